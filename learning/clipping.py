@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from privet.protocol.features import Range
+from privet.protocol.partition import Index
 
 from .counts import QuestionCounts
 from .model import Model
@@ -36,16 +37,34 @@ def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Mod
     """
     if not isinstance(model.label, Range) or model.span is None or not len(public):
         return model
-    _, distance = public_distances(model.label, public, question)
-    scale = question.scale_of(model.label)
-    centres = (scale.low + scale.width / 2.0)[:, None]
-    least, most = model.bounds
-    low, high = (
-        np.clip(centres + distance(ends - centres), least, most) for ends in (model.low, model.high)
+    ends = model.low[:, 0], model.low[:, 0], model.high[:, 0]
+    _, low, high = whole_means(model.label, public, question, np.arange(len(model.low)), *ends)
+    return replace(model, low=low[:, None], high=high[:, None])
+
+
+def whole_means(
+    label: Range,
+    public: PublicData,
+    question: QuestionCounts,
+    cells: Index,
+    clipped: Floats,
+    low: Floats,
+    high: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """The means behind ``clipped`` ones with intervals ``low`` to ``high``, and their intervals.
+
+    Each array has one entry for each of ``cells``.
+    """
+    _, distance = public_distances(label, public, question)
+    scale = question.scale_of(label)
+    centres = np.broadcast_to(scale.low, question.partition.cells)[cells] + scale.width / 2.0
+    mean, least, most = (
+        np.clip(centres + distance(end - centres), label.low, label.high)
+        for end in (clipped, low, high)
     )
-    low = np.where(all_clipped(centres - model.low, scale.width), least, low)
-    high = np.where(all_clipped(model.high - centres, scale.width), most, high)
-    return replace(model, low=np.minimum(model.low, low), high=np.maximum(model.high, high))
+    least = np.where(all_clipped(centres - low, scale.width), label.low, np.minimum(low, least))
+    most = np.where(all_clipped(high - centres, scale.width), label.high, np.maximum(high, most))
+    return mean, least, most
 
 
 def all_clipped(distance: Floats | float, width: float) -> Floats:

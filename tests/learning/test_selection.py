@@ -20,8 +20,8 @@ SHARE, DRAWS = 0.3, 200
 def test_the_factor_is_that_of_trees_on_fresh_labels(label: Label, rows: int, depth: int) -> None:
     """Whose true share or mean is the same everywhere, and known.
 
-    Over other seeds both means have standard errors below .025 of themselves, so that they differ by
-    .15 with a probability below 1e-4; without any selection the factor would be 1.
+    Over other seeds both means have standard errors below .025 of themselves, so that they differ
+    by .15 with a probability below 1e-4; without any selection the factor would be 1.
     """
     found, errors = [], []
     for seed in range(DRAWS):
@@ -45,6 +45,19 @@ def test_the_factor_is_that_of_trees_on_fresh_labels(label: Label, rows: int, de
             found.append(selection_factor(label, public, tree, values.repeat(tree.cells, axis=0)))
     assert np.mean(errors) > 2.0
     assert np.mean(found) == pytest.approx(np.mean(errors), rel=0.15)
+
+
+@pytest.mark.parametrize("label", [TWO, NUMBER], ids=["classes", "number"])
+def test_holders_who_differ_do_not_change_the_factor(label: Label) -> None:
+    """Cells were grown on public labels, whatever the holders' shares or means turn out to be."""
+    rng, tree = np.random.default_rng(0), complete(3)
+    public = PublicData(rng.random((300, 2)), (rng.random(300) < SHARE).astype(float))
+    factors = []
+    for moved in (0.0, 0.4):
+        share = SHARE + moved
+        values = np.array([[1.0 - share, share]] if isinstance(label, Classes) else [[share]])
+        factors.append(selection_factor(label, public, tree, values.repeat(tree.cells, axis=0)))
+    assert factors[1] == pytest.approx(factors[0], rel=0.2)
 
 
 def test_one_cell_or_no_public_labels_were_not_selected() -> None:
