@@ -9,6 +9,7 @@ from privet.learning.clipping import public_distances, unclipped
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import fit
 from privet.learning.insight import insight
+from privet.learning.node_shares import node_shares
 from privet.learning.public_data import Floats, PublicData
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring, LabelScale
@@ -75,6 +76,27 @@ def test_labels_beyond_reach_are_not_excluded(moved: float) -> None:
         LABEL, public, [everywhere], fit("drift", LABEL, public, [everywhere])
     ).overall
     assert overall[0].low <= CENTRES.mean() + moved <= overall[0].high
+
+
+def test_listed_means_and_means_below_nodes_are_of_labels_before_clipping() -> None:
+    """Half of the labels are clipped, by .8 on average; what noise does to a mean is less."""
+    u, moved = 2.0 * np.random.default_rng(1).standard_normal(4_000), 6.0
+    public, clipped = public_rows(u), np.clip(moved + u, -RADIUS, RADIUS).mean()
+    question = asked(np.full(4, clipped / (2.0 * RADIUS) + 0.5))
+    model = fit("private", LABEL, public, [question])
+    listed = insight(LABEL, public, [question], model).differences
+    assert {row.cell for row in listed} == {0, 1, 2, 3}
+    truth = CENTRES + moved + u.mean()
+    for row in listed:
+        assert row.low <= truth[row.cell] <= row.high
+        assert (
+            abs(row.reported - truth[row.cell])
+            < 0.4
+            < truth[row.cell] - CENTRES[row.cell] - clipped
+        )
+    (of_root,) = node_shares(LABEL, public, question, model, 0).rows
+    assert of_root.reported.low <= truth.mean() <= of_root.reported.high
+    assert of_root.reported.low > CENTRES.mean() + clipped
 
 
 def test_nothing_changes_without_centres_or_public_records() -> None:
