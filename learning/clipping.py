@@ -38,7 +38,9 @@ def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Mod
     if not isinstance(model.label, Range) or model.span is None or not len(public):
         return model
     ends = model.low[:, 0], model.low[:, 0], model.high[:, 0]
-    _, low, high = whole_means(model.label, public, question, np.arange(len(model.low)), *ends)
+    _, low, high = whole_means(
+        model.label, public, question, np.arange(len(model.low), dtype=np.int32), *ends
+    )
     return replace(model, low=low[:, None], high=high[:, None])
 
 

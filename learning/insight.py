@@ -344,7 +344,7 @@ def _whole(
     """``differences`` whose means are those of labels as they were before clipping."""
     of_labels = [row for row in differences if row.name is not None]
     figures = np.array([(row.reported, row.low, row.high) for row in of_labels]).reshape(-1, 3).T
-    cells = np.array([row.cell for row in of_labels], dtype=np.int64)
+    cells = np.array([row.cell for row in of_labels], dtype=np.int32)
     whole = np.transpose(whole_means(label, public, question, cells, *figures)).tolist()
     means = {
         row: replace(row, reported=mean, low=low, high=high)

@@ -26,7 +26,7 @@ HOLDERS = 20_000
 def public_rows(distances: Floats) -> PublicData:
     """Rows in turn in each cell, whose labels lie so far from its centre."""
     cells = np.arange(len(distances)) % 4
-    X = np.column_stack([cells // 2, cells % 2]) * 0.5 + 0.25
+    X = (np.column_stack([cells // 2, cells % 2]) * 0.5 + 0.25).astype(np.float64)
     return PublicData(X, CENTRES[cells] + distances)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ import pytest
 from privet.learning.estimators import fit
 from privet.learning.insight import insight
 from privet.learning.planning import Plan, plan
-from privet.learning.planning.detection import EPSILONS, HOLDERS, Difference, least
+from privet.learning.planning.detection import EPSILONS, HOLDERS, Detection, Difference, least
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
 from privet.learning.public_data import Floats, PublicData
@@ -115,9 +116,12 @@ def test_the_least_that_is_enough(steepness: float) -> None:
     def figure(value: float) -> float:
         return float(np.sqrt(value / 4.0 ** (steepness * depth(value))))
 
+    def reaches(asked: float, value: float) -> bool:
+        return figure(value) >= asked
+
     for asked in np.geomspace(0.5, 60.0, 200):
-        found = least(lambda value, asked=asked: figure(value) >= asked, depth, values)
-        assert found == next((value for value in values if figure(value) >= asked), None)
+        found = least(partial(reaches, asked), depth, values)
+        assert found == next((value for value in values if reaches(asked, value)), None)
 
 
 @pytest.mark.slow
@@ -131,9 +135,12 @@ def test_less_than_what_is_needed_is_never_enough(looks: str, number: bool) -> N
     data = halves(1_000)
     data["y"] = data["y"] + data["a"] if number else data["y"]
     planner = Planner(settings(looks=looks), data, "drift", 0)
-    unit = 2.0 if number else 1.0
-    for width in (0.05 * unit, 0.02 * unit):
-        needed = planner.needed(lambda found, width=width: found.half_width <= width)
+
+    def narrow(width: float, found: Detection) -> bool:
+        return found.half_width <= width
+
+    for width in (0.1, 0.04) if number else (0.05, 0.02):
+        needed = planner.needed(partial(narrow, width))
         assert needed.holders is not None
         assert needed.epsilon is not None
         assert planner.detection(needed.holders, 2.0).half_width <= width
