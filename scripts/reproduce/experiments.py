@@ -413,7 +413,7 @@ OURS = [
         panels=("epsilon",),
         series=(ONE, EVERY),
         best="min",
-        replications=120,
+        replications=40,
     ),
     Experiment(
         "statements-intervals",
