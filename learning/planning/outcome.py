@@ -210,7 +210,7 @@ class Plan:
         if needed.holders is not None:
             ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}")
         if needed.epsilon is not None:
-            ways.append(f"ε = {_up(needed.epsilon):g} with {_number(self.holders)} holders")
+            ways.append(f"ε = {needed.epsilon:g} with {_number(self.holders)} holders")
         return f"For {what} it takes {', or '.join(ways)}."
 
     def _stopping(self) -> str:
@@ -311,16 +311,12 @@ def _ways(fewer: Needed, more: Needed) -> Iterator[str]:
     if fewer.holders is not None and more.holders is not None:
         yield f"{_number(fewer.holders)} holders instead of {_number(more.holders)}"
     if fewer.epsilon is not None and more.epsilon is not None:
-        yield f"ε = {_up(fewer.epsilon):g} instead of {_up(more.epsilon):g}"
+        yield f"ε = {fewer.epsilon:g} instead of {more.epsilon:g}"
 
 
 def listed(names: tuple[str, ...]) -> str:
     """Names as a sentence lists them."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _up(epsilon: float) -> float:
-    return ceil(100.0 * epsilon) / 100.0
 
 
 def _number(value: int) -> str:

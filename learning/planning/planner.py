@@ -13,11 +13,11 @@ rows' values as often as public rows repeat. There is no noise but that of repor
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import ceil, floor, log10, sqrt
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +35,12 @@ from ..public_data import Floats, PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
-from ..task_building.build import build_encoded, check_names, encode_columns
+from ..task_building.build import build_encoded, check_names, depths, encode_columns
 from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
 from ..trees import locate
 from .behind_relay import Shuffling
-from .detection import (
-    LEAST_EPSILON,
-    MOST_EPSILON,
-    MOST_HOLDERS,
-    Detection,
-    detection,
-    least,
-)
+from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, detection, least
 from .outcome import BehindRelay, Figure, Needed, Plan, Prospect, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 
@@ -320,10 +313,22 @@ class Planner:
     def needed(self, enough: Callable[[Detection], bool]) -> Needed:
         """The fewest holders at the planned epsilon, and the least epsilon for as many holders."""
         n, epsilon = self.settings.holders, self.settings.epsilon
-        holders = least(lambda some: enough(self.detection(some, epsilon)), 10.0, MOST_HOLDERS)
+
+        def least_of(values: Sequence[float], at: Callable[[float], tuple[float, float]]) -> Any:
+            return least(
+                lambda value: enough(self.detection(*at(value))),
+                lambda value: depths(
+                    _changed(self.settings, *at(value)),
+                    self.features,
+                    self.label,
+                    self.fair.public,
+                ),
+                values,
+            )
+
         return Needed(
-            None if holders is None else _rounded_up(holders),
-            least(lambda some: enough(self.detection(n, some)), LEAST_EPSILON, MOST_EPSILON),
+            least_of(HOLDERS, lambda holders: (holders, epsilon)),
+            least_of(EPSILONS, lambda some: (n, some)),
         )
 
     def gain(self, task: Task, scenario: "Scenario") -> Figure:
@@ -396,12 +401,6 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
         weights = stacking.weights_for(members, by_member[:, others], y[others], slots)
         predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
     return stacking.weights_for(members, by_member, y, slots), predicted
-
-
-def _rounded_up(number: float) -> int:
-    """To two digits."""
-    step: int = 10 ** max(0, floor(log10(number)) - 1)
-    return int(ceil(number / step) * step)
 
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
