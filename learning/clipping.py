@@ -6,6 +6,9 @@ the public ones around theirs, y = c + shift + u for the public distances u from
 clipped mean, its mean and its shift determine each other:
 
     m(shift) = mean of clip(shift + u, -B, B),    mean = c + shift + mean of u.
+
+Where all may be clipped, m is the same for every shift that far or further: an end of an interval
+at c - B or c + B stands for the end of the label's range.
 """
 
 from collections.abc import Callable
@@ -14,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from privet.protocol.features import Range
+from privet.protocol.partition import Index
 
 from .counts import QuestionCounts
 from .model import Model
@@ -33,14 +37,41 @@ def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Mod
     """
     if not isinstance(model.label, Range) or model.span is None or not len(public):
         return model
-    _, distance = public_distances(model.label, public, question)
-    scale = question.scale_of(model.label)
-    centres = (scale.low + scale.width / 2.0)[:, None]
-    low, high = (
-        np.clip(centres + distance(ends - centres), *model.bounds)
-        for ends in (model.low, model.high)
+    ends = model.low[:, 0], model.low[:, 0], model.high[:, 0]
+    _, low, high = whole_means(
+        model.label, public, question, np.arange(len(model.low), dtype=np.int32), *ends
     )
-    return replace(model, low=np.minimum(model.low, low), high=np.maximum(model.high, high))
+    return replace(model, low=low[:, None], high=high[:, None])
+
+
+def whole_means(
+    label: Range,
+    public: PublicData,
+    question: QuestionCounts,
+    cells: Index,
+    clipped: Floats,
+    low: Floats,
+    high: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """The means behind ``clipped`` ones with intervals ``low`` to ``high``, and their intervals.
+
+    Each array has one entry for each of ``cells``.
+    """
+    _, distance = public_distances(label, public, question)
+    scale = question.scale_of(label)
+    centres = np.broadcast_to(scale.low, question.partition.cells)[cells] + scale.width / 2.0
+    mean, least, most = (
+        np.clip(centres + distance(end - centres), label.low, label.high)
+        for end in (clipped, low, high)
+    )
+    least = np.where(all_clipped(centres - low, scale.width), label.low, np.minimum(low, least))
+    most = np.where(all_clipped(high - centres, scale.width), label.high, np.maximum(high, most))
+    return mean, least, most
+
+
+def all_clipped(distance: Floats | float, width: float) -> Floats:
+    """Whether a mean of clipped labels that far from its centre is that of labels all clipped."""
+    return np.asarray(distance >= width / 2.0 * (1.0 - 1e-9))
 
 
 def public_distances(

@@ -37,7 +37,7 @@ from scipy.special import bdtr, ndtr
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
-from .clipping import public_distances
+from .clipping import all_clipped, public_distances, whole_means
 from .contrasts import contrast_variance
 from .counts import (
     Estimate,
@@ -162,6 +162,8 @@ def insight(
     overall = _overall(label, public, question, model)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
     differences = cell_differences(label, question, public_by_cell, model.selection)
+    if isinstance(label, Range) and question.centred:
+        differences = _whole(label, public, question, differences)
     before = model.without_reports().values
     mass = np.maximum(question.counts.sum(axis=1), 0.0)
     change = np.abs(model.values - before).max(axis=1)
@@ -239,7 +241,8 @@ def _overall(
         expected, alike = [float(public.y.mean())], float(on_scale.mean())
         distance = question.mean(weights[label.name] - alike)
         reported = [replace(distance, value=alike + distance.value)]
-        intervals = [_unclipped(label, public, question, model, reported[0])]
+        mass = question.plausible.sum(axis=1)
+        intervals = [unclipped_mean(label, public, question, model, reported[0], mass)]
         spread = float(on_scale.var())
         if m < FEWEST_ROWS:  # these may be alike by chance: the largest there can be
             spread = (alike - label.low) * (label.high - alike)
@@ -271,18 +274,24 @@ def _as_reported(label: Range, public: PublicData, question: QuestionCounts) -> 
     return np.asarray(scale.low[cells] + scale.width * scale.to_unit(cells, public.y))
 
 
-def _unclipped(
-    label: Range, public: PublicData, question: QuestionCounts, model: Model, clipped: Estimate
+def unclipped_mean(
+    label: Range,
+    public: PublicData,
+    question: QuestionCounts,
+    model: Model,
+    clipped: Estimate,
+    mass: Floats,
 ) -> Interval:
     """The mean of labels whose clipped mean is ``clipped``, with its 95 % interval.
 
-    What clipping took is that of the cells' labels about the model's values, if they are spread as
-    the public ones (``clipping``); where it took much, noise and the spread's own error weigh more.
+    ``mass``, ``(cells,)``, are holders whom it is of, up to a factor. What clipping took is that of
+    the cells' labels about the model's values, if they are spread as the public ones
+    (``clipping``); where it took much, noise and the spread's own error weigh more, and where it
+    may have taken all, an end is the label's.
     """
     if not question.centred:
         return clipped.interval(label.low, label.high)
-    scale, weights = question.scale_of(label), question.plausible.sum(axis=1)
-    weights = weights / weights.sum()
+    scale, weights = question.scale_of(label), mass / mass.sum()
     distances, distance = public_distances(label, public, question)
     r = model.values[:, 0] - scale.low - scale.width / 2.0
     lost = float(weights @ (distance(r) - r))
@@ -291,7 +300,12 @@ def _unclipped(
     variance = slope**2 * clipped.variance
     variance += (slope - 1.0) ** 2 * float(distances.var()) / len(distances)
     whole = Estimate(clipped.value + lost, variance, clipped.factor)
-    return whole.interval(label.low, label.high)
+    found = whole.interval(label.low, label.high)
+    middle = float(weights @ (scale.low + scale.width / 2.0))
+    ends = clipped.interval(-np.inf, np.inf)
+    low = label.low if all_clipped(middle - ends.low, scale.width) else found.low
+    high = label.high if all_clipped(ends.high - middle, scale.width) else found.high
+    return Interval(found.value, low, high)
 
 
 def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
@@ -319,6 +333,24 @@ def cell_differences(
     listed = _discoveries([*masses, *labels])
     missed = LEVEL * len(listed) / (len(masses) + len(labels))
     return tuple(row.difference(factor_at(question.progress, missed)) for row in listed)
+
+
+def _whole(
+    label: Range,
+    public: PublicData,
+    question: QuestionCounts,
+    differences: Sequence[CellDifference],
+) -> tuple[CellDifference, ...]:
+    """``differences`` whose means are those of labels as they were before clipping."""
+    of_labels = [row for row in differences if row.name is not None]
+    figures = np.array([(row.reported, row.low, row.high) for row in of_labels]).reshape(-1, 3).T
+    cells = np.array([row.cell for row in of_labels], dtype=np.int32)
+    whole = np.transpose(whole_means(label, public, question, cells, *figures)).tolist()
+    means = {
+        row: replace(row, reported=mean, low=low, high=high)
+        for row, (mean, low, high) in zip(of_labels, whole, strict=True)
+    }
+    return tuple(means.get(row, row) for row in differences)
 
 
 def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[_Compared]:

@@ -15,7 +15,8 @@ import numpy as np
 from privet.protocol.features import Classes
 
 from .counts import Estimate, Interval, Label, QuestionCounts, public_counts
-from .insight import figure_weights, on_simplex
+from .insight import figure_weights, on_simplex, unclipped_mean
+from .model import Model
 from .public_data import Floats, PublicData
 from .trees import ancestors, node_depth
 
@@ -41,9 +42,9 @@ class NodeShares:
 
 
 def node_shares(
-    label: Label, public: PublicData, question: QuestionCounts, node: int
+    label: Label, public: PublicData, question: QuestionCounts, model: Model, node: int
 ) -> NodeShares:
-    """Compare the reports to ``question`` below ``node`` with the public records there.
+    """Compare the reports to ``question`` below a ``model``'s ``node`` with public records there.
 
     The interval of a share is all that is possible where the mass is not distinguished from zero.
     """
@@ -61,11 +62,11 @@ def node_shares(
         reported = [Interval(middle, least, most)] * len(weights)
     else:
         ratios = [_ratio(question, mass, inside, of_figure) for of_figure in weights.values()]
-        reported = (
-            on_simplex(ratios)
-            if isinstance(label, Classes)
-            else [ratio.interval(least, most) for ratio in ratios]
-        )
+        if isinstance(label, Classes):
+            reported = on_simplex(ratios)
+        else:
+            holders = question.plausible.sum(axis=1) * below
+            reported = [unclipped_mean(label, public, question, model, ratios[0], holders)]
     rows = []
     for slot, name in enumerate(weights):
         expected = None

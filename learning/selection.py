@@ -46,6 +46,7 @@ def selection_factor(
             variance = expected * (1.0 - expected)
         else:
             residuals = rng.permutation(public.y[some] - expected[:, 0])[:, None]
+            residuals -= residuals.mean()  # holders' labels may be higher than public ones
             target, variance = expected + residuals, np.full_like(residuals, residuals.var())
         grown = DecisionTreeRegressor(max_leaf_nodes=partition.cells, random_state=tree)
         leaf = grown.fit(X, target).apply(X)

@@ -7,6 +7,7 @@
     task         what a curator publishes: features, label, partitions, questions
     report       what a holder sends, made from its record by ``make_report``; its receipt
     batch        many reports in columns, as relays forward them
+    shuffling    what shuffling adds to the privacy of reports
     signature    a curator's signature of a task
     receipts     a curator's signatures of reports that count
     lifecycle    the states of a task

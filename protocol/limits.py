@@ -29,6 +29,8 @@ SPARE_BYTES = 2**16
 """Slack above twice the report size; larger bodies get 413 unread."""
 MAX_TEXT_BYTES = 40_000
 
+BATCH, DELTA = 1_000, 1e-6
+"""Fewest reports that a relay sends together, and the delta of what that adds to their privacy."""
 TASK_CAP, YEAR_CAP = 2.0, 4.0
 """What a holder spends at most, unless it says otherwise: on one task, and on all in 365 days."""
 LEAST_CROWD = 20

@@ -9,6 +9,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -50,6 +51,7 @@ from .mechanisms.base import Mechanism
 from .mechanisms.shown import ShownMechanism
 from .partition import Partition, Tree
 from .shown_cells import ShownCells, shown_columns
+from .shuffling import Randomizer, central_epsilon
 
 TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
 TASK_VERSION: Final = 2
@@ -346,6 +348,31 @@ class Task(wire.Message):
         Recomputed from the mechanisms' own integers, not taken from the stated epsilons.
         """
         return self._spent([mechanism.log_ratio() for mechanism in self.mechanisms])
+
+    @cached_property
+    def randomizers(self) -> tuple[Randomizer, ...]:
+        """What shuffling rests on: a whole report, or one each where holders answer one question.
+
+        Reports that answer different questions do not hide one another.
+        """
+        ratios = [mechanism.worst_ratio() for mechanism in self.mechanisms]
+        variations = [mechanism.variation for mechanism in self.mechanisms]
+        if self.allocation == "one":
+            return tuple(map(Randomizer.of, ratios, variations))
+        one = Fraction(1)
+        same = math.prod((one - min(variation, one) for variation in variations), start=one)
+        return (Randomizer.of(math.prod(ratios, start=one), one - same),)
+
+    def central_epsilon(self, reports: int, delta: float) -> float:
+        """The ε of (ε, delta) for a holder whose report is shuffled with others to ``reports``.
+
+        Where columns are shown, of its own shown cell: others hide nothing of what it hides.
+        It holds against those who see the shuffled batch alone and know the others' answers, as
+        long as the reports are of honest holders: see ``shuffling``. Raises ``ValueError`` for a
+        delta that is too small.
+        """
+        found = (central_epsilon(each, reports, delta) for each in self.randomizers)
+        return min(max(found), self.log_ratio)
 
     @property
     def longest_report(self) -> int:

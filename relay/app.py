@@ -186,7 +186,7 @@ class Relay:
         task = (await self._offer(request)).task
         tallies = await self._in_spool(self._spool.tallies, task.id)
         collection = await self.watch.look(task.id)
-        status = RelayStatus.of(task.id, task.epsilon, self._least, tallies, collection)
+        status = await to_thread.run_sync(RelayStatus.of, task, self._least, tallies, collection)
         return JSONResponse(status.model_dump())
 
     async def get_fate(self, request: Request) -> Response:

@@ -25,6 +25,7 @@ from rich.console import Console
 from privet.http_client.report_client import ReportClient, Retry
 from privet.http_server.tokens import fault_of_token
 from privet.protocol.errors import PrivetError
+from privet.protocol.limits import BATCH
 
 from .curator_calls import CountingClient
 from .errors import CannotServe
@@ -84,7 +85,7 @@ class Settings:
     ] = 8100
     least: Annotated[
         int, typer.Option(min=1, help="Fewest reports that are forwarded together.")
-    ] = 1_000
+    ] = BATCH
     every: Annotated[float, typer.Option(min=0.01, help="Seconds between two forwardings.")] = 60.0
     token: Annotated[
         str | None,

@@ -1,21 +1,18 @@
 """What a relay states of a task: counts, and two guarantees that must not be mixed up.
 
-The local guarantee holds whatever anybody does. ``central_epsilon`` is what shuffling adds to it:
-Feldman, McMillan and Talwar, "Hiding Among the Clones: A Simple and Nearly Optimal Analysis of
-Privacy Amplification by Shuffling", FOCS 2021, arXiv 2012.12803, the closed form. It is an upper
-bound; their numerical one is about three times lower. It is about reports that others made: those
-that a curator sent itself, as a holder or through somebody it invited, hide nobody.
+The local guarantee holds whatever anybody does. The central one is what shuffling adds to it
+(``protocol.shuffling``). It is about reports that others made: those that a curator sent itself, as
+a holder or through somebody it invited, hide nobody.
 """
-
-import math
 
 from pydantic import BaseModel, Field, ValidationError
 
 from privet.http_client.errors import UnexpectedAnswer
 from privet.http_client.report_client import CollectionStatus
+from privet.protocol.limits import DELTA
 from privet.protocol.results import Results
+from privet.protocol.task import Task
 
-DELTA = 1e-6
 TAKEN = ("counted", "replayed", "held")
 """Outcomes that a curator, or a further relay, states for the reports that it took."""
 RELAY_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
@@ -71,20 +68,19 @@ class RelayStatus(BaseModel):
     @classmethod
     def of(
         cls,
-        task: str,
-        epsilon: float,
+        task: Task,
         least: int,
         tallies: dict[str, int],
         collection: CollectionStatus | None = None,
     ) -> "RelayStatus":
-        """The status from a spool's tallies of a task that spends ``epsilon``."""
+        """The status from a spool's tallies; takes a tenth of a second where a number is new."""
         step = max(least, STEP)
         tallies = {name: n - n % step for name, n in tallies.items()}
         smallest = tallies.get("smallest_batch", 0)
-        shuffled, delta = central_epsilon(epsilon, smallest)
-        central = Central(epsilon=shuffled, delta=delta, reports=smallest)
+        shuffled = task.central_epsilon(smallest, DELTA)
+        central = Central(epsilon=shuffled, delta=DELTA, reports=smallest)
         return cls(
-            task=task,
+            task=task.id,
             waiting=tallies["waiting"],
             counted=tallies.get("counted", 0),
             replayed=tallies.get("replayed", 0),
@@ -98,8 +94,8 @@ class RelayStatus(BaseModel):
             invited=None if collection is None else collection.invited,
             asks_again=collection is not None and collection.asks_again and not collection.invited,
             results=None if collection is None else collection.results,
-            local_epsilon=epsilon,
-            central=central if shuffled < epsilon else None,
+            local_epsilon=task.epsilon,
+            central=central if shuffled < task.log_ratio else None,
         )
 
     @classmethod
@@ -130,20 +126,3 @@ class RelayStatus(BaseModel):
             ("local epsilon", f"{self.local_epsilon:g} against everybody, this relay included"),
             ("central (epsilon, delta)", central),
         ]
-
-
-def central_epsilon(epsilon: float, reports: int, delta: float = DELTA) -> tuple[float, float]:
-    """(epsilon, delta) of ``reports`` shuffled reports whose randomizers are all epsilon-private.
-
-        a = 8 sqrt(e^ε ln(4/δ) / n) + 8 e^ε / n
-        ε_central = ln(1 + (1 - e^-ε) / (1 + e^(-ε - ln(1 + a))) a),  for ε <= ln(n / (16 ln(4/δ)))
-
-    With too few reports for the bound, or none that is better, the local (epsilon, 0) stands.
-    """
-    if reports < 1 or epsilon > math.log(reports / (16 * math.log(4 / delta))):
-        return epsilon, 0.0
-    scale = math.exp(epsilon)
-    a = 8 * math.sqrt(scale * math.log(4 / delta) / reports) + 8 * scale / reports
-    share = (1 - 1 / scale) / (1 + 1 / (scale * (1 + a)))
-    central = math.log1p(share * a)
-    return (central, delta) if central < epsilon else (epsilon, 0.0)

@@ -7,7 +7,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from privet.protocol.limits import DEEPEST
+from privet.protocol.limits import BATCH, DEEPEST, DELTA
 
 from .options import (
     AsJson,
@@ -37,8 +37,19 @@ def plan(
     ],
     label: Label,
     holders: Annotated[int, typer.Option(min=1, help="Reports expected.")],
-    epsilon: Annotated[float, typer.Option(help="What one holder would spend.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="What one holder would spend; with --central-epsilon, at most."),
+    ] = None,
     *,
+    central_epsilon: Annotated[
+        float | None,
+        typer.Option(help="What shuffling by a relay shall leave of epsilon, in place of it."),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="The delta of the central epsilon.")] = DELTA,
+    batch: Annotated[
+        int, typer.Option(help="Fewest reports that the relay sends together, its --least.")
+    ] = BATCH,
     grower: Grower = None,
     depth: Annotated[
         int | None, typer.Option(min=0, max=DEEPEST, help="Splits per path; by default chosen.")
@@ -86,6 +97,9 @@ def plan(
             public,
             label=label,
             epsilon=epsilon,
+            central_epsilon=central_epsilon,
+            delta=delta,
+            batch=batch,
             holders=holders,
             target_shift=target_shift,
             power=power,

@@ -132,7 +132,7 @@ class ReadingCases(UseCases):
         question = question_about(model, self.question_counts(task_id))
         if question is None:
             return None
-        return node_shares(task.label, self.store.public_data(task_id), question, node)
+        return node_shares(task.label, self.store.public_data(task_id), question, model, node)
 
     def reports_for(self, task_id: str, half_width: float) -> int | None:
         """Reports with which overall shares (or the mean label) are known to ± ``half_width``.

@@ -9,9 +9,11 @@ sd being the standard deviation of the estimated difference, and critical what t
 after its correction for several tests, at one look or at every look (``looks``).
 """
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from math import ceil, sqrt
 
 import numpy as np
@@ -30,11 +32,10 @@ from ..selection import selection_factor
 from ..trees import locate
 from .populations import Population
 
-MOST_HOLDERS = 1e9
-LEAST_EPSILON, MOST_EPSILON = 0.01, 16.0
-"""Bounds of what is searched."""
-FINE = 1.01
-"""A search ends where the next step is by less than this factor."""
+HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
+MOST_EPSILON = 16.0
+EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
+"""What is searched: numbers of holders with two digits, and hundredths."""
 
 
 @dataclass(frozen=True)
@@ -151,16 +152,21 @@ def detection(
     )
 
 
-def least(enough: Callable[[float], bool], low: float, high: float) -> float | None:
-    """The least value from ``low`` to ``high`` that is ``enough``, as all above it are, or None."""
-    if not enough(high):
-        return None
-    if enough(low):
-        return low
-    while high / low > FINE:
-        middle = sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+def least(
+    enough: Callable[[float], bool], depth: Callable[[float], object], values: Sequence[float]
+) -> float | None:
+    """The least of the rising ``values`` that is ``enough``, or None.
+
+    Trees get deeper with more reports, and their overall figures noisier. So more is enough
+    wherever less is only while ``depth`` stays the same.
+    """
+    start = 0
+    for _, run in groupby(values, depth):
+        end = start + len(list(run))
+        if enough(values[end - 1]):
+            return values[bisect_left(values, True, start, end, key=enough)]
+        start = end
+    return None
 
 
 def asking(task: Task) -> int:

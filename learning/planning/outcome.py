@@ -66,6 +66,24 @@ class Showing:
 
 
 @dataclass(frozen=True)
+class BehindRelay:
+    """What a central (``epsilon``, ``delta``) among ``batch`` honest reports led to.
+
+    ``mechanism`` and the plan's epsilon tell most with it, up to a local epsilon of ``cap``; the
+    central epsilon that is then shown is ``stated``. Without a relay the local epsilon itself would
+    have to be that small, and overall figures be told to ``direct_width``.
+    """
+
+    epsilon: float
+    delta: float
+    batch: int
+    cap: float
+    stated: float
+    mechanism: str
+    direct_width: float
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to expect of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
@@ -77,7 +95,7 @@ class Plan:
     reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are shown, ``showing`` compares none shown, the plan's, and all, in that order; else it is
-    empty.
+    empty. ``relay`` says what a central guarantee led to, where one was asked for.
     """
 
     score: str
@@ -100,6 +118,7 @@ class Plan:
     stop_after: int
     gains: Mapping[str, Figure]
     showing: tuple[Showing, ...] = ()
+    relay: BehindRelay | None = None
 
     def to_document(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -139,7 +158,8 @@ class Plan:
             f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
         )
         compared = [self._compared(self.showing[0], other) for other in self.showing[1:]]
-        return [fair, shift, local, width, *compared, self._stopping()]
+        told = [fair, shift, local, width, *compared, self._stopping()]
+        return told if self.relay is None else [*told, *self._behind_relay(self.relay)]
 
     def _compared(self, hidden: Showing, shown: Showing) -> str:
         """What showing columns saves beside hiding all."""
@@ -165,6 +185,24 @@ class Plan:
             f"{hidden.cells} shows {next(cell)}. Nothing protects what is shown."
         )
 
+    def _behind_relay(self, relay: BehindRelay) -> tuple[str, str]:
+        most, together = "", _number(relay.batch)
+        if self.epsilon >= relay.cap:
+            most = f", the most that holders accept here; it leaves {relay.stated:.3g}"
+        elif self.epsilon <= relay.epsilon:
+            most = ": so few reports hide nobody"
+        return (
+            f"Behind a relay that sends at least {together} reports together, a central (ε, δ) = "
+            f"({relay.epsilon:g}, {relay.delta:g}) allows a local ε of {self.epsilon:g} with "
+            f"{relay.mechanism}{most}. Without the relay it takes a local ε of "
+            f"{relay.epsilon:g}, which tells overall figures to "
+            f"± {self.amount(relay.direct_width)}.",
+            "The central guarantee holds against those who see the curator's side alone, as long "
+            f"as {together} of the reports in the batch are from honest holders and the relay "
+            "keeps to itself who sent which. Against everybody, the relay included, the local ε "
+            "holds.",
+        )
+
     def _needed(self, needed: Needed, what: str) -> str:
         if needed.holders is None and needed.epsilon is None:
             return f"Neither more holders nor a larger ε gives {what}."
@@ -172,7 +210,7 @@ class Plan:
         if needed.holders is not None:
             ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}")
         if needed.epsilon is not None:
-            ways.append(f"ε = {_up(needed.epsilon):g} with {_number(self.holders)} holders")
+            ways.append(f"ε = {needed.epsilon:g} with {_number(self.holders)} holders")
         return f"For {what} it takes {', or '.join(ways)}."
 
     def _stopping(self) -> str:
@@ -273,16 +311,12 @@ def _ways(fewer: Needed, more: Needed) -> Iterator[str]:
     if fewer.holders is not None and more.holders is not None:
         yield f"{_number(fewer.holders)} holders instead of {_number(more.holders)}"
     if fewer.epsilon is not None and more.epsilon is not None:
-        yield f"ε = {_up(fewer.epsilon):g} instead of {_up(more.epsilon):g}"
+        yield f"ε = {fewer.epsilon:g} instead of {more.epsilon:g}"
 
 
 def listed(names: tuple[str, ...]) -> str:
     """Names as a sentence lists them."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _up(epsilon: float) -> float:
-    return ceil(100.0 * epsilon) / 100.0
 
 
 def _number(value: int) -> str:

@@ -13,11 +13,11 @@ rows' values as often as public rows repeat. There is no noise but that of repor
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from math import ceil, floor, log10, sqrt
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import numpy as np
 
 from privet.protocol.errors import InvalidPublicData, InvalidRequest
 from privet.protocol.features import Classes
+from privet.protocol.limits import BATCH, DELTA, TASK_CAP
 from privet.protocol.task import Task
 
 from ..counts import Label
@@ -34,19 +35,13 @@ from ..public_data import Floats, PublicData
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
-from ..task_building.build import build_encoded, check_names, encode_columns
+from ..task_building.build import build_encoded, check_names, depths, encode_columns
 from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
 from ..trees import locate
-from .detection import (
-    LEAST_EPSILON,
-    MOST_EPSILON,
-    MOST_HOLDERS,
-    Detection,
-    detection,
-    least,
-)
-from .outcome import Figure, Needed, Plan, Prospect, Showing
+from .behind_relay import Shuffling
+from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, detection, least
+from .outcome import BehindRelay, Figure, Needed, Plan, Prospect, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
@@ -67,8 +62,11 @@ def plan(
     public: str | Path | bytes | Columns | Any,
     *,
     label: str,
-    epsilon: float,
     holders: int,
+    epsilon: float | None = None,
+    central_epsilon: float | None = None,
+    delta: float = DELTA,
+    batch: int = BATCH,
     target_shift: float | None = None,
     power: float = POWER,
     half_width: float | None = None,
@@ -82,9 +80,21 @@ def plan(
     name; ``settings`` are the task's other settings (docs/api.md), with the same defaults. The plan
     says what it takes to show a shift of ``target_shift`` with probability ``power``, and to know
     every overall figure to plus or minus ``half_width``: in shares, .05 and .02 by default, or in
-    the label's units, that part of its range. Raises ``InvalidRequest`` for impossible settings and
+    the label's units, that part of its range.
+
+    With ``central_epsilon`` reports come through a relay that sends at least ``batch`` of honest
+    holders together. The plan then has the mechanism, unless one is set, and the local epsilon that
+    tell most with a central (``central_epsilon``, ``delta``); ``epsilon`` is the most that holders
+    accept, by default ``TASK_CAP``. Raises ``InvalidRequest`` for impossible settings and
     ``InvalidPublicData`` for too few records.
     """
+    shuffling = None
+    if central_epsilon is not None:
+        epsilon = TASK_CAP if epsilon is None else epsilon
+        shuffling = Shuffling(central_epsilon, delta, batch, epsilon)
+        shuffling.check(holders)
+    elif epsilon is None:
+        raise InvalidRequest("There is no epsilon: give it, or a central epsilon behind a relay.")
     values = {"name": "plan", "label": label, "epsilon": epsilon, "holders": holders, **settings}
     checked = TaskSettings.parse(json.dumps(values))
     check_names(checked)
@@ -96,7 +106,12 @@ def plan(
     for name, wish in wishes.items():
         if wish is not None and not 0.0 < wish < (1.0 if name == "power" else np.inf):
             raise InvalidRequest(f"{name} is {wish:g}: give one above 0, and a power below 1.")
-    planner = Planner(checked, _columns(public), estimator, simulation_seed)
+    if shuffling is not None and checked.shown:
+        raise InvalidRequest(
+            "A report with shown columns hides among those of its shown cell alone, and a relay "
+            "does not wait for a number of these: plan without shown columns, or give an epsilon."
+        )
+    planner = Planner(checked, _columns(public), estimator, simulation_seed, shuffling)
     return planner.plan(target_shift, power, half_width)
 
 
@@ -131,7 +146,14 @@ class Scenario:
 class Planner:
     """The public model of some public records, and the populations made from it."""
 
-    def __init__(self, settings: TaskSettings, columns: Columns, estimator: str, seed: int) -> None:
+    def __init__(
+        self,
+        settings: TaskSettings,
+        columns: Columns,
+        estimator: str,
+        seed: int,
+        shuffling: Shuffling | None = None,
+    ) -> None:
         self.settings, self.estimator, self.seed = settings, estimator, seed
         self.features, self.label, every = encode_columns(settings, columns)
         check_enough(self.label, every)
@@ -152,6 +174,7 @@ class Planner:
             public, base, Population.fair(knowledge.points[some], knowledge.scores[some])
         )
         self.shifts = dict(self._shifts(rng))
+        self.relay = None if shuffling is None else self._behind_relay(shuffling)
 
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Scenario"]]:
         public, population = self.fair.public, self.fair.population
@@ -161,6 +184,23 @@ class Planner:
         volunteers = population.volunteers(sqrt(self.variance))
         yield RARE if self.slots else LOWER, replace(self.fair, population=volunteers)
         yield OTHERS, replace(self.fair, population=population.changed())
+
+    def _behind_relay(self, shuffling: Shuffling) -> BehindRelay:
+        """Take the settings that are best behind the relay, and say what they gain."""
+
+        def publish(settings: TaskSettings, epsilon: float) -> Task:
+            return self.task(_changed(settings, settings.holders, epsilon), self.fair)
+
+        def width(settings: TaskSettings, epsilon: float) -> float:
+            return self.detection(settings.holders, epsilon, settings).half_width
+
+        direct = width(self.settings, shuffling.epsilon)
+        settings, epsilon = shuffling.best(self.settings, publish, width)
+        self.settings = _changed(settings, settings.holders, epsilon)
+        stated = publish(self.settings, epsilon).central_epsilon(shuffling.batch, shuffling.delta)
+        return BehindRelay(
+            **asdict(shuffling), stated=stated, mechanism=settings.mechanism, direct_width=direct
+        )
 
     def plan(self, target_shift: float | None, power: float, half_width: float | None) -> Plan:
         """The plan for these settings and its variations; raises as the function ``plan``."""
@@ -209,6 +249,7 @@ class Planner:
             stop_after=reports_until(spread / width**2, planned),
             gains={name: self.gain(task, scenario) for name, scenario in self.shifts.items()},
             showing=tuple(self._showing(target, power, width)) if settings.shown else (),
+            relay=self.relay,
         )
 
     def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
@@ -242,9 +283,11 @@ class Planner:
         public, base = scenario.public, scenario.base
         return build_encoded(settings, self.features, self.label, public, base)
 
-    def detection(self, holders: float, epsilon: float) -> Detection:
-        """What so many holders show at this epsilon."""
-        settings = _changed(self.settings, holders, epsilon)
+    def detection(
+        self, holders: float, epsilon: float, settings: TaskSettings | None = None
+    ) -> Detection:
+        """What so many holders show at this epsilon, with the plan's settings or others."""
+        settings = _changed(settings or self.settings, holders, epsilon)
         return detection(
             self.task(settings, self.fair),
             settings.holders,
@@ -270,10 +313,22 @@ class Planner:
     def needed(self, enough: Callable[[Detection], bool]) -> Needed:
         """The fewest holders at the planned epsilon, and the least epsilon for as many holders."""
         n, epsilon = self.settings.holders, self.settings.epsilon
-        holders = least(lambda some: enough(self.detection(some, epsilon)), 10.0, MOST_HOLDERS)
+
+        def least_of(values: Sequence[float], at: Callable[[float], tuple[float, float]]) -> Any:
+            return least(
+                lambda value: enough(self.detection(*at(value))),
+                lambda value: depths(
+                    _changed(self.settings, *at(value)),
+                    self.features,
+                    self.label,
+                    self.fair.public,
+                ),
+                values,
+            )
+
         return Needed(
-            None if holders is None else _rounded_up(holders),
-            least(lambda some: enough(self.detection(n, some)), LEAST_EPSILON, MOST_EPSILON),
+            least_of(HOLDERS, lambda holders: (holders, epsilon)),
+            least_of(EPSILONS, lambda some: (n, some)),
         )
 
     def gain(self, task: Task, scenario: "Scenario") -> Figure:
@@ -346,12 +401,6 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
         weights = stacking.weights_for(members, by_member[:, others], y[others], slots)
         predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
     return stacking.weights_for(members, by_member, y, slots), predicted
-
-
-def _rounded_up(number: float) -> int:
-    """To two digits."""
-    step: int = 10 ** max(0, floor(log10(number)) - 1)
-    return int(ceil(number / step) * step)
 
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:

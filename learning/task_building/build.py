@@ -102,6 +102,20 @@ def build_encoded(
     return _task(settings, features, label, grown, questions, crowds)
 
 
+def depths(
+    settings: TaskSettings, features: tuple[Feature, ...], label: Label, public: PublicData
+) -> tuple[int, ...]:
+    """The depth of each question's tree, or of those to choose from, as ``build_encoded``."""
+    shown = _shown(settings, features, label, public)
+    return tuple(
+        tree.depth
+        for question in settings.resolved
+        for tree in _trees(
+            settings, question, label, public, _is_centred(settings, question, label), shown
+        )
+    )
+
+
 def encode_columns(
     settings: TaskSettings, columns: Columns
 ) -> tuple[tuple[Feature, ...], Label, PublicData]:

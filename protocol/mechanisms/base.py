@@ -207,6 +207,14 @@ class Mechanism(ABC):
         """ln of ``worst_ratio``: the budget actually spent, at most ``epsilon``."""
         return log_of(self.worst_ratio())
 
+    @property
+    def variation(self) -> Fraction:
+        """At least the total variation between the reports of any two categories.
+
+        1 where none is known that is better than what follows from ``worst_ratio``.
+        """
+        return Fraction(1)
+
     @abstractmethod
     def simulate(
         self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0

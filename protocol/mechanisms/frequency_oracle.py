@@ -70,6 +70,12 @@ class FrequencyOracle(Mechanism):
         """
 
     @property
+    def variation(self) -> Fraction:
+        # a report is likelier under c than under d just where it supports c alone, which has the
+        # probabilities p - p_pair and q - p_pair
+        return self.p - self.q
+
+    @property
     def sum_size(self) -> int:
         return self.categories
 

@@ -109,6 +109,11 @@ class ShownMechanism(Mechanism):
         """Of two categories of one shown cell; there is none between shown cells."""
         return self.inner.worst_ratio()
 
+    @property
+    def variation(self) -> Fraction:
+        """Of two categories of one shown cell, like ``worst_ratio``."""
+        return self.inner.variation
+
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         self.check_category(category)
         cell, level = divmod(category, self.levels)

@@ -110,6 +110,11 @@ class SubsetSelection(FrequencyOracle):
         return self.p * (self.categories - self.k) / ((1 - self.p) * self.k) * self._bias
 
     @property
+    def variation(self) -> Fraction:
+        """As if drawn without bias, which moves at most ``_bias`` - 1 of the probability."""
+        return super().variation + self._bias - 1
+
+    @property
     def _indexed(self) -> bool:
         return self.k * self._width < bitmap_bytes(self.categories)
 

@@ -27,20 +27,8 @@ from scripts.reproduce.methods import METHODS
 from scripts.reproduce.problems import PROBLEMS, split_of
 
 ROOT = Path(__file__).parents[2]
-SOURCES = (
-    "baselines",
-    "learning/estimators",
-    "learning/partitions",
-    "learning/planning",
-    "learning/public_model",
-    "learning/ratio.py",
-    "learning/shift",
-    "learning/task_building",
-    "learning/sklearn",
-    "learning/simulation.py",
-    "learning/trees",
-    "protocol/mechanisms",
-)
+SOURCES = ("baselines", "learning", "protocol")
+"""Everything of the project that a score may depend on."""
 NOT_MEASURING = ("__main__", "derived", "driver", "experiment", "experiments", "pages")
 """Files of this folder that no score depends on."""
 BUILT_IN = frozenset((*METHODS, *PROBLEMS))

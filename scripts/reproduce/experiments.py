@@ -11,6 +11,8 @@ from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
 from scripts.reproduce.derived import mechanisms_noise, rank_sums, what_shifts_show
 from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
+from scripts.reproduce.intervals import KINDS as LABELS
+from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
 from scripts.reproduce.shapes import KINDS
@@ -412,6 +414,16 @@ OURS = [
         series=(ONE, EVERY),
         best="min",
         replications=40,
+    ),
+    Experiment(
+        "statements-intervals",
+        "Part of the 95 % intervals that hold, by name, labels, and how far holders have moved",
+        jobs("moved", ("hold",), THREE, kind=tuple(LABELS), moved=(0.0, 0.1, 0.3)),
+        x="series",
+        line=("kind", "moved"),
+        panels=("epsilon",),
+        series=NAMES,
+        replications=10,
     ),
     Experiment(
         "ablations",

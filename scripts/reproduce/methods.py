@@ -46,6 +46,7 @@ from scripts.reproduce.contestants import (
 )
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
+from scripts.reproduce.intervals import hold
 from scripts.reproduce.ours import Privet, WithoutPrivacy, planned, public_stack, references
 from scripts.reproduce.shapes import Compared
 from scripts.reproduce.statements import list_differences, look_often
@@ -175,6 +176,7 @@ METHODS: dict[str, Method] = {
     **CASES,
     "list differences": list_differences,
     "look often": look_often,
+    "hold": hold,
     "without the public shape": Compared(),
     **{f"ablation: {ablation.name}": ablation for ablation in ABLATIONS},
 }

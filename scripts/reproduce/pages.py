@@ -84,7 +84,9 @@ def section(
     source = f"*(…)*: {experiment.reference}. " if experiment.published else ""
     plural = "" if many == "1" else "s"
     digits = relative(results / f"{experiment.name}.csv", page)
-    lines += [f"{source}{many} replication{plural}; [all digits]({digits}).", ""]
+    codes = table.groupby("measured")["code"].unique()
+    when = " and ".join(f"{date} (code {', '.join(sorted(codes[date]))})" for date in codes.index)
+    lines += [f"{source}{many} replication{plural}; measured {when}; [all digits]({digits}).", ""]
     if experiment.notes:
         lines += [experiment.notes(experiment, table)]
     return "\n".join(lines)

@@ -27,6 +27,7 @@ from scripts.reproduce.datasets import (
     take,
     wines,
 )
+from scripts.reproduce.intervals import Moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 from scripts.reproduce.shapes import Shapes
 from scripts.reproduce.statements import Collection
@@ -165,6 +166,7 @@ PROBLEMS: dict[str, Problem] = {
     "random laws": Problem(lambda _folder, _seed, **settings: Shapes(**settings)),
     "16 cells": Problem(lambda _folder, _seed, **settings: Population(**settings)),
     "collection": Problem(lambda _folder, _seed, **settings: Collection(**settings)),
+    "moved": Problem(lambda _folder, _seed, **settings: Moved(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
     "portion of diabetes": Problem(partial(portion, name="diabetes"), files_of("diabetes")),
     "mixed wine": Problem(wines, (*files_of("wine_white"), *files_of("wine_red"))),

@@ -76,7 +76,7 @@ def test_shares_add_up_to_one_and_two_complement_each_other(label: Label, mechan
         model = fit("private", label, public, [asked])
         overall = insight(label, public, [asked], model).overall
         intervals = [Interval(row.reported, row.low, row.high) for row in overall]
-        inside = [row.reported for row in node_shares(label, public, asked, 2).rows]
+        inside = [row.reported for row in node_shares(label, public, asked, model, 2).rows]
         for shares in (intervals, inside):
             assert sum(share.value for share in shares) == pytest.approx(1.0)
             assert all(0.0 <= s.low <= s.value <= s.high <= 1.0 for s in shares)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from privet.learning.counts import Label
+from privet.learning.estimators import fit
 from privet.learning.insight import reports_for
 from privet.learning.node_shares import node_shares
 from privet.learning.trees import locate
@@ -28,7 +29,8 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label, node: int) 
     public = public_rows(label, PUBLIC, seed=1)
     counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
     asked = reports(TREE, counts, 60.0, 3, regression=label is NUMBER)
-    found = node_shares(label, public, asked, node)
+    model = fit("private", label, public, [asked])
+    found = node_shares(label, public, asked, model, node)
     below = cells_below(node)
     inside = counts[below]
     assert found.mass.reported.value == pytest.approx(inside.sum() / HOLDERS)
@@ -51,10 +53,11 @@ def test_intervals_cover_the_share_of_those_who_reported() -> None:
     counts = counts_of(BINARY, public_rows(BINARY, 10 * HOLDERS, seed=2))
     inside = counts[cells_below(NODE)]
     truth = inside[:, 1].sum() / inside.sum()
+    model = fit("private", BINARY, public, [reports(TREE, counts, 1.0, 0)])
     covered = 0
     for seed in range(400):
         asked = reports(TREE, counts, 1.0, seed)
-        row = node_shares(BINARY, public, asked, NODE).rows[1]
+        row = node_shares(BINARY, public, asked, model, NODE).rows[1]
         covered += row.reported.low <= truth <= row.reported.high
     low, high = clopper_pearson(covered, 400, ALPHA)
     assert low <= 0.95 <= high, covered
@@ -65,7 +68,9 @@ def test_where_the_mass_may_be_nothing_everything_is_possible() -> None:
     counts = counts_of(BINARY, public_rows(BINARY, HOLDERS, seed=2))
     counts[0] = 0
     asked = reports(TREE, counts, 0.1, 1)
-    found = node_shares(BINARY, public_rows(BINARY, PUBLIC, seed=1), asked, int(TREE.leaves[0]))
+    public = public_rows(BINARY, PUBLIC, seed=1)
+    model = fit("private", BINARY, public, [asked])
+    found = node_shares(BINARY, public, asked, model, int(TREE.leaves[0]))
     assert [(row.reported.low, row.reported.high) for row in found.rows] == [(0.0, 1.0)] * 2
 
 

@@ -2,6 +2,8 @@
 
 import gzip
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -111,6 +113,17 @@ def test_the_pages_are_what_the_results_give(
     for name in ("*.md", "tables/*.md", "figures/*.svg"):
         for page in (ROOT / "docs").glob(name):
             assert (docs / page.relative_to(ROOT / "docs")).read_text() == page.read_text(), page
+
+
+def test_the_hash_of_the_code_has_all_that_measurements_load() -> None:
+    """What a row was measured with cannot change under the same hash."""
+    program = (
+        "import sys, scripts.reproduce.experiments\n"
+        "print(*sorted(name.split('.')[1] for name in sys.modules if name.startswith('privet.')))"
+    )
+    command = [sys.executable, "-c", program]
+    loaded = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert {*loaded.split()} <= {*driver.SOURCES}
 
 
 def test_other_data_are_measured_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,3 +63,16 @@ def test_a_plan_says_what_it_cannot_do(cli: Cli, survey: str) -> None:
     refused = cli("plan", "--public", survey, *given, "--grower", "oak")
     assert refused.code == 1
     assert "max_edge" in refused.err
+
+
+def test_a_plan_behind_a_relay_says_what_shuffling_allows(cli: Cli, survey: str) -> None:
+    """The local epsilon, in place of one that is given, and what it rests on."""
+    given = ("--label", "label", "--holders", "5000", "--central-epsilon", "0.2", "--batch", "2000")
+    printed = cli("plan", "--public", survey, *given, "--grower", "max_edge", "--depth", "2")
+    assert printed.code == 0
+    words = " ".join(printed.out.split())
+    assert "sends at least 2 000 reports together, a central (ε, δ) = (0.2, 1e-06) allows" in words
+    assert "from honest holders" in words
+    refused = cli("plan", "--public", survey, *given[:4])
+    assert refused.code == 1
+    assert "give it, or a central epsilon behind a relay" in " ".join(refused.err.split())

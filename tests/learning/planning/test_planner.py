@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ import pytest
 from privet.learning.estimators import fit
 from privet.learning.insight import insight
 from privet.learning.planning import Plan, plan
-from privet.learning.planning.detection import Difference, least
+from privet.learning.planning.detection import EPSILONS, HOLDERS, Detection, Difference, least
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
 from privet.learning.public_data import Floats, PublicData
@@ -104,11 +105,50 @@ def test_what_is_needed_is_enough_and_hardly_less_is_not(looks: str) -> None:
     assert again(20_000, 0.97 * found.for_width.epsilon).here.half_width > 0.03
 
 
-def test_the_least_that_is_enough() -> None:
-    """Of a range it is an end, within, or not there."""
-    assert least(lambda value: value >= 0.5, 1.0, 100.0) == 1.0
-    assert least(lambda value: value >= 7.0, 1.0, 100.0) == pytest.approx(7.07, rel=0.01)
-    assert least(lambda value: value > 100.0, 1.0, 100.0) is None
+@pytest.mark.parametrize("steepness", [0.0, 0.5, 0.9])
+def test_the_least_that_is_enough(steepness: float) -> None:
+    """Of figures that get worse wherever trees get deeper: the same as by trying every value."""
+    values = range(1, 2_000)
+
+    def depth(value: float) -> int:
+        return int(np.log(value) / np.log(4.0))
+
+    def figure(value: float) -> float:
+        return float(np.sqrt(value / 4.0 ** (steepness * depth(value))))
+
+    def reaches(asked: float, value: float) -> bool:
+        return figure(value) >= asked
+
+    for asked in np.geomspace(0.5, 60.0, 200):
+        found = least(partial(reaches, asked), depth, values)
+        assert found == next((value for value in values if reaches(asked, value)), None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("looks", ["many", "once"])
+@pytest.mark.parametrize("number", [False, True], ids=["classes", "number"])
+def test_less_than_what_is_needed_is_never_enough(looks: str, number: bool) -> None:
+    """With the default tree, whose figures get noisier where it gets deeper.
+
+    A third of all smaller numbers of holders, and a twentieth of all smaller epsilons, are tried.
+    """
+    data = halves(1_000)
+    data["y"] = data["y"] + data["a"] if number else data["y"]
+    planner = Planner(settings(looks=looks), data, "drift", 0)
+
+    def narrow(width: float, found: Detection) -> bool:
+        return found.half_width <= width
+
+    for width in (0.1, 0.04) if number else (0.05, 0.02):
+        needed = planner.needed(partial(narrow, width))
+        assert needed.holders is not None
+        assert needed.epsilon is not None
+        assert planner.detection(needed.holders, 2.0).half_width <= width
+        assert planner.detection(20_000, needed.epsilon).half_width <= width
+        for holders in [some for some in HOLDERS if some < needed.holders][::-3]:
+            assert planner.detection(holders, 2.0).half_width > width
+        for epsilon in [some for some in EPSILONS if some < needed.epsilon][::-20]:
+            assert planner.detection(20_000, epsilon).half_width > width
 
 
 @pytest.mark.parametrize("looks", ["many", "once"])

@@ -1,0 +1,118 @@
+"""How often every interval that a user sees holds what it is of, by its name on the pages.
+
+Public records lean up with the first column; so do holders, but ``moved`` by a part of the label's
+range, and some whose record does not fit. Numbers are reported around the public means of cells.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from privet.learning.counts import Interval, QuestionCounts
+from privet.learning.estimators import fit
+from privet.learning.insight import CellDifference, Comparison, insight
+from privet.learning.node_shares import node_shares
+from privet.learning.public_data import PublicData
+from privet.learning.public_model.knowledge import residual_centring
+from privet.learning.simulation import Integers, simulate_question
+from privet.learning.trees import locate
+from privet.protocol.features import Classes, Label, Range
+from privet.protocol.label_scale import LabelScale
+from privet.protocol.mechanisms import SubsetSelection
+from scripts.reproduce.contestants import Scored
+from scripts.reproduce.coverage import CLASSES, NUMBER, SPREAD, Floats, grid
+
+KINDS: dict[str, Label] = {"classes": CLASSES, "number": NUMBER}
+HOLDERS, MISFITS, ROWS, DEPTH = 20_000, 1_000, 1_000, 3
+RUNS = 20
+"""Collections per replication."""
+NAMES = (
+    "all holders",
+    "did not fit",
+    "a cell",
+    "listed difference",
+    "below a node",
+    "a node's part",
+)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Labels of a ``kind``, and by how much the holders' are higher."""
+
+    kind: str
+    moved: float
+
+
+def hold(of: Moved, epsilon: float, seed: int) -> Iterator[Scored]:
+    """The part of the intervals that hold, by name."""
+    held = defaultdict(list)
+    for run in range(RUNS):
+        for name, parts in held_once(of, epsilon, RUNS * seed + run).items():
+            held[name].append(parts)
+    for name in NAMES:
+        yield name, {}, {"score": float(np.mean(held[name]))}
+
+
+def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
+    """The part that holds in one collection; of those listed all, if none is."""
+    rng, label = np.random.default_rng([seed, 26]), KINDS[of.kind]
+    public, holders = rows(label, ROWS, 0.0, rng), rows(label, HOLDERS, of.moved, rng)
+    tree = grid(public, DEPTH)
+    where, cells = locate(tree, public.X), locate(tree, holders.X)
+    scale = None
+    if isinstance(label, Range):
+        means = np.bincount(where, public.y, tree.cells) / np.bincount(where, minlength=tree.cells)
+        scale = LabelScale.of(label, tree.cells, residual_centring(label, public, tree, means))
+    mechanism = SubsetSelection.create(epsilon, tree.cells, 2, regression=scale is not None)
+    sums = simulate_question(
+        tree,
+        mechanism,
+        label=label,
+        X=holders.X,
+        y=holders.y,
+        copies=np.ones(HOLDERS, dtype=np.int64),
+        rng=rng,
+        scale=scale,
+        misfits=MISFITS,
+    )
+    question = QuestionCounts(tree, mechanism, sums, HOLDERS + MISFITS, scale=scale)
+    model = fit("private", label, public, [question])
+    said = insight(label, public, [question], model)
+    size = np.bincount(cells, minlength=tree.cells)
+    inside = holders.X[:, tree.feature[0]] < tree.threshold[0]  # below the root's left child
+    of_node = node_shares(label, public, question, model, int(tree.left[0]))
+    mean = np.bincount(cells, holders.y, tree.cells) / size
+    return {
+        "all holders": within(said.overall[-1], holders.y.mean()),
+        "did not fit": within(said.misfits, MISFITS / question.n),
+        "a cell": float(np.mean((model.low[:, -1] <= mean) & (mean <= model.high[:, -1]))),
+        "listed difference": float(
+            np.mean([within(row, true(row, size, mean)) for row in said.differences] or 1.0)
+        ),
+        "below a node": within(of_node.rows[-1].reported, holders.y[inside].mean()),
+        "a node's part": within(of_node.mass.reported, inside.mean()),
+    }
+
+
+def true(row: CellDifference, size: Integers, mean: Floats) -> float:
+    """What a listed difference is of: the cell's part of all holders, or its share or mean."""
+    if row.name is None:
+        return float(size[row.cell] / size.sum())
+    return float(1.0 - mean[row.cell] if row.name == CLASSES.classes[0] else mean[row.cell])
+
+
+def within(interval: Interval | Comparison | CellDifference, value: float) -> float:
+    """1 if the interval holds the value, else 0."""
+    return float(interval.low <= value <= interval.high)
+
+
+def rows(label: Label, number: int, moved: float, rng: np.random.Generator) -> PublicData:
+    """Uniform rows whose label leans up with the first column, and by ``moved``."""
+    X = rng.random((number, 2))
+    lean = 0.2 + 0.3 * X[:, 0] + moved
+    if isinstance(label, Classes):
+        return PublicData(X, (rng.random(number) < lean).astype(float))
+    return PublicData(X, np.clip(lean + SPREAD * rng.standard_normal(number), 0.0, 1.0))
