@@ -17,10 +17,11 @@ from privet.protocol.shuffling import LEAST_DELTA
 from privet.protocol.task import Task
 
 from ..task_building.settings import TaskSettings
-from .detection import FINE
 
 CANDIDATES = ("subset", "projective", "grr", "oue", "sue")
 """Mechanisms whose own blanket is known; of equal ones the first is taken."""
+FINE = 1.01
+"""Relative precision of the local epsilon that is searched."""
 
 
 @dataclass(frozen=True)

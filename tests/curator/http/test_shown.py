@@ -1,6 +1,7 @@
 """Tasks with shown columns over HTTP: from the settings to a prediction, and what is refused."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,12 @@ RECORD = {"age": 45, "hours": 10.0, "job": "nurse", "member": "true", "label": 1
 
 async def shown_task(http: Http) -> Task:
     """One whose cells tell age and job."""
-    settings = {"shown": ["age", "job"], "hidden_depth": 1, "grower": "cart", "depth": 4}
+    settings: dict[str, Any] = {
+        "shown": ["age", "job"],
+        "hidden_depth": 1,
+        "grower": "cart",
+        "depth": 4,
+    }
     task_id = await http.task(holders=5000, **settings)
     answer = await http.get(f"/v1/tasks/{task_id}", headers={"Accept": TASK_MEDIA_TYPE})
     return Task.parse(answer.content, task_id)
