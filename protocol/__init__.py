@@ -2,6 +2,8 @@
 
     features     the fields of a record and its label, and their encoding as numbers
     partition    the tree of cells over the encoded features
+    shown_cells  the part of a cell that a report says in the clear
+    conditions   what a node of the tree says of a record, in words
     label_scale  how a label becomes a level that a mechanism can report
     mechanisms   the local randomizers
     task         what a curator publishes: features, label, partitions, questions
