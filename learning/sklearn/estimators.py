@@ -374,6 +374,9 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         Fewest public records on each side of a split.
     mechanism : str
         Local randomizer of every report.
+    shown : list of str
+        Columns that reports tell openly, as far as the cells do, by name (``"x0"``, ... for an
+        array); ε protects the rest (docs/shown.md).
     questions : list of dict
         For methods that ask more than once: a dict per question, which overrides grower, depth,
         mechanism, epsilon, ...
