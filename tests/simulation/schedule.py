@@ -110,10 +110,18 @@ class Op(Enum):
     SPOIL = "a stranger sends what is no report"
     FORWARD = "the relay forwards what it has"
     MOVE = "an admin closes the task, or opens it again"
-    RESTART = "a server stops in good order, and starts again"
     JUMP = "a server's clock is wrong from now on"
     WAIT = "a minute passes"
     DAY = "a day passes"
+
+
+class Pace(Enum):
+    """When the next step begins, and what else happens meanwhile."""
+
+    ALONE = "when this one has ended"
+    ALONG = "at once"
+    TWICE = "when this one has ended, which another server is asked for at the same moment"
+    CUT = "when this one has ended, as far as it comes: its server stops in good order, and starts"
 
 
 @dataclass(frozen=True)
@@ -124,8 +132,7 @@ class Step:
     server: int = 0
     holder: int = 0
     faults: tuple[tuple[int, Fault], ...] = ()
-    together: bool = False
-    """Whether the next step begins at once, and not when this one has ended."""
+    pace: Pace = Pace.ALONE
 
 
 class CuratorNode(Node):
@@ -274,38 +281,39 @@ class Collection(World):
 
     # ---- what is done
 
-    def begin(self, step: Step) -> "asyncio.Task[Any] | None":
-        """Begin a step; its task, if it takes time."""
-        server, who = self.servers[step.server], self.holders[step.holder]
-        curator, stranger = self.curators[step.server % 2], self.stranger
-        if step.op in {Op.CREATE, Op.MOVE} and curator.handle is None:
-            return None
-        if step.op is Op.FORWARD and self.relay.handle is None:
-            return None
+    def begin(self, step: Step) -> "Iterator[asyncio.Task[Any]]":
+        """Begin a step, and what its pace adds."""
+        places = [step.server, *([step.server + 1] if step.pace is Pace.TWICE else [])]
+        for place in places:
+            yield from self.begin_at(step, place)
+        if step.pace is Pace.CUT:
+            server = self.relay if step.op is Op.FORWARD else self.servers[step.server]
+            yield self.stranger.spawn(self.restart(server))
+
+    def begin_at(self, step: Step, place: int) -> "Iterator[asyncio.Task[Any]]":
+        server, who = self.servers[place % 3], self.holders[step.holder]
+        curator, stranger = self.curators[place % 2], self.stranger
         match step.op:
-            case Op.CREATE:
-                return curator.thread(self.create, curator)
+            case Op.CREATE if curator.handle:
+                yield curator.thread(self.create, curator)
             case Op.ANSWER:
-                return who.spawn(self.answer(step.holder, server.name))
+                yield who.spawn(self.answer(step.holder, server.name))
             case Op.RESEND:
-                return who.spawn(self.holder(step.holder).resend())
+                yield who.spawn(self.holder(step.holder).resend())
             case Op.CLASH:
-                return stranger.spawn(self.clash(step.holder, server.name))
+                yield stranger.spawn(self.clash(step.holder, server.name))
             case Op.SPOIL:
-                return stranger.spawn(self.post(server.name, b"no report"))
-            case Op.FORWARD:
-                return self.relay.forward()
-            case Op.MOVE:
-                return curator.thread(self.move, curator)
-            case Op.RESTART:
-                return stranger.spawn(self.restart(server))
+                yield stranger.spawn(self.post(server.name, b"no report"))
+            case Op.FORWARD if self.relay.handle:
+                yield self.relay.forward()
+            case Op.MOVE if curator.handle:
+                yield curator.thread(self.move, curator)
             case Op.JUMP:
                 server.offset = (-5 * HOUR, 0.0, 30 * HOUR)[step.holder]
             case Op.WAIT:
-                return stranger.spawn(asyncio.sleep(60.0))
+                yield stranger.spawn(asyncio.sleep(60.0))
             case Op.DAY:
-                return stranger.spawn(asyncio.sleep(26 * HOUR))
-        return None
+                yield stranger.spawn(asyncio.sleep(26 * HOUR))
 
     def create(self, curator: CuratorNode) -> None:
         made = TASK.canonical, public()
@@ -362,14 +370,12 @@ class Collection(World):
         running: set[asyncio.Task[Any]] = set()
         for step in steps:
             self.trace.append(str(step))
-            self.plan(dict(step.faults))
-            task = self.begin(step)
-            if task is not None:
-                running.add(task)
-            if running and not step.together:
+            self.plan(step.faults)
+            running.update(self.begin(step))
+            if running and step.pace is not Pace.ALONG:
                 await asyncio.wait(running)
                 running.clear()
-        self.plan({})
+        self.calm()
         await asyncio.sleep(60.0)
         await self.heal()
         self.check()

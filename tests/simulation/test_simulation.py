@@ -1,35 +1,29 @@
 """Generated schedules of two curators, a relay, holders and a stranger, and old bugs put back."""
 
 import logging
-import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from random import Random
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, note, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from sqlalchemy import insert, select
 
-from privet.curator.datastore import schema
-from privet.curator.datastore.expiry import ExpiryStore
-from privet.curator.datastore.status import StatusStore
-from privet.curator.datastore.tasks import TaskStore, find_task
-
-from .schedule import Op, Step, run
+from .schedule import Op, Pace, Step, run
 from .world import Fault
 
-places = st.integers(1, 40)
+places = st.integers(1, 24)
 faults = st.lists(st.tuples(places, st.sampled_from(Fault)), max_size=2).map(tuple)
-steps = st.builds(
-    Step,
-    op=st.sampled_from(Op),
-    server=st.integers(0, 2),
-    holder=st.integers(0, 2),
-    faults=faults,
-    together=st.booleans(),
+
+
+def steps(ops: st.SearchStrategy[Op]) -> st.SearchStrategy[Step]:
+    server = holder = st.integers(0, 2)
+    return st.builds(Step, ops, server, holder, faults, st.sampled_from(Pace))
+
+
+schedules = st.builds(
+    lambda first, rest: [first, *rest],
+    steps(st.just(Op.CREATE)),
+    st.lists(steps(st.sampled_from(Op)), max_size=10),
 )
-schedules = st.lists(steps, max_size=10).map(lambda rest: [Step(Op.CREATE), *rest])
 
 
 @pytest.fixture(autouse=True)

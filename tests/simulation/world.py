@@ -2,7 +2,7 @@
 
 The event loop's clock jumps to the next timer. A thread is a greenlet that runs until it waits for
 another, or until a fault holds it up. Every statement that writes to a database and every message
-is a *place*, numbered from the last ``World.plan`` on, where a fault may strike whoever is there.
+is a *place*, numbered from the latest ``World.plan`` on, where a fault may strike whoever is there.
 A node that crashes executes no further statement, and its open transactions are rolled back; what
 a power cut does to a disk is SQLite's business and not simulated.
 """
@@ -15,7 +15,7 @@ import selectors
 import sqlite3
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextvars import ContextVar, copy_context
 from enum import Enum
 from functools import cache
@@ -382,9 +382,13 @@ class World(httpx.AsyncBaseTransport):
         self._plan: dict[int, Fault] = {}
         self._place = 0
 
-    def plan(self, faults: dict[int, Fault]) -> None:
-        """Let these faults strike at the places to come, the next of which is 1."""
-        self._plan, self._place = faults, 0
+    def plan(self, faults: Iterable[tuple[int, Fault]]) -> None:
+        """Let these faults strike at the places to come, of which the next is 1."""
+        self._plan |= {self._place + offset: fault for offset, fault in faults}
+
+    def calm(self) -> None:
+        """Let no more faults strike."""
+        self._plan.clear()
 
     def fault(self, what: str) -> None:
         self.faults.append(what)
