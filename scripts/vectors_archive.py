@@ -22,7 +22,8 @@ VECTORS = Path(__file__).parent.parent / "tests" / "vectors"
 def write(target: Path) -> None:
     """Write the archive to ``target``."""
     files = {
-        str(path.relative_to(VECTORS)): path.read_bytes() for path in sorted(VECTORS.rglob("*.json"))
+        str(path.relative_to(VECTORS)): path.read_bytes()
+        for path in sorted(VECTORS.rglob("*.json"))
     }
     hashes = {name: sha256(content).hexdigest() for name, content in files.items()}
     manifest = {"version": VERSION, "files": hashes}

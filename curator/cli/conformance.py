@@ -45,12 +45,9 @@ def conformance(
     clause: Annotated[
         list[str] | None, typer.Option(help="A clause to try; by default all are.")
     ] = None,
-    reports: Annotated[
-        int, typer.Option(min=20, help="Reports of each statistical clause.")
-    ] = 100,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Programs that run at a time.")
-    ] = os.cpu_count() or 1,
+    reports: Annotated[int, typer.Option(min=20, help="Reports of each statistical clause.")] = 100,
+    jobs: Annotated[int, typer.Option(min=1, help="Programs that run at a time.")] = os.cpu_count()
+    or 1,
     as_json: AsJson = False,
 ) -> None:
     """Run a holder program against good, bad and hostile tasks; pass or fail per clause.

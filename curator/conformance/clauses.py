@@ -91,7 +91,9 @@ def program(command: str, seconds: float = SECONDS) -> Holder:
     """
     words = shlex.split(command)
     if not words:
-        raise InvalidRequest("Give the command that runs your holder, for example 'node holder.js'.")
+        raise InvalidRequest(
+            "Give the command that runs your holder, for example 'node holder.js'."
+        )
     if "{url}" not in command:
         words += ["{url}", "{state}"]
 
@@ -138,9 +140,7 @@ class Trial:
         self, scene: Scene, record: Any = RECORD, state: Path | None = None, **environment: str
     ) -> int:
         """Let a person answer; the exit status."""
-        return self.holder(
-            Given(scene.url, state or self.state(), json.dumps(record), environment)
-        )
+        return self.holder(Given(scene.url, state or self.state(), json.dumps(record), environment))
 
     def check(self, scene: Scene, report: Report) -> None:
         """Raise ``PrivetError`` unless a report answers the questions of a published task."""
@@ -231,7 +231,9 @@ def invitation(trial: Trial) -> str | None:
     fault = trial.refuses("a task for invited people, uninvited", trial.bench.publish(task))
     scene = trial.bench.publish(task, invitation=code)
     fault = fault or trial.answers("an invited task", scene, PRIVET_INVITATION=code)
-    return fault or (None if trial.bench.counted(scene) == 1 else "its invited report does not count")
+    return fault or (
+        None if trial.bench.counted(scene) == 1 else "its invited report does not count"
+    )
 
 
 # ---- the report
@@ -245,9 +247,12 @@ def report_form(trial: Trial) -> str | None:
 
 
 def _has_form(trial: Trial, scene: Scene) -> str | None:
-    trial.answer(scene)
+    """A fault of a report; a mechanism that a program does not know it may refuse."""
+    status = trial.answer(scene)
+    known = trial.bench.tasks[scene.task_id].questions[0].mechanism == GeneralizedResponse.name
     if not scene.posts:
-        return f"sent no report to {scene.name!r}"
+        wrong = known or status in DELIVERED
+        return f"sent no report to {scene.name!r} and ended with {status}" if wrong else None
     sent = scene.posts[0]
     kind = sent.headers.get("content-type", "")
     if kind not in {"", REPORT_MEDIA_TYPE}:
@@ -333,7 +338,8 @@ def drawn_once(trial: Trial) -> str | None:
 def kept(trial: Trial) -> str | None:
     state, down = trial.state(), [True]
     scene = trial.bench.publish(
-        example("down"), lambda call, _: problem(BUSY) if call.method == "POST" and down[0] else None
+        example("down"),
+        lambda call, _: problem(BUSY) if call.method == "POST" and down[0] else None,
     )
     status = trial.answer(scene, state=state)
     if status != KEPT or not scene.posts:

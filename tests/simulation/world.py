@@ -399,9 +399,7 @@ class World(httpx.AsyncBaseTransport):
             raise Crash
         self._place += 1
         fault = self._plan.get(self._place)
-        self.trace.append(
-            f"{self.loop.now:9.1f} {node.name}: {what} {fault.name if fault else ''}"
-        )
+        self.trace.append(f"{self.loop.now:9.1f} {node.name}: {what} {fault.name if fault else ''}")
         if fault is Fault.CRASH:
             node.crash()
             raise Crash

@@ -40,7 +40,8 @@ def holder(given: Given, *faults: str) -> int:
 
 def fetch(given: Given, faults: tuple[str, ...]) -> Task:
     follows = "follows redirects" in faults
-    reply = httpx.get(given.url, headers={"Accept": TASK_MEDIA_TYPE}, follow_redirects=follows)
+    headers = {"Accept": TASK_MEDIA_TYPE}
+    reply = httpx.get(given.url, headers=headers, follow_redirects=follows, verify=False)
     task_id = given.url[-64:]
     if reply.status_code != 200:
         raise PrivetError("no task")
@@ -60,9 +61,9 @@ def fetch(given: Given, faults: tuple[str, ...]) -> Task:
 def check(task: Task, given: Given, faults: tuple[str, ...]) -> None:
     if task.epsilon > 2 and "spends anything" not in faults:
         raise PrivetError("too dear")
-    if "ignores dates" not in faults:
-        if not (task.opens or 0) <= time.time() < (task.closes or float("inf")):
-            raise PrivetError("not open")
+    is_open = (task.opens or 0) <= time.time() < (task.closes or float("inf"))
+    if not is_open and "ignores dates" not in faults:
+        raise PrivetError("not open")
     if task.invited and "PRIVET_INVITATION" not in given.environment:
         raise PrivetError("uninvited")
 
@@ -88,7 +89,7 @@ def send(given: Given, body: bytes, faults: tuple[str, ...]) -> int:
     headers = {"Content-Type": "application/json" if "sends JSON" in faults else REPORT_MEDIA_TYPE}
     if invitation and "keeps the invitation" not in faults:
         headers["Privet-Invitation"] = invitation
-    with httpx.Client(follow_redirects="follows redirects" in faults) as http:
+    with httpx.Client(follow_redirects="follows redirects" in faults, verify=False) as http:
         if "keeps cookies" not in faults:
             http.cookies.jar.set_cookie = lambda _cookie: None  # type: ignore[method-assign]
         else:

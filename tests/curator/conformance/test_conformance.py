@@ -1,4 +1,4 @@
-"""The kit passes holders that keep the protocol, and fails one with a fault at its clauses alone."""
+"""The kit passes a holder that keeps the protocol, and fails a fault at its clauses alone."""
 
 from collections.abc import Iterator
 from pathlib import Path
