@@ -1,8 +1,5 @@
 """Generated schedules of two curators, a relay, holders and a stranger, and old bugs put back."""
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -26,14 +23,7 @@ schedules = st.builds(
 )
 
 
-@pytest.fixture(autouse=True)
-def silence() -> Iterator[None]:
-    """What servers log of faults is no news here."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
-
-
+@pytest.mark.usefixtures("silence")
 @pytest.mark.parametrize("examples", [200, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_no_schedule_breaks_a_promise(examples: int) -> None:
     """Whatever is lost, late, doubled or crashes: see ``schedule`` for what must not be."""

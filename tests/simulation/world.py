@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextvars import ContextVar, copy_context
 from enum import Enum
 from functools import cache
+from queue import Empty
 from typing import Any
 from unittest import mock
 
@@ -164,7 +165,7 @@ class SimpleQueue(_Waiters):
 
     def get_nowait(self) -> Any:
         if not self._items:
-            raise writer.Empty
+            raise Empty
         return self._items.popleft()
 
 
