@@ -53,6 +53,7 @@ RECORD = {"x": "5.0", "y": "yes"}
 OTHER = {"x": 1, "y": "no"}
 MISFIT = {"x": "many", "y": "yes"}
 RECORD_CATEGORY, MISFIT_CATEGORY = 3, 4
+NOTHING: Mapping[str, str] = {}
 
 
 def example(name: str, *epsilons: float, mechanism: str = "grr", **fields: Any) -> Task:
@@ -77,7 +78,7 @@ class Given:
     url: str
     state: Path
     record: str
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str]
 
 
 Holder = Callable[[Given], int]
@@ -137,7 +138,11 @@ class Trial:
         return self.folder / str(next(self._numbers))
 
     def answer(
-        self, scene: Scene, record: Any = RECORD, state: Path | None = None, **environment: str
+        self,
+        scene: Scene,
+        record: Any = RECORD,
+        state: Path | None = None,
+        environment: Mapping[str, str] = NOTHING,
     ) -> int:
         """Let a person answer; the exit status."""
         return self.holder(Given(scene.url, state or self.state(), json.dumps(record), environment))
@@ -151,16 +156,20 @@ class Trial:
         with ThreadPoolExecutor(self.jobs) as pool:
             return next(filter(None, pool.map(lambda check: check(), checks)), None)
 
-    def refuses(self, what: str, scene: Scene, **environment: str) -> str | None:
+    def refuses(
+        self, what: str, scene: Scene, environment: Mapping[str, str] = NOTHING
+    ) -> str | None:
         """A fault if a person answers all the same."""
-        status = self.answer(scene, **environment)
+        status = self.answer(scene, environment=environment)
         if scene.posts:
             return f"sent a report to {what}"
         return f"ended with {status} for {what}" if status in DELIVERED else None
 
-    def answers(self, what: str, scene: Scene, **environment: str) -> str | None:
+    def answers(
+        self, what: str, scene: Scene, environment: Mapping[str, str] = NOTHING
+    ) -> str | None:
         """A fault if a person does not answer."""
-        status = self.answer(scene, **environment)
+        status = self.answer(scene, environment=environment)
         if status != COUNTED or len(scene.bodies) != 1:
             return f"ended with {status} and {len(scene.bodies)} reports for {what}"
         return None
@@ -198,12 +207,12 @@ def signature(trial: Trial) -> str | None:
         return theirs.replace(stranger.key.hex(), bench.key)
 
     return (
-        trial.refuses("an unsigned task", signed("unsigned", lambda _: None), **pinned)
+        trial.refuses("an unsigned task", signed("unsigned", lambda _: None), pinned)
         or trial.refuses(
-            "another key's task", signed("theirs", lambda i: stranger.sign(i).header), **pinned
+            "another key's task", signed("theirs", lambda i: stranger.sign(i).header), pinned
         )
-        or trial.refuses("another key's task under this key", signed("forged", forged), **pinned)
-        or trial.answers("a signed task", bench.publish(example("signed")), **pinned)
+        or trial.refuses("another key's task under this key", signed("forged", forged), pinned)
+        or trial.answers("a signed task", bench.publish(example("signed")), pinned)
     )
 
 
@@ -230,7 +239,7 @@ def invitation(trial: Trial) -> str | None:
     task, code = example("invited", invited=True), "an-invitation"
     fault = trial.refuses("a task for invited people, uninvited", trial.bench.publish(task))
     scene = trial.bench.publish(task, invitation=code)
-    fault = fault or trial.answers("an invited task", scene, PRIVET_INVITATION=code)
+    fault = fault or trial.answers("an invited task", scene, {"PRIVET_INVITATION": code})
     return fault or (
         None if trial.bench.counted(scene) == 1 else "its invited report does not count"
     )
@@ -392,15 +401,17 @@ def conflict(trial: Trial) -> str | None:
     return None if len(scene.bodies) == 1 else "drew a second report after a conflict"
 
 
+def _moved(method: str, address: str) -> Script:
+    return lambda call, _: RedirectResponse(address, 307) if call.method == method else None
+
+
 def redirect(trial: Trial) -> str | None:
     for method in ("GET", "POST"):
         elsewhere = trial.bench.publish(example("elsewhere"))
         end = "" if method == "GET" else "/reports"
         scene = trial.bench.publish(
             example("moved"),
-            lambda call, _, method=method, to=elsewhere.url + end: (
-                RedirectResponse(to, 307) if call.method == method else None
-            ),
+            _moved(method, elsewhere.url + end),
         )
         status = trial.answer(scene)
         if elsewhere.calls or status in DELIVERED:

@@ -82,13 +82,14 @@ TREE = Tree(
     left=(1, LEAF, 3, LEAF, LEAF),
     right=(2, LEAF, 4, LEAF, LEAF),
 )
+CLOSES = int(START + 2 * HOUR)
 TASK = Task(
     name="simulated",
     features=(Numeric(name="x", low=0.0, high=float(HOLDERS)),),
     label=Classes(name="y", classes=("no", "yes")),
     partitions=(TREE,),
     questions=(Question(partition=0, mechanism="grr", epsilon=TRUTHFUL),),
-    closes=int(START + 2 * HOUR),
+    closes=CLOSES,
 )
 PUBLICATION = Publication(name=TASK.name, label="y", epsilon=TRUTHFUL)
 SETTINGS = Settings(keep_ids_days=0.0, keep_tasks_days=0.0)
@@ -318,9 +319,11 @@ class Collection(World):
                 yield stranger.spawn(asyncio.sleep(26 * HOUR))
 
     def create(self, curator: CuratorNode) -> None:
-        made = TASK.canonical, public()
+        def run(*_: object, **__: object) -> Any:
+            return TASK.canonical, public()
+
         with self.good_reason(curator):
-            task, is_new = curator.service.create_task(PUBLICATION, b"", None, lambda *_: made)
+            task, is_new = curator.service.create_task(PUBLICATION, b"", None, run)
             self.created[task.published.id] += is_new
 
     def move(self, curator: CuratorNode) -> None:
@@ -438,7 +441,7 @@ class Collection(World):
                 self.fault(f"a report was acknowledged with {best} and does not count ({fate})")
 
     def check_expiry(self, *, excused: bool) -> None:
-        if self.stranger.clock() < TASK.closes:
+        if self.stranger.clock() < CLOSES:
             self.fault("the task was removed before its time")
         for what in garbage_collection.EXPIRED.values():
             times = self.noted[what, TASK.id]

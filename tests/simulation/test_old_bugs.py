@@ -28,7 +28,7 @@ from .world import Fault
 
 SCHEDULES = 5_000
 """Maximum number of schedules until one shows a bug."""
-LONGEST, MOST_FAULTS = 4, 1
+LONGEST, MOST_FAULTS = 4, 2
 """Steps and faults of what is left of a schedule that shows it."""
 PACES = list(Pace)
 

@@ -91,7 +91,7 @@ def send(given: Given, body: bytes, faults: tuple[str, ...]) -> int:
         headers["Privet-Invitation"] = invitation
     with httpx.Client(follow_redirects="follows redirects" in faults, verify=False) as http:
         if "keeps cookies" not in faults:
-            http.cookies.jar.set_cookie = lambda _cookie: None  # type: ignore[method-assign]
+            http.cookies.jar.set_cookie = lambda cookie: None  # type: ignore[method-assign]
         else:
             http.get(f"{given.url}/status")
         for _ in range(TRIES):
