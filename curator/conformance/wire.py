@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from privet.learning.public_data import PublicData
-from privet.protocol.errors import PROBLEM_MEDIA_TYPE, PrivetError, problem_of
+from privet.protocol.errors import PROBLEM_MEDIA_TYPE, MalformedReport, PrivetError, problem_of
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import Report
 from privet.protocol.signature import SIGNATURE_HEADER
@@ -162,9 +162,11 @@ class Bench:
 def receipt(call: Call, status: int = 201, report_id: str | None = None) -> Response:
     """A receipt for a report, true or false, as JSON."""
     try:
-        own = Report.unpack(call.body).id.hex()
-    except PrivetError as error:
-        return problem(error)
+        is_json = call.body.startswith(b"{")
+        read = Report.from_json(json.loads(call.body)) if is_json else Report.unpack(call.body)
+        own = read.id.hex()
+    except (PrivetError, ValueError):
+        return problem(MalformedReport("A test."))
     told = {"report": report_id or own, "counted": status == 201}
     return Response(json.dumps(told), status, media_type="application/json")
 

@@ -39,9 +39,8 @@ def holder(given: Given, *faults: str) -> int:
 
 
 def fetch(given: Given, faults: tuple[str, ...]) -> Task:
-    follows = "follows redirects" in faults
-    headers = {"Accept": TASK_MEDIA_TYPE}
-    reply = httpx.get(given.url, headers=headers, follow_redirects=follows, verify=False)
+    with client(faults) as http:
+        reply = http.get(given.url, headers={"Accept": TASK_MEDIA_TYPE})
     task_id = given.url[-64:]
     if reply.status_code != 200:
         raise PrivetError("no task")
@@ -56,6 +55,13 @@ def fetch(given: Given, faults: tuple[str, ...]) -> Task:
         header = reply.headers.get(SIGNATURE_HEADER)
         check_key(Offer(task, header and Signature.parse(header)), key)
     return task
+
+
+def client(faults: tuple[str, ...]) -> httpx.Client:
+    http = httpx.Client(follow_redirects="follows redirects" in faults, verify=False)
+    if "keeps cookies" not in faults:
+        http.cookies.jar.set_cookie = lambda cookie: None  # type: ignore[method-assign]
+    return http
 
 
 def check(task: Task, given: Given, faults: tuple[str, ...]) -> None:
@@ -89,10 +95,8 @@ def send(given: Given, body: bytes, faults: tuple[str, ...]) -> int:
     headers = {"Content-Type": "application/json" if "sends JSON" in faults else REPORT_MEDIA_TYPE}
     if invitation and "keeps the invitation" not in faults:
         headers["Privet-Invitation"] = invitation
-    with httpx.Client(follow_redirects="follows redirects" in faults, verify=False) as http:
-        if "keeps cookies" not in faults:
-            http.cookies.jar.set_cookie = lambda cookie: None  # type: ignore[method-assign]
-        else:
+    with client(faults) as http:
+        if "keeps cookies" in faults:
             http.get(f"{given.url}/status")
         for _ in range(TRIES):
             if "redraws for a retry" in faults:
