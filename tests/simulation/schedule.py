@@ -328,7 +328,7 @@ class Collection(World):
 
     def move(self, curator: CuratorNode) -> None:
         with self.good_reason(curator):
-            is_open = curator.service.task(TASK.id).state is TaskState.OPEN
+            is_open = curator.store.task(TASK.id).state is TaskState.OPEN
             curator.service.move(TASK.id, Move.CLOSE if is_open else Move.OPEN)
 
     @contextmanager
@@ -389,7 +389,7 @@ class Collection(World):
         for server in self.servers:
             server.offset = 0.0
         with suppress(PrivetError):
-            if self.curators[0].service.task(TASK.id).state is TaskState.CLOSED:
+            if self.curators[0].store.task(TASK.id).state is TaskState.CLOSED:
                 self.move(self.curators[0])
         for _ in range(2):
             for place, node in enumerate(self.holders):
