@@ -14,10 +14,10 @@ ARGS ?=
 STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
-.PHONY: help demo test test-all check style types imports format docs bench load vectors reproduce reproduce-quick audit up release lock clean
+.PHONY: help demo test test-all check style types imports format docs bench load vectors vectors.zip reproduce reproduce-quick audit up release lock clean
 
 help:  ## print this help
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 # .venv with one of the sets of packages that requirements/ pins; a larger set has the smaller in it
 $(VENV)/%.installed: pyproject.toml requirements/%.txt scripts/set_up.py
@@ -66,6 +66,10 @@ load: $(VENV)/demo.installed  ## simulated holders against a curator (ARGS="--ho
 vectors: $(VENV)/test.installed  ## write the test vectors anew
 	$(BIN)/python -m scripts.make_vectors
 	$(BIN)/python -m scripts.make_message_vectors
+
+vectors.zip: $(VENV)/test.installed  ## the test vectors as one archive, in build/
+	@mkdir -p build
+	@$(BIN)/python -m scripts.vectors_archive build/privet-vectors-1.zip
 
 reproduce: $(VENV)/all.installed  ## every figure and table of the papers (ARGS="--data FOLDER --write-docs")
 	$(BIN)/python -m scripts.reproduce $(ARGS)

@@ -1,0 +1,100 @@
+"""``privet conformance``: does a holder program keep the protocol? Needs no curator of yours."""
+
+import os
+import shlex
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from privet.protocol.errors import InvalidRequest
+
+from .options import FILE, AsJson
+from .output import err, escaped, out, print_json
+
+if TYPE_CHECKING:
+    from ..conformance.clauses import Verdict
+
+SHOWN = {True: "[green]pass[/]", False: "[red]FAIL[/]", None: "not tried"}
+
+
+def conformance(
+    holder: Annotated[
+        str,
+        typer.Option(
+            metavar="CMD",
+            help="The command that answers one task, in which {url} and {state} stand for the "
+            "task's address and the file that is to keep its report; the record comes on "
+            "standard input.",
+        ),
+    ],
+    *,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CMD",
+            help="The command that draws the vectors' reports from given random bytes.",
+        ),
+    ] = None,
+    vectors: Annotated[
+        Path | None, typer.Option(**FILE, help="The archive of test vectors.")
+    ] = None,
+    clause: Annotated[
+        list[str] | None, typer.Option(help="A clause to try; by default all are.")
+    ] = None,
+    reports: Annotated[int, typer.Option(min=20, help="Reports of each statistical clause.")] = 100,
+    jobs: Annotated[int, typer.Option(min=1, help="Programs that run at a time.")] = os.cpu_count()
+    or 1,
+    as_json: AsJson = False,
+) -> None:
+    """Run a holder program against good, bad and hostile tasks; pass or fail per clause.
+
+    A real curator answers on loopback, with something in front that listens and misbehaves. Exit
+    code 1 if a clause fails. What a program must do is in docs/conformance.md.
+    """
+    from ..conformance.clauses import CLAUSES, Trial, folder, judge_all, program
+    from ..conformance.vectors import NO_VECTORS, Vectors
+    from ..conformance.wire import open_bench
+
+    unknown = [name for name in clause or () if name not in CLAUSES]
+    if unknown:
+        raise InvalidRequest(f"There is no clause {unknown[0]!r}; there are {', '.join(CLAUSES)}.")
+    run = program(holder)
+    cases = NO_VECTORS if vectors is None else Vectors.read(vectors)
+    with err().status("Trying clauses ..."), open_bench() as bench, folder() as place:
+        trial = Trial(bench, run, Path(place), reports, jobs, cases)
+        if draw is not None:
+            trial.draw = lambda given: _drawn(draw, given)
+        verdicts = judge_all(trial, clause or tuple(CLAUSES))
+    if as_json:
+        print_json([asdict(verdict) for verdict in verdicts])
+    else:
+        _print(verdicts)
+    if any(verdict.kept is False for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+def _print(verdicts: list["Verdict"]) -> None:
+    from ..conformance.clauses import CLAUSES
+
+    table = Table("", "clause", "a holder ...", "found")
+    for verdict in verdicts:
+        says = escaped(CLAUSES[verdict.clause].says)
+        table.add_row(SHOWN[verdict.kept], verdict.clause, says, escaped(verdict.fault or ""))
+    out().print(table)
+    failed = sum(verdict.kept is False for verdict in verdicts)
+    untried = sum(verdict.kept is None for verdict in verdicts)
+    out().print(f"{len(verdicts) - failed - untried} pass, {failed} fail, {untried} not tried.")
+
+
+def _drawn(command: str, given: str) -> str:
+    """What the command prints; raises ``InvalidRequest`` if it fails."""
+    try:
+        return subprocess.run(  # noqa: S603 - the command that the user has given
+            shlex.split(command), input=given, capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise InvalidRequest(f"--draw failed: {error}.") from None

@@ -1,0 +1,524 @@
+"""What a holder must do, clause by clause, each with the check that a program keeps it.
+
+A check runs the program in scenes and returns what was wrong, or None. It judges by what arrived
+and by the exit status alone.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from starlette.responses import RedirectResponse, Response
+
+from privet.protocol.errors import InvalidRequest, Overloaded, PrivetError, ReportConflict
+from privet.protocol.features import Classes, Numeric
+from privet.protocol.mechanisms import GeneralizedResponse
+from privet.protocol.partition import LEAF, Tree
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.task import Question, Task
+
+from ..access.signing import Signer
+from .vectors import NO_VECTORS, Vectors
+from .wire import Bench, Call, Scene, Script, problem, receipt
+
+COUNTED, KEPT, HELD = 0, 4, 5
+"""Exit statuses: the report counts; nobody has taken it yet; a relay has it."""
+DELIVERED = {COUNTED, HELD}
+ALPHA = 1e-6
+"""Probability that a right program fails a statistical clause."""
+SECONDS = 120.0
+"""Maximum time of one run of a program."""
+EARLY = 0.05
+"""Seconds of a pause that a clock may be off."""
+STUMP = Tree(
+    columns=1,
+    feature=(0, LEAF, LEAF),
+    threshold=(0.5, 0.0, 0.0),
+    left=(1, LEAF, LEAF),
+    right=(2, LEAF, LEAF),
+)
+RECORD = {"x": "5.0", "y": "yes"}
+"""At the threshold, which is not below it: cell 1, level 1, category 3."""
+OTHER = {"x": 1, "y": "no"}
+MISFIT = {"x": "many", "y": "yes"}
+RECORD_CATEGORY, MISFIT_CATEGORY = 3, 4
+NOTHING: Mapping[str, str] = {}
+
+
+def example(name: str, *epsilons: float, mechanism: str = "grr", **fields: Any) -> Task:
+    """A task of two cells and two classes, with a question for each epsilon."""
+    return Task(
+        name=name,
+        features=(Numeric(name="x", low=0.0, high=10.0),),
+        label=Classes(name="y", classes=("no", "yes")),
+        partitions=(STUMP,),
+        questions=tuple(
+            Question(partition=0, mechanism=mechanism, epsilon=epsilon)
+            for epsilon in epsilons or (1.0,)
+        ),
+        **fields,
+    )
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a holder program is started with."""
+
+    url: str
+    state: Path
+    record: str
+    environment: Mapping[str, str]
+
+
+Holder = Callable[[Given], int]
+"""Runs a holder program; its exit status."""
+
+
+def program(command: str, seconds: float = SECONDS) -> Holder:
+    """A holder program by its command line, in which {url} and {state} stand for the two.
+
+    Where they are not named they come last. Raises ``InvalidRequest`` for an empty command.
+    """
+    words = shlex.split(command)
+    if not words:
+        raise InvalidRequest(
+            "Give the command that runs your holder, for example 'node holder.js'."
+        )
+    if "{url}" not in command:
+        words += ["{url}", "{state}"]
+
+    def run(given: Given) -> int:
+        places = {"{url}": given.url, "{state}": str(given.state)}
+        filled = [places.get(word, word) for word in words]
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")}
+        try:
+            return subprocess.run(  # noqa: S603 - the command that the user has given
+                filled,
+                input=given.record.encode(),
+                env={**clean, **given.environment},
+                capture_output=True,
+                timeout=seconds,
+                check=False,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            return -1
+        except OSError as error:
+            raise InvalidRequest(f"{words[0]} cannot be run: {error.strerror}.") from None
+
+    return run
+
+
+@dataclass
+class Trial:
+    """One holder program on one bench."""
+
+    bench: Bench
+    holder: Holder
+    folder: Path
+    reports: int = 100
+    """Number of reports of each statistical clause."""
+    jobs: int = 4
+    vectors: Vectors = NO_VECTORS
+    draw: Callable[[str], str] = str
+    _numbers: "count[int]" = field(default_factory=count)
+
+    def state(self) -> Path:
+        """Where a person's program keeps what it must, with nothing there yet."""
+        return self.folder / str(next(self._numbers))
+
+    def answer(
+        self,
+        scene: Scene,
+        record: Any = RECORD,
+        state: Path | None = None,
+        environment: Mapping[str, str] = NOTHING,
+    ) -> int:
+        """Let a person answer; the exit status."""
+        return self.holder(Given(scene.url, state or self.state(), json.dumps(record), environment))
+
+    def check(self, scene: Scene, report: Report) -> None:
+        """Raise ``PrivetError`` unless a report answers the questions of a published task."""
+        report.check(self.bench.tasks[scene.task_id])
+
+    def at_once(self, checks: Sequence[Callable[[], str | None]]) -> str | None:
+        """The first fault of several checks that run side by side."""
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return next(filter(None, pool.map(lambda check: check(), checks)), None)
+
+    def refuses(
+        self, what: str, scene: Scene, environment: Mapping[str, str] = NOTHING
+    ) -> str | None:
+        """A fault if a person answers all the same."""
+        status = self.answer(scene, environment=environment)
+        if scene.posts:
+            return f"sent a report to {what}"
+        return f"ended with {status} for {what}" if status in DELIVERED else None
+
+    def answers(
+        self, what: str, scene: Scene, environment: Mapping[str, str] = NOTHING
+    ) -> str | None:
+        """A fault if a person does not answer."""
+        status = self.answer(scene, environment=environment)
+        if status != COUNTED or len(scene.bodies) != 1:
+            return f"ended with {status} and {len(scene.bodies)} reports for {what}"
+        return None
+
+
+# ---- the task
+
+
+def task_hash(trial: Trial) -> str | None:
+    good, other = example("asked for"), example("another")
+    scene = trial.bench.offer(good.id, other.canonical)
+    return trial.refuses("a task with another hash", scene)
+
+
+def task_form(trial: Trial) -> str | None:
+    cases = trial.vectors.bad_tasks()
+    return trial.at_once(
+        [
+            partial(trial.refuses, f"the bad task {name!r}", trial.bench.offer(task_id, content))
+            for name, task_id, content in cases
+        ]
+    )
+
+
+def signature(trial: Trial) -> str | None:
+    bench, stranger = trial.bench, Signer(Ed25519PrivateKey.generate())
+    pinned = {"PRIVET_HOLDER_CURATOR_KEY": bench.key}
+
+    def signed(name: str, header: Callable[[str], str | None]) -> Scene:
+        task = example(name)
+        return bench.offer(task.id, task.canonical, header(task.id))
+
+    def forged(task_id: str) -> str:
+        theirs = stranger.sign(task_id).header
+        return theirs.replace(stranger.key.hex(), bench.key)
+
+    return (
+        trial.refuses("an unsigned task", signed("unsigned", lambda _: None), pinned)
+        or trial.refuses(
+            "another key's task", signed("theirs", lambda i: stranger.sign(i).header), pinned
+        )
+        or trial.refuses("another key's task under this key", signed("forged", forged), pinned)
+        or trial.answers("a signed task", bench.publish(example("signed")), pinned)
+    )
+
+
+def budget(trial: Trial) -> str | None:
+    bench = trial.bench
+    return (
+        trial.refuses("a task of epsilon 2.5", bench.publish(example("dear", 2.5)))
+        or trial.refuses("two questions of 1.5", bench.publish(example("sum", 1.5, 1.5)))
+        or trial.answers(
+            "one of two questions of 1.5", bench.publish(example("one", 1.5, 1.5, allocation="one"))
+        )
+    )
+
+
+def dates(trial: Trial) -> str | None:
+    now = int(time.time())
+    early = trial.bench.publish(example("early", opens=now + 3_600))
+    return trial.refuses("a task that is not open yet", early) or trial.refuses(
+        "a task that has closed", trial.bench.publish(example("late", closes=now - 1))
+    )
+
+
+def invitation(trial: Trial) -> str | None:
+    task, code = example("invited", invited=True), "an-invitation"
+    fault = trial.refuses("a task for invited people, uninvited", trial.bench.publish(task))
+    scene = trial.bench.publish(task, invitation=code)
+    fault = fault or trial.answers("an invited task", scene, {"PRIVET_INVITATION": code})
+    return fault or (
+        None if trial.bench.counted(scene) == 1 else "its invited report does not count"
+    )
+
+
+# ---- the report
+
+
+def report_form(trial: Trial) -> str | None:
+    mechanisms = ("grr", "oue", "subset", "laplace", "randomized_response")
+    tasks = [example(name, mechanism=name) for name in mechanisms]
+    tasks += [example("all", 0.5, 0.5), example("one", 0.5, 0.5, allocation="one")]
+    return trial.at_once([partial(_has_form, trial, trial.bench.publish(task)) for task in tasks])
+
+
+def _has_form(trial: Trial, scene: Scene) -> str | None:
+    """A fault of a report; a mechanism that a program does not know it may refuse."""
+    status = trial.answer(scene)
+    known = trial.bench.tasks[scene.task_id].questions[0].mechanism == GeneralizedResponse.name
+    if not scene.posts:
+        wrong = known or status in DELIVERED
+        return f"sent no report to {scene.name!r} and ended with {status}" if wrong else None
+    sent = scene.posts[0]
+    kind = sent.headers.get("content-type", "")
+    if kind not in {"", REPORT_MEDIA_TYPE}:
+        return f"sent a report as {kind!r}"
+    try:
+        trial.check(scene, Report.unpack(sent.body))
+    except PrivetError as error:
+        return f"sent {scene.name!r} what is no report: {error.detail}"
+    return None
+
+
+def report_law(trial: Trial) -> str | None:
+    return _has_law(trial, RECORD, RECORD_CATEGORY)
+
+
+def misfit(trial: Trial) -> str | None:
+    return _has_law(trial, MISFIT, MISFIT_CATEGORY)
+
+
+def _has_law(trial: Trial, record: object, category: int) -> str | None:
+    """Each category's count against its binomial law, at ``ALPHA`` for all together."""
+    from scipy.stats import binomtest
+
+    task = example("law", 2.0)
+    scene, mechanism = trial.bench.publish(task), GeneralizedResponse(2.0, cells=2, slots=2)
+    with ThreadPoolExecutor(trial.jobs) as pool:
+        list(pool.map(lambda _: trial.answer(scene, record), range(trial.reports)))
+    if len(scene.bodies) != trial.reports:
+        return f"sent {len(scene.bodies)} different reports for {trial.reports} people"
+    try:
+        sent = [Report.unpack(body) for body in scene.bodies]
+        for report in sent:
+            trial.check(scene, report)
+    except PrivetError:
+        return "sent what is no report"
+    answers = [report.answers[0][1][0] for report in sent]
+    for place in range(mechanism.categories):
+        share = mechanism.p if place == category else mechanism.q
+        seen = answers.count(place)
+        if binomtest(seen, trial.reports, float(share)).pvalue < ALPHA / mechanism.categories:
+            return (
+                f"{seen} of {trial.reports} reports say category {place}; "
+                f"{trial.reports * float(share):.1f} are expected"
+            )
+    return None
+
+
+def vectors(trial: Trial) -> str | None:
+    cases = trial.vectors.answers()
+    asked = "".join(json.dumps(case) + "\n" for case, _ in cases)
+    drawn = trial.draw(asked).split()
+    if len(drawn) != len(cases):
+        return f"drew {len(drawn)} reports for {len(cases)} cases"
+    for (case, expected), own in zip(cases, drawn, strict=True):
+        if own != expected:
+            return f"drew another report for the record {json.dumps(case['record'])[:200]}"
+    return None
+
+
+# ---- sending
+
+
+def _fails_first(times: float, error: PrivetError, retry_after: int | None = None) -> Script:
+    def script(call: Call, before: int) -> Response | None:
+        return problem(error, retry_after) if call.method == "POST" and before < times else None
+
+    return script
+
+
+BUSY = Overloaded("A test.")
+
+
+def drawn_once(trial: Trial) -> str | None:
+    bench, state = trial.bench, trial.state()
+    scene = bench.publish(example("busy"), _fails_first(2, BUSY))
+    status = trial.answer(scene, state=state)
+    if status != COUNTED or len(scene.posts) < 3:
+        return f"ended with {status} after {len(scene.posts)} tries at a busy curator"
+    trial.answer(scene, OTHER, state)
+    return None if len(scene.bodies) == 1 else "drew a second report for a retry"
+
+
+def kept(trial: Trial) -> str | None:
+    state, down = trial.state(), [True]
+    scene = trial.bench.publish(
+        example("down"),
+        lambda call, _: problem(BUSY) if call.method == "POST" and down[0] else None,
+    )
+    status = trial.answer(scene, state=state)
+    if status != KEPT or not scene.posts:
+        return f"ended with {status} after {len(scene.posts)} tries where nobody took its report"
+    down[0] = False
+    status = trial.answer(scene, OTHER, state)
+    if len(scene.bodies) != 1:
+        return "drew a second report when it was run again"
+    return None if status == COUNTED else f"ended with {status} when it was run again"
+
+
+def retry_after(trial: Trial) -> str | None:
+    seconds = 2
+    scene = trial.bench.publish(example("later"), _fails_first(1, BUSY, seconds))
+    trial.answer(scene)
+    if len(scene.posts) < 2:
+        return "did not try again"
+    pauses = [later.at - call.at for call, later in pairwise(scene.posts)]
+    return None if pauses[0] >= seconds - EARLY else f"came back after {pauses[0]:.2f} seconds"
+
+
+def receipt_clause(trial: Trial) -> str | None:
+    scene = trial.bench.publish(
+        example("lies"),
+        lambda call, _: receipt(call, report_id="00" * 16) if call.method == "POST" else None,
+    )
+    status = trial.answer(scene)
+    if not scene.posts:
+        return "sent no report"
+    return f"ended with {status} on another report's receipt" if status in DELIVERED else None
+
+
+def held(trial: Trial) -> str | None:
+    scene = trial.bench.publish(
+        example("held"), lambda call, _: receipt(call, 202) if call.method == "POST" else None
+    )
+    status = trial.answer(scene)
+    return None if status == HELD else f"ended with {status} where a relay holds its report"
+
+
+def conflict(trial: Trial) -> str | None:
+    state = trial.state()
+    scene = trial.bench.publish(
+        example("conflict"), _fails_first(float("inf"), ReportConflict("A test."))
+    )
+    status = trial.answer(scene, state=state)
+    if len(scene.posts) != 1 or status in DELIVERED:
+        return f"ended with {status} after {len(scene.posts)} tries at a conflict"
+    trial.answer(scene, OTHER, state)
+    return None if len(scene.bodies) == 1 else "drew a second report after a conflict"
+
+
+def _moved(method: str, address: str) -> Script:
+    return lambda call, _: RedirectResponse(address, 307) if call.method == method else None
+
+
+def redirect(trial: Trial) -> str | None:
+    for method in ("GET", "POST"):
+        elsewhere = trial.bench.publish(example("elsewhere"))
+        end = "" if method == "GET" else "/reports"
+        scene = trial.bench.publish(
+            example("moved"),
+            _moved(method, elsewhere.url + end),
+        )
+        status = trial.answer(scene)
+        if elsewhere.calls or status in DELIVERED:
+            return f"followed a redirect of its {method}"
+    return None
+
+
+ALLOWED = {("GET", ""), ("GET", "status"), ("POST", "reports"), ("POST", "receipts")}
+
+
+def calls(trial: Trial) -> str | None:
+    """Judged last, over all that was sent in every scene."""
+    for scene in trial.bench.wire.scenes.values():
+        for call in scene.calls:
+            asks_fate = call.method == "GET" and call.path.startswith("reports/")
+            if (call.method, call.path) not in ALLOWED and not asks_fate:
+                return f"called {call.method} /{call.path}"
+            if "cookie" in call.headers:
+                return "sent a cookie back"
+    return None
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What a holder must do, and where docs/protocol.md says so."""
+
+    says: str
+    section: str
+    check: Callable[[Trial], str | None]
+    needs: tuple[str, ...] = ()
+    """What of a trial must be there."""
+
+
+CALLS, TASK, REPORT = "calls-of-a-holder", "task", "report"
+CLAUSES = {
+    "task-hash": Clause("refuses a task whose bytes do not hash to its id", TASK, task_hash),
+    "task-form": Clause(
+        "refuses every task that is not canonical, valid and within the limits",
+        TASK,
+        task_form,
+        ("vectors",),
+    ),
+    "signature": Clause(
+        "with a pinned key, answers only tasks that this key signed", "signature", signature
+    ),
+    "budget": Clause(
+        "refuses a task above the epsilon that it spends, a sum for `all`, the largest for `one`",
+        CALLS,
+        budget,
+    ),
+    "dates": Clause("sends nothing before a task opens and after it closes", CALLS, dates),
+    "invitation": Clause("sends an invitation where one is needed", CALLS, invitation),
+    "report-form": Clause("sends a canonical report of the task's questions", REPORT, report_form),
+    "report-law": Clause(
+        "draws the record's category with the mechanism's probabilities",
+        "from-a-record-to-a-category",
+        report_law,
+    ),
+    "misfit": Clause(
+        "answers a record that does not fit by a report like any other",
+        "from-a-record-to-a-category",
+        misfit,
+    ),
+    "vectors": Clause(
+        "makes of the vectors' tasks, records and random bytes the same reports",
+        "vectors",
+        vectors,
+        ("vectors", "draw"),
+    ),
+    "drawn-once": Clause("sends the same bytes in every try", CALLS, drawn_once),
+    "kept": Clause(
+        "keeps a report that nobody took, and sends the same bytes when run again", CALLS, kept
+    ),
+    "retry-after": Clause("comes back no sooner than `Retry-After` says", CALLS, retry_after),
+    "receipt": Clause("takes a report as delivered on its own receipt only", CALLS, receipt_clause),
+    "held": Clause("tells a report that a relay holds from one that counts", CALLS, held),
+    "conflict": Clause("stops at a conflict, and draws no second report", CALLS, conflict),
+    "redirect": Clause("follows no redirect", CALLS, redirect),
+    "calls": Clause("makes no other calls, and keeps no cookie", CALLS, calls),
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a clause is kept; None if it was not tried, and then ``fault`` says why."""
+
+    clause: str
+    kept: bool | None
+    fault: str | None = None
+
+
+def judge(trial: Trial, clause: str) -> Verdict:
+    """Try one clause."""
+    asked = CLAUSES[clause]
+    there = {"vectors": bool(trial.vectors.files), "draw": trial.draw is not str}
+    missing = [need for need in asked.needs if not there[need]]
+    if missing:
+        return Verdict(clause, None, f"needs --{missing[0]}")
+    fault = asked.check(trial)
+    return Verdict(clause, fault is None, fault)
+
+
+def judge_all(trial: Trial, clauses: Sequence[str] = tuple(CLAUSES)) -> list[Verdict]:
+    """Try clauses one after the other; ``calls`` comes last, since it is about all the others."""
+    return [judge(trial, clause) for clause in sorted(clauses, key=list(CLAUSES).index)]
+
+
+def folder() -> "tempfile.TemporaryDirectory[str]":
+    """Where the programs of a trial keep what they must."""
+    return tempfile.TemporaryDirectory(prefix="privet-holders-")

@@ -1,0 +1,201 @@
+"""A curator on loopback, with something in front that listens and, where a scene says so, lies."""
+
+import asyncio
+import json
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import uvicorn
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from privet.learning.public_data import PublicData
+from privet.protocol.errors import PROBLEM_MEDIA_TYPE, MalformedReport, PrivetError, problem_of
+from privet.protocol.lifecycle import TaskState
+from privet.protocol.report import Report
+from privet.protocol.signature import SIGNATURE_HEADER
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+
+from ..access.signing import Signer
+from ..app import create_app
+from ..datastore import Store, open_store
+from ..settings import Settings
+
+TASKS = "/v1/tasks/"
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a holder sent: ``path`` is what follows the task's address, ``at`` in seconds."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: float
+
+
+Script = Callable[[Call, int], Response | None]
+"""The answer to a call in the curator's place, or None to let the curator answer; with the number
+of calls of this method before."""
+
+
+@dataclass
+class Scene:
+    """A task at an address, what answers there, and all that was sent there."""
+
+    task_id: str
+    url: str
+    name: str = ""
+    script: Script = lambda _call, _before: None
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def posts(self) -> list[Call]:
+        """The reports that were sent."""
+        return [call for call in self.calls if call.method == "POST"]
+
+    @property
+    def bodies(self) -> set[bytes]:
+        """The different reports that were sent."""
+        return {call.body for call in self.posts}
+
+
+class Wire:
+    """Stands in front of the curator; unknown tasks are nobody's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.scenes: dict[str, Scene] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Note a call, and answer it or pass it on; every answer tries to leave a cookie."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        task_id, _, path = scope["path"].removeprefix(TASKS).partition("/")
+        body = await request.body()
+        scene = self.scenes.get(task_id)
+        answer = None
+        if scene is not None:
+            before = sum(call.method == request.method for call in scene.calls)
+            call = Call(request.method, path, dict(request.headers), body, time.monotonic())
+            scene.calls.append(call)
+            answer = scene.script(call, before)
+        given = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+        async def again() -> Message:
+            message = next(given, None)
+            return message if message is not None else await receive()
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                cookie = (b"set-cookie", b"seen=1")
+                message = {**message, "headers": [*message["headers"], cookie]}
+            await send(message)
+
+        await (answer or self._app)(scope, again, marked)
+
+
+class Bench:
+    """Where holders are tried: makes scenes at ``root``, whose curator signs with ``key``."""
+
+    def __init__(self, store: Store, signer: Signer) -> None:
+        self._store = store
+        self.signer = signer
+        app = create_app(Settings(rate_limit=0), store=store, signer=signer)
+        self.wire = Wire(app.stack)
+        self.root = ""
+        self.tasks: dict[str, Task] = {}
+        """Those that the curator published, by id."""
+        self._numbers = count()
+
+    @property
+    def key(self) -> str:
+        """The curator's public key, in hexadecimal."""
+        return self.signer.key.hex()
+
+    def publish(self, task: Task, script: Script | None = None, invitation: str = "") -> Scene:
+        """Open a task at the curator, under a name that no other scene has."""
+        made = task.model_copy(update={"name": f"{task.name} {next(self._numbers)}"})
+        public = PublicData(np.zeros((1, len(made.columns))), np.zeros(1))
+        self._store.create_task(made, {}, public, time.time(), TaskState.OPEN)
+        if invitation:
+            self._store.invite(made.id, [sha256(invitation.encode()).digest()])
+        self.tasks[made.id] = made
+        return self._scene(made.id, task.name, script)
+
+    def offer(self, task_id: str, content: bytes, signature: str | None = None) -> Scene:
+        """Serve these bytes as a task that the curator does not know."""
+        headers = {} if signature is None else {SIGNATURE_HEADER: signature}
+
+        def script(call: Call, _before: int) -> Response | None:
+            if call.method == "GET" and not call.path:
+                return Response(content, headers=headers, media_type=TASK_MEDIA_TYPE)
+            return receipt(call) if call.method == "POST" else None
+
+        return self._scene(task_id, "", script)
+
+    def counted(self, scene: Scene) -> int:
+        """Number of reports that the curator counts for a published task."""
+        return self._store.status(scene.task_id).reports
+
+    def _scene(self, task_id: str, name: str, script: Script | None) -> Scene:
+        scene = Scene(task_id, f"{self.root}{TASKS}{task_id}", name)
+        scene.script = script or scene.script
+        self.wire.scenes[task_id] = scene
+        return scene
+
+
+def receipt(call: Call, status: int = 201, report_id: str | None = None) -> Response:
+    """A receipt for a report, true or false, as JSON."""
+    try:
+        is_json = call.body.startswith(b"{")
+        read = Report.from_json(json.loads(call.body)) if is_json else Report.unpack(call.body)
+        own = read.id.hex()
+    except (PrivetError, ValueError):
+        return problem(MalformedReport("A test."))
+    told = {"report": report_id or own, "counted": status == 201}
+    return Response(json.dumps(told), status, media_type="application/json")
+
+
+def problem(error: PrivetError, retry_after: int | None = None) -> Response:
+    """The problem document of an error."""
+    kind = problem_of(error)
+    document = {"type": kind.uri, "title": kind.title, "status": kind.status, "detail": "A test."}
+    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    return Response(json.dumps(document), kind.status, headers, PROBLEM_MEDIA_TYPE)
+
+
+@contextmanager
+def open_bench() -> Iterator[Bench]:
+    """A bench on a free port of this machine, over a database that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="privet-conformance-") as folder:
+        store = open_store(f"sqlite:///{Path(folder)}/curator.db")
+        bench = Bench(store, Signer(Ed25519PrivateKey.generate()))
+        with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+            bench.root = "http://127.0.0.1:{1}".format(*listener.getsockname())
+            config = uvicorn.Config(bench.wire, log_config=None, lifespan="off", access_log=False)
+            server = uvicorn.Server(config)
+            thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
+            thread.start()
+            try:
+                while not server.started and thread.is_alive():
+                    time.sleep(0.01)
+                yield bench
+            finally:
+                server.should_exit = True
+                thread.join()
+                store.close()

@@ -1,0 +1,120 @@
+"""A small holder that keeps every clause, and faults that can be planted in it."""
+
+import json
+import os
+import time
+from typing import Any
+
+import httpx
+
+from privet.client.pinning import check_key
+from privet.curator.conformance.clauses import Given, example
+from privet.http_client.report_client import Offer
+from privet.protocol.errors import InvalidTask, PrivetError
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
+from privet.protocol.signature import SIGNATURE_HEADER, Signature
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
+
+TRIES = 4
+AGAIN = {408, 429, 500, 502, 503, 504}
+EXITS = {200: 0, 201: 0, 202: 5}
+
+
+def holder(given: Given, *faults: str) -> int:
+    """Answer a task; the exit status that docs/conformance.md asks for."""
+    kept = given.state.read_bytes() if given.state.exists() else None
+    if kept is None or "redraws when run again" in faults:
+        try:
+            task = fetch(given, faults)
+            check(task, given, faults)
+            body = draw(task, given, faults)
+        except PrivetError:
+            return 3
+        if body is None:
+            return 0
+        given.state.write_bytes(body)
+    else:
+        body = kept
+    return send(given, body, faults)
+
+
+def fetch(given: Given, faults: tuple[str, ...]) -> Task:
+    with client(faults) as http:
+        reply = http.get(given.url, headers={"Accept": TASK_MEDIA_TYPE})
+    task_id = given.url[-64:]
+    if reply.status_code != 200:
+        raise PrivetError("no task")
+    try:
+        task = Task.parse(reply.content, None if "ignores the hash" in faults else task_id)
+    except InvalidTask:
+        if "answers a bad task" not in faults:
+            raise
+        task = example("made up")
+    key = given.environment.get("PRIVET_HOLDER_CURATOR_KEY")
+    if key and "ignores the signature" not in faults:
+        header = reply.headers.get(SIGNATURE_HEADER)
+        check_key(Offer(task, header and Signature.parse(header)), key)
+    return task
+
+
+def client(faults: tuple[str, ...]) -> httpx.Client:
+    http = httpx.Client(follow_redirects="follows redirects" in faults, verify=False)
+    if "keeps cookies" not in faults:
+        http.cookies.jar.set_cookie = lambda cookie: None  # type: ignore[method-assign]
+    return http
+
+
+def check(task: Task, given: Given, faults: tuple[str, ...]) -> None:
+    if task.epsilon > 2 and "spends anything" not in faults:
+        raise PrivetError("too dear")
+    is_open = (task.opens or 0) <= time.time() < (task.closes or float("inf"))
+    if not is_open and "ignores dates" not in faults:
+        raise PrivetError("not open")
+    if task.invited and "PRIVET_INVITATION" not in given.environment:
+        raise PrivetError("uninvited")
+
+
+def draw(task: Task, given: Given, faults: tuple[str, ...]) -> bytes | None:
+    record: dict[str, Any] = json.loads(given.record)
+    fits = record["x"] != "many"
+    if not fits and "is silent on a misfit" in faults:
+        return None
+    if fits and "sends another category" in faults:
+        record = {**record, "x": 0}
+    report = make_report(task, record, os.urandom)
+    if "answers truthfully" in faults and task.questions[0].mechanism == "grr":
+        truth = bytes([3 if fits else 4])
+        report = report.model_copy(update={"answers": tuple((q, truth) for q, _ in report.answers)})
+    if "sends JSON" in faults:
+        return json.dumps(report.to_json()).encode()
+    return report.pack()
+
+
+def send(given: Given, body: bytes, faults: tuple[str, ...]) -> int:
+    invitation = given.environment.get("PRIVET_INVITATION")
+    headers = {"Content-Type": "application/json" if "sends JSON" in faults else REPORT_MEDIA_TYPE}
+    if invitation and "keeps the invitation" not in faults:
+        headers["Privet-Invitation"] = invitation
+    with client(faults) as http:
+        if "keeps cookies" in faults:
+            http.get(f"{given.url}/status")
+        for _ in range(TRIES):
+            if "redraws for a retry" in faults:
+                body = redrawn(body)
+            reply = http.post(f"{given.url}/reports", content=body, headers=headers)
+            if reply.status_code == 409 and "redraws at a conflict" in faults:
+                body = redrawn(body)
+            elif reply.status_code not in AGAIN:
+                break
+            wait = 0 if "is impatient" in faults else float(reply.headers.get("retry-after", 0))
+            time.sleep(wait)
+    if reply.status_code not in EXITS:
+        return 4 if reply.status_code in AGAIN else 1
+    own = json.loads(body)["id"] if "sends JSON" in faults else Report.unpack(body).id.hex()
+    if reply.json()["report"] != own and "takes any receipt" not in faults:
+        return 4
+    return 0 if "takes held for counted" in faults else EXITS[reply.status_code]
+
+
+def redrawn(body: bytes) -> bytes:
+    return Report.unpack(body).model_copy(update={"id": os.urandom(16)}).pack()

@@ -1,0 +1,166 @@
+"""Bugs that there once were, put back one by one: generated schedules find each again.
+
+Two raced in PostgreSQL only, where transactions overlap. Here a file has one writer at a time, so
+what they read and what they then wrote are two transactions, between which another may come.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from random import Random
+from typing import Any
+from unittest import mock
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from privet.curator.datastore import expiry, schema, tasks
+from privet.curator.datastore.database import Database
+from privet.curator.datastore.removal import remove_some_listed
+from privet.curator.datastore.status import StatusStore
+from privet.curator.datastore.tasks import TaskStore, find_task
+from privet.relay import spool
+from privet.relay.spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, Spool, StoredReport
+
+from .schedule import Op, Pace, Step, run
+from .world import Fault
+
+SCHEDULES = 5_000
+"""Maximum number of schedules until one shows a bug."""
+LONGEST, MOST_FAULTS = 4, 2
+"""Steps and faults of what is left of a schedule that shows it."""
+PACES = list(Pace)
+
+
+def close(self: Spool) -> None:
+    """Closed while a thread whose task was cancelled goes on: SQLite then crashes the process."""
+    self._db.close()
+
+
+def remove_listed_ids(database: Database) -> int:
+    """An error here was raised by ``expire``, whose transaction had been committed before."""
+    total = 0
+    removed: int | None = 0
+    while removed is not None:
+        total += removed
+        with database.writing() as connection:
+            removed = remove_some_listed(connection)
+    return total
+
+
+REAL_CREATE, ADD_TASK = TaskStore.create_task, tasks.ADD_TASK
+
+
+def create_task(self: TaskStore, task: Any, *rest: Any) -> bool:
+    """Two curators that looked at the same moment both inserted, and one of them failed."""
+    with self.reading() as connection:
+        if find_task(connection, task.id) is not None:
+            return False
+    unconditional = ADD_TASK.replace("ON CONFLICT (id) DO NOTHING", "")
+    with mock.patch.object(tasks, "ADD_TASK", unconditional):
+        return REAL_CREATE(self, task, *rest)
+
+
+def count_rejects(self: StatusStore, task_id: str, rejects: Mapping[str, int]) -> None:
+    """Two curators that read the same count both wrote theirs, and one count was lost."""
+    table = schema.rejects
+    with self.reading() as connection:
+        row = find_task(connection, task_id)
+        if row is None:
+            return
+        of_task = select(table.c.reason, table.c.count).where(table.c.task_no == row.no)
+        counts = dict(iter(connection.execute(of_task)))
+    with self.writing() as connection:
+        for reason, count in rejects.items():
+            key = {"task_no": row.no, "reason": reason}
+            if reason in counts:
+                same = (table.c.task_no == row.no) & (table.c.reason == reason)
+                total = counts[reason] + count
+                connection.execute(update(table).where(same).values(count=total))
+            else:
+                put = insert(table).prefix_with("OR REPLACE").values(**key, count=count)
+                connection.execute(put)
+
+
+def add(db: sqlite3.Connection, report: StoredReport) -> str:
+    """Another report under an id that had gone out was said to be held, and was nowhere."""
+    fate_key = spool._fate_key(report.task, report.id)
+    row = db.execute("SELECT fate, sent FROM fates WHERE key = ?", (fate_key,)).fetchone()
+    key = (report.task, spool._text(report.questions), report.id)
+    if row is None or row[0] not in {None, FATE_HELD, FATE_COUNTED}:
+        if row is not None and row[1]:
+            return str(row[0])
+        insert = "INSERT INTO waiting VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        db.execute(insert, (*key, report.payload, report.invitation))
+        note = "INSERT OR REPLACE INTO fates (key, digest, sent) VALUES (?, x'', 0)"
+        db.execute(note, (fate_key,))
+        return FATE_HELD
+    if row[0] == FATE_COUNTED:
+        return FATE_COUNTED
+    query = "SELECT payload FROM waiting WHERE task = ? AND questions = ? AND id = ?"
+    waiting = db.execute(query, key).fetchone()
+    return FATE_HELD if waiting in {None, (report.payload,)} else FATE_CONFLICT
+
+
+def random_schedule(chance: Random) -> list[Step]:
+    """A task, and up to nine more steps, some with a fault or two."""
+
+    def step(op: Op) -> Step:
+        struck = ((chance.randint(1, 24), chance.choice(list(Fault))) for _ in range(2))
+        faults = tuple(islice(struck, chance.choice([0, 1, 1, 2])))
+        return Step(op, chance.randrange(3), chance.randrange(2), faults, chance.choice(PACES))
+
+    others = (chance.choice(list(Op)) for _ in range(chance.randint(0, 9)))
+    return [step(op) for op in (Op.CREATE, *others)]
+
+
+def smaller(schedule: list[Step]) -> Iterator[list[Step]]:
+    """The same without a step, a fault or a pace, the larger changes first."""
+    for place in range(1, len(schedule)):
+        yield [*schedule[:place], *schedule[place + 1 :]]
+    for place, step in enumerate(schedule):
+        simpler = [
+            replace(step, faults=(*step.faults[:at], *step.faults[at + 1 :]))
+            for at in range(len(step.faults))
+        ]
+        simpler += [replace(step, pace=Pace.ALONE)] if step.pace is not Pace.ALONE else []
+        for other in simpler:
+            yield [*schedule[:place], other, *schedule[place + 1 :]]
+
+
+def shortest(breaks: Callable[[list[Step]], bool], chance: Random) -> list[Step]:
+    """A schedule that breaks of which nothing can be left out."""
+    tried = (random_schedule(chance) for _ in range(SCHEDULES))
+    schedule = next(filter(breaks, tried))
+    while less := next(filter(breaks, smaller(schedule)), None):
+        schedule = less
+    return schedule
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_200)
+@pytest.mark.parametrize(
+    ("target", "name", "bug", "seen"),
+    [
+        (Spool, "close", close, "closes a database that a thread writes to"),
+        (expiry, "remove_listed_ids", remove_listed_ids, "is noted 0 times"),
+        (TaskStore, "create_task", create_task, "fails without a reason"),
+        (StatusStore, "count_rejects", count_rejects, "and written down"),
+        (spool, "_add", add, "was acknowledged with 20"),
+    ],
+)
+@pytest.mark.usefixtures("silence")
+def test_an_old_bug_is_found_and_shrunk(
+    target: Any, name: str, bug: Callable[..., Any], seen: str
+) -> None:
+    """Generated schedules show it, and what is left of one has few steps and faults."""
+
+    def breaks(schedule: list[Step]) -> bool:
+        return any(seen in wrong for wrong in run(schedule)[0])
+
+    with mock.patch.object(target, name, bug):
+        found = shortest(breaks, Random(1))
+    assert not breaks(found)
+    assert len(found) <= LONGEST
+    assert sum(len(step.faults) for step in found) <= MOST_FAULTS
