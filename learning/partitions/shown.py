@@ -10,7 +10,7 @@ from functools import wraps
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from privet.protocol.partition import LEAF, Partition
 
@@ -63,7 +63,7 @@ def least_rows(rows: int, holders: int, crowd: int) -> int:
     ``holders`` is ``crowd``. More than ``rows`` if there is none.
     """
     r = np.arange(1, rows + 1)
-    enough = holders * beta.ppf(1.0 - CONFIDENCE, r, rows - r + 1) >= crowd
+    enough = holders * betaincinv(r, rows - r + 1, 1.0 - CONFIDENCE) >= crowd
     return int(np.argmax(enough)) + 1 if enough.any() else rows + 1
 
 

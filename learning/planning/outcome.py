@@ -1,6 +1,6 @@
 """The result of planning, and how it is told."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, exp, sqrt
@@ -54,15 +54,14 @@ class Needed:
 class Showing:
     """The same plan with other ``columns`` shown; none for all hidden.
 
-    ``cells`` in ``shown_cells``; ``here``, ``for_shift`` and ``for_width`` are as in the plan.
+    ``cells`` in ``shown_cells``; ``here`` and ``stop_after`` are as in the plan.
     """
 
     columns: tuple[str, ...]
     cells: int
     shown_cells: int
     here: Prospect
-    for_shift: Needed
-    for_width: Needed
+    stop_after: int
 
 
 @dataclass(frozen=True)
@@ -165,24 +164,20 @@ class Plan:
         """What showing columns saves beside hiding all."""
         every = shown is self.showing[-1]
         what = "every column" if every else listed(shown.columns)
-        words = f"With {what} shown, and {'only the label' if every else 'the rest'} hidden, "
-        for needed, aim in (
-            ((shown.for_shift, hidden.for_shift), f"show {self.amount(self.target_shift)} overall"),
-            (
-                (shown.for_width, hidden.for_width),
-                f"tell overall figures to ± {self.amount(self.half_width)}",
-            ),
-        ):
-            ways = [*_ways(*needed)]
-            if ways:
-                words += f"{' or '.join(ways)} would {aim}, and "
-        cell = (
-            "no shift" if each.here.cell_shift is None else self.amount(each.here.cell_shift)
-            for each in (shown, hidden)
-        )
-        return words + (
-            f"one of {shown.cells} cells shows {next(cell)} where with all hidden one of "
-            f"{hidden.cells} shows {next(cell)}. Nothing protects what is shown."
+        told = [
+            f"{_number(shown.stop_after)} reports instead of {_number(hidden.stop_after)} would "
+            f"tell overall figures to ± {self.amount(self.half_width)}"
+        ]
+        cell, with_hidden = shown.here.cell_shift, hidden.here.cell_shift
+        if cell is not None:
+            all_hidden = "none does" if with_hidden is None else f"{self.amount(with_hidden)}"
+            told.append(
+                f"one of {shown.cells} cells shows {self.amount(cell)}, and with all hidden one of "
+                f"{hidden.cells} {all_hidden}"
+            )
+        return (
+            f"With {what} shown, and {'only the label' if every else 'the rest'} hidden, "
+            f"{'; '.join(told)}."
         )
 
     def _behind_relay(self, relay: BehindRelay) -> tuple[str, str]:
@@ -304,14 +299,6 @@ class Plan:
             f"{''.join(f'<p>{escape(answer)}</p>' for answer in self.answers)}"
             f"{_table(headings, shown)}{_table(('if', f'gain in {self.unit}'), gains)}"
         )
-
-
-def _ways(fewer: Needed, more: Needed) -> Iterator[str]:
-    """In how many holders, and in which epsilon, two plans differ."""
-    if fewer.holders is not None and more.holders is not None:
-        yield f"{_number(fewer.holders)} holders instead of {_number(more.holders)}"
-    if fewer.epsilon is not None and more.epsilon is not None:
-        yield f"ε = {fewer.epsilon:g} instead of {more.epsilon:g}"
 
 
 def listed(names: tuple[str, ...]) -> str:

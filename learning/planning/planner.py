@@ -267,8 +267,10 @@ class Planner:
                 task.tree_of(0).cells,
                 1 if task.shown_cells is None else len(task.shown_cells),
                 other.prospect(settings.holders, settings.epsilon, target, power),
-                other.needed(lambda found: found.overall.power(target) >= power),
-                other.needed(lambda found: found.half_width <= width),
+                reports_until(
+                    other.detection(settings.holders, settings.epsilon).variance / width**2,
+                    settings.holders if settings.looks == "many" else None,
+                ),
             )
 
     def stack(self, public: PublicData) -> BaseModel:
@@ -405,11 +407,12 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
     """The settings with other ``holders`` and ``epsilon``; each question keeps its share of
-    epsilon."""
+    epsilon, and each shown cell its share of the holders at least."""
     share = epsilon / settings.epsilon
     questions = tuple(
         question.model_copy(update={"epsilon": question.epsilon and question.epsilon * share})
         for question in settings.questions
     )
     update = {"holders": max(1, round(holders)), "epsilon": epsilon, "questions": questions}
+    update["crowd"] = max(1, round(settings.crowd * holders / settings.holders))
     return settings.model_copy(update=update)

@@ -3,9 +3,10 @@
 Partitions are grown on the public data alone; the same settings and data give the same bytes.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,8 @@ from ..trees import locate
 from .columns import MAX_VALUES, Columns, count_rows
 from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings, unix_seconds
+
+_grown: WeakKeyDictionary[PublicData, dict[Hashable, Partition]] = WeakKeyDictionary()
 
 MOST_HIDDEN_LEVELS = 5
 """Tried where it is left open how many levels split on hidden columns."""
@@ -234,8 +237,23 @@ def _grow(
 ) -> Partition:
     """A partition, from a generator seeded by the published seed.
 
-    Of several that whose cells follow the public model best.
+    Of several that whose cells follow the public model best. Kept while ``public`` lives, since
+    plans ask for few trees many times.
     """
+    kept = _grown.setdefault(public, {})
+    key = (trees, base, shown and (shown.columns.tobytes(), shown.least_rows))
+    if key not in kept:
+        kept[key] = _best(trees, label, public, base, shown)
+    return kept[key]
+
+
+def _best(
+    trees: tuple[_Tree, ...],
+    label: Label,
+    public: PublicData,
+    base: BaseModel | None,
+    shown: Shown | None,
+) -> Partition:
     grown = [
         GROWERS[tree.grower](
             public.X,

@@ -10,16 +10,17 @@ import pytest
 
 from privet.client import holder
 from privet.learning import mechanism_comparison
-from privet.protocol import mechanisms, report
+from privet.protocol import mechanisms, report, shuffling
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.shown_cells import ShownCells
+from privet.protocol.task import Task
 from scripts.compare_mechanisms import PAGE, TABLES
 
 DOCS = PAGE.parents[1]
 PRIVACY = DOCS / "privacy.md"
 TESTS = "\n".join(
     path.read_text()
-    for room in ("protocol", "client")
+    for room in ("protocol", "client", "outside")
     for path in (Path(__file__).parents[2] / room).rglob("test_*.py")
 )
 MODULES = {
@@ -52,6 +53,7 @@ def test_named_code_exists() -> None:
     homes = {name: value for module in MODULES.values() for name, value in vars(module).items()}
     homes |= MODULES | {"mechanism_comparison": mechanism_comparison, "os": os}
     homes |= {"ShownCells": ShownCells, "report": report, "holder": holder}
+    homes |= {"shuffling": shuffling, "Task": Task}
     named = re.findall(r"`(\w+)\.(\w+)`", PRIVACY.read_text())
     missing = [f"{home}.{name}" for home, name in named if not hasattr(homes[home], name)]
     assert named
