@@ -41,10 +41,10 @@ def test_a_plan_compares_none_shown_the_chosen_and_all() -> None:
 
 
 def test_showing_more_takes_fewer_reports() -> None:
-    """A tenth and less; and overall figures are better told by as many. The sentence says so."""
+    """A quarter and less; and overall figures are better told by as many. The sentence says so."""
     found = planned(("x0",))
     hidden, _, every = found.showing
-    assert 10 * every.stop_after < hidden.stop_after
+    assert 4 * every.stop_after < hidden.stop_after
     assert every.here.half_width < hidden.here.half_width / 2
     (sentence,) = (each for each in found.answers if "With every column shown" in each)
     ((few, many),) = re.findall(r"(\d[\d ]*) reports instead of (\d[\d ]*) would", sentence)
