@@ -6,6 +6,7 @@ from scipy.stats import kendalltau
 
 from scripts.pages import markdown
 from scripts.reproduce.experiment import Experiment
+from scripts.reproduce.shown import HALF, HIDDEN, LABEL
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -145,6 +146,40 @@ def share_of_the_way(table: pd.DataFrame) -> str:
         parts = (f"{share:.2f}" if is_worth else "–" for share in shares)
         lines.append([f"{problem}, {shift}", *parts])
     return markdown(["share of the way", *(f"ε = {budget:g}" for budget in budgets(table))], lines)
+
+
+def holders_needed(experiment: Experiment, table: pd.DataFrame) -> str:
+    """By what factor fewer holders give the Brier score of all holders with everything hidden."""
+    del experiment
+    rows = []
+    for problem, panel in table.groupby("problem", sort=False):
+        for series in (HALF, LABEL):
+            factors = (
+                fewer_holders(panel[panel["epsilon"] == budget], series)
+                for budget in budgets(table)
+            )
+            rows.append([f"{problem}: {series.removeprefix('Privet, ')}", *factors])
+    heads = (f"ε = {budget:g}" for budget in budgets(table))
+    return markdown(["times fewer holders", *heads], rows)
+
+
+def fewer_holders(scores: pd.DataFrame, series: str) -> str:
+    """1 / part at which ``series`` is as good as ``HIDDEN`` with all holders.
+
+    Between the first part with which it is worse and the one before, the score is taken as linear
+    in the logarithm of the part.
+    """
+    (aim,) = scores.loc[scores["series"] == HIDDEN, "mean"]
+    ours = scores[scores["series"] == series].sort_values("part", ascending=False)
+    part, brier = np.log(ours["part"].to_numpy()), ours["mean"].to_numpy()
+    worse = np.flatnonzero(brier > aim)
+    if len(worse) == 0:
+        return f"over {np.exp(-part[-1]):.0f}"
+    after = worse[0]
+    if after == 0:
+        return "none"
+    way = (aim - brier[after - 1]) / (brier[after] - brier[after - 1])
+    return f"{np.exp(-(part[after - 1] + way * (part[after] - part[after - 1]))):.2g}"
 
 
 def budgets(table: pd.DataFrame) -> list[float]:

@@ -1,0 +1,93 @@
+"""What showing gains: who reports, what is known, scores by the law, and the holders needed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scripts.reproduce import derived, pages
+from scripts.reproduce.contestants import value_scores
+from scripts.reproduce.experiments import EXPERIMENTS
+from scripts.reproduce.methods import METHODS
+from scripts.reproduce.problems import PROBLEMS
+from scripts.reproduce.shown import HALF, HIDDEN, LABEL
+
+(SCORES,) = (e for e in EXPERIMENTS if e.name == "shown-scores")
+(HOLDERS,) = (e for e in EXPERIMENTS if e.name == "shown-holders")
+
+
+def test_fewer_holders_are_some_of_all() -> None:
+    """The survey has its one test set in every replication; known are three of its columns."""
+    whole, some, few, other = (
+        PROBLEMS["survey"](Path(), seed, part=part)
+        for seed, part in ((1, 1.0), (1, 0.1), (1, 0.02), (2, 0.02))
+    )
+    assert (len(whole.private), len(some.private), len(few.private)) == (4493, 449, 90)
+    assert np.array_equal(some.private.X[:90], few.private.X)
+    assert np.array_equal(some.private.y[:90], few.private.y)
+    assert not np.array_equal(few.private.X, other.private.X)
+    assert np.array_equal(whole.test.X, other.test.X)
+    answers = [len(np.unique(whole.private.X[:, column])) for column in whole.known]
+    assert answers == [6, 7, 6], "of age, years married, children"
+
+
+def test_a_made_population_is_scored_by_its_law() -> None:
+    """The law itself has distance 0, and is right as often as its likeliest class comes."""
+    split = PROBLEMS["made, useless"](Path(), 0)
+    assert split.chance.shape == (3000, 5)
+    assert (len(split.public), len(split.private), split.known) == (300, 4000, (0, 1, 2))
+    assert value_scores(split.chance, split) == {
+        "score": pytest.approx(split.chance.max(axis=1).mean()),
+        "brier": 0.0,
+    }
+    first = np.tile(np.eye(5)[0], (3000, 1))
+    scores = value_scores(first, split)
+    assert scores["score"] == pytest.approx(split.chance[:, 0].mean())
+    assert scores["brier"] == pytest.approx(((first - split.chance) ** 2).sum(axis=1).mean())
+
+
+def test_more_is_shown_from_method_to_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing, the known columns, and all: of the task that is simulated."""
+    split = replace(PROBLEMS["made, fair"](Path(), 0), known=(1, 4))
+    told = []
+
+    def stopped(task: object, *_: object) -> None:
+        told.append(task.shown)  # type: ignore[attr-defined]
+        raise InterruptedError
+
+    monkeypatch.setattr("scripts.reproduce.shown.simulate_counts", stopped)
+    for name in (HIDDEN, HALF, LABEL):
+        with pytest.raises(InterruptedError):
+            list(METHODS[name](split, 1.0, 0))
+    assert told == [(), ("x1", "x4"), ("x0", "x1", "x2", "x3", "x4")]
+
+
+@pytest.mark.parametrize(
+    ("errors", "factor"),
+    [
+        ((0.1, 0.2, 0.4), "17"),
+        ((0.1, 0.15, 0.2), "over 30"),
+        ((0.31, 0.3, 0.3), "none"),
+    ],
+)
+def test_holders_needed_are_read_off_between_two_parts(
+    errors: tuple[float, ...], factor: str
+) -> None:
+    """0.3 lies half-way from the score at a tenth to that at a thirtieth: sqrt(10 x 30) = 17."""
+    parts = (1.0, 0.1, 1 / 30)
+    rows = [(HIDDEN, 1.0, 0.3), *((HALF, part, e) for part, e in zip(parts, errors, strict=True))]
+    table = pd.DataFrame(rows, columns=["series", "part", "mean"])
+    assert derived.fewer_holders(table, HALF) == factor
+
+
+def test_each_measure_has_its_error() -> None:
+    """In the table with columns shown, and not where the experiment does not ask for it."""
+    row = pd.Series(
+        {"mean": 0.8, "standard_error": 0.01, "brier": 0.15, "brier_error": 0.002}, dtype=float
+    )
+    assert pages.cell(SCORES, row, None) == "0.800 ± 0.010, 0.150 ± 0.002"
+    assert pages.cell(replace(SCORES, errors=False), row, None) == "0.800, 0.150"
+    alone = replace(SCORES, measures=("score",), errors=False)
+    assert pages.cell(alone, row, None) == "0.800 ± 0.010"
