@@ -148,6 +148,31 @@ def share_of_the_way(table: pd.DataFrame) -> str:
     return markdown(["share of the way", *(f"ε = {budget:g}" for budget in budgets(table))], lines)
 
 
+def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
+    """Brier scores at the ends of showing, and of the rival that sees whole records."""
+    del experiment
+    brier = table.set_index(["problem", "series", "epsilon"])["brier"]
+    rows = (
+        [
+            str(problem),
+            f"{brier[problem, 'public stack', 0.0]:.3f}",
+            *(
+                f"{brier[problem, series, budget]:.3f}"
+                for budget in AT_THE_ENDS
+                for series in (HIDDEN, HALF, LABEL, "randomized labels, forest")
+            ),
+        ]
+        for problem in dict.fromkeys(table["problem"])
+    )
+    names = ("hidden", "half", "label only", "forest")
+    heads = (f"ε = {budget:g}: {name}" for budget in AT_THE_ENDS for name in names)
+    return markdown(["Brier score", "public alone", *heads], rows)
+
+
+AT_THE_ENDS = (0.5, 2.0)
+"""Values of ε of which the summary speaks."""
+
+
 def holders_needed(experiment: Experiment, table: pd.DataFrame) -> str:
     """By what factor fewer holders give the Brier score of all holders with everything hidden."""
     del experiment

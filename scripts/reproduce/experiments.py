@@ -10,7 +10,13 @@ from scripts.reproduce import shown
 from scripts.reproduce.ablations import ABLATIONS, DESIGNS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, KNOWN, REGRESSION
-from scripts.reproduce.derived import holders_needed, mechanisms_noise, rank_sums, what_shifts_show
+from scripts.reproduce.derived import (
+    holders_needed,
+    mechanisms_noise,
+    rank_sums,
+    what_shifts_show,
+    what_showing_gains,
+)
 from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
@@ -395,6 +401,7 @@ OURS = [
         series=WITH_SHOWN,
         measures=("score", "brier"),
         errors=True,
+        notes=what_showing_gains,
     ),
     Experiment(
         "shown-holders",

@@ -33,7 +33,7 @@ PAGES = {
 NOTES = {
     "accuracy.md": ("accuracy-classes", "accuracy-numbers"),
     "robustness.md": ("shifts",),
-    "shown.md": ("shown-holders",),
+    "shown.md": ("shown-scores", "shown-holders"),
 }
 """Pages that have the notes of experiments whose tables stand elsewhere, at ``NAME-notes``."""
 
