@@ -149,7 +149,7 @@ def share_of_the_way(table: pd.DataFrame) -> str:
 
 
 def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
-    """Brier scores at the ends of showing, and of the rival that sees whole records."""
+    """Brier scores at two ε, and how often one method's is lower than another's at all ε."""
     del experiment
     brier = table.set_index(["problem", "series", "epsilon"])["brier"]
     rows = (
@@ -159,18 +159,32 @@ def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
             *(
                 f"{brier[problem, series, budget]:.3f}"
                 for budget in AT_THE_ENDS
-                for series in (HIDDEN, HALF, LABEL, "randomized labels, forest")
+                for series in (HIDDEN, HALF, LABEL, FOREST)
             ),
         ]
         for problem in dict.fromkeys(table["problem"])
     )
     names = ("hidden", "half", "label only", "forest")
     heads = (f"ε = {budget:g}: {name}" for budget in AT_THE_ENDS for name in names)
-    return markdown(["Brier score", "public alone", *heads], rows)
+    compared = []
+    for first, second in COMPARED:
+        both = brier.unstack("series")[[first, second]].dropna()
+        gains = both[second] - both[first]
+        lower, higher = (int((sign * gains >= SLACK["brier"][1]).sum()) for sign in (1, -1))
+        compared.append([f"{first}, than {second}", str(lower), str(higher), str(len(gains))])
+    heading = f"Brier score differs by {SLACK['brier'][1]:g} or more"
+    counts = markdown([heading, "lower", "higher", "of sets and ε"], compared)
+    return markdown(["Brier score", "public alone", *heads], rows) + "\n" + counts
 
 
 AT_THE_ENDS = (0.5, 2.0)
 """Values of ε of which the summary speaks."""
+FOREST = "randomized labels, forest"
+COMPARED = (
+    *((HALF, HIDDEN), (LABEL, HIDDEN), (LABEL, HALF)),
+    *((HALF, "HistOfTree"), (LABEL, FOREST)),
+)
+"""Pairs of methods."""
 
 
 def holders_needed(experiment: Experiment, table: pd.DataFrame) -> str:

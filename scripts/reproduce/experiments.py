@@ -46,7 +46,7 @@ WITH_SHOWN = (
     *("public stack", shown.HIDDEN, shown.HALF, shown.LABEL),
     *("HistOfTree", "randomized labels, forest", "everybody's forest"),
 )
-FEWER = ("survey", "diabetes, volunteers", "employ, volunteers", "made, flipped")
+FEWER = ("survey", "diabetes, volunteers", "made, flipped")
 FIRST = (
     *("survey", *(f"made, {kind}" for kind in shown.MADE)),
     *(f"{name}, {shift}" for name in tuple(KNOWN)[:4] for shift in ("volunteers", "changed")),

@@ -7,8 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privet.learning.task_building.build import least_rows
 from scripts.reproduce import derived, pages
+from scripts.reproduce.__main__ import EXPECTED
 from scripts.reproduce.contestants import value_scores
+from scripts.reproduce.derived import FOREST
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import METHODS
 from scripts.reproduce.problems import PROBLEMS
@@ -91,3 +94,43 @@ def test_each_measure_has_its_error() -> None:
     assert pages.cell(replace(SCORES, errors=False), row, None) == "0.800, 0.150"
     alone = replace(SCORES, measures=("score",), errors=False)
     assert pages.cell(alone, row, None) == "0.800 ± 0.010"
+
+
+def brier(problem: str, series: str, epsilon: float) -> float:
+    """As measured."""
+    table = pages.kept(SCORES, EXPECTED).set_index(["problem", "series", "epsilon"])
+    return float(table.loc[(problem, series, epsilon), "brier"])
+
+
+SETS = dict.fromkeys(pages.kept(SCORES, EXPECTED)["problem"])
+
+
+@pytest.mark.parametrize("problem", ["made, flipped", "made, useless"])
+def test_the_page_is_right_about_public_data_that_mislead(problem: str) -> None:
+    """Label only at a quarter of the budget tells more than everything hidden."""
+    assert brier(problem, LABEL, 0.5) < brier(problem, HIDDEN, 2.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_the_page_is_right_about_public_data_that_are_right(epsilon: float) -> None:
+    """Little is gained; and on rice at the smaller budget reports do harm."""
+    for problem in ("diabetes", "made, fair"):
+        for series in (HALF, LABEL):
+            assert brier(problem, HIDDEN, epsilon) - brier(problem, series, epsilon) < 0.01
+    alone = brier("rice", "public stack", 0.0)
+    assert alone < min(brier("rice", series, 0.5) for series in (HIDDEN, HALF, LABEL, FOREST))
+
+
+def test_the_page_is_right_about_crowds() -> None:
+    """Each needs 6 of 200 records, so that there are some 20 to 33; half may be better than all."""
+    assert least_rows(200, 2000, 20) == 6
+    assert brier("employ", HALF, 2.0) < brier("employ", LABEL, 2.0)
+
+
+def test_the_page_is_right_about_whole_records() -> None:
+    """Better at ε = 2 but on rice; worse at ε = 0.5 where public data are right."""
+    for problem in SETS:
+        better = brier(problem, FOREST, 2.0) < brier(problem, LABEL, 2.0)
+        assert better == (problem != "rice"), problem
+    for problem in ("diabetes", "employ", "rice", "made, fair"):
+        assert brier(problem, FOREST, 0.5) > brier(problem, LABEL, 0.5)
