@@ -125,6 +125,7 @@ def test_the_page_is_right_about_crowds() -> None:
     """Each needs 6 of 200 records, so that there are some 20 to 33; half may be better than all."""
     assert least_rows(200, 2000, 20) == 6
     assert brier("employ", HALF, 2.0) < brier("employ", LABEL, 2.0)
+    assert brier("employ", HIDDEN, 4.0) < brier("employ", LABEL, 4.0)
 
 
 def test_the_page_is_right_about_whole_records() -> None:
