@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privet.learning.task_building.build import least_rows
+from privet.learning.partitions.shown import least_rows
 from scripts.reproduce import derived, pages
 from scripts.reproduce.__main__ import EXPECTED
 from scripts.reproduce.contestants import value_scores
