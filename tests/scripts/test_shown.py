@@ -135,3 +135,9 @@ def test_the_page_is_right_about_whole_records() -> None:
         assert better == (problem != "rice"), problem
     for problem in ("diabetes", "employ", "rice", "made, fair"):
         assert brier(problem, FOREST, 0.5) > brier(problem, LABEL, 0.5)
+
+
+def test_there_are_as_many_replications_as_the_page_says() -> None:
+    """Four to eight."""
+    counts = [pages.kept(experiment, EXPECTED)["replications"] for experiment in (SCORES, HOLDERS)]
+    assert {min(map(min, counts)), max(map(max, counts))} == {4, 8}
