@@ -1,4 +1,5 @@
-"""The methods that LPCT (Ma and Yang, 2024) and LPDT (Ma et al., 2023) compare, for measuring.
+"""The methods that LPCT (Ma and Yang, 2024) and LPDT (Ma et al., 2023) compare, and those for shown
+columns, for measuring.
 
 scikit-learn estimators whose ``fit(X, y, public)`` simulates all holders. No other package imports
 them.
@@ -7,8 +8,10 @@ them.
 from .deconvolution import DeconvolutionRegressor
 from .gradient import PSGDClassifier
 from .histogram import APHISTRegressor, PHISTClassifier, PHISTRegressor
+from .label_privacy import RandomizedLabelsClassifier, RandomizedLabelsRegressor
 from .linear import PGLMClassifier
 from .semi_private import SemiPrivateClassifier
+from .shown_columns import HistOfTreeClassifier, HistOfTreeRegressor
 from .trees import (
     LPCTClassifier,
     LPCTPruneClassifier,
@@ -21,6 +24,8 @@ from .trees import (
 __all__ = [
     "APHISTRegressor",
     "DeconvolutionRegressor",
+    "HistOfTreeClassifier",
+    "HistOfTreeRegressor",
     "LPCTClassifier",
     "LPCTPruneClassifier",
     "LPDTClassifier",
@@ -31,5 +36,7 @@ __all__ = [
     "PHISTClassifier",
     "PHISTRegressor",
     "PSGDClassifier",
+    "RandomizedLabelsClassifier",
+    "RandomizedLabelsRegressor",
     "SemiPrivateClassifier",
 ]

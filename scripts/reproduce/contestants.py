@@ -172,10 +172,15 @@ def value_scores(values: Floats, split: Split) -> Scores:
     """Scores of a model's values at the test rows.
 
     ``score`` is mean squared error, or accuracy, in expectation where the law of the labels is
-    known; where it is not, Brier score and log loss are there too.
+    known. Brier score and log loss are there too where it is not; where all classes' probabilities
+    are, ``brier`` is the mean squared distance from them.
     """
     if isinstance(split.label, Range):
         return {"score": float(((values[:, 0] - split.test.y) ** 2).mean())}
+    if split.chance is not None and split.chance.ndim == 2:
+        right = split.chance[np.arange(len(values)), values.argmax(axis=1)]
+        distance = ((values - split.chance) ** 2).sum(axis=1)
+        return {"score": float(right.mean()), "brier": float(distance.mean())}
     ones = values.argmax(axis=1) == 1
     if split.chance is not None:
         return {"score": float(np.where(ones, split.chance, 1.0 - split.chance).mean())}

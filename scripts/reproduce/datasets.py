@@ -24,13 +24,28 @@ PUBLIC_ROWS = {"anonymity": 50, "diabetes": 200, "email": 200, "employ": 200, "r
 CLASSIFICATION = (*PUBLIC_ROWS, "census")
 REGRESSION = ("abalone", "airfoil", "concrete", "ccpp", "wine_red", "wine_white")
 CLASSES = Classes(name="label", classes=("0", "1"))
+KNOWN = {
+    "anonymity": ("Internet", "Smartphone", "Sex", "Age", "Region"),
+    "diabetes": ("Age", "Pregnancies", "BMI"),
+    "employ": (
+        *("GENERAL APPEARANCE", "MANNER OF SPEAKING"),
+        *("PHYSICAL CONDITION", "Student Performance Rating"),
+    ),
+    "rice": ("Major_Axis_Length", "Minor_Axis_Length", "Perimeter"),
+    "survey": ("age", "years_married", "children"),
+}
+"""Columns that a collector would plausibly know: what a panel has on file of its members; what a
+doctor sees; what anybody sees or hears, and the school has on file; what a caliper measures; what
+a register holds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
     """Public, private and test rows, encoded on the public rows' ranges.
 
-    ``chance`` is P(y = 1 | x) at the test rows where it is known; their labels are not used then.
+    ``chance`` is P(y = 1 | x) at the test rows where it is known, or all classes' probabilities
+    ``(rows, classes)``; their labels are not used then. ``known`` are the numbers of the columns
+    that a collector would know of everybody.
     """
 
     public: PublicData
@@ -38,6 +53,7 @@ class Split:
     test: PublicData
     label: Classes | Range
     chance: Floats | None = None
+    known: tuple[int, ...] = ()
 
 
 def files_of(name: str) -> tuple[str, ...]:
@@ -57,27 +73,29 @@ def classification(folder: Path, seed: int, *, name: str) -> Split:
     table = _read(folder / "rice.csv.gz")
     order = np.random.default_rng([seed, 3]).permutation(table.num_rows)
     public, rest = np.split(order, [PUBLIC_ROWS[name]])
-    return _eighty_twenty(*_encode(table.take(public), table.take(rest)), seed)
+    return _eighty_twenty(*encode_tables(name, table.take(public), table.take(rest)), seed)
 
 
 def first_rows_public(file: Path, rows: int, seed: int) -> Split:
     """The same of any CSV file with a last column ``label`` of 0 and 1, the first rows public."""
     table = _read(file)
-    return _eighty_twenty(*_encode(table.slice(0, rows), table.slice(rows)), seed)
+    return _eighty_twenty(*encode_tables("", table.slice(0, rows), table.slice(rows)), seed)
 
 
-def _eighty_twenty(public: PublicData, rest: PublicData, seed: int) -> Split:
+def _eighty_twenty(
+    public: PublicData, rest: PublicData, known: tuple[int, ...], seed: int
+) -> Split:
     train, test = train_test_split(np.arange(len(rest)), test_size=0.2, random_state=seed)
-    return Split(public, take(rest, train), take(rest, test), CLASSES)
+    return Split(public, take(rest, train), take(rest, test), CLASSES, known=known)
 
 
 def shuffled(folder: Path, seed: int, *, name: str, public: int) -> Split:
     """All rows of a set shuffled: ``public`` of them, and the others 80 : 20."""
-    first_rows, rest = _encoded(folder, name)
+    first_rows, rest, known = _encoded(folder, name)
     pool = PublicData(np.vstack([first_rows.X, rest.X]), np.concatenate([first_rows.y, rest.y]))
     order = np.random.default_rng(seed).permutation(len(pool))
     first, second, third = np.split(order, [public, public + (len(pool) - public) * 4 // 5])
-    return Split(take(pool, first), take(pool, second), take(pool, third), CLASSES)
+    return Split(take(pool, first), take(pool, second), take(pool, third), CLASSES, known=known)
 
 
 def regression(folder: Path, seed: int, *, name: str) -> Split:
@@ -88,7 +106,7 @@ def regression(folder: Path, seed: int, *, name: str) -> Split:
     table = _read(folder / f"{name}.csv.gz")
     order = np.random.default_rng(seed).permutation(table.num_rows)
     first, second = table.num_rows // 10, table.num_rows * 8 // 10
-    public, rest = _encode(table.take(order[:first]), table.take(order[first:]))
+    public, rest, _ = encode_tables(name, table.take(order[:first]), table.take(order[first:]))
     every = np.concatenate([public.y, rest.y])
     label = Range(name="label", low=float(every.min()), high=float(every.max()))
     private, test = np.split(np.arange(len(rest)), [second - first])
@@ -107,7 +125,7 @@ def wines(folder: Path, seed: int, red: float) -> Split:
     order = rng.permutation(white.num_rows)
     n_white = reds.num_rows - n_red
     mixed = [reds.take(rng.permutation(reds.num_rows)[:n_red]), white.take(order[:n_white])]
-    public, rest = _encode(pa.concat_tables(mixed), white.take(order[n_white:]))
+    public, rest, _ = encode_tables("", pa.concat_tables(mixed), white.take(order[n_white:]))
     test, private = np.split(np.arange(len(rest)), [white.num_rows // 5])
     label = Range(name="label", low=0.0, high=10.0)
     return Split(public, take(rest, private), take(rest, test), label)
@@ -119,11 +137,12 @@ def take(data: PublicData, rows: NDArray[np.int64]) -> PublicData:
 
 
 @cache
-def _encoded(folder: Path, name: str) -> tuple[PublicData, PublicData]:
+def _encoded(folder: Path, name: str) -> tuple[PublicData, PublicData, tuple[int, ...]]:
     if name == "census":
-        return _encode(*(_read(folder / f"census_{part}.csv.gz") for part in ("public", "private")))
+        parts = (_read(folder / f"census_{part}.csv.gz") for part in ("public", "private"))
+        return encode_tables(name, *parts)
     table, rows = _read(folder / f"{name}.csv.gz"), PUBLIC_ROWS[name]
-    return _encode(table.slice(0, rows), table.slice(rows))
+    return encode_tables(name, table.slice(0, rows), table.slice(rows))
 
 
 @cache
@@ -131,7 +150,10 @@ def _read(file: Path) -> pa.Table:
     return csv.read_csv(file)
 
 
-def _encode(public: pa.Table, rest: pa.Table) -> tuple[PublicData, PublicData]:
+def encode_tables(
+    name: str, public: pa.Table, rest: pa.Table
+) -> tuple[PublicData, PublicData, tuple[int, ...]]:
+    """Both tables of a set, whose last column is ``label``, and its ``known`` columns."""
     names = public.column_names[:-1]
     features = [_feature(name, public[name], rest[name]) for name in names]
     # two texts are one column, as the papers count them, and not one for each
@@ -142,7 +164,9 @@ def _encode(public: pa.Table, rest: pa.Table) -> tuple[PublicData, PublicData]:
         X = encode_table(features, columns)[:, kept]
         return PublicData(X, table["label"].to_numpy().astype(float))
 
-    return encoded(public), encoded(rest)
+    of_feature = np.concatenate([np.repeat(f.name, len(_kept(f))) for f in features])[kept]
+    known = np.flatnonzero(np.isin(of_feature, KNOWN.get(name, ())))
+    return encoded(public), encoded(rest), tuple(known.tolist())
 
 
 def _kept(feature: Numeric | Categorical) -> list[bool]:

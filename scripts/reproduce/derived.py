@@ -6,6 +6,7 @@ from scipy.stats import kendalltau
 
 from scripts.pages import markdown
 from scripts.reproduce.experiment import Experiment
+from scripts.reproduce.shown import HALF, HIDDEN, LABEL
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -145,6 +146,79 @@ def share_of_the_way(table: pd.DataFrame) -> str:
         parts = (f"{share:.2f}" if is_worth else "–" for share in shares)
         lines.append([f"{problem}, {shift}", *parts])
     return markdown(["share of the way", *(f"ε = {budget:g}" for budget in budgets(table))], lines)
+
+
+def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
+    """Brier scores at two ε, and how often one method's is lower than another's at all ε."""
+    del experiment
+    brier = table.set_index(["problem", "series", "epsilon"])["brier"]
+    rows = (
+        [
+            str(problem),
+            f"{brier[problem, 'public stack', 0.0]:.3f}",
+            *(
+                f"{brier[problem, series, budget]:.3f}"
+                for budget in AT_THE_ENDS
+                for series in (HIDDEN, HALF, LABEL, FOREST)
+            ),
+        ]
+        for problem in dict.fromkeys(table["problem"])
+    )
+    names = ("hidden", "half", "label only", "forest")
+    heads = (f"ε = {budget:g}: {name}" for budget in AT_THE_ENDS for name in names)
+    compared = []
+    for first, second in COMPARED:
+        both = brier.unstack("series")[[first, second]].dropna()
+        gains = both[second] - both[first]
+        lower, higher = (int((sign * gains >= SLACK["brier"][1]).sum()) for sign in (1, -1))
+        compared.append([f"{first}, than {second}", str(lower), str(higher), str(len(gains))])
+    heading = f"Brier score differs by {SLACK['brier'][1]:g} or more"
+    counts = markdown([heading, "lower", "higher", "of sets and ε"], compared)
+    return markdown(["Brier score", "public alone", *heads], rows) + "\n" + counts
+
+
+AT_THE_ENDS = (0.5, 2.0)
+"""Values of ε of which the summary speaks."""
+FOREST = "randomized labels, forest"
+COMPARED = (
+    *((HALF, HIDDEN), (LABEL, HIDDEN), (LABEL, HALF)),
+    *((HALF, "HistOfTree"), (LABEL, FOREST)),
+)
+"""Pairs of methods."""
+
+
+def holders_needed(experiment: Experiment, table: pd.DataFrame) -> str:
+    """By what factor fewer holders give the Brier score of all holders with everything hidden."""
+    del experiment
+    rows = []
+    for problem, panel in table.groupby("problem", sort=False):
+        for series in (HALF, LABEL):
+            factors = (
+                fewer_holders(panel[panel["epsilon"] == budget], series)
+                for budget in budgets(table)
+            )
+            rows.append([f"{problem}: {series.removeprefix('Privet, ')}", *factors])
+    heads = (f"ε = {budget:g}" for budget in budgets(table))
+    return markdown(["times fewer holders", *heads], rows)
+
+
+def fewer_holders(scores: pd.DataFrame, series: str) -> str:
+    """1 / part at which ``series`` is as good as ``HIDDEN`` with all holders.
+
+    Between the first part with which it is worse and the one before, the score is taken as linear
+    in the logarithm of the part.
+    """
+    (aim,) = scores.loc[scores["series"] == HIDDEN, "mean"]
+    ours = scores[scores["series"] == series].sort_values("part", ascending=False)
+    part, brier = np.log(ours["part"].to_numpy()), ours["mean"].to_numpy()
+    worse = np.flatnonzero(brier > aim)
+    if len(worse) == 0:
+        return f"over {np.exp(-part[-1]):.0f}"
+    after = worse[0]
+    if after == 0:
+        return "none"
+    way = (aim - brier[after - 1]) / (brier[after] - brier[after - 1])
+    return f"{np.exp(-(part[after - 1] + way * (part[after] - part[after - 1]))):.2g}"
 
 
 def budgets(table: pd.DataFrame) -> list[float]:

@@ -35,8 +35,8 @@ class Experiment:
     of the method. In each group the point of all other parameters is taken at which the mean of the
     first of ``measures`` is ``best``. Each panel is a table of its own, or axes; lines go across
     and x goes down. ``series`` are those shown, in order. ``published`` is keyed by line and x.
-    With ``relative`` all numbers are divided by that series'. ``notes`` adds what follows from the
-    table.
+    With ``relative`` all numbers are divided by that series'. With ``errors`` every measure has its
+    standard error, and not only a single one. ``notes`` adds what follows from the table.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Experiment:
     kind: Literal["figure", "table"] = "table"
     measures: tuple[str, ...] = ("score",)
     log_x: bool = False
+    errors: bool = False
     relative: str = ""
     published: Numbers = field(default_factory=dict)
     reference: str = "published"

@@ -6,10 +6,17 @@ from itertools import product
 from typing import Any
 
 from privet.baselines.semi_private import excess_error
+from scripts.reproduce import shown
 from scripts.reproduce.ablations import ABLATIONS, DESIGNS
 from scripts.reproduce.coverage import CASES
-from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION
-from scripts.reproduce.derived import mechanisms_noise, rank_sums, what_shifts_show
+from scripts.reproduce.datasets import CLASSIFICATION, KNOWN, REGRESSION
+from scripts.reproduce.derived import (
+    holders_needed,
+    mechanisms_noise,
+    rank_sums,
+    what_shifts_show,
+    what_showing_gains,
+)
 from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
@@ -35,6 +42,15 @@ PRIVET = ("Privet", "Privet, plain tree", "public stack")
 FEW_COLUMNS = tuple(name for name in CLASSIFICATION if name != "email")
 """Sets without the one whose 3000 columns take minutes."""
 SEMI_PRIVATE = (0.1, 1.0)
+WITH_SHOWN = (
+    *("public stack", shown.HIDDEN, shown.HALF, shown.LABEL),
+    *("HistOfTree", "randomized labels, forest", "everybody's forest"),
+)
+FEWER = ("survey", "diabetes, volunteers", "made, flipped")
+FIRST = (
+    *("survey", *(f"made, {kind}" for kind in shown.MADE)),
+    *(f"{name}, {shift}" for name in tuple(KNOWN)[:4] for shift in ("volunteers", "changed")),
+)
 COLLECTIONS = ((10_000, 0.5), (10_000, 4.0), (100_000, 2.0), (1_000_000, 0.5), (10_000_000, 64.0))
 """Holders, and epsilon."""
 
@@ -374,6 +390,33 @@ OURS = [
         panels=("problem", "shift"),
         measures=("score", "brier", "log_loss", "coverage"),
         notes=what_shifts_show,
+    ),
+    compared(
+        "shown-scores",
+        "With columns shown",
+        (
+            *jobs(FIRST, WITH_SHOWN, BUDGETS[:4], part=(1.0,)),
+            *jobs(tuple(KNOWN)[:4], WITH_SHOWN, BUDGETS[:4]),
+        ),
+        series=WITH_SHOWN,
+        measures=("score", "brier"),
+        errors=True,
+        notes=what_showing_gains,
+    ),
+    Experiment(
+        "shown-holders",
+        "With fewer holders",
+        (
+            *jobs(FEWER, (shown.HIDDEN,), (0.5, 2.0), part=(1.0,)),
+            *jobs(FEWER, (shown.HALF, shown.LABEL), (0.5, 2.0), part=shown.PARTS),
+        ),
+        x="part",
+        line=("series", "epsilon"),
+        panels=("problem",),
+        series=(shown.HIDDEN, shown.HALF, shown.LABEL),
+        measures=("brier",),
+        best="min",
+        notes=holders_needed,
     ),
     Experiment(
         "coverage",

@@ -28,10 +28,12 @@ from privet.baselines import (
     PHISTClassifier,
     PHISTRegressor,
     PSGDClassifier,
+    RandomizedLabelsClassifier,
     SemiPrivateClassifier,
 )
 from privet.baselines.histogram import MAX_COLUMNS
 from privet.baselines.trees import theorem_4
+from scripts.reproduce import shown
 from scripts.reproduce.ablations import ABLATIONS
 from scripts.reproduce.contestants import (
     DEPTHS,
@@ -135,6 +137,10 @@ NAMED: tuple[Any, ...] = (
     Tuned("LPDT-V", LPDTRegressor, LPDT_GRID, {"partition": "cart"}),
     Tuned("APHIST", APHISTRegressor, bins_that_fit(windows=False)),
     Tuned("DECONV", DeconvolutionRegressor, {"bandwidth": BANDWIDTHS}),
+    Tuned("randomized labels, forest", RandomizedLabelsClassifier),
+    shown.Privet(shown.HIDDEN, "none"),
+    shown.Privet(shown.HALF, "known"),
+    shown.Privet(shown.LABEL, "all"),
     WithoutPrivacy("public forest", RandomForestClassifier, RandomForestRegressor),
     WithoutPrivacy("public extra trees", ExtraTreesClassifier, ExtraTreesRegressor),
     WithoutPrivacy(
@@ -171,6 +177,7 @@ METHODS: dict[str, Method] = {
     ),
     "Privet": Privet(),
     "public stack": public_stack,
+    "HistOfTree": shown.hist_of_tree,
     "references": references,
     "plan": planned,
     **CASES,

@@ -21,6 +21,7 @@ PAGES = {
     "tables/statements.md": ("statements",),
     "tables/ablations.md": ("ablations",),
     "tables/shapes.md": ("shapes",),
+    "tables/shown.md": ("shown-scores", "shown-holders"),
     "tables/lpct-figures.md": ("lpct-figure",),
     "tables/lpct-tables.md": ("lpct-table",),
     "tables/lpct-mechanisms.md": ("mechanisms",),
@@ -29,7 +30,11 @@ PAGES = {
     "tables/plans.md": ("plans-one-population", "plans-as-collected"),
 }
 """Places of pages, each for the experiments whose names begin with it."""
-NOTES = {"accuracy.md": ("accuracy-classes", "accuracy-numbers"), "robustness.md": ("shifts",)}
+NOTES = {
+    "accuracy.md": ("accuracy-classes", "accuracy-numbers"),
+    "robustness.md": ("shifts",),
+    "shown.md": ("shown-scores", "shown-holders"),
+}
 """Pages that have the notes of experiments whose tables stand elsewhere, at ``NAME-notes``."""
 
 
@@ -161,9 +166,13 @@ def cell(
     """One mean with further measures; bold where it differs from the number in print."""
     mean, error = float(row["mean"]) / unit, float(row["standard_error"]) / unit
     once = np.isnan(error)
-    others = [row[measure] for measure in experiment.measures[1:]]
-    text = measured(mean) if once or others else f"{measured(mean)} ± {measured(error)}"
-    text = ", ".join([text, *(measured(float(value)) for value in others if not np.isnan(value))])
+    others = [name for name in experiment.measures[1:] if not np.isnan(row[name])]
+    errors = not once and (experiment.errors or len(experiment.measures) == 1)
+    texts = [measured(mean), *(measured(float(row[name])) for name in others)]
+    if errors:
+        of_each = [error, *(float(row[f"{name}_error"]) for name in others)]
+        texts = [f"{text} ± {measured(each)}" for text, each in zip(texts, of_each, strict=True)]
+    text = ", ".join(texts)
     if printed is None:
         return text
     slack = SLACK["max"] if experiment.best == "max" else SLACK["min"] * abs(printed)

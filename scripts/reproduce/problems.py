@@ -4,7 +4,7 @@ A problem makes a ``Split`` whose features are in [0, 1].
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from scripts.reproduce.ablations import Population
 from scripts.reproduce.coverage import Quadrants
 from scripts.reproduce.datasets import (
     CLASSIFICATION,
+    KNOWN,
     REGRESSION,
     Floats,
     Split,
@@ -30,6 +31,7 @@ from scripts.reproduce.datasets import (
 from scripts.reproduce.intervals import Moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 from scripts.reproduce.shapes import Shapes
+from scripts.reproduce.shown import MADE, made, of_part, survey
 from scripts.reproduce.statements import Collection
 
 TEST_POINTS = 10_000
@@ -133,11 +135,11 @@ def noisy_threshold(
     return Split(public, private, PublicData(test, np.zeros(len(test))), LABEL, chance)
 
 
-def shifted(folder: Path, seed: int, *, name: str, shift: str) -> Split:
+def shifted(folder: Path, seed: int, *, name: str, shift: str, part: float = 1.0) -> Split:
     """Public data that mislead: rows taken from the holders' part as ``SHIFTS`` says.
 
-    Of the shuffled rows 80 % are holders and 20 % test rows. The first principal component is that
-    of all rows.
+    Of the shuffled rows 80 % are holders, of whom ``part`` report, and 20 % test rows. The first
+    principal component is that of all rows.
     """
     split, rng = shuffled(folder, seed, name=name, public=0), np.random.default_rng([seed, 1])
     pool = split.private
@@ -155,7 +157,8 @@ def shifted(folder: Path, seed: int, *, name: str, shift: str) -> Split:
     if shift == "changed":
         y = np.where(place[chosen] > 1.0 - CHANGED, 1.0 - y, y)
     rest = np.setdiff1d(np.arange(len(pool)), chosen)
-    return Split(PublicData(pool.X[chosen], y), take(pool, rest), split.test, split.label)
+    public = PublicData(pool.X[chosen], y)
+    return of_part(replace(split, public=public, private=take(pool, rest)), part, seed)
 
 
 PROBLEMS: dict[str, Problem] = {
@@ -168,6 +171,13 @@ PROBLEMS: dict[str, Problem] = {
     "collection": Problem(lambda _folder, _seed, **settings: Collection(**settings)),
     "moved": Problem(lambda _folder, _seed, **settings: Moved(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
+    "survey": Problem(survey),
+    **{f"made, {kind}": Problem(partial(made, kind=kind)) for kind in MADE},
+    **{
+        f"{name}, {shift}": Problem(partial(shifted, name=name, shift=shift), files_of(name))
+        for name in set(KNOWN) & set(CLASSIFICATION)
+        for shift in ("volunteers", "changed")
+    },
     "portion of diabetes": Problem(partial(portion, name="diabetes"), files_of("diabetes")),
     "mixed wine": Problem(wines, (*files_of("wine_white"), *files_of("wine_red"))),
     **{

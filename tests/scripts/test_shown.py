@@ -1,0 +1,143 @@
+"""What showing gains: who reports, what is known, scores by the law, and the holders needed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privet.learning.partitions.shown import least_rows
+from scripts.reproduce import derived, pages
+from scripts.reproduce.__main__ import EXPECTED
+from scripts.reproduce.contestants import value_scores
+from scripts.reproduce.derived import FOREST
+from scripts.reproduce.experiments import EXPERIMENTS
+from scripts.reproduce.methods import METHODS
+from scripts.reproduce.problems import PROBLEMS
+from scripts.reproduce.shown import HALF, HIDDEN, LABEL
+
+(SCORES,) = (e for e in EXPERIMENTS if e.name == "shown-scores")
+(HOLDERS,) = (e for e in EXPERIMENTS if e.name == "shown-holders")
+
+
+def test_fewer_holders_are_some_of_all() -> None:
+    """The survey has its one test set in every replication; known are three of its columns."""
+    whole, some, few, other = (
+        PROBLEMS["survey"](Path(), seed, part=part)
+        for seed, part in ((1, 1.0), (1, 0.1), (1, 0.02), (2, 0.02))
+    )
+    assert (len(whole.private), len(some.private), len(few.private)) == (4493, 449, 90)
+    assert np.array_equal(some.private.X[:90], few.private.X)
+    assert np.array_equal(some.private.y[:90], few.private.y)
+    assert not np.array_equal(few.private.X, other.private.X)
+    assert np.array_equal(whole.test.X, other.test.X)
+    answers = [len(np.unique(whole.private.X[:, column])) for column in whole.known]
+    assert answers == [6, 7, 6], "of age, years married, children"
+
+
+def test_a_made_population_is_scored_by_its_law() -> None:
+    """The law itself has distance 0, and is right as often as its likeliest class comes."""
+    split = PROBLEMS["made, useless"](Path(), 0)
+    assert split.chance.shape == (3000, 5)
+    assert (len(split.public), len(split.private), split.known) == (300, 4000, (0, 1, 2))
+    assert value_scores(split.chance, split) == {
+        "score": pytest.approx(split.chance.max(axis=1).mean()),
+        "brier": 0.0,
+    }
+    first = np.tile(np.eye(5)[0], (3000, 1))
+    scores = value_scores(first, split)
+    assert scores["score"] == pytest.approx(split.chance[:, 0].mean())
+    assert scores["brier"] == pytest.approx(((first - split.chance) ** 2).sum(axis=1).mean())
+
+
+def test_more_is_shown_from_method_to_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing, the known columns, and all: of the task that is simulated."""
+    split = replace(PROBLEMS["made, fair"](Path(), 0), known=(1, 4))
+    told = []
+
+    def stopped(task: object, *_: object) -> None:
+        told.append(task.shown)  # type: ignore[attr-defined]
+        raise InterruptedError
+
+    monkeypatch.setattr("scripts.reproduce.shown.simulate_counts", stopped)
+    for name in (HIDDEN, HALF, LABEL):
+        with pytest.raises(InterruptedError):
+            list(METHODS[name](split, 1.0, 0))
+    assert told == [(), ("x1", "x4"), ("x0", "x1", "x2", "x3", "x4")]
+
+
+@pytest.mark.parametrize(
+    ("errors", "factor"),
+    [
+        ((0.1, 0.2, 0.4), "17"),
+        ((0.1, 0.15, 0.2), "over 30"),
+        ((0.31, 0.3, 0.3), "none"),
+    ],
+)
+def test_holders_needed_are_read_off_between_two_parts(
+    errors: tuple[float, ...], factor: str
+) -> None:
+    """0.3 lies half-way from the score at a tenth to that at a thirtieth: sqrt(10 x 30) = 17."""
+    parts = (1.0, 0.1, 1 / 30)
+    rows = [(HIDDEN, 1.0, 0.3), *((HALF, part, e) for part, e in zip(parts, errors, strict=True))]
+    table = pd.DataFrame(rows, columns=["series", "part", "mean"])
+    assert derived.fewer_holders(table, HALF) == factor
+
+
+def test_each_measure_has_its_error() -> None:
+    """In the table with columns shown, and not where the experiment does not ask for it."""
+    row = pd.Series(
+        {"mean": 0.8, "standard_error": 0.01, "brier": 0.15, "brier_error": 0.002}, dtype=float
+    )
+    assert pages.cell(SCORES, row, None) == "0.800 ± 0.010, 0.150 ± 0.002"
+    assert pages.cell(replace(SCORES, errors=False), row, None) == "0.800, 0.150"
+    alone = replace(SCORES, measures=("score",), errors=False)
+    assert pages.cell(alone, row, None) == "0.800 ± 0.010"
+
+
+def brier(problem: str, series: str, epsilon: float) -> float:
+    """As measured."""
+    table = pages.kept(SCORES, EXPECTED).set_index(["problem", "series", "epsilon"])
+    return float(table.loc[(problem, series, epsilon), "brier"])
+
+
+SETS = dict.fromkeys(pages.kept(SCORES, EXPECTED)["problem"])
+
+
+@pytest.mark.parametrize("problem", ["made, flipped", "made, useless"])
+def test_the_page_is_right_about_public_data_that_mislead(problem: str) -> None:
+    """Label only at a quarter of the budget tells more than everything hidden."""
+    assert brier(problem, LABEL, 0.5) < brier(problem, HIDDEN, 2.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_the_page_is_right_about_public_data_that_are_right(epsilon: float) -> None:
+    """Little is gained; and on rice at the smaller budget reports do harm."""
+    for problem in ("anonymity", "diabetes", "made, fair"):
+        for series in (HALF, LABEL):
+            assert brier(problem, HIDDEN, epsilon) - brier(problem, series, epsilon) < 0.01
+    alone = brier("rice", "public stack", 0.0)
+    assert alone < min(brier("rice", series, 0.5) for series in (HIDDEN, HALF, LABEL, FOREST))
+
+
+def test_the_page_is_right_about_crowds() -> None:
+    """Each needs 6 of 200 records, so that there are some 20 to 33; half may be better than all."""
+    assert least_rows(200, 2000, 20) == 6
+    assert brier("employ", HALF, 2.0) < brier("employ", LABEL, 2.0)
+    assert brier("employ", HIDDEN, 4.0) < brier("employ", LABEL, 4.0)
+
+
+def test_the_page_is_right_about_whole_records() -> None:
+    """Better at ε = 2 but on rice; at ε = 0.5 worse on the four sets that the page names."""
+    for problem in SETS:
+        better = brier(problem, FOREST, 2.0) < brier(problem, LABEL, 2.0)
+        assert better == (problem != "rice"), problem
+    for problem in ("diabetes", "employ", "rice", "made, fair"):
+        assert brier(problem, FOREST, 0.5) > brier(problem, LABEL, 0.5)
+
+
+def test_there_are_as_many_replications_as_the_page_says() -> None:
+    """Four to eight."""
+    counts = [pages.kept(experiment, EXPECTED)["replications"] for experiment in (SCORES, HOLDERS)]
+    assert {min(map(min, counts)), max(map(max, counts))} == {4, 8}
