@@ -147,7 +147,7 @@ def shortest(breaks: Callable[[list[Step]], bool], chance: Random, ops: list[Op]
 def test_a_schedule_does_the_same_again() -> None:
     """Else what is found could not be made smaller."""
     chance = Random(1)
-    for _ in range(8):
+    for _ in range(4):
         schedule = random_schedule(chance, ALL)
         assert run(schedule) == run(schedule)
 
