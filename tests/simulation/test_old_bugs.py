@@ -1,5 +1,9 @@
 """Bugs that there once were, put back one by one: generated schedules find each again.
 
+The relay's is too rare for schedules of all operations: 1 500 did not show it. It takes a report
+that is forwarded and another under its id that comes after it, so its schedules have no other
+operations; they are as random in all else.
+
 Two raced in PostgreSQL only, where transactions overlap. Here a file has one writer at a time, so
 what they read and what they then wrote are two transactions, between which another may come.
 """
@@ -26,10 +30,11 @@ from privet.relay.spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, Spool, St
 from .schedule import Op, Pace, Step, run
 from .world import Fault
 
-SCHEDULES = 5_000
+SCHEDULES = 1_000
 """Maximum number of schedules until one shows a bug."""
 LONGEST, MOST_FAULTS = 4, 2
 """Steps and faults of what is left of a schedule that shows it."""
+ALL, OF_THE_RELAY = list(Op), [Op.ANSWER, Op.FORWARD, Op.CLASH]
 PACES = list(Pace)
 
 
@@ -84,7 +89,7 @@ def count_rejects(self: StatusStore, task_id: str, rejects: Mapping[str, int]) -
 
 
 def add(db: sqlite3.Connection, report: StoredReport) -> str:
-    """Another report under an id that had gone out was said to be held, and was nowhere."""
+    """Another report under an id that had gone out was called held, or counted, and was nowhere."""
     fate_key = spool._fate_key(report.task, report.id)
     row = db.execute("SELECT fate, sent FROM fates WHERE key = ?", (fate_key,)).fetchone()
     key = (report.task, spool._text(report.questions), report.id)
@@ -103,7 +108,7 @@ def add(db: sqlite3.Connection, report: StoredReport) -> str:
     return FATE_HELD if waiting in {None, (report.payload,)} else FATE_CONFLICT
 
 
-def random_schedule(chance: Random) -> list[Step]:
+def random_schedule(chance: Random, ops: list[Op]) -> list[Step]:
     """A task, and up to nine more steps, some with a fault or two."""
 
     def step(op: Op) -> Step:
@@ -111,7 +116,7 @@ def random_schedule(chance: Random) -> list[Step]:
         faults = tuple(islice(struck, chance.choice([0, 1, 1, 2])))
         return Step(op, chance.randrange(3), chance.randrange(2), faults, chance.choice(PACES))
 
-    others = (chance.choice(list(Op)) for _ in range(chance.randint(0, 9)))
+    others = (chance.choice(ops) for _ in range(chance.randint(0, 9)))
     return [step(op) for op in (Op.CREATE, *others)]
 
 
@@ -129,30 +134,39 @@ def smaller(schedule: list[Step]) -> Iterator[list[Step]]:
             yield [*schedule[:place], other, *schedule[place + 1 :]]
 
 
-def shortest(breaks: Callable[[list[Step]], bool], chance: Random) -> list[Step]:
+def shortest(breaks: Callable[[list[Step]], bool], chance: Random, ops: list[Op]) -> list[Step]:
     """A schedule that breaks of which nothing can be left out."""
-    tried = (random_schedule(chance) for _ in range(SCHEDULES))
+    tried = (random_schedule(chance, ops) for _ in range(SCHEDULES))
     schedule = next(filter(breaks, tried))
     while less := next(filter(breaks, smaller(schedule)), None):
         schedule = less
     return schedule
 
 
+@pytest.mark.usefixtures("silence")
+def test_a_schedule_does_the_same_again() -> None:
+    """Else what is found could not be made smaller."""
+    chance = Random(1)
+    for _ in range(4):
+        schedule = random_schedule(chance, ALL)
+        assert run(schedule) == run(schedule)
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(1_200)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("target", "name", "bug", "seen"),
+    ("target", "name", "bug", "seen", "ops"),
     [
-        (Spool, "close", close, "closes a database that a thread writes to"),
-        (expiry, "remove_listed_ids", remove_listed_ids, "is noted 0 times"),
-        (TaskStore, "create_task", create_task, "fails without a reason"),
-        (StatusStore, "count_rejects", count_rejects, "and written down"),
-        (spool, "_add", add, "was acknowledged with 20"),
+        (Spool, "close", close, "closes a database that a thread writes to", ALL),
+        (expiry, "remove_listed_ids", remove_listed_ids, "is noted 0 times", ALL),
+        (TaskStore, "create_task", create_task, "fails without a reason", ALL),
+        (StatusStore, "count_rejects", count_rejects, "and written down", ALL),
+        (spool, "_add", add, "was acknowledged with 20", OF_THE_RELAY),
     ],
 )
 @pytest.mark.usefixtures("silence")
 def test_an_old_bug_is_found_and_shrunk(
-    target: Any, name: str, bug: Callable[..., Any], seen: str
+    target: Any, name: str, bug: Callable[..., Any], seen: str, ops: list[Op]
 ) -> None:
     """Generated schedules show it, and what is left of one has few steps and faults."""
 
@@ -160,7 +174,7 @@ def test_an_old_bug_is_found_and_shrunk(
         return any(seen in wrong for wrong in run(schedule)[0])
 
     with mock.patch.object(target, name, bug):
-        found = shortest(breaks, Random(1))
+        found = shortest(breaks, Random(1), ops)
     assert not breaks(found)
     assert len(found) <= LONGEST
     assert sum(len(step.faults) for step in found) <= MOST_FAULTS

@@ -64,7 +64,7 @@ def test_a_fault_fails_at_its_clauses_alone(
         return holder(given, *([] if fault is None else [fault]))
 
     bench.wire.scenes.clear()
-    verdicts = judge_all(Trial(bench, run, tmp_path, reports=60, vectors=vectors))
+    verdicts = judge_all(Trial(bench, run, tmp_path, reports=40, vectors=vectors))
     assert failed(verdicts) == ([] if fault is None else FAULTS[fault])
 
 
