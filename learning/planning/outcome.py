@@ -164,10 +164,10 @@ class Plan:
         """What showing columns saves beside hiding all."""
         every = shown is self.showing[-1]
         what = "every column" if every else listed(shown.columns)
-        told = [
-            f"{_number(shown.stop_after)} reports instead of {_number(hidden.stop_after)} would "
-            f"tell overall figures to ± {self.amount(self.half_width)}"
-        ]
+        fewer = "no fewer reports"
+        if shown.stop_after < hidden.stop_after:
+            fewer = f"{_number(shown.stop_after)} reports instead of {_number(hidden.stop_after)}"
+        told = [f"{fewer} would tell overall figures to ± {self.amount(self.half_width)}"]
         cell, with_hidden = shown.here.cell_shift, hidden.here.cell_shift
         if cell is not None:
             all_hidden = "none does" if with_hidden is None else f"{self.amount(with_hidden)}"

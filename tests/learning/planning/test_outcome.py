@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from privet.learning.planning import Figure, Needed, Plan, Prospect
+from privet.learning.planning.outcome import Showing
 
 HERE = Prospect(10_000, 1.0, 0.015, 0.04, 0.1, 0.9)
 PLAN = Plan(
@@ -84,3 +85,21 @@ def test_a_plan_draws_its_power() -> None:
     assert (list(here.get_xdata()), here.get_label()) == ([10_000], "this plan")
     assert ax.get_ylabel() == "power to show 5.0 points"
     plt.close("all")
+
+
+def test_showing_that_saves_nothing_says_so() -> None:
+    """And what it saves where it does, with the group's words in the board's paragraph."""
+    showing = (
+        Showing((), 4, 1, PLAN.here, 1000),
+        Showing(("age", "job"), 8, 2, PLAN.here, 1000),
+        Showing(("age", "job", "ward"), 30, 30, PLAN.here, 100),
+    )
+    found = replace(PLAN, showing=showing)
+    said = [answer for answer in found.answers if answer.startswith("With ")]
+    assert said[0].startswith(
+        "With age and job shown, and the rest hidden, no fewer reports would tell overall figures"
+    )
+    assert said[1].startswith(
+        "With every column shown, and only the label hidden, 100 reports instead of 1 000 would"
+    )
+    assert "age and job can be read as far as our 2 groups of people tell" in found.board
