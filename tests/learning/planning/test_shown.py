@@ -30,6 +30,7 @@ def planned(shown: tuple[str, ...]) -> Plan:
         )
 
 
+@pytest.mark.slow
 def test_a_plan_compares_none_shown_the_chosen_and_all() -> None:
     """In that order, each with its own cells; the plan itself is for the chosen."""
     hidden, mine, every = planned(("x0",)).showing
@@ -40,6 +41,7 @@ def test_a_plan_compares_none_shown_the_chosen_and_all() -> None:
     assert mine.stop_after == planned(("x0",)).stop_after
 
 
+@pytest.mark.slow
 def test_showing_more_takes_fewer_reports() -> None:
     """A quarter and less; and overall figures are better told by as many. The sentence says so."""
     found = planned(("x0",))
