@@ -228,9 +228,10 @@ def print_view(view: Document) -> None:
         "epsilon": view["epsilon"],
         "questions": _allocation(task["allocation"], view["questions"]),
         "report": f"at most {view['report_bytes']} bytes",
-        "shown": ", ".join(task.get("shown", ())) or "nothing",
         "created": when(view["created"]),
     }
+    if task.get("shown"):
+        facts["shown"] = ", ".join(task["shown"])
     if view["public_model"] is not None:
         facts["public model"] = f"uploaded ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
     out().print(f"Task {view['id']}", **PLAIN)
