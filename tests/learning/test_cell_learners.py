@@ -13,6 +13,7 @@ from privet.learning.cell_learners import (
     PARTS,
     Member,
     Rows,
+    _Trial,
     extra_trees,
     linear,
     overall,
@@ -20,6 +21,8 @@ from privet.learning.cell_learners import (
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import Model, fit
 from privet.learning.public_data import PublicData
+from privet.learning.public_model.knowledge import public_knowledge
+from privet.learning.shift import Expected
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import TaskSettings
@@ -124,23 +127,26 @@ def empty(question: QuestionCounts) -> QuestionCounts:
     )
 
 
-def test_parts_add_up_and_are_uncorrelated() -> None:
-    """Thinned parts of counts, over 400 draws of g in a cell.
+def test_parts_add_up_and_vary_as_thinned_ones() -> None:
+    """What is kept and left out are the counts, and g_k - g has the variance (1 - 1/K) Var V / K.
 
-    A correlation strays 5 / sqrt(400 K) with probability 6e-7.
+    Then parts are uncorrelated. The mean square of the standardised values, some 400 with about
+    300 degrees of freedom, strays .41 from 1 (5 sqrt(2 / 300)) with probability 6e-7.
     """
-    task, _, (question,) = collected("classes", 1.0, 0, misled=False)
-    rng = np.random.default_rng(3)
-    covariance = question.total_covariance[0]
-    pairs = []
-    for _ in range(400):
-        true = rng.multivariate_normal(np.zeros(3), covariance)
-        g = rng.multivariate_normal(np.zeros(3), covariance / PARTS, size=PARTS)
-        parts = true / PARTS + g - g.mean(axis=0)
-        np.testing.assert_allclose(parts.sum(axis=0), true)
-        pairs.append((parts[0, 0], true[0] - parts[0, 0]))
-    assert abs(np.corrcoef(np.array(pairs).T)[0, 1]) < 0.25
-    assert task.shown_cells is not None
+    task, public, (question,) = collected("classes", 1.0, 0, misled=False)
+    knowledge = public_knowledge(public.X, public.y, 3)
+    means, points = knowledge.cell_means(question.partition)
+    expected = Expected.classes(means, points, len(public))
+    pairs = list(_Trial(task.label, question, expected, knowledge)._thinned())
+    assert len(pairs) == PARTS
+    for kept, left_out in pairs:
+        np.testing.assert_allclose(kept + left_out, question.counts)
+    parts = np.array([left_out for _, left_out in pairs])
+    np.testing.assert_allclose(parts.sum(axis=0), question.counts, atol=1e-6)
+    variance = np.diagonal(question.total_covariance, axis1=1, axis2=2) / PARTS
+    z2 = (parts - question.counts / PARTS) ** 2 / (variance * (1.0 - 1.0 / PARTS))
+    assert z2.size > 300
+    assert abs(z2.mean() - 1.0) < 0.41
 
 
 def rows(noise: float, cells: int = 300, seed: int = 0) -> Rows:
