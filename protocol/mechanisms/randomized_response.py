@@ -79,7 +79,7 @@ class RandomizedResponse(VectorPair):
         return bit_sums(payloads, self.sum_size)
 
     def sums_of_each(self, payloads: Payloads) -> Sums:
-        return unpack_bits(payloads, self.sum_size)
+        return unpack_bits(payloads, self.sum_size).astype(np.int64)
 
     def simulate(
         self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0

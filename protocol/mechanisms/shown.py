@@ -145,8 +145,7 @@ class ShownMechanism(Mechanism):
             shown = self.read_shown(part)
             sums[:, 0] += np.bincount(shown, minlength=self.shown_cells)
             if len(part) * self.inner.sum_size < FEW:
-                of_each = self.inner.sums_of_each(part[:, self.width :])
-                np.add.at(sums, (shown, slice(1, None)), of_each.astype(np.int64))
+                np.add.at(sums[:, 1:], shown, self.inner.sums_of_each(part[:, self.width :]))
                 continue
             order = np.argsort(shown, kind="stable")
             present, starts = np.unique(shown[order], return_index=True)

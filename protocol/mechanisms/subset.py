@@ -176,7 +176,7 @@ class SubsetSelection(FrequencyOracle):
     def sums_of_each(self, payloads: Payloads) -> Sums:
         if self._indexed:
             return index_counts(payloads, self._width, self.categories)
-        return unpack_bits(payloads, self.categories)
+        return unpack_bits(payloads, self.categories).astype(np.int64)
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         ordered = np.sort(weights)

@@ -71,7 +71,7 @@ class UnaryEncoding(FrequencyOracle):
         return bit_sums(payloads, self.categories)
 
     def sums_of_each(self, payloads: Payloads) -> Sums:
-        return unpack_bits(payloads, self.categories)
+        return unpack_bits(payloads, self.categories).astype(np.int64)
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights[weights < 0].sum()), float(weights[weights > 0].sum())
