@@ -6,7 +6,7 @@ from scipy.stats import kendalltau
 
 from scripts.pages import markdown
 from scripts.reproduce.experiment import Experiment
-from scripts.reproduce.shown import HALF, HIDDEN, LABEL
+from scripts.reproduce.shown import ALONE, HALF, HIDDEN, LABEL
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -159,12 +159,12 @@ def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
             *(
                 f"{brier[problem, series, budget]:.3f}"
                 for budget in AT_THE_ENDS
-                for series in (HIDDEN, HALF, LABEL, FOREST)
+                for series in (HIDDEN, HALF, LABEL, ALONE, FOREST)
             ),
         ]
         for problem in dict.fromkeys(table["problem"])
     )
-    names = ("hidden", "half", "label only", "forest")
+    names = ("hidden", "half", "label only", "crowds of 1", "forest")
     heads = (f"ε = {budget:g}: {name}" for budget in AT_THE_ENDS for name in names)
     compared = []
     for first, second in COMPARED:
@@ -182,7 +182,7 @@ AT_THE_ENDS = (0.5, 2.0)
 FOREST = "randomized labels, forest"
 COMPARED = (
     *((HALF, HIDDEN), (LABEL, HIDDEN), (LABEL, HALF)),
-    *((HALF, "HistOfTree"), (LABEL, FOREST)),
+    *((HALF, "HistOfTree"), (LABEL, FOREST), (ALONE, FOREST)),
 )
 """Pairs of methods."""
 
