@@ -432,18 +432,30 @@ OURS = [
         series=tuple(CASES),
         replications=4,
     ),
-    Experiment(
-        "statements-differences",
-        "Part of the collections with a false difference listed, and of the changed cells found",
-        tuple(
-            Job("collection", "list differences", epsilon, tuple(settings.items()))
-            for epsilon, settings in DIFFERENCES
-        ),
-        x="collection",
-        series=(NORMAL, ONE, EVERY),
-        best="min",
-        measures=("score", "found"),
-        replications=200,
+    *(
+        Experiment(
+            f"statements-{name}",
+            title,
+            tuple(
+                Job("collection", "list differences", epsilon, tuple(settings.items()))
+                for epsilon, settings in DIFFERENCES
+                if bool(settings["classes"]) == (name == "differences")
+            ),
+            x="collection",
+            series=(NORMAL, ONE, EVERY),
+            best="min",
+            measures=("score", "found"),
+            replications=replications,
+        )
+        for name, replications, title in (
+            (
+                "differences",
+                200,
+                "Part of the collections with a false difference listed, and of the changed cells "
+                "found",
+            ),
+            ("numbers", 60, "The same for a number"),
+        )
     ),
     Experiment(
         "statements-looks",
@@ -456,7 +468,7 @@ OURS = [
         panels=("epsilon",),
         series=(ONE, EVERY),
         best="min",
-        replications=40,
+        replications=200,
     ),
     Experiment(
         "statements-intervals",
