@@ -215,8 +215,8 @@ class Plan:
         if self.for_width.holders is None or 2 * self.stop_after > self.for_width.holders:
             return ""
         return (
-            " So many holders get a tree with more cells by default, which tells less of everybody: "
-            f"with the depth of this plan's, {_number(self.stop_after)} reports are enough."
+            " So many holders get a tree with more cells by default, which tells less of all "
+            f"together: with the depth of this plan's, {_number(self.stop_after)} reports do."
         )
 
     def _stopping(self) -> str:

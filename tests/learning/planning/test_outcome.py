@@ -62,7 +62,7 @@ def test_a_plan_says_what_nothing_gives() -> None:
 def test_a_plan_says_what_its_own_tree_takes() -> None:
     """Where by default a larger collection gets more cells, and needs twice as many for them."""
     said = " ".join(replace(PLAN, for_width=Needed(11_000, None)).answers)
-    assert "with the depth of this plan's, 5 500 reports are enough" in said
+    assert "with the depth of this plan's, 5 500 reports do" in said
     assert "this plan's" not in " ".join(replace(PLAN, for_width=Needed(None, 2.0)).answers)
 
 
