@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
-from itertools import product
+from itertools import product, starmap
 from typing import Any
 
 from privet.baselines.semi_private import excess_error
@@ -23,8 +23,17 @@ from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
 from scripts.reproduce.shapes import KINDS
-from scripts.reproduce.statements import COLLECTIONS as DIFFERENCES
-from scripts.reproduce.statements import EVERY, LOOKED_AT, LOOKS, NORMAL, ONE
+from scripts.reproduce.statements import (
+    BY_DEFAULT,
+    EVERY,
+    FIXED,
+    LOOKED_AT,
+    LOOKS,
+    NORMAL,
+    ONE,
+    OTHER_LABELS,
+    by_default,
+)
 
 LARGEST = 64.0
 """The protocol's largest ε, for the papers' 1000."""
@@ -438,8 +447,7 @@ OURS = [
             title,
             tuple(
                 Job("collection", "list differences", epsilon, tuple(settings.items()))
-                for epsilon, settings in DIFFERENCES
-                if bool(settings["classes"]) == (name == "differences")
+                for epsilon, settings in collections
             ),
             x="collection",
             series=(NORMAL, ONE, EVERY),
@@ -447,14 +455,15 @@ OURS = [
             measures=("score", "found"),
             replications=replications,
         )
-        for name, replications, title in (
+        for name, title, collections, replications in (
             (
                 "differences",
-                200,
                 "Part of the collections with a false difference listed, and of the changed cells "
                 "found",
+                (*FIXED, *starmap(by_default, BY_DEFAULT)),
+                200,
             ),
-            ("numbers", 60, "The same for a number"),
+            ("labels", "The same of other labels", tuple(starmap(by_default, OTHER_LABELS)), 60),
         )
     ),
     Experiment(

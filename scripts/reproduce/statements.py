@@ -51,32 +51,32 @@ FIXED: tuple[tuple[float, dict[str, Setting]], ...] = (
 """Epsilon, and the settings of a ``Collection``."""
 BY_DEFAULT = (
     (0.5, 20_000, 1_000, 2),
+    (1.0, 20_000, 1_000, 2),
     (2.0, 4_000, 1_000, 2),
-    (4.0, 20_000, 200, 2),
-    (4.0, 20_000, 20, 2),
     (8.0, 100_000, 1_000, 2),
+    (2.0, 4_000, 200, 2),
+    (4.0, 20_000, 200, 2),
+    (8.0, 4_000, 200, 2),
+    (4.0, 20_000, 20, 2),
+)
+OTHER_LABELS = (
     (2.0, 20_000, 1_000, 5),
     (0.5, 20_000, 1_000, 0),
     (2.0, 20_000, 1_000, 0),
     (8.0, 20_000, 1_000, 0),
 )
 """Epsilon, holders, public records and classes of those with the default tree."""
-COLLECTIONS = (
-    *FIXED,
-    *(
-        (
-            epsilon,
-            {
-                "holders": holders,
-                "rows": rows,
-                "depth": distilled_depth(holders, epsilon, centred=not classes),
-                "classes": classes,
-                "cells": DEFAULT,
-            },
-        )
-        for epsilon, holders, rows, classes in BY_DEFAULT
-    ),
-)
+
+
+def by_default(
+    epsilon: float, holders: int, rows: int, classes: int
+) -> tuple[float, dict[str, Setting]]:
+    """Epsilon, and the settings of a ``Collection`` with the default tree."""
+    depth = distilled_depth(holders, epsilon, centred=not classes)
+    settings = {"holders": holders, "rows": rows, "depth": depth, "classes": classes}
+    return epsilon, {**settings, "cells": DEFAULT}
+
+
 LOOKED_AT: dict[str, Setting] = {
     "holders": 20_000,
     "rows": 1_000,
