@@ -512,7 +512,8 @@ OURS = [
         panels=("classes", "kind"),
         series=("with", "without", "difference", "weighted"),
         measures=("score", "brier"),
-        replications=24,
+        errors=True,
+        replications=8,
     ),
     *(
         Experiment(
