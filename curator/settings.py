@@ -111,6 +111,10 @@ class Settings(BaseSettings):
         default="",
         description="Its values that give the scope admin, separated by commas.",
     )
+    oidc_fitters: str = Field(
+        default="",
+        description="Its values that give the scope fitter, separated by commas.",
+    )
     oidc_readers: str = Field(
         default="",
         description="Its values that give the scope reader, separated by commas.",
@@ -291,7 +295,7 @@ class Settings(BaseSettings):
         for name in ("oidc_client_id", "oidc_client_secret", "oidc_redirect_uri"):
             if not getattr(self, name):
                 raise ValueError(f"PRIVET_OIDC_ISSUER needs PRIVET_{name.upper()}: set it too")
-        if not (self.oidc_admins or self.oidc_readers):
+        if not any(self.oidc_values):
             raise ValueError("Set PRIVET_OIDC_ADMINS or PRIVET_OIDC_READERS, or nobody gets in")
         if not all(map(SAFE_URL.match, (self.oidc_issuer, self.oidc_redirect_uri))):
             raise ValueError(
@@ -307,6 +311,11 @@ class Settings(BaseSettings):
                 "be access tokens"
             )
         return self
+
+    @property
+    def oidc_values(self) -> tuple[str, str, str]:
+        """The claim's values for admins, fitters and readers."""
+        return self.oidc_admins, self.oidc_fitters, self.oidc_readers
 
     @property
     def secrets(self) -> list[str]:

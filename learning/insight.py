@@ -207,14 +207,19 @@ def reports_for(label: Label, question: QuestionCounts, half_width: float) -> in
 
 
 def question_about(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
-    """The question about the label in the model's own cells, if anybody has answered it."""
-    tree = model.partition
+    """The question about the label in the model's own cells, if anybody has answered it.
+
+    That about a number has a ``scale``, as ``QuestionCounts.mean`` needs for what rounding adds.
+    """
+    tree, label = model.partition, model.label
     for question in questions:
         same = all(
             np.array_equal(getattr(question.partition, name), getattr(tree, name))
             for name in ("feature", "threshold", "left", "right")
         )
-        if same and question.n and question.mechanism.slots == model.label.slots:
+        if same and question.n and question.mechanism.slots == label.slots:
+            if isinstance(label, Range):
+                return replace(question, scale=question.scale_of(label))
             return question
     return None
 

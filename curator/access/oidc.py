@@ -102,7 +102,7 @@ class Provider:
         It changes with whatever says who people are and what they may do.
         """
         given = self._settings
-        rules = (given.oidc_client_id, given.oidc_claim, given.oidc_admins, given.oidc_readers)
+        rules = (given.oidc_client_id, given.oidc_claim, *given.oidc_values)
         about = "\n".join((purpose, session_key, self._issuer, *rules))
         return urlsafe_b64encode(hmac.digest(self._secret.encode(), about.encode(), "sha256"))
 
@@ -223,11 +223,8 @@ class Provider:
         }
         if self._settings.oidc_claim == "email" and claims.get("email_verified") is not True:
             held.clear()  # people write what they like there
-        scopes = {
-            Scope.ADMIN: self._settings.oidc_admins,
-            Scope.READER: self._settings.oidc_readers,
-        }
-        for scope, listed in scopes.items():
+        scopes = (Scope.ADMIN, Scope.FITTER, Scope.READER)
+        for scope, listed in zip(scopes, self._settings.oidc_values, strict=True):
             if held & set(filter(None, map(str.strip, listed.split(",")))):
                 return Person(claims["sub"], _name(claims), scope)
         raise InsufficientScope(

@@ -152,8 +152,8 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     width = model.high - model.low
     moved = model.influence
     lines = [
-        f"- Half of the cells' 95 % intervals are narrower than {np.median(width):.3g}, and all "
-        f"narrower than {width.max():.3g}.",
+        f"- Half of the cells' 95 % intervals are at most {np.median(width):.3g} wide, and all at "
+        f"most {width.max():.3g}.",
         f"- On average {model.public_share.mean():.0%} of a cell's value comes from public data.",
         f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
         f"cells, and by {moved.max():.3g} at most, to first order.",

@@ -155,6 +155,7 @@ class Plan:
         width = (
             f"They tell every overall figure to ± {self.amount(here.half_width)} {when}. "
             f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
+            f"{self._fewer_cells}"
         )
         compared = [self._compared(self.showing[0], other) for other in self.showing[1:]]
         told = [fair, shift, local, width, *compared, self._stopping()]
@@ -207,6 +208,16 @@ class Plan:
         if needed.epsilon is not None:
             ways.append(f"ε = {needed.epsilon:g} with {_number(self.holders)} holders")
         return f"For {what} it takes {', or '.join(ways)}."
+
+    @property
+    def _fewer_cells(self) -> str:
+        """What the plan's own tree takes, where that of more holders is the reason for many."""
+        if self.for_width.holders is None or 2 * self.stop_after > self.for_width.holders:
+            return ""
+        return (
+            " So many holders get a tree with more cells by default, which tells less of all "
+            f"together: with the depth of this plan's, {_number(self.stop_after)} reports do."
+        )
 
     def _stopping(self) -> str:
         if self.looks == "once":

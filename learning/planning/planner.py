@@ -120,12 +120,15 @@ def _columns(public: Any) -> Columns:
 
     if isinstance(public, str | Path):
         return read_table(Path(public).read_bytes())
-    if is_arrow(public):
+    if is_arrow(public) or isinstance(public, Mapping):
         return read_arrow(public)
     if hasattr(public, "to_csv"):
         return read_table(public.to_csv(index=False).encode())
-    if isinstance(public, Mapping):
-        return public
+    if not isinstance(public, bytes | bytearray | memoryview):
+        raise InvalidPublicData(
+            "The public data are none: give a CSV or Parquet file or its bytes, a pandas, polars "
+            "or Arrow table, or columns by name."
+        )
     return read_table(bytes(public))
 
 

@@ -56,11 +56,18 @@ def read_table(data: bytes) -> dict[str, ColumnValues]:
 
 
 def read_arrow(arrow: Any) -> dict[str, ColumnValues]:
-    """The columns of a pyarrow or polars table, as those of a Parquet file.
+    """The columns of a pyarrow or polars table, or sequences by name, as those of a Parquet file.
 
-    Raises ``InvalidPublicData`` for columns of an unsupported kind, ``TooLarge`` above the limits.
+    Raises ``InvalidPublicData`` for columns of an unsupported kind or of several lengths,
+    ``TooLarge`` above the limits.
     """
-    table = pa.table(arrow)
+    try:
+        table = pa.table(arrow)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidPublicData(
+            f"The columns make no table ({_first_line(error)}): give as many values to each, and "
+            "to one column only numbers, only texts or only truth values."
+        ) from None
     _check_names(table.column_names)
     _check_size(table.num_rows, table.num_columns)
     columns = zip(table.column_names, _decoded(table).columns, strict=True)

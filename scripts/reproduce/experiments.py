@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import partial
-from itertools import product
+from itertools import product, starmap
 from typing import Any
 
 from privet.baselines.semi_private import excess_error
@@ -23,8 +23,17 @@ from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
 from scripts.reproduce.problems import SHIFTS, SIZES
 from scripts.reproduce.shapes import KINDS
-from scripts.reproduce.statements import COLLECTIONS as DIFFERENCES
-from scripts.reproduce.statements import EVERY, LOOKED_AT, LOOKS, NORMAL, ONE
+from scripts.reproduce.statements import (
+    BY_DEFAULT,
+    EVERY,
+    FIXED,
+    LOOKED_AT,
+    LOOKS,
+    NORMAL,
+    ONE,
+    OTHER_LABELS,
+    by_default,
+)
 
 LARGEST = 64.0
 """The protocol's largest ε, for the papers' 1000."""
@@ -435,18 +444,30 @@ OURS = [
         series=tuple(CASES),
         replications=4,
     ),
-    Experiment(
-        "statements-differences",
-        "Part of the collections with a false difference listed, and of the changed cells found",
-        tuple(
-            Job("collection", "list differences", epsilon, tuple(settings.items()))
-            for epsilon, settings in DIFFERENCES
-        ),
-        x="collection",
-        series=(NORMAL, ONE, EVERY),
-        best="min",
-        measures=("score", "found"),
-        replications=200,
+    *(
+        Experiment(
+            f"statements-{name}",
+            title,
+            tuple(
+                Job("collection", "list differences", epsilon, tuple(settings.items()))
+                for epsilon, settings in collections
+            ),
+            x="collection",
+            series=(NORMAL, ONE, EVERY),
+            best="min",
+            measures=("score", "found"),
+            replications=replications,
+        )
+        for name, title, collections, replications in (
+            (
+                "differences",
+                "Part of the collections with a false difference listed, and of the changed cells "
+                "found",
+                (*FIXED, *starmap(by_default, BY_DEFAULT)),
+                200,
+            ),
+            ("labels", "The same of other labels", tuple(starmap(by_default, OTHER_LABELS)), 60),
+        )
     ),
     Experiment(
         "statements-looks",
@@ -459,7 +480,7 @@ OURS = [
         panels=("epsilon",),
         series=(ONE, EVERY),
         best="min",
-        replications=40,
+        replications=200,
     ),
     Experiment(
         "statements-intervals",
@@ -494,7 +515,8 @@ OURS = [
         panels=("classes", "kind"),
         series=("with", "without", "difference", "weighted"),
         measures=("score", "brier"),
-        replications=24,
+        errors=True,
+        replications=8,
     ),
     *(
         Experiment(

@@ -1,7 +1,8 @@
 """How often every interval that a user sees holds what it is of, by its name on the pages.
 
 Public records lean up with the first column; so do holders, but ``moved`` by a part of the label's
-range, and some whose record does not fit. Numbers are reported around the public means of cells.
+range, and some whose record does not fit. Numbers are reported around the public means of cells,
+or on their whole range.
 """
 
 from collections import defaultdict
@@ -24,7 +25,8 @@ from privet.protocol.mechanisms import SubsetSelection
 from scripts.reproduce.contestants import Scored
 from scripts.reproduce.coverage import CLASSES, NUMBER, SPREAD, Floats, grid
 
-KINDS: dict[str, Label] = {"classes": CLASSES, "number": NUMBER}
+WHOLE_RANGE = "number, whole range"
+KINDS: dict[str, Label] = {"classes": CLASSES, "number": NUMBER, WHOLE_RANGE: NUMBER}
 HOLDERS, MISFITS, ROWS, DEPTH = 20_000, 1_000, 1_000, 3
 RUNS = 20
 """Collections per replication."""
@@ -65,7 +67,8 @@ def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
     scale = None
     if isinstance(label, Range):
         means = np.bincount(where, public.y, tree.cells) / np.bincount(where, minlength=tree.cells)
-        scale = LabelScale.of(label, tree.cells, residual_centring(label, public, tree, means))
+        centring = residual_centring(label, public, tree, means)
+        scale = LabelScale.of(label, tree.cells, None if of.kind == WHOLE_RANGE else centring)
     mechanism = SubsetSelection.create(epsilon, tree.cells, 2, regression=scale is not None)
     sums = simulate_question(
         tree,

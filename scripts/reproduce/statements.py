@@ -1,7 +1,8 @@
 """How often something false is said of a collection, at one look and at any of many.
 
 Public records and holders come from one population, so every difference that is listed between them
-is false; or in one cell of eight the holders' classes have changed places, which is to be found.
+is false; or in one cell of eight the holders' classes have changed places, or their numbers are
+higher, which is to be found.
 """
 
 from collections.abc import Iterator
@@ -11,22 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from privet.learning.counts import QuestionCounts
+from privet.learning.counts import Label, QuestionCounts, public_counts
 from privet.learning.estimators import fit
 from privet.learning.insight import FALSE_DISCOVERY_RATE, cell_differences
 from privet.learning.partitions import GROWERS
+from privet.learning.partitions.distilled import distilled_depth
 from privet.learning.public_data import PublicData
+from privet.learning.public_model.knowledge import public_knowledge, residual_centring
 from privet.learning.ratio import fieller_interval
+from privet.learning.simulation import simulate_question
 from privet.learning.trees import locate
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Range
+from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored
-from scripts.reproduce.coverage import grid, public_rows
+from scripts.reproduce.coverage import NUMBER, SPREAD, grid, public_rows
 
 Floats = NDArray[np.float64]
 Setting = float | str
-Counts = NDArray[np.int64]
 
 COLUMNS, EIGHTH = 6, 8
 LOOKS, FIRST, LAST = 1_000, 0.01, 2.0
@@ -34,19 +38,45 @@ LOOKS, FIRST, LAST = 1_000, 0.01, 2.0
 STATEMENTS = ("overall share", "list of differences", "share in a cell")
 ONE, EVERY, NORMAL = "once", "many", "normal test"
 """What ``looks`` may be, and a test for comparison."""
-COLLECTIONS: tuple[tuple[float, dict[str, Setting]], ...] = (
+DEFAULT = "default"
+FIXED: tuple[tuple[float, dict[str, Setting]], ...] = (
     (2.0, {"holders": 4_000, "rows": 200, "depth": 4, "classes": 2, "cells": "even"}),
     (8.0, {"holders": 50_000, "rows": 200, "depth": 4, "classes": 2, "cells": "even"}),
     (4.0, {"holders": 50_000, "rows": 200, "depth": 7, "classes": 2, "cells": "1/k"}),
     (4.0, {"holders": 50_000, "rows": 1_000, "depth": 7, "classes": 2, "cells": "even"}),
     (4.0, {"holders": 50_000, "rows": 200, "depth": 5, "classes": 5, "cells": "even"}),
     (8.0, {"holders": 100_000, "rows": 1_000, "depth": 10, "classes": 2, "cells": "even"}),
-    (2.0, {"holders": 4_000, "rows": 1_000, "depth": 4, "classes": 2, "cells": "distilled"}),
-    (4.0, {"holders": 20_000, "rows": 200, "depth": 4, "classes": 2, "cells": "distilled"}),
-    (4.0, {"holders": 20_000, "rows": 20, "depth": 4, "classes": 2, "cells": "distilled"}),
     (4.0, {"holders": 20_000, "rows": 200, "depth": 6, "classes": 2, "cells": "cart"}),
 )
 """Epsilon, and the settings of a ``Collection``."""
+BY_DEFAULT = (
+    (0.5, 20_000, 1_000, 2),
+    (1.0, 20_000, 1_000, 2),
+    (2.0, 4_000, 1_000, 2),
+    (8.0, 100_000, 1_000, 2),
+    (2.0, 4_000, 200, 2),
+    (4.0, 20_000, 200, 2),
+    (8.0, 4_000, 200, 2),
+    (4.0, 20_000, 20, 2),
+)
+OTHER_LABELS = (
+    (2.0, 20_000, 1_000, 5),
+    (0.5, 20_000, 1_000, 0),
+    (2.0, 20_000, 1_000, 0),
+    (8.0, 20_000, 1_000, 0),
+)
+"""Epsilon, holders, public records and classes of those with the default tree."""
+
+
+def by_default(
+    epsilon: float, holders: int, rows: int, classes: int
+) -> tuple[float, dict[str, Setting]]:
+    """Epsilon, and the settings of a ``Collection`` with the default tree."""
+    depth = distilled_depth(holders, epsilon, centred=not classes)
+    settings = {"holders": holders, "rows": rows, "depth": depth, "classes": classes}
+    return epsilon, {**settings, "cells": DEFAULT}
+
+
 LOOKED_AT: dict[str, Setting] = {
     "holders": 20_000,
     "rows": 1_000,
@@ -58,7 +88,7 @@ LOOKED_AT: dict[str, Setting] = {
 
 @dataclass(frozen=True)
 class Collection:
-    """``holders`` in ``2**depth`` cells, and ``rows`` public records.
+    """``holders`` in ``2**depth`` cells, and ``rows`` public records; 0 ``classes`` is a number.
 
     ``cells`` are "even", "1/k" by mass, or grown on the public records by the grower named.
     """
@@ -70,40 +100,39 @@ class Collection:
     cells: str
 
     def __str__(self) -> str:
-        numbers = f"{self.classes} classes, {self.rows} rows, {self.holders} holders"
+        label = f"{self.classes} classes" if self.classes else "a number"
+        numbers = f"{label}, {self.rows} rows, {self.holders} holders"
         return f"{2**self.depth} cells, {self.cells}, {numbers}"
 
     @property
-    def label(self) -> Classes:
+    def label(self) -> Label:
         """The label."""
+        if not self.classes:
+            return NUMBER
         return Classes(name="y", classes=tuple("abcdefgh"[: self.classes]))
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A tree with counts, ``(cells, slots)``, of public records and of two populations' holders."""
+    """Public counts, ``(cells, slots)``, and reports of two populations with a tree's selection."""
 
-    tree: Partition
     public: Floats
-    alike: Counts
-    changed: Counts
-    selection: float
+    alike: tuple[QuestionCounts, float]
+    changed: tuple[QuestionCounts, float]
 
 
 def list_differences(of: Collection, epsilon: float, seed: int) -> Iterator[Scored]:
     """Whether anything false is listed, and what part of the changed cells."""
     rng = np.random.default_rng([seed, of.holders, of.rows, of.depth])
-    drawn = grown(of, rng) if of.cells in GROWERS else fixed(of, rng)
-    mechanism = SubsetSelection.create(epsilon, drawn.tree.cells, of.classes)
+    fixed_cells = of.cells in ("even", "1/k")
+    drawn = fixed(of, epsilon, rng) if fixed_cells else grown(of, epsilon, seed)
     listed: dict[str, list[set[int]]] = {ONE: [], EVERY: [], NORMAL: []}
-    for counts in (drawn.alike, drawn.changed):
-        n = int(counts.sum())
-        one = QuestionCounts(drawn.tree, mechanism, mechanism.simulate(counts, rng), n)
+    for one, selection in (drawn.alike, drawn.changed):
         for name, question in ((ONE, one), (EVERY, replace(one, planned=of.holders))):
-            differences = cell_differences(of.label, question, drawn.public, drawn.selection)
+            differences = cell_differences(of.label, question, drawn.public, selection)
             listed[name].append({difference.cell for difference in differences})
         listed[NORMAL].append(by_normal_test(one, drawn.public))
-    changed = set(range(0, drawn.tree.cells, EIGHTH))
+    changed = set(range(0, len(drawn.public), EIGHTH))
     for name, (false, found) in listed.items():
         yield (
             name,
@@ -112,47 +141,88 @@ def list_differences(of: Collection, epsilon: float, seed: int) -> Iterator[Scor
         )
 
 
-def fixed(of: Collection, rng: np.random.Generator) -> Drawn:
+def fixed(of: Collection, epsilon: float, rng: np.random.Generator) -> Drawn:
     """Cells that know no label."""
     tree = grid(public_rows(of.label, 0), of.depth)
     mass = np.ones(tree.cells) if of.cells == "even" else 1.0 / np.arange(1.0, tree.cells + 1.0)
     share = rng.dirichlet(np.full(of.classes, 2.0), tree.cells)
     other = share.copy()
     other[::EIGHTH] = np.roll(share[::EIGHTH], 1, axis=1)
-    public, alike, changed = (
+    public, *holders = (
         rng.multinomial(rows, (mass[:, None] * law / mass.sum()).ravel()).reshape(share.shape)
         for rows, law in ((of.rows, share), (of.holders, share), (of.holders, other))
     )
-    return Drawn(tree, public.astype(float), alike, changed, 1.0)
+    mechanism = SubsetSelection.create(epsilon, tree.cells, of.classes)
+    questions = [
+        QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), of.holders)
+        for counts in holders
+    ]
+    return Drawn(public.astype(float), (questions[0], 1.0), (questions[1], 1.0))
 
 
-def grown(of: Collection, rng: np.random.Generator) -> Drawn:
-    """Cells grown on the public records that they are compared with."""
-    public, holders = some_rows(of, of.rows, rng), some_rows(of, of.holders, rng)
-    tree = GROWERS[of.cells](
+def grown(of: Collection, epsilon: float, seed: int) -> Drawn:
+    """Cells grown on the public records that they are compared with, and the default's models.
+
+    Collections share these records, since a public model takes most of the time.
+    """
+    rng, label = np.random.default_rng([seed, of.holders, of.rows, of.depth]), of.label
+    public = some_rows(of, of.rows, np.random.default_rng([seed, of.rows, of.classes]))
+    holders = some_rows(of, of.holders, rng)
+    grow = GROWERS["distilled" if of.cells == DEFAULT else of.cells]
+    tree = grow(
         public.X, public.y, depth=of.depth, classes=of.classes, rng=np.random.default_rng(0)
     )
-    cells, y = locate(tree, holders.X), holders.y.astype(int)
-    moved = np.where(cells % EIGHTH == 0, (y + 1) % of.classes, y)
-    in_public = counted(locate(tree, public.X), public.y.astype(int), tree.cells, of.classes)
-    alike, changed = (counted(cells, labels, tree.cells, of.classes) for labels in (y, moved))
-    mechanism = SubsetSelection.create(8.0, tree.cells, of.classes)
-    some = QuestionCounts(tree, mechanism, mechanism.simulate(alike, rng), of.holders)
-    selection = fit("private", of.label, public, [some]).selection
-    return Drawn(tree, in_public.astype(float), alike, changed, selection)
+    scale = None
+    if isinstance(label, Range):
+        means, _ = public_knowledge(public.X, public.y, 0).cell_means(tree)
+        scale = LabelScale.of(
+            label, tree.cells, residual_centring(label, public, tree, means[:, 0])
+        )
+    mechanism = SubsetSelection.create(
+        epsilon, tree.cells, of.classes or 2, regression=scale is not None
+    )
+    moved = np.where(locate(tree, holders.X) % EIGHTH == 0, other(of, holders.y), holders.y)
+    alike, changed = (
+        reported(label, public, tree, mechanism, scale, holders.X, y, rng)
+        for y in (holders.y, moved)
+    )
+    return Drawn(public_counts(label, public, tree, scale), alike, changed)
+
+
+def reported(
+    label: Label,
+    public: PublicData,
+    tree: Partition,
+    mechanism: SubsetSelection,
+    scale: LabelScale | None,
+    X: Floats,
+    y: Floats,
+    rng: np.random.Generator,
+) -> tuple[QuestionCounts, float]:
+    """The holders' reports, and the selection factor of the model that is fitted to them."""
+    everybody = np.ones(len(X), dtype=np.int64)
+    sums = simulate_question(
+        tree, mechanism, label=label, X=X, y=y, copies=everybody, rng=rng, scale=scale
+    )
+    question = QuestionCounts(tree, mechanism, sums, len(X), scale=scale)
+    model = fit("drift", label, public, [question])
+    return question, model.selection
+
+
+def other(of: Collection, y: Floats) -> Floats:
+    """The next class, or a number higher by two of its standard deviations."""
+    return (y + 1.0) % of.classes if of.classes else np.clip(y + 2.0 * SPREAD, 0.0, 1.0)
 
 
 def some_rows(of: Collection, rows: int, rng: np.random.Generator) -> PublicData:
-    """Uniform rows whose label leans to the last class with the first column."""
+    """Uniform rows whose label leans to the last class, or up, with the first column."""
     X = rng.random((rows, COLUMNS))
+    if not of.classes:
+        y = 0.2 + 0.6 * X[:, 0] + SPREAD * rng.standard_normal(rows)
+        return PublicData(X, np.clip(y, 0.0, 1.0))
     leans = rng.random(rows) < 0.2 + 0.6 * X[:, 0]
-    other = rng.integers(of.classes - 1, size=rows)
-    return PublicData(X, np.where(leans, of.classes - 1, other).astype(float))
-
-
-def counted(cells: NDArray[np.integer], y: NDArray[np.integer], k: int, slots: int) -> Counts:
-    """Rows per cell and class."""
-    return np.bincount(cells * slots + y, minlength=k * slots).reshape(k, slots)
+    another = rng.integers(of.classes - 1, size=rows)
+    return PublicData(X, np.where(leans, of.classes - 1, another).astype(float))
 
 
 def by_normal_test(question: QuestionCounts, public: Floats) -> set[int]:

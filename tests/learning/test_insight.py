@@ -128,7 +128,8 @@ def test_intervals_cover_the_mean_of_those_who_reported(
         sums = simulate_question(
             TREE, mechanism, label=NUMBER, X=holders.X, y=y, copies=copies, rng=rng, scale=scale
         )
-        asked = QuestionCounts(TREE, mechanism, sums, HOLDERS, scale=scale)
+        given = None if radius is None else scale  # None is the whole range, with its rounding
+        asked = QuestionCounts(TREE, mechanism, sums, HOLDERS, scale=given)
         found = insight(NUMBER, public, [asked], fit("private", NUMBER, public, [asked]))
         covered += found.overall[0].low <= y.mean() <= found.overall[0].high
     assert covered > 126

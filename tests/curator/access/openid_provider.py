@@ -52,6 +52,7 @@ class OpenIdProvider:
             "oidc_client_secret": SECRET,
             "oidc_redirect_uri": REDIRECT,
             "oidc_admins": "privet-admin, owner",
+            "oidc_fitters": "privet-fitter",
             "oidc_readers": "privet-reader",
             "oidc_audience": "privet-api",
         }

@@ -538,6 +538,7 @@ def test_claims_that_only_userinfo_has(ours: Provider, provider: OpenIdProvider)
         ("realm_access.roles", {"realm_access": "roles"}, None),
         ("roles", {"roles": "privet-reader"}, "reader"),
         ("roles", {"roles": ["privet-reader", "privet-admin"]}, "admin"),
+        ("roles", {"roles": ["privet-reader", "privet-fitter"]}, "fitter"),
         ("roles", {"roles": "privet-admin, owner"}, None),
         ("roles", {"roles": ""}, None),
         ("roles", {"roles": {"owner": 1}}, None),
@@ -597,6 +598,10 @@ async def test_access_tokens_of_the_provider_call_the_api(
     assert (await http.get("/metrics", headers=reader)).status_code == 200
     assert_problem(await http.get("/v1/tokens", headers=reader), InsufficientScope, "reader")
     assert_problem(await http.get("/v1/tokens", headers=bearer()), InsufficientScope, "no role")
+    models = f"/v1/tasks/{await http.task()}/models"
+    assert_problem(await http.post(models, headers=reader, json={}), InsufficientScope, "fitter")
+    fitter = bearer(roles=["privet-fitter"])
+    assert (await http.post(models, headers=fitter, json={})).status_code == 409  # no reports yet
     refused = [bearer(audience=CLIENT, **ADMIN), bearer(exp=1_700_000_000 - 61, **ADMIN)]
     for headers in refused:
         assert_problem(await http.get("/v1/tokens", headers=headers), NotAuthorized)
@@ -673,7 +678,7 @@ async def test_without_a_provider_there_are_tokens_alone(
         ({"oidc_issuer": "http://provider.example"}, "https"),
         ({"oidc_issuer": "http://localhost.example"}, "https"),
         ({"oidc_issuer": "https://"}, "https"),
-        ({"oidc_admins": "", "oidc_readers": ""}, "nobody"),
+        ({"oidc_admins": "", "oidc_fitters": "", "oidc_readers": ""}, "nobody"),
         ({"oidc_scope": "profile"}, "openid"),
         ({"oidc_audience": CLIENT}, "ID tokens"),
     ],

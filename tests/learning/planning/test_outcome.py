@@ -59,6 +59,13 @@ def test_a_plan_says_what_nothing_gives() -> None:
     assert "looks before that prove nothing" in said
 
 
+def test_a_plan_says_what_its_own_tree_takes() -> None:
+    """Where by default a larger collection gets more cells, and needs twice as many for them."""
+    said = " ".join(replace(PLAN, for_width=Needed(11_000, None)).answers)
+    assert "with the depth of this plan's, 5 500 reports do" in said
+    assert "this plan's" not in " ".join(replace(PLAN, for_width=Needed(None, 2.0)).answers)
+
+
 def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:
     """At epsilon 1 the surest guess between two records is right with e / (1 + e)."""
     for words in ("10 000 people", "86 bytes", "ε = 1", "73.11%", "5.0 points", "1 200", "90%"):

@@ -288,16 +288,39 @@ def test_the_same_seed_gives_the_same_plan() -> None:
 
 
 def test_public_records_come_in_many_forms(tmp_path: Path) -> None:
-    """A file, its bytes, a DataFrame and columns by name lead to the same plan."""
+    """A file, its bytes, a DataFrame, and columns of any sequence lead to the same plan."""
     data = halves(40)
+    data["y"] = np.where(data["y"], "yes", "no")
     frame = pd.DataFrame(data)
     path = tmp_path / "public.csv"
     frame.to_csv(path, index=False)
     first, *others = (
         plan(form, label="y", holders=100, epsilon=1.0, **QUICK)
-        for form in (str(path), path.read_bytes(), frame, data)
+        for form in (
+            str(path),
+            path.read_bytes(),
+            frame,
+            data,
+            {name: list(values) for name, values in data.items()},
+            {name: np.array(values) for name, values in data.items()},
+        )
     )
-    assert others == [first] * 3
+    assert others == [first] * 5
+
+
+@pytest.mark.parametrize(
+    ("public", "says"),
+    [
+        ({"x": [0.5] * 30, "y": ["a", "b"] * 10}, "as many values"),
+        ({"x": [0.5, "a"] * 10, "y": ["a", "b"] * 10}, "only numbers"),
+        ({"x": np.zeros((20, 2)), "y": ["a", "b"] * 10}, "make no table"),
+        ([{"x": 0.5, "y": "a"}], "columns by name"),
+    ],
+)
+def test_what_is_no_table_is_refused(public: Any, says: str) -> None:
+    """With what to give instead."""
+    with pytest.raises(InvalidPublicData, match=says):
+        plan(public, label="y", holders=100, epsilon=1.0)
 
 
 @pytest.mark.parametrize(
