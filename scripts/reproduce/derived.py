@@ -157,7 +157,7 @@ def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
             str(problem),
             f"{brier[problem, 'public stack', 0.0]:.3f}",
             *(
-                f"{brier[problem, series, budget]:.3f}"
+                _number(brier.get((problem, series, budget)))
                 for budget in AT_THE_ENDS
                 for series in (HIDDEN, HALF, LABEL, ALONE, FOREST)
             ),
@@ -175,6 +175,11 @@ def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
     heading = f"Brier score differs by {SLACK['brier'][1]:g} or more"
     counts = markdown([heading, "lower", "higher", "of sets and ε"], compared)
     return markdown(["Brier score", "public alone", *heads], rows) + "\n" + counts
+
+
+def _number(value: float | None) -> str:
+    """Three digits, and a dash for what is not measured."""
+    return "–" if value is None else f"{value:.3f}"
 
 
 AT_THE_ENDS = (0.5, 2.0)
