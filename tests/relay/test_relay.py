@@ -222,22 +222,6 @@ async def test_batches_go_to_a_folder_in_place_of_the_curator(task: Task, tmp_pa
     }
 
 
-async def test_few_reports_wait_for_company(tmp_path: Path) -> None:
-    """Fewer than the least are not forwarded; with one more they all go, in one batch."""
-    curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder, _):
-        await answer(relay, BOTH, 2)
-        await forwarder.forward()
-        assert (curator.batches, (await status(relay, BOTH))["waiting"]) == ([], 0)
-        await answer(relay, BOTH, 1)
-        await forwarder.forward()
-        counts = await status(relay, BOTH)
-    assert len(curator.batches) == 1
-    assert (counts["waiting"], counts["counted"], counts["smallest_batch"]) == (0, 3, 3)
-    assert counts["local_epsilon"] == 2.0
-    assert counts["central"] is None
-
-
 async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
     """After a lost answer the same bytes go out; reports that came since do not join them."""
     curator = BatchCurator(BOTH)

@@ -363,34 +363,6 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
     assert tables(bare) == {}
 
 
-def test_what_became_of_a_report_is_known_for_a_while(tmp_path: Path) -> None:
-    """Held while it is here, then counted or refused with the reason, and in the end forgotten."""
-    first, second, third, fourth = reports(4)
-    with Spool(tmp_path / "spool") as spool:
-        spool.add([first, second, third])
-        assert {spool.fate("t", own.id) for own in (first, second, third)} == {"held"}
-        assert spool.fate("another task", first.id) is None
-        assert spool.seal("t", BOTH, 3, 3)
-        assert spool.fate("t", first.id) == "held"
-        assert spool.add([first]) == ["held"]
-        assert spool.tallies("t")["waiting"] == 3
-        (number,) = spool.sealed()
-        account = Account({"counted": 2}, {"not-authorized": [second.id]})
-        spool.settle(number, account, DAY)
-    with Spool(tmp_path / "spool") as spool:
-        fates = [spool.fate("t", own.id) for own in (first, second, third)]
-        assert fates == ["counted", "not-authorized", "counted"]
-        assert spool.tallies("t")["not-authorized"] == 1
-        assert spool.add([first, second, fourth]) == ["counted", "not-authorized", "held"]
-        assert spool.tallies("t")["waiting"] == 1
-        assert spool.abandon("t", "task-not-open", DAY + 1, sealed=False) == 1
-        spool.forget(DAY + 1)
-        fates = [spool.fate("t", own.id) for own in (first, second, fourth)]
-        assert fates == [None, None, "task-not-open"]
-        spool.forget(DAY + 2)
-        assert spool.fate("t", fourth.id) is None
-
-
 def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
     """More is not taken; what is there is sealed and leaves, and then there is room again."""
     with Spool(tmp_path / "spool", max_bytes=400_000) as spool:

@@ -281,16 +281,6 @@ async def test_signing_out_takes_a_form_of_ours(http: Http, provider: OpenIdProv
     assert (await http.get("/new")).status_code == 401
 
 
-async def test_forms_keep_their_secret(http: Http, provider: OpenIdProvider) -> None:
-    """A form of another session, or none, changes nothing in a person's session either."""
-    task = await http.task()
-    await sign_in(http, provider, **ADMIN)
-    for data in ({}, {"form_token": ""}, {"form_token": "0" * 64}):
-        answer = await http.post(f"/tasks/{task}/move", data={"move": "close", **data})
-        assert answer.status_code == 422
-    assert (await http.get(f"/v1/tasks/{task}")).json()["state"] == "open"
-
-
 @pytest.mark.parametrize(
     "lie",
     [

@@ -14,25 +14,6 @@ from tests.curator.http.conftest import Http
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
 
 
-async def test_an_issued_token_works_until_it_is_rotated_or_revoked(http: Http) -> None:
-    """A second token of one name ends the first; a revoked one is no token."""
-    tokens = []
-    for _ in range(2):
-        issued = await http.put("/v1/tokens/ops", headers=http.admin, json={})
-        assert issued.status_code == 201
-        tokens.append({"Authorization": f"Bearer {issued.json()['token']}"})
-    assert_problem(await http.get("/v1/tokens", headers=tokens[0]), NotAuthorized)
-    listed = (await http.get("/v1/tokens", headers=tokens[1])).json()
-    assert [(token["name"], token["scope"], token["source"]) for token in listed] == [
-        ("ops", "admin", "database"),
-        ("PRIVET_ADMIN_TOKEN", "admin", "environment"),
-    ]
-    assert "token" not in listed[0]
-    assert (await http.delete("/v1/tokens/ops", headers=tokens[1])).status_code == 204
-    assert_problem(await http.get("/v1/tokens", headers=tokens[1]), NotAuthorized)
-    assert_problem(await http.delete("/v1/tokens/ops", headers=http.admin), InvalidRequest, "ops")
-
-
 @pytest.mark.parametrize(
     ("scope", "method", "path", "needed"),
     [
