@@ -115,28 +115,6 @@ async def test_an_answer_is_stored_before_it_is_first_sent(ledger: SqliteLedger)
     assert seen == [True]
 
 
-async def test_after_a_crash_the_same_bytes_are_sent_and_nothing_is_drawn(
-    ledger: SqliteLedger,
-) -> None:
-    """A process that dies while sending leaves an answer that the next one only resends."""
-
-    class Crash(BaseException): ...
-
-    sent = []
-
-    def crash(request: httpx.Request) -> NoReturn:
-        sent.append(request.content)
-        raise Crash
-
-    with pytest.raises(Crash):
-        await Holder(Network([publish, crash]).client(), ledger).answer(URL, RECORD)
-    network = Network([publish])
-    again = Holder(network.client(), SqliteLedger(ledger.path), randomness=no_randomness)
-    assert (await again.answer(URL, no_record())).counted
-    assert [request.content for request in network.requests] == sent
-    assert ledger.spent("me") == TASK.epsilon
-
-
 async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: SqliteLedger) -> None:
     """Eight answers at the same time send one and the same report, and spend epsilon once."""
     async with ReportClient() as client:

@@ -157,6 +157,8 @@ def test_an_id_counts_once(store: Store) -> None:
     cached = open_task(store, made)
     first, second = report(made), report(made)
     store.take([group(cached, [first])], NOW)
+    other = group(cached, [conflicting(made, first)])
+    assert store.take([other], NOW)[0].tolist() == [Outcome.CONFLICT]
     sent = [first, second, conflicting(made, first)]
     outcomes = store.take([group(cached, sent)], NOW)[0]
     assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.COUNTED, Outcome.CONFLICT]
@@ -488,6 +490,7 @@ def test_large_batches_and_single_reports_know_of_each_other(store: Store, size:
     known = [report(made, batch.ids[i].tobytes()) for i in range(0, size, 97)]
     outcomes = store.take([group(cached, known)], NOW)[0]
     assert set(outcomes.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
+    assert store.take([group(cached, known[:1])], NOW)[0] == outcomes[:1]
     single = report(made)
     store.take([group(cached, [single])], NOW)
     mixed = many(cached, size, seed=4)

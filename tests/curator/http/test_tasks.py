@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from privet.learning.public_model.onnx import MAX_MODEL_BYTES
 from privet.protocol.errors import (
     InvalidRequest,
     NotAuthorized,
@@ -201,6 +202,7 @@ async def test_methods_name_what_settings_can(http: Http) -> None:
     methods = (await http.get("/v1/methods")).json()
     assert methods["default_estimator"] in methods["estimators"]
     assert methods["limits"]["cells"] == 65536
+    assert methods["limits"]["public_model_bytes"] == MAX_MODEL_BYTES
     for grower in methods["growers"]:
         assert (await http.create(grower=grower)).status_code == 201
     for mechanism in set(methods["mechanisms"]) - {"subset"}:
