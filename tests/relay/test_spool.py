@@ -137,35 +137,6 @@ def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(tmp_path: Path
         assert spool.tallies("t")["waiting"] == 0
 
 
-def test_admitted_reports_wait_for_company(tmp_path: Path) -> None:
-    """Few that were taken of many go out with those of other admissions, never alone."""
-    with Spool(tmp_path / "spool") as spool:
-        for first in (0, 20):
-            spool.add(invited(20, first))
-            assert spool.draw("t", BOTH, 20, 20)
-            (number,) = spool.drawn()
-            assert not spool.draw("t", BOTH, 1, 1)
-            spool.admit(number, {digest(i) for i in range(first + 6, first + 20)}, DAY)
-            sealed = spool.seal("t", BOTH, 10, 10, invited=True)
-            assert sealed == (first == 20)
-        spool.hold(Admission.of(b"x" * 16, list(map(digest, range(5)))), DAY)
-        spool.add_batch("t", batch(1000, 5, b"x" * 16), os.urandom(32), DAY)
-        (number,) = spool.sealed()
-        _, sent = spool.batch(number)
-        assert (len(sent), len(sent.admissions)) == (12, 2)
-
-
-def test_an_invitation_is_asked_about_once_at_a_time(tmp_path: Path) -> None:
-    """Of two reports with one invitation the second waits until the first has left."""
-    with Spool(tmp_path / "spool") as spool:
-        same = [replace(report, invitation=digest(1)) for report in invited(2)]
-        spool.add(same)
-        assert not spool.draw("t", BOTH, 2, 2)
-        assert spool.draw("t", BOTH, 1, 1)
-        assert spool.tallies("t")["waiting"] == 2
-        assert [(g.single, g.batched) for g in spool.groups()] == [(1, 0)]
-
-
 def test_reports_without_invitation_are_turned_away(tmp_path: Path) -> None:
     """Single ones and batches, where only invited holders count; nothing else of the task."""
     with Spool(tmp_path / "spool") as spool:
@@ -309,15 +280,6 @@ def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
             for path in tmp_path.glob(f"{name}*"):
                 assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert rows[0] == rows[1]
-
-
-def test_a_report_waits_under_its_id_once(tmp_path: Path) -> None:
-    """The same again changes nothing; another payload under its id is refused."""
-    with Spool(tmp_path / "spool") as spool:
-        (report,) = reports(1)
-        other = replace(report, payload=b"xx")
-        assert spool.add([report, report, other]) == ["held", "held", "conflict"]
-        assert spool.tallies("t") == {"waiting": 1}
 
 
 @pytest.mark.parametrize("asked", [False, True])
