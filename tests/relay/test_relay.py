@@ -538,7 +538,8 @@ def no_file_grows(size: int) -> Iterator[None]:
 async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
     """In a task with one question, singles and batches, with or without its number, are one crowd.
 
-    Whatever the allocation: two singles and two batches of two go out as one batch of six.
+    Whatever the allocation: two singles and two batches of two go out as one batch of six. What
+    comes twice is no company.
     """
     for allocation in ("all", "one"):
         task = make_task(questions=(ask,), allocation=allocation)
@@ -553,6 +554,9 @@ async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
                     "payloads": b"".join(payloads),
                 }
                 await relay.send_batch(address, wire.pack({**columns, **question}))
+            await relay.send_batch(address, wire.pack(columns))
+            await forwarder.forward()
+            assert not curator.batches
             await answer(relay, task, 2)
             await forwarder.forward()
         assert [len(columns["ids"]) for columns in curator.batches] == [6 * 16]

@@ -4,11 +4,8 @@ import os
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -83,6 +80,7 @@ def test_invitations_are_drawn_and_leave_their_reports(tmp_path: Path) -> None:
         assert spool.admit(number, {digest(7), digest(8)}, DAY) == 2
         spool.purge()
         assert spool.drawn() == {}
+        assert not spool.seal("t", BOTH, 39, 39, invited=True)
         assert spool.seal("t", BOTH, 38, 38, invited=True)
         (number,) = spool.sealed()
         _, sent = spool.batch(number)
@@ -103,38 +101,15 @@ def test_invitations_are_drawn_and_leave_their_reports(tmp_path: Path) -> None:
         assert digest(8) not in kept
 
 
-def test_what_went_out_is_not_sent_in_other_company(tmp_path: Path) -> None:
-    """However it was refused, the same report again is refused for the same reason."""
+def test_an_invitation_is_asked_about_once_at_a_time(tmp_path: Path) -> None:
+    """Of two reports with one invitation the second waits until the first has left."""
     with Spool(tmp_path / "spool") as spool:
-        sent = invited(3)
-        spool.add(sent)
-        spool.draw("t", BOTH, 3, 3)
-        (number,) = spool.drawn()
-        spool.admit(number, set(), DAY)
-        spool.seal("t", BOTH, 3, 3, invited=True)
-        (number,) = spool.sealed()
-        ids = [report.id for report in sent]
-        spool.settle(number, Account({}, {"not-admitted": ids}), DAY)
-        assert spool.add(sent) == ["not-admitted"] * 3
-        assert spool.tallies("t")["waiting"] == 0
-        assert spool.add(invited(2, first=9)) == ["held"] * 2
-        assert spool.seal("t", BOTH, 2, 2)
-        assert spool.abandon("t", "task-not-found", DAY, sealed=True) == 2
-        assert spool.add(invited(2, first=9)) == ["task-not-found"] * 2
-
-
-def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(tmp_path: Path) -> None:
-    """It is not sent with others, and the others hid among those that the curator took."""
-    with Spool(tmp_path / "spool") as spool:
-        sent = reports(5)
-        spool.add(sent)
-        spool.seal("t", BOTH, 5, 5)
-        (number,) = spool.sealed()
-        refused, *_ = sent
-        spool.settle(number, Account({"counted": 4}, {"report-conflict": [refused.id]}), DAY)
-        assert spool.tallies("t")["smallest_batch"] == 4
-        assert spool.add(sent) == ["report-conflict", *["counted"] * 4]
-        assert spool.tallies("t")["waiting"] == 0
+        same = [replace(report, invitation=digest(1)) for report in invited(2)]
+        spool.add(same)
+        assert not spool.draw("t", BOTH, 2, 2)
+        assert spool.draw("t", BOTH, 1, 1)
+        assert spool.tallies("t")["waiting"] == 2
+        assert [(g.single, g.batched) for g in spool.groups()] == [(1, 0)]
 
 
 def test_reports_without_invitation_are_turned_away(tmp_path: Path) -> None:
@@ -218,17 +193,6 @@ def test_every_order_is_as_likely() -> None:
     assert len(orders) == 6
 
 
-def test_a_report_sent_twice_hides_nobody(tmp_path: Path) -> None:
-    """An upstream relay's repeated batch counts once towards the least that go together."""
-    with Spool(tmp_path / "spool") as spool:
-        for _ in range(3):
-            spool.add_batch("t", batch(0, 10), os.urandom(32), DAY)
-        assert not spool.seal("t", BOTH, 11, 30)
-        assert spool.tallies("t") == {"waiting": 30}
-        assert spool.seal("t", BOTH, 10, 30)
-        assert [len(spool.batch(number)[1]) for number in spool.sealed()] == [10]
-
-
 @pytest.mark.parametrize(
     ("sizes", "singles", "about", "expected"),
     [
@@ -303,6 +267,7 @@ def test_a_report_that_left_still_has_its_id(tmp_path: Path, what: str, *, asked
         refused = what == "report-conflict"
         account = Account({}, {what: [report.id]}) if refused else Account({what: 1})
         spool.settle(number, account, DAY)
+        spool.forget(DAY)
         assert spool.add([report, *others]) == [what, *clash]
         assert spool.tallies("t")["waiting"] == 0
 
@@ -340,33 +305,3 @@ def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
         for number in spool.sealed():
             spool.settle(number, Account({"counted": len(spool.batch(number)[1])}), DAY)
         assert spool.add(reports(1)) == ["held"]
-
-
-class SlowToRead(list[StoredReport]):
-    """Reports whose reader waits in the middle of its transaction."""
-
-    def __init__(self, *given: StoredReport) -> None:
-        super().__init__(given)
-        self.begun, self.go_on = Event(), Event()
-
-    def __iter__(self) -> Iterator[StoredReport]:
-        self.begun.set()
-        assert self.go_on.wait(30)
-        return super().__iter__()
-
-
-def test_closing_waits_for_another_thread(tmp_path: Path) -> None:
-    """A file that is closed while a thread writes to it takes the process down with it."""
-    slow, spool = SlowToRead(*reports(2)), Spool(tmp_path / "spool")
-    with ThreadPoolExecutor(2) as threads:
-        kept = threads.submit(spool.add, slow)
-        assert slow.begun.wait(30)
-        closed = threads.submit(spool.close)
-        assert wait([closed], timeout=0.1).not_done
-        slow.go_on.set()
-        assert kept.result(30) == ["held", "held"]
-        closed.result(30)
-    with pytest.raises(SpoolFailed, match="closed"):
-        spool.tallies("t")
-    with Spool(tmp_path / "spool") as again:
-        assert again.tallies("t") == {"waiting": 2}

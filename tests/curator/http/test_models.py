@@ -27,7 +27,6 @@ from privet.protocol.errors import (
 )
 from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
-from tests.curator import samples
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http, serving
@@ -95,40 +94,6 @@ async def test_impossible_fits_are_refused(http: Http, asked: Any, said: str) ->
     address = f"/v1/tasks/{task_id}/models"
     assert_problem(await http.post(address, headers=http.admin, json=asked), InvalidRequest, said)
     assert (await http.get(address)).json() == []
-
-
-async def test_a_prediction_has_label_probabilities_interval_cell_and_path(
-    http: Http, fitted: str
-) -> None:
-    """Probabilities sum to one, the label is the likeliest, cells' shares have intervals."""
-    response = await http.post(f"/v1/tasks/{fitted}/predict", json={"records": [PERSON]})
-    (predicted,) = response.json()["predictions"]
-    assert sum(predicted["probabilities"].values()) == pytest.approx(1.0)
-    assert predicted["probabilities"][predicted["label"]] == max(
-        predicted["probabilities"].values()
-    )
-    assert sum(predicted["cell_value"].values()) == pytest.approx(1.0)
-    for name, share in predicted["cell_value"].items():
-        assert predicted["cell_low"][name] <= share <= predicted["cell_high"][name]
-    assert set(predicted["cell_influence"].values()) == {0.0}, (
-        "reports have no say in a public model"
-    )
-    assert predicted["cell"] in range(8)
-    assert 1 <= len(predicted["path"]) <= 7, "8 cells; single paths may be longer than the depth"
-
-
-async def test_a_number_is_predicted_with_its_interval(http: Http) -> None:
-    """For a numeric label there is a number, its cell's mean in its interval, and no classes."""
-    task_id = await http.task(samples.line(), label="y")
-    await http.fit(task_id, estimator="public")
-    asked = {"records": [{"x": 0.5, "z": 0.5}]}
-    (predicted,) = (await http.post(f"/v1/tasks/{task_id}/predict", json=asked)).json()[
-        "predictions"
-    ]
-    assert 0.0 <= predicted["label"] <= 10.0
-    ends = predicted["cell_low"], predicted["cell_high"]
-    assert 0.0 <= ends[0] <= predicted["cell_value"] <= ends[1] <= 10.0
-    assert "probabilities" not in predicted
 
 
 async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
