@@ -33,11 +33,6 @@ from tests.stat_checks import check_frequencies
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def curator(clock: ManualClock) -> Curator:
     return Curator(new_store(), clock)
 

@@ -39,11 +39,6 @@ from tests.manual_clock import ManualClock
 ADMIN: dict[str, Any] = {"roles": ["privet-admin"]}
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
 @pytest.fixture(scope="module")
 def served() -> Iterator[OpenIdProvider]:
     with running(ManualClock()) as made:

@@ -34,18 +34,6 @@ async def send(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -> http
     return await http.post(path(cached), content=body, headers=BINARY)
 
 
-async def test_a_report_counts_once(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask
-) -> None:
-    """201 with a receipt, then 200 for the same bytes; the sums hold it once."""
-    own = report(cached.task)
-    first = await send(http, cached, own.pack())
-    assert (first.status_code, first.json()) == (201, {"report": own.id.hex(), "counted": True})
-    again = await send(http, cached, own.pack())
-    assert (again.status_code, again.json()) == (200, {"report": own.id.hex(), "counted": False})
-    assert kept(store, cached.task) == total(cached.task, [own])
-
-
 def bad_bodies(cached: CachedTask) -> list[tuple[bytes, type[PrivetError]]]:
     """(body, error) of reports that must not count."""
     good = report(cached.task)

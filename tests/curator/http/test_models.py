@@ -1,7 +1,6 @@
 """Models and predictions over HTTP."""
 
 import json
-import os
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -25,8 +24,6 @@ from privet.protocol.errors import (
     TooLarge,
     TooManyRequests,
 )
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http, serving
@@ -44,20 +41,11 @@ async def fitted(http: Http) -> str:
     return task_id
 
 
-async def report(http: Http, task_id: str, record: dict[str, Any]) -> None:
-    accept = {"Accept": TASK_MEDIA_TYPE}
-    data = (await http.get(f"/v1/tasks/{task_id}", headers=accept)).content
-    body = make_report(Task.parse(data, task_id), record, os.urandom).pack()
-    headers = {"Content-Type": REPORT_MEDIA_TYPE}
-    sent = await http.post(f"/v1/tasks/{task_id}/reports", content=body, headers=headers)
-    assert sent.status_code == 201, sent.text
-
-
 async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> None:
     """409 without reports; with one, 201, the model's address and its facts."""
     task_id = await http.task()
     assert_problem(await http.fit(task_id), NotEnoughReports, "'public'")
-    await report(http, task_id, {**PERSON, "label": 1})
+    await http.report(task_id)
     response = await http.fit(task_id, estimator="weighted")
     model = response.json()
     assert response.status_code == 201
@@ -72,7 +60,7 @@ async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> No
 async def test_a_fit_may_have_no_body(http: Http) -> None:
     """An absent body takes the defaults, as an empty object does."""
     task_id = await http.task()
-    await report(http, task_id, {**PERSON, "label": 0})
+    await http.report(task_id)
     response = await http.post(f"/v1/tasks/{task_id}/models", headers=http.admin)
     assert response.status_code == 201
 
@@ -212,7 +200,7 @@ async def test_results_are_public_once_no_more_reports_count(
     closes = int(clock()) + 1_000
     tasks = [await http.task(grower="cart"), await http.task(name="dated", closes=closes)]
     for task in tasks:
-        await report(http, task, {**PERSON, "label": 1})
+        await http.report(task)
         await http.fit(task, estimator="public")
         assert "results" not in (await http.get(f"/v1/tasks/{task}/status")).json()
     await http.post(f"/v1/tasks/{tasks[0]}/close", headers=http.admin)
@@ -284,7 +272,7 @@ async def test_numbers_beyond_all_floats_are_refused(
     http: Http, fitted: str, number: bytes
 ) -> None:
     """They are JSON; those of thousands of digits are not even read."""
-    await report(http, fitted, {**PERSON, "label": 1})
+    await http.report(fitted)
     readable = len(number) < 4_300
     for call, content, error in (
         ("predict", RECORD, InvalidRecord),
@@ -355,7 +343,7 @@ async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> No
 async def test_one_report_changes_nothing_that_strangers_see(http: Http, fitted: str) -> None:
     """Neither a count nor a figure made of the reports so far; with a token all of it is there."""
     address = f"/v1/tasks/{fitted}"
-    await report(http, fitted, {**PERSON, "label": 1})
+    await http.report(fitted)
     live = {f"{address}{view}" for view in ("/status", "/models/1/card", "/models/1/insight")}
     others = {"/readyz", "/v1/tasks", address, f"{address}/models", f"{address}/models/1"}
 
@@ -363,7 +351,7 @@ async def test_one_report_changes_nothing_that_strangers_see(http: Http, fitted:
         return {path: (await http.get(path, headers=headers)).text for path in live | others}
 
     before, exactly = await seen(), await seen(http.admin)
-    await report(http, fitted, {**PERSON, "label": 1})
+    await http.report(fitted)
     assert await seen() == before
     now = await seen(http.admin)
     assert {path for path in now if now[path] != exactly[path]} == live
@@ -379,7 +367,7 @@ async def test_an_insight_compares_holders_with_public_data(http: Http, fitted: 
     address = f"/v1/tasks/{fitted}/models/1/insight"
     refused = await http.get(address, headers=http.admin)
     assert_problem(refused, InvalidRequest, "wait for holders")
-    await report(http, fitted, {**PERSON, "label": 1})
+    await http.report(fitted)
     found = (await http.get(address, headers=http.admin)).json()
     assert (found["task"], found["model"], found["reports"]) == (fitted, 1, 1)
     assert sum(row["public"] for row in found["overall"]) == pytest.approx(1.0)

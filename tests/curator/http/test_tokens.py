@@ -1,17 +1,11 @@
 """Tokens and invitations over HTTP."""
 
-import os
-
 import pytest
 
 from privet.curator.app import CuratorApp
 from privet.protocol.errors import InvalidRequest, NotAuthorized, PrivetError, TaskNotFound
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http
-
-PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
 
 
 @pytest.mark.parametrize(
@@ -83,17 +77,11 @@ async def test_an_invitation_is_good_for_one_report(http: Http) -> None:
     address = f"/v1/tasks/{task_id}"
     made = await http.post(f"{address}/invitations", headers=http.admin, json={"count": 2})
     first, second = made.json()["invitations"]
-    data = (await http.get(address, headers={"Accept": TASK_MEDIA_TYPE})).content
-    task = Task.parse(data, task_id)
+    task = await http.published(task_id)
 
     async def report(invitation: str | None) -> int:
         given = {} if invitation is None else {"Privet-Invitation": invitation}
-        sent = await http.post(
-            f"{address}/reports",
-            content=make_report(task, PERSON, os.urandom).pack(),
-            headers={"Content-Type": REPORT_MEDIA_TYPE, **given},
-        )
-        return sent.status_code
+        return (await http.report(task, headers=given)).status_code
 
     assert [await report(i) for i in (None, "wrong", first, first, second)] == [
         401,
