@@ -129,6 +129,20 @@ def test_reports_without_invitation_are_turned_away(tmp_path: Path) -> None:
         assert (asked.id, asked.digests) == (held.id, held.digests)
 
 
+def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(tmp_path: Path) -> None:
+    """It is not sent with others, and the others hid among those that the curator took."""
+    with Spool(tmp_path / "spool") as spool:
+        sent = reports(5)
+        spool.add(sent)
+        spool.seal("t", BOTH, 5, 5)
+        (number,) = spool.sealed()
+        refused, *_ = sent
+        spool.settle(number, Account({"counted": 4}, {"report-conflict": [refused.id]}), DAY)
+        assert spool.tallies("t")["smallest_batch"] == 4
+        assert spool.add(sent) == ["report-conflict", *["counted"] * 4]
+        assert spool.tallies("t")["waiting"] == 0
+
+
 def test_another_relays_batch_is_kept_once_for_its_admission(tmp_path: Path) -> None:
     """Sent again after a lost answer, it changes nothing: waiting, sealed or delivered."""
     own = batch(1000, 5, b"a" * 16)
