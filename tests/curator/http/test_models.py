@@ -85,7 +85,7 @@ async def test_impossible_fits_are_refused(http: Http, asked: Any, said: str) ->
 
 
 async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
-    """Both forms carry the same facts, row by row."""
+    """Both forms carry the same facts, row by row: the path is that of its own cell."""
     people = [PERSON, {**PERSON, "age": 20, "label": 1}]
     columns = {name: [person[name] for person in people] for name in PERSON}
     address = f"/v1/tasks/{fitted}/predict"
@@ -99,6 +99,7 @@ async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
         for name in ("cell_value", "cell_low", "cell_high", "cell_influence"):
             assert list(row[name].values()) == table[name][i]
         assert row["path"] == table["paths"][str(table["cell"][i])]
+    assert [row["path"][0] for row in rows] == ["age >= 43.5", "age < 43.5"]
 
 
 async def test_an_older_model_is_still_served(http: Http, fitted: str) -> None:
