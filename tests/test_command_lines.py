@@ -2,10 +2,8 @@
 
 import re
 import shlex
-import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -100,28 +98,6 @@ def test_documented_commands_exist_with_their_options() -> None:
         }
         used = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
         assert used <= known, (page, path, used - known)
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_shells_complete_commands(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The program prints the script for bash, and lists commands when that script asks."""
-    (program,) = entry_points(group="console_scripts", name=name)
-    variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
-    monkeypatch.setattr(sys, "argv", [name])
-
-    def answered(**asked: str) -> str:
-        for key, value in asked.items():
-            monkeypatch.setenv(key, value)
-        with pytest.raises(SystemExit) as ended:
-            sys.exit(program.load()())
-        assert not ended.value.code
-        return capsys.readouterr().out
-
-    assert f"{variable}=complete_bash" in answered(**{variable: "source_bash"})
-    offered = answered(**{variable: "complete_bash"}, COMP_WORDS=f"{name} s", COMP_CWORD="1")
-    assert offered.split() == [word for word in PROGRAMS[name].commands if word.startswith("s")]
 
 
 def test_every_program_is_walked() -> None:

@@ -15,7 +15,6 @@ from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.task import TASK_VERSION
 
 from ..admin_client import CuratorClient, Document
 from .options import (
@@ -365,8 +364,6 @@ def _json_in(path: Path, option: str) -> Any:
 
 
 def _state(summary: Document) -> str:
-    if summary["version"] < TASK_VERSION:
-        return f"closed, of version {summary['version']}"
     waiting = summary["state"] == "open" and not summary["collecting"]
     state = "open, outside its dates" if waiting else str(summary["state"])
     return state if summary["marked"] is None else f"{state}, due for removal"

@@ -41,8 +41,7 @@ def list_tasks(
     matches = [
         listed
         for listed in reversed(curator.store.tasks())
-        if name.casefold() in listed.published.name.casefold()
-        and calls.is_shown(listed, visitor.reader)
+        if name.casefold() in listed.task.name.casefold() and calls.is_shown(listed, visitor.reader)
     ]
     now = curator.clock()
     return page(
@@ -160,7 +159,7 @@ def invite(request: Request, task_id: str, curator: TheCurator, form: TheForm) -
 @router.post("/tasks/{task_id}/delete", dependencies=[Admins])
 def delete_task(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
     """Delete a task whose name is given to confirm it."""
-    if str(form.get("name", "")).strip() != curator.store.task(task_id).published.name.strip():
+    if str(form.get("name", "")).strip() != curator.store.task(task_id).task.name.strip():
         raise InvalidRequest("The name is not that of the task: nothing was deleted.")
     calls.delete_task(task_id, curator, request)
     return see_other("/")

@@ -86,7 +86,7 @@ class StatusStore(Database):
                 reports, total = buckets.get(row.starts, (0, 0))
                 total += unpacked_checksum(row.checksum)
                 buckets[row.starts] = reports + row.reports, total
-            answers = [0] * len(stored_task(task).published.questions)
+            answers = [0] * len(stored_task(task).task.questions)
             answered = select(sums.c.question, sums.c.n).where(sums.c.task_no == task.no)
             for question, n in connection.execute(answered):
                 answers[question] += n

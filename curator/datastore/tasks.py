@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 from math import fsum
 from typing import Any, Literal, Self
 
@@ -16,9 +14,9 @@ from sqlalchemy import Connection, Row, exists, insert, select, text, update
 from privet.learning.public_data import PublicData
 from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
-from privet.protocol.errors import InvalidTask, TaskNotFound
+from privet.protocol.errors import TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState, after
-from privet.protocol.task import TASK_BOUNDS, TASK_VERSION, Task
+from privet.protocol.task import TASK_BOUNDS, Task
 
 from . import schema
 from .database import Database
@@ -51,7 +49,7 @@ class _QuestionHead(BaseModel):
 
 
 class TaskHead(BaseModel):
-    """What lists show of a task, and all that is known of one of an earlier version."""
+    """What lists show of a task, which takes no parsing of its trees."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -77,26 +75,16 @@ class TaskHead(BaseModel):
 
 
 @lru_cache(maxsize=64)
-def published_task(task_id: str, canonical: bytes) -> Task | TaskHead:
-    """A task from its canonical bytes, or the head of one of an earlier version.
-
-    Raises ``InvalidTask`` if they are damaged.
-    """
-    try:
-        return Task.parse(canonical, task_id)
-    except InvalidTask:
-        with suppress(ValueError):
-            head = TaskHead.read(task_id, canonical)
-            if head.version < TASK_VERSION and sha256(canonical).hexdigest() == task_id:
-                return head
-        raise
+def published_task(task_id: str, canonical: bytes) -> Task:
+    """A task from its canonical bytes; raises ``InvalidTask`` if they are damaged."""
+    return Task.parse(canonical, task_id)
 
 
 @dataclass(frozen=True)
 class StoredTask:
     """A published task with the curator's own data about it."""
 
-    published: Task | TaskHead
+    task: Task
     state: TaskState
     settings: Mapping[str, Any]
     created: float
@@ -104,17 +92,6 @@ class StoredTask:
     """When it entered its state, Unix time."""
     marked: float | None = None
     """Since when its removal, or that of its report ids, is due; None if it is not."""
-
-    @property
-    def task(self) -> Task:
-        """The task; raises ``InvalidTask`` for one of an earlier version."""
-        if isinstance(self.published, TaskHead):
-            raise InvalidTask(
-                f"The task is of version {self.published.version} and this curator reads "
-                f"{TASK_VERSION}: its models are listed and it can be deleted, but nothing else "
-                "works. Create it again."
-            )
-        return self.published
 
     @property
     def public_model(self) -> str | None:
@@ -135,28 +112,26 @@ class StoredTask:
         return holders / len(self.task.questions) if self.task.allocation == "one" else holders
 
     def is_over(self, now: float) -> bool:
-        """Whether no report can count any more: it is of an earlier version, or has closed."""
-        task = self.published
-        return isinstance(task, TaskHead) or (task.closes is not None and now >= task.closes)
+        """Whether its published end has come, so that no report can count any more."""
+        return self.task.closes is not None and now >= self.task.closes
 
     def takes_reports(self, now: float) -> bool:
         """Whether it is open and ``now`` lies within its published dates."""
-        task = self.published
-        return isinstance(task, Task) and is_open(self.state, task.opens, task.closes, now)
+        return is_open(self.state, self.task.opens, self.task.closes, now)
 
 
 @dataclass(frozen=True)
 class ListedTask:
-    """A task as lists show it, which takes no parsing of its trees."""
+    """A task as lists show it."""
 
-    published: TaskHead
+    task: TaskHead
     state: TaskState
     created: float
     marked: float | None = None
 
     def takes_reports(self, now: float) -> bool:
         """Whether it is open and ``now`` lies within its published dates."""
-        return is_open(self.state, self.published.opens, self.published.closes, now)
+        return is_open(self.state, self.task.opens, self.task.closes, now)
 
 
 def no_task(task_id: str) -> TaskNotFound:
@@ -225,7 +200,9 @@ class TaskStore(Database):
             new = next((row.no for row in rows if row.id not in known), None)
             read = {} if new is None else _heads_from(connection, new)
         self._heads = heads = {row.id: known.get(row.id) or read[row.id] for row in rows}
-        return [_listed(row, heads[row.id]) for row in rows]
+        return [
+            ListedTask(heads[row.id], TaskState(row.state), row.created, row.marked) for row in rows
+        ]
 
     def public_data(self, task_id: str) -> PublicData:
         """The task's encoded public data; raises ``TaskNotFound``."""
@@ -280,11 +257,9 @@ def need_task(connection: Connection, task_id: str) -> TaskRow:
 
 
 def stored_task(row: TaskRow) -> StoredTask:
-    """The task in a row; one of an earlier version is closed."""
-    published = published_task(row.id, bytes(row.canonical))
     return StoredTask(
-        published,
-        TaskState(row.state) if isinstance(published, Task) else TaskState.CLOSED,
+        published_task(row.id, bytes(row.canonical)),
+        TaskState(row.state),
         json.loads(row.settings),
         row.created,
         row.moved,
@@ -296,8 +271,3 @@ def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:
     table = schema.tasks
     rows = connection.execute(select(table.c.id, table.c.canonical).where(table.c.no >= no))
     return {id_: TaskHead.read(id_, bytes(canonical)) for id_, canonical in rows}
-
-
-def _listed(row: TaskRow, head: TaskHead) -> ListedTask:
-    state = TaskState(row.state) if head.version == TASK_VERSION else TaskState.CLOSED
-    return ListedTask(head, state, row.created, row.marked)

@@ -63,10 +63,10 @@ def _finding(
 ) -> Finding:
     task = published_task(task_id, canonical)
     reports, stated = _stated(connection, task_no)
-    faults: list[str] = []
-    if isinstance(task, Task):
-        faults += _public_faults(connection, task_no, task)
-        faults += _sum_faults(connection, task_no, task, reports)
+    faults = [
+        *_public_faults(connection, task_no, task),
+        *_sum_faults(connection, task_no, task, reports),
+    ]
     if not ids_gone:
         count = recomputed = 0
         for ids in ids_of_task(connection, task_no):

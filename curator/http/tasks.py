@@ -95,11 +95,7 @@ class TaskSummary(View):
     """One line about a task."""
 
     id: str = Field(description="SHA-256 of the task's canonical bytes.", examples=[EXAMPLE_ID])
-    version: int = Field(
-        description="Of its form. One of an earlier version is closed, its models are listed, and "
-        "it can be deleted; other calls refuse it.",
-        examples=[TASK_VERSION],
-    )
+    version: int = Field(description="Of its form.", examples=[TASK_VERSION])
     name: str = Field(examples=["Fair's survey"])
     state: TaskState = Field(examples=["open"])
     collecting: bool = Field(description="Whether a report would be counted now.")
@@ -115,7 +111,7 @@ class TaskSummary(View):
 
     @classmethod
     def of(cls, stored: StoredTask | ListedTask, now: float) -> "TaskSummary":
-        task = stored.published
+        task = stored.task
         return cls(
             id=task.id,
             version=task.version,
@@ -263,7 +259,7 @@ class StatusView(View):
     ) -> "StatusView":
         """The view of a stored status at the time ``now``, since ``restored`` perhaps with gaps."""
         return cls(
-            id=stored.published.id,
+            id=stored.task.id,
             state=stored.state,
             collecting=stored.takes_reports(now),
             over=stored.is_over(now),
@@ -292,7 +288,7 @@ def is_shown(stored: StoredTask | ListedTask, reader: bool) -> bool:
 def shown(stored: StoredTask, reader: bool) -> StoredTask:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
     if not is_shown(stored, reader):
-        raise no_task(stored.published.id)
+        raise no_task(stored.task.id)
     return stored
 
 
@@ -447,7 +443,7 @@ def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSu
 )
 def delete_task(task_id: TaskId, curator: TheCurator, request: Request) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
-    task = curator.store.task(task_id).published
+    task = curator.store.task(task_id).task
     reports = curator.store.status(task_id).reports
     curator.move(task_id, Move.DELETE)
     note(request, "task deleted", task_id, name=task.name, reports=reports)

@@ -71,10 +71,7 @@ class TaskCases(UseCases):
         return self.store.task(task.id), created
 
     def move(self, task_id: str, move: Move) -> TaskState:
-        """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``.
-
-        Opening one of an earlier version raises ``InvalidTask``.
-        """
+        """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``."""
         now, stored = self.clock(), self.store.task(task_id)
         closes = stored.task.closes if move is Move.OPEN else None
         if closes is not None and closes <= now:

@@ -34,7 +34,6 @@ from privet.protocol.errors import (
 )
 from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
-from privet.protocol.report import Report
 from privet.protocol.task import TASK_MEDIA_TYPE
 from tests.client.fakes import TASK, URL, Canned, Network, media, problem, publish, receipt
 from tests.client.stub_curator import StubCurator, serving
@@ -69,19 +68,6 @@ def no_record() -> Any:
     return Untouchable()
 
 
-async def test_a_holder_answers_over_real_http(curator: StubCurator, ledger: SqliteLedger) -> None:
-    """The task is fetched, one valid report arrives, and the ledger knows that it is counted."""
-    async with ReportClient() as client:
-        holder = Holder(client, ledger)
-        assert (await holder.fetch(curator.url)).id == curator.task.id
-        answered = await holder.answer(curator.url, RECORD)
-    assert answered.counted
-    assert curator.posts == [answered.report]
-    assert Report.unpack(answered.report).id.hex() == answered.report_id
-    assert ledger.answers() == [answered]
-    assert ledger.spent("me") == curator.task.epsilon
-
-
 def test_the_blocking_holder_does_the_same(curator: StubCurator, ledger: SqliteLedger) -> None:
     """Without an event loop: fetch, explain, check, answer; errors arrive as themselves."""
     with BlockingHolder(ledger) as holder:
@@ -99,20 +85,6 @@ async def test_blocking_inside_a_running_loop_works_too(curator: StubCurator) ->
     """A notebook has a loop of its own; the blocking holder's loop is elsewhere."""
     with BlockingHolder(MemoryLedger()) as holder:
         assert holder.fetch(curator.url) == curator.task
-
-
-async def test_an_answer_is_stored_before_it_is_first_sent(ledger: SqliteLedger) -> None:
-    """When the first request goes out, the very bytes are in the ledger already."""
-    seen = []
-
-    def look(request: httpx.Request) -> httpx.Response:
-        if request.method == "POST":
-            kept = SqliteLedger(ledger.path).find("me", TASK.id)
-            seen.append(kept is not None and kept.report == request.content and not kept.counted)
-        return publish(request)
-
-    assert (await Holder(Network([look]).client(), ledger).answer(URL, RECORD)).counted
-    assert seen == [True]
 
 
 async def test_after_a_crash_the_same_bytes_are_sent_and_nothing_is_drawn(
@@ -144,16 +116,6 @@ async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: Sql
         await asyncio.gather(*(holder.answer(curator.url, RECORD) for holder in holders))
     assert len(set(curator.posts)) == len(curator.counted) == 1
     assert ledger.spent("me") == curator.task.epsilon
-
-
-async def test_a_kept_answer_goes_where_the_user_says(ledger: SqliteLedger) -> None:
-    """After a failure, the same bytes may be sent to another address of the same task."""
-    broken = await undelivered(ledger)
-    network = Network([publish])
-    elsewhere = URL.replace("curator.example", "relay.example")
-    assert (await Holder(network.client(), ledger).answer(elsewhere, no_record())).counted
-    assert {request.url.host for request in network.requests} == {"relay.example"}
-    assert network.requests[-1].content == broken.requests[-1].content
 
 
 async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(

@@ -64,42 +64,6 @@ def test_an_answer_is_kept_as_it_was_drawn(ledger: Ledger) -> None:
     assert ledger.find("me", "b") is None
 
 
-def test_a_second_draw_for_the_same_task_is_thrown_away(ledger: Ledger) -> None:
-    """The first answer is returned, and epsilon is spent once."""
-    first = ledger.keep(answer(report=b"first", epsilon=0.9))
-    assert ledger.keep(answer(report=b"second", epsilon=0.9)) == first
-    assert ledger.spent("me") == 0.9
-
-
-def test_epsilon_adds_up_per_subject_to_the_cap_and_no_further(ledger: Ledger) -> None:
-    """Ten tenths fit into one in spite of rounding; the eleventh does not, and changes nothing."""
-    for i in range(10):
-        ledger.keep(answer(f"task {i}"))
-    with pytest.raises(BudgetSpent, match="has spent 1 of 1 within a year"):
-        ledger.keep(answer("one more"))
-    assert ledger.find("me", "one more") is None
-    assert len(ledger.answers("me")) == 10
-    ledger.keep(answer("one more", subject="you"))
-    assert [a.subject for a in ledger.answers()].count("you") == 1
-
-
-def test_settling_remembers_the_best_that_happened(ledger: Ledger) -> None:
-    """Counted is for good; an attempt that failed does not undo that a relay has the answer."""
-    drawn = ledger.keep(answer())
-    for state, reason, expected, noted in [
-        (ReportState.DRAWN, "busy", ReportState.DRAWN, "busy"),
-        (ReportState.HELD, None, ReportState.HELD, None),
-        (ReportState.DRAWN, "busy", ReportState.HELD, None),
-        (ReportState.REFUSED, "not-authorized", ReportState.REFUSED, "not-authorized"),
-        (ReportState.HELD, None, ReportState.HELD, None),
-        (ReportState.COUNTED, None, ReportState.COUNTED, None),
-        (ReportState.REFUSED, "x", ReportState.COUNTED, None),
-    ]:
-        settled = ledger.settle(replace(drawn, state=state, reason=reason))
-        assert settled == ledger.find("me", "a")
-        assert (settled.state, settled.reason) == (expected, noted)
-
-
 def test_answers_are_listed_in_the_order_in_which_they_were_drawn(ledger: Ledger) -> None:
     """Whatever the order of storing and settling."""
     for task, drawn in [("b", 2.0), ("c", 3.0), ("a", 1.0)]:

@@ -11,6 +11,7 @@ import pytest
 from privet.curator.datastore import migrate
 from privet.curator.workers import Workers
 from tests.curator.datastore.made import NEXT, next_migration
+from tests.manual_clock import ManualClock
 
 
 class SharedWorkers(Workers):
@@ -18,6 +19,11 @@ class SharedWorkers(Workers):
 
     def close(self) -> None:
         """Stay."""
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,6 @@ from privet.protocol.errors import (
     InvalidPublicData,
     InvalidRequest,
     InvalidTask,
-    ModelNotFound,
     NotEnoughReports,
     PrivetError,
     StorageFailed,
@@ -30,13 +29,7 @@ from tests.curator import samples
 from tests.curator.datastore.servers import new_store
 from tests.end_to_end.population import thirds
 from tests.manual_clock import ManualClock
-from tests.naive import path_to
 from tests.stat_checks import check_frequencies
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
 
 
 @pytest.fixture
@@ -79,21 +72,6 @@ def test_a_task_is_created_and_opened_at_once(
     for created in (True, False):
         stored, new = curator.create_task(settings(), samples.survey())
         assert (stored.state, new) == (TaskState.OPEN, created)
-
-
-def test_creating_is_idempotent_by_content(curator: Curator, clock: ManualClock) -> None:
-    """The same data and settings give the same task, whatever has become of it meanwhile."""
-    first, _ = curator.create_task(settings(), samples.survey())
-    curator.move(first.task.id, Move.CLOSE)
-    clock.advance(100)
-    again, created = curator.create_task(settings(), samples.survey())
-    assert not created
-    assert (again.task.id, again.state, again.created) == (
-        first.task.id,
-        TaskState.CLOSED,
-        first.created,
-    )
-    assert curator.create_task(settings(depth=1), samples.survey())[1]
 
 
 def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,33 +278,6 @@ def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
     assert "public" not in refused.value.detail
     with pytest.raises(InvalidRequest, match="use pruned, histogram"):
         curator.fit(task.id, "public")
-
-
-def test_models_are_numbered_and_do_not_change(curator: Curator) -> None:
-    """A later fit gets the next number; an earlier model goes on saying what it said."""
-    task = curator.create_task(settings(label="level", epsilon=8), samples.classes())[0].task
-    answer(curator, task, thirds(200, seed=1))
-    first = curator.fit(task.id, "private")
-    before = curator.predict(task.id, 1, records=[{"x": 0.9}]).predictions.values
-    answer(curator, task, thirds(200, seed=2))
-    second = curator.fit(task.id, "private")
-    assert (first.number, second.number) == (1, 2)
-    assert [info.summary["reports"] for info in (first, second)] == [200, 400]
-    after = curator.predict(task.id, 1, records=[{"x": 0.9}]).predictions.values
-    np.testing.assert_array_equal(before, after)
-    assert curator.predict(task.id, records=[{"x": 0.9}]).model.number == 1
-    with pytest.raises(ModelNotFound, match="1 to 2"):
-        curator.model(task.id, 3)
-
-
-def test_predictions_say_why(curator: Curator) -> None:
-    """Every cell that was met comes with the splits that lead to it, in words."""
-    task = survey_task(curator, depth=3)
-    curator.fit(task.id, "public")
-    answers = curator.predict(task.id, records=[PERSON])
-    cell = int(answers.predictions.cells[0])
-    assert set(answers.paths) == {cell}
-    assert len(answers.paths[cell]) == len(path_to(task.trees[0], cell)) - 1
 
 
 @pytest.mark.slow

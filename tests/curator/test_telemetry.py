@@ -1,7 +1,6 @@
 """What a curator sends by OpenTelemetry, and all that it never does."""
 
 import gzip
-import os
 import re
 import sys
 import time
@@ -29,13 +28,11 @@ from privet.curator.settings import Settings
 from privet.curator.telemetry import SHOWN, Telemetry
 from privet.curator.workers import Workers
 from privet.protocol.errors import PrivetError
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.client.stub_curator import on_a_port
 from tests.curator.access.openid_provider import running
 from tests.curator.access.test_oidc import ADMIN, sign_in
 from tests.curator.datastore.servers import new_store
-from tests.curator.http.conftest import TOKEN, Http, serving
+from tests.curator.http.conftest import TOKEN, serving
 from tests.manual_clock import ManualClock
 
 NAMING = {
@@ -45,7 +42,6 @@ NAMING = {
     "X-Request-ID": "f" * 32,
 }
 """Headers that tell calls apart."""
-PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
@@ -103,14 +99,6 @@ def attributes(span: Any) -> dict[str, Any]:
     return {a.key: a.value.string_value or a.value.int_value for a in span.attributes}
 
 
-async def report(http: Http, task_id: str) -> httpx.Response:
-    """Answer the task for somebody."""
-    body = (await http.get(f"/v1/tasks/{task_id}", headers={"Accept": TASK_MEDIA_TYPE})).content
-    made = make_report(Task.parse(body, task_id), PERSON, os.urandom)
-    headers = {"Content-Type": REPORT_MEDIA_TYPE}
-    return await http.post(f"/v1/tasks/{task_id}/reports", content=made.pack(), headers=headers)
-
-
 async def test_calls_and_their_statements_are_spans(collector: Collector, workers: Workers) -> None:
     """Named by route, and by operation and table; statements are within their call."""
     async with serving(workers, otlp_endpoint=collector.root) as http:
@@ -146,7 +134,7 @@ async def test_nothing_of_people_or_secrets_is_sent(collector: Collector, worker
             record["columns"]["job"] = ["occupation-of-somebody"]
             await http.post(f"/v1/tasks/{task}/predict", json=record)
             await http.post(f"/v1/tasks/{task}/predict?x=query-of-somebody", content=b"{not json")
-            assert (await report(http, task)).status_code == 201
+            assert (await http.report(task)).status_code == 201
             issued = await http.put("/v1/tokens/name-of-token", headers=http.admin, json={})
             await http.get("/v1/tokens", headers={"Authorization": "Bearer wrong-token"})
             http.base_url = httpx.URL("http://host-of-curator")
@@ -194,7 +182,7 @@ async def test_reports_leave_no_span(collector: Collector, workers: Workers) -> 
     async with serving(workers, otlp_endpoint=collector.root) as http:
         task = await http.task()
         before = (await http.get("/v1/tasks/none")).status_code
-        assert (await report(http, task)).status_code == 201
+        assert (await http.report(task)).status_code == 201
     assert before == 404
     assert not [span for span in collector.spans if "reports" in span.name]
     calls = [span for span in collector.spans if not span.parent_span_id]
@@ -219,7 +207,7 @@ async def test_metrics_are_those_of_prometheus(collector: Collector, workers: Wo
     """The same names, labels and values, as the processes' own."""
     async with serving(workers, otlp_endpoint=collector.root) as http:
         task = await http.task()
-        assert (await report(http, task)).status_code == 201
+        assert (await http.report(task)).status_code == 201
         for _ in range(3):
             await http.get("/v1/tasks")
         text = (await http.get("/metrics", headers=http.admin)).text

@@ -1,7 +1,6 @@
 """A disk that fills up under a running curator: it says so, and goes on when there is room."""
 
 import os
-import resource
 import subprocess
 import tempfile
 import time
@@ -89,20 +88,6 @@ def create_task(database: str, made: Task = TASK) -> None:
     """An open task."""
     with closing(open_store(database)) as store:
         open_task(store, made)
-
-
-@pytest.mark.slow
-def test_a_curator_whose_files_cannot_grow_is_not_ready(tmp_path: Path) -> None:
-    """The system refuses its process every byte beyond what its database has."""
-    with running_curator(tmp_path) as curator:
-        create_task(f"sqlite:///{tmp_path}/privet.db")
-        assert_well(curator.url)
-        process = curator.process.pid
-        size = (tmp_path / "privet.db-wal").stat().st_size
-        soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE, (size, -1))
-        assert_told(curator.url)
-        resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))
-        assert_well(curator.url)
 
 
 @pytest.mark.slow

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from privet.client import BlockingHolder, LedgerEntry, MemoryLedger, TaskRefused
-from privet.curator.datastore import open_engine, open_store
-from privet.curator.datastore.verification import verify
+from privet.client import LedgerEntry
+from privet.curator.datastore import open_store
 from privet.learning.trees import locate
 from privet.protocol.features import encode_table
 from privet.protocol.report import Report
@@ -21,7 +20,6 @@ from tests.curator import samples
 from tests.curator.datastore.made import slow_checksum
 from tests.end_to_end import population
 from tests.end_to_end.running_curator import RunningCurator
-from tests.learning.onnx_files import STRIPES, striped, stripes
 
 
 def expected_sums(task: Task, answers: Sequence[LedgerEntry]) -> list[tuple[np.ndarray, int]]:
@@ -56,15 +54,12 @@ def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[Ledg
 class Before:
     """What a curator had told and taken in before it was killed."""
 
-    key: str
     token: str
     classes: str
     """The id of a task of three classes, which ``answers`` are to."""
     answers: list[LedgerEntry]
     predicted: object
     """By the model of these answers."""
-    stripes: str
-    """The id of a closed task with a public model of its own and five reports."""
 
 
 CENTRES = {"records": [{"x": 1 / 6}, {"x": 1 / 2}, {"x": 5 / 6}]}
@@ -72,18 +67,7 @@ CENTRES = {"records": [{"x": 1 / 6}, {"x": 1 / 2}, {"x": 5 / 6}]}
 
 @pytest.fixture(scope="session")
 def before(curator: RunningCurator) -> Before:
-    """Two collections in the middle of which the curator was killed and started again."""
-    own = curator.create(
-        striped(40, 0),
-        onnx=stripes(1),
-        label="y",
-        epsilon=1,
-        depth=2,
-        features={"x": {"low": 0.0, "high": 1.0}},
-    )
-    population.answer_all(
-        f"{curator.url}/v1/tasks/{own}", [{"x": i / 5, "y": "no"} for i in range(5)]
-    )
+    """A collection in the middle of which the curator was killed and started again."""
     classes = curator.create(
         samples.classes(), label="level", epsilon=8, grower="cart", depth=2, holders=300
     )
@@ -93,9 +77,7 @@ def before(curator: RunningCurator) -> Before:
     assert_counted(curator, classes, answers)
     curator.post(f"/v1/tasks/{classes}/models", {"estimator": "private"})
     predicted = curator.post(f"/v1/tasks/{classes}/predict", CENTRES)
-    curator.post(f"/v1/tasks/{own}/close")
-    key = curator.get("/v1/key")["key"]
-    told = Before(key, curator.token, classes, answers, predicted, own)
+    told = Before(curator.token, classes, answers, predicted)
     curator.restart(signal.SIGKILL)
     return told
 
@@ -120,38 +102,6 @@ def test_three_classes_are_learned_over_a_kill(curator: RunningCurator, before: 
     assert (model["number"], model["reports"]) == (2, 300)
     predicted = curator.post(f"{url}/predict", CENTRES)["predictions"]
     assert [prediction["label"] for prediction in predicted] == ["low", "middle", "high"]
-
-
-def test_a_public_model_outlives_a_kill(curator: RunningCurator, before: Before) -> None:
-    """A curator that never saw it come fits and predicts what only the uploaded model can know."""
-    address = f"/v1/tasks/{before.stripes}"
-    assert curator.get(address)["state"] == "closed"
-    fitted = curator.post(f"{address}/models")
-    assert curator.get(address)["public_model"] in fitted["facts"]["public model"]
-    middles = ((np.arange(STRIPES) + 0.5) / STRIPES).tolist()
-    predicted = curator.post(f"{address}/predict", {"columns": {"x": middles}})
-    assert predicted["label"] == ["no", "yes"] * (STRIPES // 2)
-    engine = open_engine(curator.database)
-    assert {finding.faults for finding in verify(engine)} == {()}
-    engine.dispose()
-    store = open_store(curator.database)
-    assert store.public_data(before.stripes).onnx == stripes(1)
-    store.close()
-
-
-def test_a_pinned_key_outlives_a_kill(curator: RunningCurator, before: Before) -> None:
-    """A holder who pinned it answers the restarted curator; one who pinned another does not."""
-    task_id = curator.create(samples.survey(), label="label", epsilon=1, grower="cart")
-    url = f"{curator.url}/v1/tasks/{task_id}"
-    (record,) = population.survey(1, seed=0)
-    with (
-        BlockingHolder(MemoryLedger(), curator_key="ab" * 32) as holder,
-        pytest.raises(TaskRefused, match="not signed with"),
-    ):
-        holder.answer(url, record)
-    assert curator.status(task_id)["reports"] == 0
-    with BlockingHolder(MemoryLedger(), curator_key=before.key) as holder:
-        assert holder.answer(url, record).counted
 
 
 def test_one_question_each(curator: RunningCurator) -> None:

@@ -7,7 +7,6 @@ any language.
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -23,9 +22,6 @@ from privet.protocol.mechanisms import MECHANISMS
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
-from tests.curator import samples
-from tests.end_to_end import population
-from tests.end_to_end.running_curator import RunningCurator
 from tests.stat_checks import ALPHA
 
 HERE = Path(__file__).parent
@@ -75,13 +71,6 @@ def test_limits_are_those_of_the_protocol() -> None:
         "sums": limits.MAX_SUMS,
     }
     assert json.loads(printed).items() >= names.items()
-
-
-def holders(url: str, epsilon: float, records: list[Any]) -> list[dict[str, Any]]:
-    """The receipt, or the problem, of a holder per record."""
-    lines = "\n".join(json.dumps(record) for record in records)
-    printed = run("main.js", url, str(epsilon), given=lines)
-    return [json.loads(line) for line in printed.splitlines()]
 
 
 def test_every_vector_is_reproduced() -> None:
@@ -206,36 +195,3 @@ def test_the_time_of_a_report_does_not_tell_the_record() -> None:
         assert len(seen["waiting"]) == tries
         assert mannwhitneyu(near["waiting"], seen["waiting"]).pvalue > ALPHA, name
     assert mannwhitneyu(near["atOnce"], times["slow"]["atOnce"]).pvalue < ALPHA
-
-
-@pytest.fixture(scope="module")
-def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator]:
-    with RunningCurator(tmp_path_factory.mktemp("curator")) as running:
-        yield running
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("kind", ["classes", "number"])
-def test_its_reports_count(curator: RunningCurator, mechanism: str, kind: str) -> None:
-    """Each record counts once, one that does not fit too, and its bytes sent again are a replay."""
-    if kind == "classes":
-        public, label, records = samples.classes(), "level", population.thirds(8, seed=1)
-    else:
-        public, label, records = samples.line(), "y", population.line(8, seed=1)
-    task = curator.create(
-        public, label=label, epsilon=2, grower="cart", depth=2, mechanism=mechanism, holders=100
-    )
-    records += [{**records[0], "age": 1}, {}]
-    receipts = holders(f"{curator.url}/v1/tasks/{task}", 2, records)
-    assert {(receipt["counted"], receipt["again"]) for receipt in receipts} == {(True, False)}
-    assert curator.status(task)["reports"] == len(records)
-
-
-def test_what_a_holder_refuses(curator: RunningCurator) -> None:
-    """A task beyond its budget, and one that has closed: nothing more is counted."""
-    task = curator.create(samples.classes(), name="closed soon", label="level", epsilon=2)
-    url, (record,) = f"{curator.url}/v1/tasks/{task}", population.thirds(1, seed=2)
-    assert [answer["problem"] for answer in holders(url, 1, [record])] == ["refused"]
-    curator.post(f"/v1/tasks/{task}/close")
-    assert [answer["problem"] for answer in holders(url, 2, [record])] == ["task-not-open"]
-    assert curator.status(task)["reports"] == 0

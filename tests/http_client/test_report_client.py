@@ -3,18 +3,15 @@ import contextlib
 import gzip
 import os
 from collections.abc import AsyncIterator
-from hashlib import sha256
 from typing import Any
 
 import httpx
 import pytest
 
 from privet.client import CuratorUnreachable, UnexpectedAnswer
-from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import MAX_ANSWER_BYTES, Offer, Reply, error_in, new_http
 from privet.protocol.errors import (
     PROBLEMS,
-    InvalidTask,
     Overloaded,
     PrivetError,
     TaskMismatch,
@@ -240,15 +237,6 @@ async def test_redirects_are_not_followed() -> None:
     with pytest.raises(UnexpectedAnswer, match="redirect"):
         await network.client().send(*SENT)
     assert [request.url.host for request in network.requests] == ["curator.example"]
-
-
-async def test_a_task_that_is_none_is_invalid() -> None:
-    """Bytes that hash to the id but are no task are refused by the protocol's own checks."""
-    junk = b"junk"
-    address = TaskAddress.parse(f"https://curator.example/v1/tasks/{sha256(junk).hexdigest()}")
-    served = httpx.Response(200, content=junk, headers=media(TASK_MEDIA_TYPE))
-    with pytest.raises(InvalidTask):
-        await Network([served]).client().offer(address)
 
 
 async def test_proxies_are_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privet.protocol.mechanisms import MECHANISMS, Mechanism, create_mechanism
+from privet.protocol.mechanisms import (
+    MECHANISMS,
+    LabelResponse,
+    Laplace,
+    Mechanism,
+    create_mechanism,
+)
 from privet.protocol.shuffling import Randomizer, central_epsilon
 from tests.outside.planted import EPSILON, EXCESS, PLANTED
-from tests.protocol.mechanisms.test_audit import feature_of
 from tests.stat_checks import ALPHA
 
 pytestmark = pytest.mark.slow
@@ -36,12 +41,24 @@ def lower_bound(samples: Sequence[Scores], delta: float = 0.0) -> float:
     return float(auditor.epsilon_clopper_pearson(ALPHA, delta))
 
 
-def audited(mechanism: Mechanism) -> float:
-    """The bound from two holders who differ in cell and label."""
+def feature_of(mechanism: Mechanism) -> Callable[[bytes], Hashable]:
+    """The whole report, but of a number on a lattice only on which side of the middle it is."""
+    if isinstance(mechanism, Laplace):
+        middle = mechanism.lattice.radius - mechanism.resolution / 2
+        number = f"<u{mechanism.report_bytes // mechanism.sum_size}"
+        return lambda payload: (np.frombuffer(payload, dtype=number) > middle).tobytes()
+    if isinstance(mechanism, LabelResponse):
+        middle = mechanism.lattice.radius - mechanism.resolution
+        return lambda payload: (int.from_bytes(payload[:2], "little") > middle, payload[2:])
+    return bytes
+
+
+def audited(mechanism: Mechanism, misfit: bool = False) -> float:
+    """The bound from two holders who differ in cell and label, or of whom one does not fit."""
     randomness, feature = np.random.default_rng(5).bytes, feature_of(mechanism)
     samples = [
         [feature(mechanism.privatize(category, randomness)) for _ in range(TRIALS)]
-        for category in (mechanism.levels - 1, mechanism.misfit - 1)
+        for category in (mechanism.levels - 1, mechanism.misfit - (not misfit))
     ]
     half = TRIALS // 2
     score = learned(*(sample[:half] for sample in samples))
@@ -57,10 +74,13 @@ def learned(first: list[Hashable], second: list[Hashable]) -> Callable[[Hashable
 ALL = [(name, False) for name in MECHANISMS] + [("laplace", True), ("randomized_response", True)]
 
 
+@pytest.mark.parametrize("misfit", [False, True])
 @pytest.mark.parametrize(("name", "regression"), ALL)
-def test_no_mechanism_spends_more_than_it_states(name: str, regression: bool) -> None:
+def test_no_mechanism_spends_more_than_it_states(
+    name: str, *, regression: bool, misfit: bool
+) -> None:
     """And for frequency oracles nearly all of it is found."""
-    found = audited(create_mechanism(name, EPSILON, 2, 2, regression=regression))
+    found = audited(create_mechanism(name, EPSILON, 2, 2, regression=regression), misfit)
     least = FOUND if name not in {"laplace", "randomized_response"} else 0.3
     assert least * EPSILON < found <= EPSILON
 

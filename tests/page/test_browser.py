@@ -27,6 +27,8 @@ HOURS = "12.5"
 BETWEEN = r"between (\d+(?:\.\d+)?)%? and (\d+(?:\.\d+)?)"
 NUMBERS = itertools.count()
 COUNTED = "Thank you. Your answer counts"
+GROUPS: dict[str, Any] = {"shown": ["job", "age"], "depth": 3, "hidden_depth": 1}
+"""Settings of a task whose reports tell a group openly."""
 
 
 @contextmanager
@@ -108,6 +110,27 @@ def make_task(curator: RunningCurator, **settings: Any) -> str:
     return curator.create(samples.survey(), **chosen)
 
 
+@contextmanager
+def opened(curator: RunningCurator, tab: Any, **settings: Any) -> Iterator[tuple[str, str]]:
+    """A new task whose page is in the tab: its id, and the page's address."""
+    task = make_task(curator, **settings)
+    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
+        tab.goto(page)
+        yield task, page
+
+
+@contextmanager
+def recorded(curator: RunningCurator, tab: Any, **settings: Any) -> Iterator[tuple[str, Recorder]]:
+    """The same with a recorder on the way to the curator: the task's id, and the recorder."""
+    task, recorder = make_task(curator, **settings), Recorder(curator.url)
+    with (
+        serving(recorder.server) as address,
+        serving(answer_page_server(f"{address}/v1/tasks/{task}", port=0)) as page,
+    ):
+        tab.goto(page)
+        yield task, recorder
+
+
 def reports(curator: RunningCurator, task: str) -> int:
     """How many have been counted."""
     return int(curator.status(task)["reports"])
@@ -141,13 +164,7 @@ def outcome(tab: Any) -> str:
 
 def test_an_answer_counts_and_nothing_else_arrives(curator: RunningCurator, tab: Any) -> None:
     """The page is the holder's machine's; the curator sees two GETs and the previewed bytes."""
-    task = make_task(curator)
-    recorder = Recorder(curator.url)
-    with (
-        serving(recorder.server) as address,
-        serving(answer_page_server(f"{address}/v1/tasks/{task}", port=0)) as page,
-    ):
-        tab.goto(page)
+    with recorded(curator, tab) as (task, recorder):
         fill_in(tab)
         check(tab)
         shown = tab.text_content("#bytes")
@@ -168,9 +185,7 @@ def test_a_record_that_does_not_fit_is_told_at_its_fields_and_counts(
     curator: RunningCurator, tab: Any
 ) -> None:
     """The form starts neutral; the person may mend the record, or send that it does not fit."""
-    task = make_task(curator)
-    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
-        tab.goto(page)
+    with opened(curator, tab) as (task, _):
         tab.wait_for_selector("#form:not([hidden])")
         assert tab.locator("[aria-invalid], #faults:visible, .fault:visible").count() == 0
         fill_in(tab)
@@ -206,13 +221,7 @@ def test_a_group_that_is_told_openly_is_seen_before_it_is_sent(
     curator: RunningCurator, tab: Any
 ) -> None:
     """In words, with its size, and marked in the message; other groups, other words and bytes."""
-    task = make_task(curator, shown=["job", "age"], crowd=20, holders=5000, depth=3, hidden_depth=1)
-    recorder = Recorder(curator.url)
-    with (
-        serving(recorder.server) as address,
-        serving(answer_page_server(f"{address}/v1/tasks/{task}", port=0)) as page,
-    ):
-        tab.goto(page)
+    with recorded(curator, tab, **GROUPS, crowd=20, holders=5000) as (_, recorder):
         fill_in(tab)
         intro = tab.inner_text("#intro")
         assert "openly which group of people you are in, by" in intro
@@ -242,9 +251,7 @@ def test_a_group_that_is_told_openly_is_seen_before_it_is_sent(
 
 def test_a_study_of_small_groups_is_refused(curator: RunningCurator, tab: Any) -> None:
     """Before the form, whatever one would have answered."""
-    task = make_task(curator, shown=["job", "age"], crowd=1, holders=60, depth=3, hidden_depth=1)
-    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
-        tab.goto(page)
+    with opened(curator, tab, **GROUPS, crowd=1, holders=60):
         tab.get_by_text("groups so small that people in them could be recognised").wait_for()
         assert tab.is_hidden("#form")
         assert "0%" in kept(tab)
@@ -252,13 +259,7 @@ def test_a_study_of_small_groups_is_refused(curator: RunningCurator, tab: Any) -
 
 def test_enter_sends_nothing(curator: RunningCurator, tab: Any) -> None:
     """In no field, filled in or not; it leads to the check, where it does nothing either."""
-    task = make_task(curator)
-    recorder = Recorder(curator.url)
-    with (
-        serving(recorder.server) as address,
-        serving(answer_page_server(f"{address}/v1/tasks/{task}", port=0)) as page,
-    ):
-        tab.goto(page)
+    with recorded(curator, tab) as (_, recorder):
         tab.wait_for_selector("#form:not([hidden])")
         for field in tab.locator("#fields input").all():
             field.press("Enter")
@@ -295,9 +296,7 @@ def test_what_came_out_is_shown_once_the_collection_has_ended(
     curator: RunningCurator, tab: Any, label: str
 ) -> None:
     """To whoever answered, beside the receipt, and to others; the interval has the value."""
-    task = make_task(curator, label=label, name=f"ended {label}")
-    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
-        tab.goto(page)
+    with opened(curator, tab, label=label, name=f"ended {label}") as (task, page):
         tab.wait_for_selector("#form:not([hidden])")
         for field in tab.locator("input[type=text]").all():
             field.fill("20")
@@ -351,9 +350,7 @@ def kept(tab: Any) -> str:
 
 def test_numbers_are_understood_as_people_write_them(curator: RunningCurator, tab: Any) -> None:
     """A decimal comma, spaces, wide digits; one outside the range is warned of, twice."""
-    task = make_task(curator)
-    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
-        tab.goto(page)
+    with opened(curator, tab):
         fill_in(tab)
         tab.get_by_label("Hours", exact=True).fill("１2,5")
         assert not tab.locator(".warning:visible").filter(has_text="counts numbers").count()
@@ -393,11 +390,9 @@ def test_a_lay_readers_questions_are_answered_in_their_language(
 ) -> None:
     """Those of docs/answer-page.md; nothing is wider than a phone, and axe is clean."""
     translations = [{"language": "de", "texts": [*GERMAN, ("hours", LONG)]}]
-    task = make_task(curator, asker=ASKER, language="en", translations=translations)
     context = browser.new_context(locale=locale, viewport={"width": 390, "height": 740})
     tab = context.new_page()
-    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
-        tab.goto(page)
+    with opened(curator, tab, asker=ASKER, language="en", translations=translations):
         tab.wait_for_selector("#form:not([hidden])")
         language = "zh-Hans" if locale == "zh-CN" else locale
         assert tab.get_attribute("html", "lang") == language
@@ -428,14 +423,8 @@ def test_a_lay_readers_questions_are_answered_in_their_language(
 
 def test_what_was_stored_is_sent_again_byte_for_byte(curator: RunningCurator, tab: Any) -> None:
     """A curator that breaks off leaves a kept answer; the same page sends the same bytes later."""
-    task = make_task(curator)
-    recorder = Recorder(curator.url)
-    with (
-        serving(recorder.server) as address,
-        serving(answer_page_server(f"{address}/v1/tasks/{task}", port=0)) as page,
-    ):
-        tab.clock.install()
-        tab.goto(page)
+    tab.clock.install()
+    with recorded(curator, tab) as (task, recorder):
         fill_in(tab)
         recorder.failing = True
         send(tab)
@@ -497,11 +486,9 @@ def test_the_caps_hold_over_tasks(curator: RunningCurator, tab: Any) -> None:
 
 def test_an_invitation_comes_behind_the_hash(curator: RunningCurator, tab: Any) -> None:
     """It is in no request for a page, and the browser's preflight is answered."""
-    task = make_task(curator, invited=True)
-    (invitation,) = curator.post(f"/v1/tasks/{task}/invitations", {"count": 1})["invitations"]
-    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
-        tab.goto(page)
+    with opened(curator, tab, invited=True) as (task, page):
         tab.get_by_text("need an invitation").wait_for()
+        (invitation,) = curator.post(f"/v1/tasks/{task}/invitations", {"count": 1})["invitations"]
         tab.goto("about:blank")
         tab.goto(f"{page}#{invitation}")
         fill_in(tab)
@@ -554,11 +541,9 @@ def test_any_static_host_can_serve_it(curator: RunningCurator, tab: Any, tmp_pat
 @pytest.mark.parametrize("width", [360, 1280])
 def test_axe_finds_nothing(curator: RunningCurator, tab: Any, scheme: str, width: int) -> None:
     """Form, faults, check and receipt, on a phone and a desk; nothing is wider than the screen."""
-    task = make_task(curator)
     tab.emulate_media(color_scheme=scheme)
     tab.set_viewport_size({"width": width, "height": 740})
-    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
-        tab.goto(page)
+    with opened(curator, tab):
         tab.wait_for_selector("#form:not([hidden])")
         assert violations(tab) == []
         tab.locator("#check").click()
@@ -577,9 +562,7 @@ def test_axe_finds_nothing(curator: RunningCurator, tab: Any, scheme: str, width
 
 def test_the_keyboard_suffices(curator: RunningCurator, tab: Any) -> None:
     """Every field and the button are reached by Tab in the order of the page."""
-    task = make_task(curator)
-    with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
-        tab.goto(page)
+    with opened(curator, tab) as (task, _):
         tab.wait_for_selector("#form:not([hidden])")
         tab.locator("#learn summary").focus()
         for keys in (["3", "0"], ["9"], ["Space"], ["Space"], ["Space"]):

@@ -15,7 +15,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from privet.client import Holder, MemoryLedger, ReportClient
-from privet.client.cli import app as holder_app
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION
 from privet.protocol.report import Report, make_report
@@ -82,33 +81,6 @@ async def test_holders_reach_the_curator_through_the_relay(
     assert set(curator.counted.items()) <= sent
     assert 12 - 5 < len(curator.counted) <= 12
     assert min(curator.batches) >= 5
-
-
-async def test_a_holder_at_the_command_line_learns_the_end(
-    relay_url: str, curator: StubCurator, tmp_path: Path
-) -> None:
-    """Status 5 while the relay holds the answer, 0 once it is counted; the ledger knows which."""
-    url, record = f"{relay_url}/v1/tasks/{curator.task.id}", tmp_path / "record.json"
-    record.write_text(json.dumps(RECORD))
-
-    async def holder(*arguments: str) -> Result:
-        arguments = (*arguments, "--ledger", str(tmp_path / "ledger"))
-        return await asyncio.to_thread(CliRunner().invoke, holder_app, arguments)
-
-    answered = await holder("answer", url, "--record", str(record), "--yes")
-    assert answered.exit_code == 5
-    assert "Held by a relay, not counted yet" in answered.stderr
-    assert (await holder("resend")).exit_code == 5
-    assert "held by a relay" in (await holder("budget")).stdout
-    async with ReportClient() as client:
-        others = [Holder(client, MemoryLedger(), f"subject {i}") for i in range(4)]
-        await asyncio.gather(*(other.answer(url, RECORD) for other in others))
-    async with asyncio.timeout(120):
-        while len(curator.counted) < 5:
-            await asyncio.sleep(0.02)
-    shown = await holder("budget", "--json")
-    assert json.loads(shown.stdout)["answers"][0]["state"] == "counted"
-    assert (await holder("resend")).exit_code == 0
 
 
 async def forwarded(curator: StubCurator, reports: Collection[bytes]) -> None:

@@ -208,32 +208,6 @@ async def test_fates_are_for_those_who_know_the_id_and_end(setting: Setting) -> 
     running.cancel()
 
 
-async def test_a_lost_answer_to_a_batch_doubles_nothing(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The relay dies between the curator's commit and its own note: the batch is replayed."""
-
-    class Died(BaseException): ...
-
-    answers = [await setting.holder(f"{i}").answer(setting.address.url, RECORD) for i in range(3)]
-    with monkeypatch.context() as dying:
-
-        def die(*_: object) -> None:
-            raise Died
-
-        dying.setattr(setting.spool, "settle", die)
-        with pytest.raises(Died):
-            await setting.forwarder.forward()
-    assert setting.curator.counted == 3
-    setting.curator.move(Move.CLOSE)
-    await setting.forwarder.forward()
-    setting.curator.move(Move.OPEN)
-    await setting.forwarder.forward()
-    assert setting.curator.counted == 3
-    for answer in answers:
-        assert (await setting.client.fate(setting.address, answer.report_id)).state == "counted"
-
-
 async def test_a_silent_curator_keeps_nobody_out(tmp_path: Path) -> None:
     """Where a status is not to be had, reports are kept; a refusal then counts as closed."""
     now = 0.0

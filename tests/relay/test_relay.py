@@ -222,22 +222,6 @@ async def test_batches_go_to_a_folder_in_place_of_the_curator(task: Task, tmp_pa
     }
 
 
-async def test_few_reports_wait_for_company(tmp_path: Path) -> None:
-    """Fewer than the least are not forwarded; with one more they all go, in one batch."""
-    curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder, _):
-        await answer(relay, BOTH, 2)
-        await forwarder.forward()
-        assert (curator.batches, (await status(relay, BOTH))["waiting"]) == ([], 0)
-        await answer(relay, BOTH, 1)
-        await forwarder.forward()
-        counts = await status(relay, BOTH)
-    assert len(curator.batches) == 1
-    assert (counts["waiting"], counts["counted"], counts["smallest_batch"]) == (0, 3, 3)
-    assert counts["local_epsilon"] == 2.0
-    assert counts["central"] is None
-
-
 async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
     """After a lost answer the same bytes go out; reports that came since do not join them."""
     curator = BatchCurator(BOTH)
@@ -554,7 +538,8 @@ def no_file_grows(size: int) -> Iterator[None]:
 async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
     """In a task with one question, singles and batches, with or without its number, are one crowd.
 
-    Whatever the allocation: two singles and two batches of two go out as one batch of six.
+    Whatever the allocation: two singles and two batches of two go out as one batch of six. What
+    comes twice is no company.
     """
     for allocation in ("all", "one"):
         task = make_task(questions=(ask,), allocation=allocation)
@@ -569,6 +554,9 @@ async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
                     "payloads": b"".join(payloads),
                 }
                 await relay.send_batch(address, wire.pack({**columns, **question}))
+            await relay.send_batch(address, wire.pack(columns))
+            await forwarder.forward()
+            assert not curator.batches
             await answer(relay, task, 2)
             await forwarder.forward()
         assert [len(columns["ids"]) for columns in curator.batches] == [6 * 16]

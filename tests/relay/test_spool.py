@@ -4,11 +4,8 @@ import os
 import sqlite3
 import stat
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -83,6 +80,7 @@ def test_invitations_are_drawn_and_leave_their_reports(tmp_path: Path) -> None:
         assert spool.admit(number, {digest(7), digest(8)}, DAY) == 2
         spool.purge()
         assert spool.drawn() == {}
+        assert not spool.seal("t", BOTH, 39, 39, invited=True)
         assert spool.seal("t", BOTH, 38, 38, invited=True)
         (number,) = spool.sealed()
         _, sent = spool.batch(number)
@@ -101,58 +99,6 @@ def test_invitations_are_drawn_and_leave_their_reports(tmp_path: Path) -> None:
         assert spool.add(invited(1, first=7)) == ["held"]  # it has not gone out
         kept = b"".join(each.read_bytes() for each in tmp_path.glob("spool*"))
         assert digest(8) not in kept
-
-
-def test_what_went_out_is_not_sent_in_other_company(tmp_path: Path) -> None:
-    """However it was refused, the same report again is refused for the same reason."""
-    with Spool(tmp_path / "spool") as spool:
-        sent = invited(3)
-        spool.add(sent)
-        spool.draw("t", BOTH, 3, 3)
-        (number,) = spool.drawn()
-        spool.admit(number, set(), DAY)
-        spool.seal("t", BOTH, 3, 3, invited=True)
-        (number,) = spool.sealed()
-        ids = [report.id for report in sent]
-        spool.settle(number, Account({}, {"not-admitted": ids}), DAY)
-        assert spool.add(sent) == ["not-admitted"] * 3
-        assert spool.tallies("t")["waiting"] == 0
-        assert spool.add(invited(2, first=9)) == ["held"] * 2
-        assert spool.seal("t", BOTH, 2, 2)
-        assert spool.abandon("t", "task-not-found", DAY, sealed=True) == 2
-        assert spool.add(invited(2, first=9)) == ["task-not-found"] * 2
-
-
-def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(tmp_path: Path) -> None:
-    """It is not sent with others, and the others hid among those that the curator took."""
-    with Spool(tmp_path / "spool") as spool:
-        sent = reports(5)
-        spool.add(sent)
-        spool.seal("t", BOTH, 5, 5)
-        (number,) = spool.sealed()
-        refused, *_ = sent
-        spool.settle(number, Account({"counted": 4}, {"report-conflict": [refused.id]}), DAY)
-        assert spool.tallies("t")["smallest_batch"] == 4
-        assert spool.add(sent) == ["report-conflict", *["counted"] * 4]
-        assert spool.tallies("t")["waiting"] == 0
-
-
-def test_admitted_reports_wait_for_company(tmp_path: Path) -> None:
-    """Few that were taken of many go out with those of other admissions, never alone."""
-    with Spool(tmp_path / "spool") as spool:
-        for first in (0, 20):
-            spool.add(invited(20, first))
-            assert spool.draw("t", BOTH, 20, 20)
-            (number,) = spool.drawn()
-            assert not spool.draw("t", BOTH, 1, 1)
-            spool.admit(number, {digest(i) for i in range(first + 6, first + 20)}, DAY)
-            sealed = spool.seal("t", BOTH, 10, 10, invited=True)
-            assert sealed == (first == 20)
-        spool.hold(Admission.of(b"x" * 16, list(map(digest, range(5)))), DAY)
-        spool.add_batch("t", batch(1000, 5, b"x" * 16), os.urandom(32), DAY)
-        (number,) = spool.sealed()
-        _, sent = spool.batch(number)
-        assert (len(sent), len(sent.admissions)) == (12, 2)
 
 
 def test_an_invitation_is_asked_about_once_at_a_time(tmp_path: Path) -> None:
@@ -181,6 +127,20 @@ def test_reports_without_invitation_are_turned_away(tmp_path: Path) -> None:
         (number,) = spool.sealed()
         (asked,) = spool.admissions(number)
         assert (asked.id, asked.digests) == (held.id, held.digests)
+
+
+def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(tmp_path: Path) -> None:
+    """It is not sent with others, and the others hid among those that the curator took."""
+    with Spool(tmp_path / "spool") as spool:
+        sent = reports(5)
+        spool.add(sent)
+        spool.seal("t", BOTH, 5, 5)
+        (number,) = spool.sealed()
+        refused, *_ = sent
+        spool.settle(number, Account({"counted": 4}, {"report-conflict": [refused.id]}), DAY)
+        assert spool.tallies("t")["smallest_batch"] == 4
+        assert spool.add(sent) == ["report-conflict", *["counted"] * 4]
+        assert spool.tallies("t")["waiting"] == 0
 
 
 def test_another_relays_batch_is_kept_once_for_its_admission(tmp_path: Path) -> None:
@@ -247,17 +207,6 @@ def test_every_order_is_as_likely() -> None:
     assert len(orders) == 6
 
 
-def test_a_report_sent_twice_hides_nobody(tmp_path: Path) -> None:
-    """An upstream relay's repeated batch counts once towards the least that go together."""
-    with Spool(tmp_path / "spool") as spool:
-        for _ in range(3):
-            spool.add_batch("t", batch(0, 10), os.urandom(32), DAY)
-        assert not spool.seal("t", BOTH, 11, 30)
-        assert spool.tallies("t") == {"waiting": 30}
-        assert spool.seal("t", BOTH, 10, 30)
-        assert [len(spool.batch(number)[1]) for number in spool.sealed()] == [10]
-
-
 @pytest.mark.parametrize(
     ("sizes", "singles", "about", "expected"),
     [
@@ -311,15 +260,6 @@ def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
     assert rows[0] == rows[1]
 
 
-def test_a_report_waits_under_its_id_once(tmp_path: Path) -> None:
-    """The same again changes nothing; another payload under its id is refused."""
-    with Spool(tmp_path / "spool") as spool:
-        (report,) = reports(1)
-        other = replace(report, payload=b"xx")
-        assert spool.add([report, report, other]) == ["held", "held", "conflict"]
-        assert spool.tallies("t") == {"waiting": 1}
-
-
 @pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.parametrize("what", ["held", "counted", "report-conflict"])
 def test_a_report_that_left_still_has_its_id(tmp_path: Path, what: str, *, asked: bool) -> None:
@@ -341,6 +281,7 @@ def test_a_report_that_left_still_has_its_id(tmp_path: Path, what: str, *, asked
         refused = what == "report-conflict"
         account = Account({}, {what: [report.id]}) if refused else Account({what: 1})
         spool.settle(number, account, DAY)
+        spool.forget(DAY)
         assert spool.add([report, *others]) == [what, *clash]
         assert spool.tallies("t")["waiting"] == 0
 
@@ -363,34 +304,6 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
     assert tables(bare) == {}
 
 
-def test_what_became_of_a_report_is_known_for_a_while(tmp_path: Path) -> None:
-    """Held while it is here, then counted or refused with the reason, and in the end forgotten."""
-    first, second, third, fourth = reports(4)
-    with Spool(tmp_path / "spool") as spool:
-        spool.add([first, second, third])
-        assert {spool.fate("t", own.id) for own in (first, second, third)} == {"held"}
-        assert spool.fate("another task", first.id) is None
-        assert spool.seal("t", BOTH, 3, 3)
-        assert spool.fate("t", first.id) == "held"
-        assert spool.add([first]) == ["held"]
-        assert spool.tallies("t")["waiting"] == 3
-        (number,) = spool.sealed()
-        account = Account({"counted": 2}, {"not-authorized": [second.id]})
-        spool.settle(number, account, DAY)
-    with Spool(tmp_path / "spool") as spool:
-        fates = [spool.fate("t", own.id) for own in (first, second, third)]
-        assert fates == ["counted", "not-authorized", "counted"]
-        assert spool.tallies("t")["not-authorized"] == 1
-        assert spool.add([first, second, fourth]) == ["counted", "not-authorized", "held"]
-        assert spool.tallies("t")["waiting"] == 1
-        assert spool.abandon("t", "task-not-open", DAY + 1, sealed=False) == 1
-        spool.forget(DAY + 1)
-        fates = [spool.fate("t", own.id) for own in (first, second, fourth)]
-        assert fates == [None, None, "task-not-open"]
-        spool.forget(DAY + 2)
-        assert spool.fate("t", fourth.id) is None
-
-
 def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
     """More is not taken; what is there is sealed and leaves, and then there is room again."""
     with Spool(tmp_path / "spool", max_bytes=400_000) as spool:
@@ -406,33 +319,3 @@ def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
         for number in spool.sealed():
             spool.settle(number, Account({"counted": len(spool.batch(number)[1])}), DAY)
         assert spool.add(reports(1)) == ["held"]
-
-
-class SlowToRead(list[StoredReport]):
-    """Reports whose reader waits in the middle of its transaction."""
-
-    def __init__(self, *given: StoredReport) -> None:
-        super().__init__(given)
-        self.begun, self.go_on = Event(), Event()
-
-    def __iter__(self) -> Iterator[StoredReport]:
-        self.begun.set()
-        assert self.go_on.wait(30)
-        return super().__iter__()
-
-
-def test_closing_waits_for_another_thread(tmp_path: Path) -> None:
-    """A file that is closed while a thread writes to it takes the process down with it."""
-    slow, spool = SlowToRead(*reports(2)), Spool(tmp_path / "spool")
-    with ThreadPoolExecutor(2) as threads:
-        kept = threads.submit(spool.add, slow)
-        assert slow.begun.wait(30)
-        closed = threads.submit(spool.close)
-        assert wait([closed], timeout=0.1).not_done
-        slow.go_on.set()
-        assert kept.result(30) == ["held", "held"]
-        closed.result(30)
-    with pytest.raises(SpoolFailed, match="closed"):
-        spool.tallies("t")
-    with Spool(tmp_path / "spool") as again:
-        assert again.tallies("t") == {"waiting": 2}

@@ -324,7 +324,7 @@ class Collection(World):
 
         with self.good_reason(curator):
             task, is_new = curator.service.create_task(PUBLICATION, b"", None, run)
-            self.created[task.published.id] += is_new
+            self.created[task.task.id] += is_new
 
     def move(self, curator: CuratorNode) -> None:
         with self.good_reason(curator):

@@ -41,20 +41,6 @@ def curator(curator_url: str) -> CuratorClient:
     return CuratorClient(curator_url, TOKEN)
 
 
-def test_a_task_lives_from_creation_to_removal(curator: CuratorClient) -> None:
-    """Create, look, open, close, invite, remove: each call does what its name says."""
-    task = curator.create(samples.survey(), name="survey", open=False, **SETTINGS)
-    assert task["state"] == "draft"
-    assert [each["name"] for each in curator.tasks()] == ["survey"]
-    assert curator.task("survey")["task"] == task["task"]
-    assert curator.open(task)["state"] == "open"
-    assert len(curator.invite(task, 3)) == 3
-    assert curator.close(task)["state"] == "closed"
-    assert curator.status(task)["reports"] == 0
-    curator.remove(task)
-    assert curator.tasks() == []
-
-
 def test_public_records_come_in_many_forms(curator: CuratorClient, tmp_path: Path) -> None:
     """A file, its bytes and a DataFrame make the same task, which a file names."""
     file = tmp_path / "survey.csv"

@@ -1,4 +1,4 @@
-"""The commands of docs/operations.md do what the page says."""
+"""The commands of the handbook's two pages do what these say."""
 
 import re
 import shlex
@@ -7,7 +7,7 @@ from pathlib import Path
 from privet.curator.datastore import open_store
 from tests.curator.cli.conftest import Cli
 
-PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
+DOCS = Path(__file__).parents[3] / "docs"
 PLACES = {
     "sqlite:////var/lib/privet/privet.db": "sqlite:///privet.db",
     "postgresql://privet@host/new": "sqlite:///new.db",
@@ -15,8 +15,9 @@ PLACES = {
 
 
 def commands() -> list[str]:
-    """Every line of the page's blocks that runs ``privet``, with places that a test may use."""
-    text = PAGE.read_text(encoding="utf-8")
+    """Every line of the pages' blocks that runs ``privet``, with places that a test may use."""
+    pages = (DOCS / name for name in ("operations.md", "monitoring.md"))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     for place, ours in PLACES.items():
         text = text.replace(place, ours)
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)

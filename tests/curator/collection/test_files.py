@@ -23,7 +23,6 @@ from privet.curator.workers import Workers
 from privet.protocol.batch import Batch
 from privet.protocol.errors import MalformedReport, StorageFailed, TooLarge, WrongQuestions
 from privet.protocol.features import Classes
-from privet.protocol.lifecycle import Move
 from privet.protocol.task import Question
 from tests.batch_folder import BatchFolder
 from tests.curator.collection.hostile_parquet import lengths, one_value, sealed
@@ -97,22 +96,6 @@ def test_what_no_holder_could_have_sent_is_refused_alone(
     assert "1 wrong-payload" in file.fault
     assert BatchFolder(folder).names(cached.id) == [name]
     assert store.status(cached.id).rejects == {"wrong-payload": 1}
-
-
-def test_a_file_with_refused_reports_stays(
-    store: Store, cached: CachedTask, folder: str, executor: Executor
-) -> None:
-    """The task was closed first: what was not counted is not lost."""
-    name = BatchFolder(folder).write(cached.id, batch_of([report(cached.task) for _ in range(9)]))
-    store.move(cached.id, Move.CLOSE, NOW)
-    (file,) = collected(store, cached, folder, executor, remove=True)
-    assert (file.outcomes["task-not-open"], file.removed) == (9, False)
-    assert "9 task-not-open" in file.fault
-    assert BatchFolder(folder).names(cached.id) == [name]
-    store.move(cached.id, Move.OPEN, NOW)
-    (file,) = collected(store, cached, folder, executor, remove=True)
-    assert (file.outcomes["counted"], file.fault, file.removed) == (9, "", True)
-    assert BatchFolder(folder).names(cached.id) == []
 
 
 def test_a_file_that_cannot_be_removed_is_named(
@@ -258,20 +241,6 @@ def test_a_file_that_kills_its_reader_is_named(
     assert sum(file.outcomes["counted"] for file in found) == 3
     assert [(file.name, "died" in file.fault) for file in found if file.fault] == [(killer, True)]
     assert batches.names(cached.id) == [killer]
-
-
-def test_a_damaged_file_is_named_and_the_others_count(
-    store: Store, cached: CachedTask, folder: str, executor: Executor
-) -> None:
-    """It stays, whatever it was asked to remove."""
-    batches = BatchFolder(folder)
-    good = batches.write(cached.id, batch_of([report(cached.task)]))
-    bad = Path(folder) / cached.id / "damaged.parquet"
-    bad.write_bytes((Path(folder) / good).read_bytes()[:-9])
-    found = {file.name: file for file in collected(store, cached, folder, executor, remove=True)}
-    assert found[good].outcomes["counted"] == 1
-    assert "is no sealed batch" in found[f"{cached.id}/damaged.parquet"].fault
-    assert bad.exists()
 
 
 def test_files_that_are_not_for_a_task_are_refused(

@@ -11,20 +11,15 @@ from privet.curator.datastore.store import Store
 from privet.protocol.errors import (
     MalformedReport,
     PrivetError,
-    ReportConflict,
     TaskMismatch,
-    TaskNotFound,
-    TaskNotOpen,
     TooLarge,
     WrongPayload,
     WrongQuestions,
 )
-from privet.protocol.lifecycle import Move
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from tests.curator.collection.conftest import ADMIN
-from tests.curator.datastore.made import NOW, conflicting, kept, open_task, report, task, total
+from tests.curator.datastore.made import kept, report, total
 from tests.curator.http.checks import assert_problem
-from tests.manual_clock import ManualClock
 
 BINARY = {"content-type": REPORT_MEDIA_TYPE}
 
@@ -37,39 +32,6 @@ def path(cached: CachedTask) -> str:
 async def send(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -> httpx.Response:
     """Post one binary report."""
     return await http.post(path(cached), content=body, headers=BINARY)
-
-
-async def test_a_report_counts_once(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask
-) -> None:
-    """201 with a receipt, then 200 for the same bytes; the sums hold it once."""
-    own = report(cached.task)
-    first = await send(http, cached, own.pack())
-    assert (first.status_code, first.json()) == (201, {"report": own.id.hex(), "counted": True})
-    again = await send(http, cached, own.pack())
-    assert (again.status_code, again.json()) == (200, {"report": own.id.hex(), "counted": False})
-    assert kept(store, cached.task) == total(cached.task, [own])
-
-
-async def test_json_counts_as_the_same_report(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask
-) -> None:
-    """The JSON form of a report is a replay of its binary form."""
-    own = report(cached.task)
-    assert (await http.post(path(cached), json=own.to_json())).status_code == 201
-    assert (await send(http, cached, own.pack())).status_code == 200
-    assert kept(store, cached.task) == total(cached.task, [own])
-
-
-async def test_another_report_under_an_id_is_refused(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask
-) -> None:
-    """409 for the same id with other answers, and the sums keep the first."""
-    own = report(cached.task)
-    await send(http, cached, own.pack())
-    other = conflicting(cached.task, own).pack()
-    assert_problem(await send(http, cached, other), ReportConflict)
-    assert kept(store, cached.task) == total(cached.task, [own])
 
 
 def bad_bodies(cached: CachedTask) -> list[tuple[bytes, type[PrivetError]]]:
@@ -124,37 +86,6 @@ async def test_a_bad_report_does_not_spoil_its_group(
     assert kept(store, cached.task) == total(cached.task, good)
 
 
-async def test_one_answer_of_several_questions(http: httpx.AsyncClient, store: Store) -> None:
-    """Where each holder answers one question, each report counts for its own."""
-    made = task(questions=3, allocation="one")
-    cached = open_task(store, made)
-    reports = [report(made, question=question) for question in (2, 0, 2)]
-    answers = await asyncio.gather(*[send(http, cached, own.pack()) for own in reports])
-    assert [answer.status_code for answer in answers] == [201] * 3
-    assert kept(store, made) == total(made, reports)
-
-
-async def test_tasks_that_take_no_reports_say_why(
-    http: httpx.AsyncClient, store: Store, clock: ManualClock, cached: CachedTask
-) -> None:
-    """404 without a task, 409 while it is closed or outside its dates, 200 for a replay."""
-    own = report(cached.task)
-    assert (await send(http, cached, own.pack())).status_code == 201
-    store.move(cached.id, Move.CLOSE, NOW)
-    assert (await send(http, cached, own.pack())).status_code == 200
-    late = report(cached.task)
-    assert_problem(await send(http, cached, late.pack()), TaskNotOpen)
-    store.move(cached.id, Move.OPEN, NOW)
-    assert (await send(http, cached, late.pack())).status_code == 201
-    store.move(cached.id, Move.DELETE, NOW)
-    assert_problem(await send(http, cached, own.pack()), TaskNotFound)
-    dated = open_task(store, task("dated", opens=int(NOW) + 10, closes=int(NOW) + 20))
-    for moment, status in [(0, 409), (10, 201), (19, 201), (20, 409)]:
-        clock.move_to(NOW + moment)
-        answer = await send(http, dated, report(dated.task).pack())
-        assert answer.status_code == status
-
-
 async def test_a_body_in_pieces_counts(http: httpx.AsyncClient, cached: CachedTask) -> None:
     """A report that arrives byte by byte is the same report."""
     packed = report(cached.task).pack()
@@ -165,14 +96,6 @@ async def test_a_body_in_pieces_counts(http: httpx.AsyncClient, cached: CachedTa
 
     assert (await http.post(path(cached), content=pieces(), headers=BINARY)).status_code == 201
     assert (await send(http, cached, packed)).status_code == 200
-
-
-async def test_other_methods_are_refused(http: httpx.AsyncClient, cached: CachedTask) -> None:
-    """The report call takes POST only."""
-    for address in (path(cached), path(cached) + "/batch"):
-        answer = await http.get(address)
-        assert answer.status_code == 405
-        assert "POST" in answer.headers["allow"]
 
 
 async def test_metrics_and_readiness_tell_of_reports(

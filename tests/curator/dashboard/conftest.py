@@ -1,5 +1,5 @@
 """The curator in this process that the API's tests use too."""
 
-from tests.curator.http.conftest import app, clock, http
+from tests.curator.http.conftest import app, http
 
-__all__ = ["app", "clock", "http"]
+__all__ = ["app", "http"]

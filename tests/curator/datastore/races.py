@@ -185,7 +185,7 @@ def reports(store: Store, made: Task) -> int:
 
 
 def is_gone(store: Store, made: Task) -> bool:
-    there = {listed.published.id for listed in store.tasks()}
+    there = {listed.task.id for listed in store.tasks()}
     return store.was_deleted(made.id) and made.id not in there
 
 

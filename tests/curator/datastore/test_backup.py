@@ -102,16 +102,6 @@ def test_a_backup_serves_as_the_original(
     restored.close()
 
 
-def test_a_backup_does_not_overwrite(file_source: Engine, tmp_path: Path) -> None:
-    """A second backup into the same file is refused and changes nothing."""
-    file = tmp_path / "copy.db"
-    backup(file_source, file, NOW)
-    before = file.read_bytes()
-    with pytest.raises(InvalidRequest, match="name a new file"):
-        backup(file_source, file, NOW)
-    assert file.read_bytes() == before
-
-
 def test_an_interrupted_backup_leaves_nothing(
     file_source: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

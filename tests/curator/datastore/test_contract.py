@@ -60,7 +60,7 @@ def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
     assert (stored.state, stored.created, stored.moved) == (TaskState.DRAFT, NOW, NOW)
     assert dict(stored.settings) == {"name": "ä", "depth": 3}
     (listed,) = store.tasks()
-    head = listed.published
+    head = listed.task
     assert (head.id, head.name, head.label.name) == (made.id, made.name, made.label.name)
     assert (head.version, head.epsilon) == (made.version, made.epsilon)
     assert (head.opens, head.closes) == (made.opens, made.closes)
@@ -157,6 +157,8 @@ def test_an_id_counts_once(store: Store) -> None:
     cached = open_task(store, made)
     first, second = report(made), report(made)
     store.take([group(cached, [first])], NOW)
+    other = group(cached, [conflicting(made, first)])
+    assert store.take([other], NOW)[0].tolist() == [Outcome.CONFLICT]
     sent = [first, second, conflicting(made, first)]
     outcomes = store.take([group(cached, sent)], NOW)[0]
     assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.COUNTED, Outcome.CONFLICT]
@@ -407,7 +409,7 @@ def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
     assert store.status(ended.id).reports == BULK + 1
     assert pass_time(store, 132 * HOUR, 35 * HOUR, *keep) == Expired(0, 0, marked=1)
     assert store.expire(168 * HOUR, *keep) == Expired(1, 0)
-    assert [listed.published.id for listed in store.tasks()] == [endless.id]
+    assert [listed.task.id for listed in store.tasks()] == [endless.id]
     assert pass_time(store, 169 * HOUR, 100 * HOUR, 0.0, None) == Expired(0, 0)
 
 
@@ -488,6 +490,7 @@ def test_large_batches_and_single_reports_know_of_each_other(store: Store, size:
     known = [report(made, batch.ids[i].tobytes()) for i in range(0, size, 97)]
     outcomes = store.take([group(cached, known)], NOW)[0]
     assert set(outcomes.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
+    assert store.take([group(cached, known[:1])], NOW)[0] == outcomes[:1]
     single = report(made)
     store.take([group(cached, [single])], NOW)
     mixed = many(cached, size, seed=4)

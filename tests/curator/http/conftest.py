@@ -1,7 +1,8 @@
 """A curator in this process, spoken to over HTTP without a socket."""
 
 import json
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,11 +12,14 @@ import pytest
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
+from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
 
 TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
+PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
 
 
 class Http(httpx.AsyncClient):
@@ -42,14 +46,28 @@ class Http(httpx.AsyncClient):
         """The id of a new task."""
         return str((await self.create(public, **settings)).json()["id"])
 
+    async def published(self, task_id: str) -> Task:
+        """The task, as holders read it."""
+        accept = {"Accept": TASK_MEDIA_TYPE}
+        return Task.parse((await self.get(f"/v1/tasks/{task_id}", headers=accept)).content, task_id)
+
+    async def report(
+        self,
+        task: Task | str,
+        record: Mapping[str, Any] = PERSON,
+        headers: Mapping[str, str] = {},
+    ) -> httpx.Response:
+        """Answer a task for somebody."""
+        asked = await self.published(task) if isinstance(task, str) else task
+        return await self.post(
+            f"/v1/tasks/{asked.id}/reports",
+            content=make_report(asked, record, os.urandom).pack(),
+            headers={"Content-Type": REPORT_MEDIA_TYPE, **headers},
+        )
+
     async def fit(self, task_id: str, **asked: Any) -> httpx.Response:
         """Fit a model."""
         return await self.post(f"/v1/tasks/{task_id}/models", headers=self.admin, json=asked)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
 
 
 @pytest.fixture

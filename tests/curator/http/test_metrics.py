@@ -10,7 +10,7 @@ from privet.http_server.metrics import FOLDER, MAX_TASKS
 from tests.curator.http.checks import values
 from tests.curator.http.conftest import Http
 
-OPERATIONS = Path(__file__).parents[3] / "docs" / "operations.md"
+MONITORING = Path(__file__).parents[3] / "docs" / "monitoring.md"
 
 
 def test_tasks_beyond_a_number_share_a_label() -> None:
@@ -76,7 +76,7 @@ def test_the_gauges_of_a_dead_process_end(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_handbook_names_every_metric() -> None:
     """And no other, but those of relays and of the canary, which have registries of their own."""
-    told = set(re.findall(r"`(privet_\w+)", OPERATIONS.read_text(encoding="utf-8")))
+    told = set(re.findall(r"`(privet_\w+)", MONITORING.read_text(encoding="utf-8")))
     metrics = Metrics(Path(), certified=True)
     families = {family.name: family.type for family in metrics.registry.collect()}
     there = {name + ("_total" if kind == "counter" else "") for name, kind in families.items()}

@@ -1,8 +1,6 @@
 """Models and predictions over HTTP."""
 
-import asyncio
 import json
-import os
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -26,9 +24,6 @@ from privet.protocol.errors import (
     TooLarge,
     TooManyRequests,
 )
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
-from tests.curator import samples
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http, serving
@@ -46,20 +41,11 @@ async def fitted(http: Http) -> str:
     return task_id
 
 
-async def report(http: Http, task_id: str, record: dict[str, Any]) -> None:
-    accept = {"Accept": TASK_MEDIA_TYPE}
-    data = (await http.get(f"/v1/tasks/{task_id}", headers=accept)).content
-    body = make_report(Task.parse(data, task_id), record, os.urandom).pack()
-    headers = {"Content-Type": REPORT_MEDIA_TYPE}
-    sent = await http.post(f"/v1/tasks/{task_id}/reports", content=body, headers=headers)
-    assert sent.status_code == 201, sent.text
-
-
 async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> None:
     """409 without reports; with one, 201, the model's address and its facts."""
     task_id = await http.task()
     assert_problem(await http.fit(task_id), NotEnoughReports, "'public'")
-    await report(http, task_id, {**PERSON, "label": 1})
+    await http.report(task_id)
     response = await http.fit(task_id, estimator="weighted")
     model = response.json()
     assert response.status_code == 201
@@ -74,7 +60,7 @@ async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> No
 async def test_a_fit_may_have_no_body(http: Http) -> None:
     """An absent body takes the defaults, as an empty object does."""
     task_id = await http.task()
-    await report(http, task_id, {**PERSON, "label": 0})
+    await http.report(task_id)
     response = await http.post(f"/v1/tasks/{task_id}/models", headers=http.admin)
     assert response.status_code == 201
 
@@ -98,42 +84,8 @@ async def test_impossible_fits_are_refused(http: Http, asked: Any, said: str) ->
     assert (await http.get(address)).json() == []
 
 
-async def test_a_prediction_has_label_probabilities_interval_cell_and_path(
-    http: Http, fitted: str
-) -> None:
-    """Probabilities sum to one, the label is the likeliest, cells' shares have intervals."""
-    response = await http.post(f"/v1/tasks/{fitted}/predict", json={"records": [PERSON]})
-    (predicted,) = response.json()["predictions"]
-    assert sum(predicted["probabilities"].values()) == pytest.approx(1.0)
-    assert predicted["probabilities"][predicted["label"]] == max(
-        predicted["probabilities"].values()
-    )
-    assert sum(predicted["cell_value"].values()) == pytest.approx(1.0)
-    for name, share in predicted["cell_value"].items():
-        assert predicted["cell_low"][name] <= share <= predicted["cell_high"][name]
-    assert set(predicted["cell_influence"].values()) == {0.0}, (
-        "reports have no say in a public model"
-    )
-    assert predicted["cell"] in range(8)
-    assert 1 <= len(predicted["path"]) <= 7, "8 cells; single paths may be longer than the depth"
-
-
-async def test_a_number_is_predicted_with_its_interval(http: Http) -> None:
-    """For a numeric label there is a number, its cell's mean in its interval, and no classes."""
-    task_id = await http.task(samples.line(), label="y")
-    await http.fit(task_id, estimator="public")
-    asked = {"records": [{"x": 0.5, "z": 0.5}]}
-    (predicted,) = (await http.post(f"/v1/tasks/{task_id}/predict", json=asked)).json()[
-        "predictions"
-    ]
-    assert 0.0 <= predicted["label"] <= 10.0
-    ends = predicted["cell_low"], predicted["cell_high"]
-    assert 0.0 <= ends[0] <= predicted["cell_value"] <= ends[1] <= 10.0
-    assert "probabilities" not in predicted
-
-
 async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
-    """Both forms carry the same facts, row by row."""
+    """Both forms carry the same facts, row by row: the path is that of its own cell."""
     people = [PERSON, {**PERSON, "age": 20, "label": 1}]
     columns = {name: [person[name] for person in people] for name in PERSON}
     address = f"/v1/tasks/{fitted}/predict"
@@ -147,6 +99,7 @@ async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
         for name in ("cell_value", "cell_low", "cell_high", "cell_influence"):
             assert list(row[name].values()) == table[name][i]
         assert row["path"] == table["paths"][str(table["cell"][i])]
+    assert [row["path"][0] for row in rows] == ["age >= 43.5", "age < 43.5"]
 
 
 async def test_an_older_model_is_still_served(http: Http, fitted: str) -> None:
@@ -248,7 +201,7 @@ async def test_results_are_public_once_no_more_reports_count(
     closes = int(clock()) + 1_000
     tasks = [await http.task(grower="cart"), await http.task(name="dated", closes=closes)]
     for task in tasks:
-        await report(http, task, {**PERSON, "label": 1})
+        await http.report(task)
         await http.fit(task, estimator="public")
         assert "results" not in (await http.get(f"/v1/tasks/{task}/status")).json()
     await http.post(f"/v1/tasks/{tasks[0]}/close", headers=http.admin)
@@ -320,7 +273,7 @@ async def test_numbers_beyond_all_floats_are_refused(
     http: Http, fitted: str, number: bytes
 ) -> None:
     """They are JSON; those of thousands of digits are not even read."""
-    await report(http, fitted, {**PERSON, "label": 1})
+    await http.report(fitted)
     readable = len(number) < 4_300
     for call, content, error in (
         ("predict", RECORD, InvalidRecord),
@@ -331,16 +284,6 @@ async def test_numbers_beyond_all_floats_are_refused(
         body, headers = content.replace(b"N", number), http.admin | JSON
         answer = await http.post(f"/v1/tasks/{fitted}/{call}", content=body, headers=headers)
         assert_problem(answer, error if readable else InvalidRequest)
-
-
-async def test_export_is_a_file_with_the_whole_model(http: Http, fitted: str) -> None:
-    """The JSON file has features, partition and values, under a name of its own."""
-    response = await http.get(f"/v1/tasks/{fitted}/models/1/export")
-    assert f"privet-{fitted[:12]}-1.json" in response.headers["content-disposition"]
-    document = response.json()
-    assert (document["task"], document["number"]) == (fitted, 1)
-    assert [f["name"] for f in document["features"]] == ["age", "hours", "job", "member"]
-    assert len(document["model"]["values"]) == 8
 
 
 async def test_unknown_models_and_formats_are_refused(http: Http) -> None:
@@ -366,25 +309,6 @@ async def test_a_deleted_task_predicts_no_more(http: Http, fitted: str) -> None:
     assert_problem(await http.post(f"/v1/tasks/{again}/predict", json=asked), ModelNotFound)
 
 
-async def test_a_card_says_what_the_model_is(http: Http) -> None:
-    """Task, epsilon, mechanism, estimator, reports and intervals, in Markdown."""
-    task_id = await http.task()
-    await report(http, task_id, {**PERSON, "label": 1})
-    await http.fit(task_id, estimator="weighted")
-    response = await http.get(f"/v1/tasks/{task_id}/models/1/card", headers=http.admin)
-    assert response.headers["content-type"].startswith("text/markdown")
-    for words in (
-        task_id,
-        "weighted (weight = 1.0, counts = automatic)",
-        "| reports | 1 |",
-        "subset",
-        "95 %",
-    ):
-        assert words in response.text
-    missing = await http.get(f"/v1/tasks/{task_id}/models/2/card", headers=http.admin)
-    assert_problem(missing, ModelNotFound)
-
-
 async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) -> None:
     """Anybody may ask for them, so they have few places, which are not those of predictions."""
     task_id = await http.task()
@@ -395,29 +319,10 @@ async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) 
     free, app.state.exporters = app.state.exporters, Workers(at_a_time=1, waiting=-1)
     for path in paths:
         assert_problem(await http.get(path), Overloaded)
+    people = {"columns": {name: [value] * 500 for name, value in PERSON.items()}}
+    assert (await http.post(f"/v1/tasks/{task_id}/predict", json=people)).status_code == 200
     app.state.exporters.close()
     app.state.exporters = free
-
-
-async def test_comparisons_do_not_starve_predictions(http: Http) -> None:
-    """However many ask for comparisons and exports at a time, each large prediction is answered."""
-    task_id = await http.task()
-    for _ in range(2):
-        await http.fit(task_id, estimator="public")
-    over, address = asyncio.Event(), f"/v1/tasks/{task_id}"
-
-    async def go_on_asking(end: str) -> None:
-        while not over.is_set():
-            await http.get(f"{address}/models/1/{end}")
-
-    ends = ["compare/2", "export"] * 7
-    asking = [asyncio.create_task(go_on_asking(end)) for end in ends]
-    await asyncio.sleep(0.2)
-    people = {"columns": {name: [value] * 500 for name, value in PERSON.items()}}
-    predicted = [await http.post(f"{address}/predict", json=people) for _ in range(20)]
-    over.set()
-    await asyncio.gather(*asking)
-    assert [answer.status_code for answer in predicted] == [200] * 20
 
 
 async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> None:
@@ -439,7 +344,7 @@ async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> No
 async def test_one_report_changes_nothing_that_strangers_see(http: Http, fitted: str) -> None:
     """Neither a count nor a figure made of the reports so far; with a token all of it is there."""
     address = f"/v1/tasks/{fitted}"
-    await report(http, fitted, {**PERSON, "label": 1})
+    await http.report(fitted)
     live = {f"{address}{view}" for view in ("/status", "/models/1/card", "/models/1/insight")}
     others = {"/readyz", "/v1/tasks", address, f"{address}/models", f"{address}/models/1"}
 
@@ -447,7 +352,7 @@ async def test_one_report_changes_nothing_that_strangers_see(http: Http, fitted:
         return {path: (await http.get(path, headers=headers)).text for path in live | others}
 
     before, exactly = await seen(), await seen(http.admin)
-    await report(http, fitted, {**PERSON, "label": 1})
+    await http.report(fitted)
     assert await seen() == before
     now = await seen(http.admin)
     assert {path for path in now if now[path] != exactly[path]} == live
@@ -463,7 +368,7 @@ async def test_an_insight_compares_holders_with_public_data(http: Http, fitted: 
     address = f"/v1/tasks/{fitted}/models/1/insight"
     refused = await http.get(address, headers=http.admin)
     assert_problem(refused, InvalidRequest, "wait for holders")
-    await report(http, fitted, {**PERSON, "label": 1})
+    await http.report(fitted)
     found = (await http.get(address, headers=http.admin)).json()
     assert (found["task"], found["model"], found["reports"]) == (fitted, 1, 1)
     assert sum(row["public"] for row in found["overall"]) == pytest.approx(1.0)

@@ -9,7 +9,7 @@ import pytest
 from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
 from privet.protocol.mechanisms import ShownMechanism
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.task import Task
 from tests.curator.http.conftest import Http
 
 RECORD = {"age": 45, "hours": 10.0, "job": "nurse", "member": "true", "label": 1}
@@ -23,9 +23,7 @@ async def shown_task(http: Http) -> Task:
         "grower": "cart",
         "depth": 4,
     }
-    task_id = await http.task(holders=5000, **settings)
-    answer = await http.get(f"/v1/tasks/{task_id}", headers={"Accept": TASK_MEDIA_TYPE})
-    return Task.parse(answer.content, task_id)
+    return await http.published(await http.task(holders=5000, **settings))
 
 
 async def sent(http: Http, task: Task, report: Report) -> int:
@@ -50,7 +48,7 @@ async def test_a_task_with_shown_columns_from_end_to_end(http: Http) -> None:
     rng = np.random.default_rng(0)
     for _ in range(40):
         record = RECORD | {"age": int(rng.integers(18, 70)), "label": int(rng.integers(2))}
-        assert await sent(http, task, make_report(task, record, os.urandom)) == 201
+        assert (await http.report(task, record)).status_code == 201
     assert (await http.fit(task.id)).status_code == 201
     card = (await http.get(f"/v1/tasks/{task.id}/models/1/card", headers=http.admin)).text
     assert f"in which of {len(cells)} groups its holder is, by age, job" in card

@@ -1,17 +1,13 @@
 """Tasks over HTTP."""
 
 import hashlib
-import io
 import json
 from collections.abc import AsyncIterator
 
-import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 import pytest
 
+from privet.learning.public_model.onnx import MAX_MODEL_BYTES
 from privet.protocol.errors import (
-    IllegalMove,
     InvalidRequest,
     NotAuthorized,
     TaskNotFound,
@@ -36,21 +32,6 @@ async def test_create_publishes_an_open_task(http: Http) -> None:
     assert view["epsilon"] == 1.0
     assert view["questions_in_numbers"][0]["cells"] == 8
     assert Task.checked(view["task"]).id == view["id"]
-
-
-async def test_creating_again_answers_200_with_the_same_task(http: Http) -> None:
-    """The same upload is the same task."""
-    first, again = await http.create(), await http.create()
-    assert (first.status_code, again.status_code) == (201, 200)
-    assert first.json() == again.json()
-
-
-async def test_parquet_makes_the_same_task_as_csv(http: Http) -> None:
-    """The file format leaves no trace in the task."""
-    table, buffer = pa_csv.read_csv(io.BytesIO(samples.survey())), io.BytesIO()
-    assert isinstance(table, pa.Table)
-    pq.write_table(table, buffer)
-    assert await http.task(buffer.getvalue()) == await http.task()
 
 
 async def test_the_canonical_bytes_are_served_and_cacheable(http: Http) -> None:
@@ -91,21 +72,6 @@ async def test_the_json_view_is_fresh_after_a_move(http: Http, clock: ManualCloc
         tags.append(response.headers["etag"])
     same = await http.get(f"/v1/tasks/{task_id}", headers={"If-None-Match": tags[-1]})
     assert same.status_code == 304
-
-
-async def test_the_life_of_a_task(http: Http) -> None:
-    """Draft, open, closed, open again, deleted; the wrong move is 409 and changes nothing."""
-    task_id = await http.task(open=False)
-    address = f"/v1/tasks/{task_id}"
-    assert (await http.get(address, headers=http.admin)).json()["state"] == "draft"
-    assert_problem(await http.post(f"{address}/close", headers=http.admin), IllegalMove, "draft")
-    for move, state in (("open", "open"), ("close", "closed"), ("open", "open")):
-        response = await http.post(f"{address}/{move}", headers=http.admin)
-        assert response.json()["state"] == state
-    assert_problem(await http.post(f"{address}/open", headers=http.admin), IllegalMove)
-    assert (await http.delete(address, headers=http.admin)).status_code == 204
-    assert_problem(await http.get(address), TaskNotFound)
-    assert (await http.get("/v1/tasks")).json() == []
 
 
 async def test_drafts_are_for_readers(http: Http) -> None:
@@ -219,23 +185,6 @@ async def test_a_declared_length_above_the_limit_is_refused_at_once(http: Http) 
     assert read == 0
 
 
-async def test_an_undeclared_length_is_refused_once_it_is_too_much(http: Http) -> None:
-    """413 as soon as the limit is passed, long before the body ends."""
-    read = 0
-
-    async def endless() -> AsyncIterator[bytes]:
-        nonlocal read
-        yield b'--b\r\nContent-Disposition: form-data; name="public"; filename="a"\r\n\r\n'
-        for _ in range(10_000):
-            read += 1
-            yield b"x" * 1000
-
-    headers = {**http.admin, "Content-Type": "multipart/form-data; boundary=b"}
-    response = await http.post("/v1/tasks", headers=headers, content=endless())
-    assert_problem(response, TooLarge, "100000 bytes")
-    assert read <= 102
-
-
 async def test_every_call_on_an_unknown_task_is_404(http: Http) -> None:
     """Ids of the wrong form are unknown, too."""
     for task_id in (NOWHERE, "x", "0" * 65, "%00", "é"):
@@ -253,6 +202,7 @@ async def test_methods_name_what_settings_can(http: Http) -> None:
     methods = (await http.get("/v1/methods")).json()
     assert methods["default_estimator"] in methods["estimators"]
     assert methods["limits"]["cells"] == 65536
+    assert methods["limits"]["public_model_bytes"] == MAX_MODEL_BYTES
     for grower in methods["growers"]:
         assert (await http.create(grower=grower)).status_code == 201
     for mechanism in set(methods["mechanisms"]) - {"subset"}:

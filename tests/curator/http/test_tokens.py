@@ -1,36 +1,11 @@
 """Tokens and invitations over HTTP."""
 
-import os
-
 import pytest
 
 from privet.curator.app import CuratorApp
 from privet.protocol.errors import InvalidRequest, NotAuthorized, PrivetError, TaskNotFound
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http
-
-PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
-
-
-async def test_an_issued_token_works_until_it_is_rotated_or_revoked(http: Http) -> None:
-    """A second token of one name ends the first; a revoked one is no token."""
-    tokens = []
-    for _ in range(2):
-        issued = await http.put("/v1/tokens/ops", headers=http.admin, json={})
-        assert issued.status_code == 201
-        tokens.append({"Authorization": f"Bearer {issued.json()['token']}"})
-    assert_problem(await http.get("/v1/tokens", headers=tokens[0]), NotAuthorized)
-    listed = (await http.get("/v1/tokens", headers=tokens[1])).json()
-    assert [(token["name"], token["scope"], token["source"]) for token in listed] == [
-        ("ops", "admin", "database"),
-        ("PRIVET_ADMIN_TOKEN", "admin", "environment"),
-    ]
-    assert "token" not in listed[0]
-    assert (await http.delete("/v1/tokens/ops", headers=tokens[1])).status_code == 204
-    assert_problem(await http.get("/v1/tokens", headers=tokens[1]), NotAuthorized)
-    assert_problem(await http.delete("/v1/tokens/ops", headers=http.admin), InvalidRequest, "ops")
 
 
 @pytest.mark.parametrize(
@@ -102,17 +77,11 @@ async def test_an_invitation_is_good_for_one_report(http: Http) -> None:
     address = f"/v1/tasks/{task_id}"
     made = await http.post(f"{address}/invitations", headers=http.admin, json={"count": 2})
     first, second = made.json()["invitations"]
-    data = (await http.get(address, headers={"Accept": TASK_MEDIA_TYPE})).content
-    task = Task.parse(data, task_id)
+    task = await http.published(task_id)
 
     async def report(invitation: str | None) -> int:
         given = {} if invitation is None else {"Privet-Invitation": invitation}
-        sent = await http.post(
-            f"{address}/reports",
-            content=make_report(task, PERSON, os.urandom).pack(),
-            headers={"Content-Type": REPORT_MEDIA_TYPE, **given},
-        )
-        return sent.status_code
+        return (await http.report(task, headers=given)).status_code
 
     assert [await report(i) for i in (None, "wrong", first, first, second)] == [
         401,
