@@ -1,8 +1,8 @@
 """Taking reports in over HTTP, durably, by curators of its own on this machine.
 
 Singles are compared with a FastAPI route that reads the body and answers, by runs that alternate
-and their medians. In a full run two curators share a PostgreSQL database as well, and memory is
-watched over 10^7 reports.
+and their medians, and so is a task that shows a column with one that hides it. In a full run two
+curators share a PostgreSQL database as well, and memory is watched over 10^7 reports.
 """
 
 import tempfile
@@ -34,6 +34,9 @@ ROUNDS = {Effort.QUICK: 1, Effort.FULL: 5}
 SINGLES = {Effort.QUICK: 200, Effort.FULL: 20_000}
 BATCH = {Effort.QUICK: 1_000, Effort.FULL: 100_000}
 MORE_CONNECTIONS = 256
+SHOWN_CATEGORIES = 64
+CLOCK = 0.01
+"""Seconds, the resolution of processor time."""
 AT_A_TIME = 3
 """Batches under way at the same time."""
 MANY = 10_000_000
@@ -41,7 +44,7 @@ MANY = 10_000_000
 
 def intake(effort: Effort) -> Iterator[Figure]:
     """Rates, latencies, processor time; with full effort two curators and memory as well."""
-    measurements = [singles, batches]
+    measurements = [singles, batches, shown_columns]
     measurements += [two_curators, memory] if effort is Effort.FULL else []
     for measure in measurements:
         with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
@@ -89,6 +92,29 @@ def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
     yield _figure(case, "processor", used / sent * 1e6, "us/report")
     size = sum(path.stat().st_size for path in folder.glob("batches.db*"))
     yield _figure(case, "database", size / sent, "B/report")
+
+
+def shown_columns(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Processor time of a task that shows its only column, over that of one that hides it."""
+    database, singles, batch = f"sqlite:///{folder}/shown.db", SINGLES[effort], BATCH[effort]
+    tasks = [open_task(database, SHOWN_CATEGORIES, shown=shown) for shown in (False, True)]
+    used: dict[str, list[list[float]]] = {"single": [], f"batch={batch}": []}
+    with curator_server(folder, database) as (port, pid):
+        server = [psutil.Process(pid)]
+        for _ in range(ROUNDS[effort]):
+            for case, work in used.items():
+                of_task = []
+                for task in tasks:
+                    before = cpu_seconds(server)
+                    if case == "single":
+                        _sent([port], single_posts(task, singles), CONNECTIONS)
+                    else:
+                        _batch_round(port, task, batch, AT_A_TIME)
+                    of_task.append(max(cpu_seconds(server) - before, CLOCK))
+                work.append(of_task)
+    for case, work in used.items():
+        ratio = median(shown / hidden for hidden, shown in work)
+        yield _figure(f"shown,{case}", "over_hidden", ratio, "x")
 
 
 def two_curators(folder: Path, effort: Effort) -> Iterator[Figure]:

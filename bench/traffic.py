@@ -74,9 +74,9 @@ def empty_app() -> object:
     return app
 
 
-def open_task(database: str, categories: int = CATEGORIES) -> Task:
-    """A new open task of ``categories`` categories."""
-    task = unique_task(f"bench {time.time_ns()}", categories, EPSILON)
+def open_task(database: str, categories: int = CATEGORIES, *, shown: bool = False) -> Task:
+    """A new open task of ``categories`` categories, whose column is hidden or shown."""
+    task = unique_task(f"bench {time.time_ns()}", categories, EPSILON, shown=shown)
     store = open_store(database)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
     store.create_task(task, {}, public, time.time(), TaskState.OPEN)

@@ -85,7 +85,7 @@ def told_openly(task: Task, record: EncodedRecord) -> str:
 def _part(crowd: int, total: int) -> str:
     if 10 * crowd >= total:
         return f"About {crowd / max(total, 1):.0%} of people"
-    return f"About 1 in {round(total / crowd)} people" if crowd else "Nobody else"
+    return f"About 1 in {round(total / crowd)} people" if crowd else "You may be the only one"
 
 
 def _feature(task: Task, feature: Numeric | Categorical) -> str:

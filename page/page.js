@@ -278,6 +278,7 @@ function parts(bytes, { shownCells, mechanisms }) {
 async function submit(ledger, task, { id, bytes }) {
   checkDates(task);
   const leave = departure(task);
+  const group = $("group").hidden ? null : $("group").textContent;
   $("form").remove();
   $("answers").replaceChildren();
   $("preview").hidden = true;
@@ -286,7 +287,7 @@ async function submit(ledger, task, { id, bytes }) {
   const { text: name, lang } = translator(task, navigator.languages)(task.name);
   const { closes } = task;
   const drawn = {
-    task: task.id, name, lang, closes, url, epsilon: epsilonOf(task), id: hex(id), bytes, drawn: now(), state: "drawn", reason: null,
+    task: task.id, name, lang, closes, group, url, epsilon: epsilonOf(task), id: hex(id), bytes, drawn: now(), state: "drawn", reason: null,
   };
   await Ledger.alone(async () => {
     const answer = await ledger.keep(drawn);
@@ -337,10 +338,12 @@ async function showEarlier(ledger, earlier) {
 }
 
 async function showReceipt(ledger, answer) {
-  const { state, reason, drawn, bytes, closes = null, detail = null } = answer;
+  const { state, reason, drawn, bytes, closes = null, group = null, detail = null } = answer;
   $("receipt-title").textContent = say(`${state}Title`);
   $("outcome").textContent = [reason, say(state, { host })].filter(Boolean).join(" ");
   $("receipt-facts").textContent = say("receiptFacts", { size: bytes.length, date: texts.date(drawn) });
+  $("receipt-group").hidden = group === null;
+  $("receipt-group").textContent = group ?? "";
   $("fault").textContent = detail ?? "";
   $("technical").hidden = detail === null || state === "counted";
   $("receipt-date").hidden = closes === null || now() >= closes;

@@ -113,14 +113,19 @@ class Sender:
         connection.close()
 
 
-def unique_task(name: str, reports: int, epsilon: float = TRUTHFUL) -> Task:
-    """A task with a category for each of an even number of reports, and one more for misfits."""
+def unique_task(name: str, reports: int, epsilon: float = TRUTHFUL, *, shown: bool = False) -> Task:
+    """A task with a category for each of an even number of reports, and one more for misfits.
+
+    Its only column is hidden, or shown with crowds that any holder accepts.
+    """
     return Task(
         name=name,
         features=(Numeric(name="x", low=0.0, high=1.0),),
         label=Classes(name="y", classes=("no", "yes")),
         partitions=(complete_tree(reports // 2),),
         questions=(Question(partition=0, mechanism="subset", epsilon=epsilon),),
+        shown=("x",) if shown else (),
+        crowds=(1_000,) * (reports // 2) if shown else (),
     )
 
 

@@ -43,7 +43,11 @@ HiddenDepth = Annotated[
     typer.Option(min=0, max=DEEPEST, help="Splits on hidden columns below shown ones."),
 ]
 Crowd = Annotated[
-    int | None, typer.Option(min=1, help="Fewest holders expected in a shown cell; by default 20.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="Fewest holders expected in a shown cell; by default 20. With 1 it may be one person.",
+    ),
 ]
 Grower = Annotated[str | None, typer.Option(help="How the partition is grown.")]
 MechanismName = Annotated[str | None, typer.Option(help="How answers are perturbed.")]

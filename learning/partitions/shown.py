@@ -60,8 +60,11 @@ def least_rows(rows: int, holders: int, crowd: int) -> int:
 
     With ``r`` of them in a part of the population, its share is at least the ``r``-th Clopper and
     Pearson (1934) bound with confidence ``CONFIDENCE``; the least r for which that times
-    ``holders`` is ``crowd``. More than ``rows`` if there is none.
+    ``holders`` is ``crowd``. More than ``rows`` if there is none. None is needed for a crowd of 1,
+    which is whoever reports.
     """
+    if crowd == 1:
+        return 0
     r = np.arange(1, rows + 1)
     enough = holders * betaincinv(r, rows - r + 1, 1.0 - CONFIDENCE) >= crowd
     return int(np.argmax(enough)) + 1 if enough.any() else rows + 1

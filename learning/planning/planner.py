@@ -410,12 +410,13 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
     """The settings with other ``holders`` and ``epsilon``; each question keeps its share of
-    epsilon, and each shown cell its share of the holders at least."""
+    epsilon, and each shown cell its share of the holders at least; a crowd of 1 stays one."""
     share = epsilon / settings.epsilon
     questions = tuple(
         question.model_copy(update={"epsilon": question.epsilon and question.epsilon * share})
         for question in settings.questions
     )
     update = {"holders": max(1, round(holders)), "epsilon": epsilon, "questions": questions}
-    update["crowd"] = max(1, round(settings.crowd * holders / settings.holders))
+    if settings.crowd > 1:
+        update["crowd"] = max(2, round(settings.crowd * holders / settings.holders))
     return settings.model_copy(update=update)

@@ -41,6 +41,8 @@ _grown: WeakKeyDictionary[PublicData, dict[Hashable, Partition]] = WeakKeyDictio
 
 MOST_HIDDEN_LEVELS = 5
 """Tried where it is left open how many levels split on hidden columns."""
+WORTH_HIDING = 0.1
+"""What part of the public model more hidden levels have to explain (ADR 0121)."""
 
 
 class _Tree(NamedTuple):
@@ -237,8 +239,8 @@ def _grow(
 ) -> Partition:
     """A partition, from a generator seeded by the published seed.
 
-    Of several that whose cells follow the public model best. Kept while ``public`` lives, since
-    plans ask for few trees many times.
+    Of several that with the fewest hidden levels whose cells follow the public model nearly as well
+    as the best. Kept while ``public`` lives, since plans ask for few trees many times.
     """
     kept = _grown.setdefault(public, {})
     key = (trees, base, shown and (shown.columns.tobytes(), shown.least_rows))
@@ -271,7 +273,10 @@ def _best(
     if len(grown) == 1:
         return grown[0]
     known = public_knowledge(public.X, public.y, _classes(label), base)
-    return min(grown, key=lambda tree: unexplained(tree, known.points, known.scores))
+    of_all = unexplained(Partition.root(public.X.shape[1]), known.points, known.scores)
+    left = [unexplained(tree, known.points, known.scores) for tree in grown]
+    enough = min(left) + WORTH_HIDING * of_all
+    return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
 
 
 def _classes(label: Label) -> int:

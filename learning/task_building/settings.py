@@ -102,7 +102,8 @@ class TaskSettings(Settings):
     )
     crowd: Count = Field(
         default=DEFAULT_CROWD,
-        description="The fewest holders that may be expected in a shown cell.",
+        description="The fewest holders that may be expected in a shown cell; with 1 a shown cell "
+        "may be as small as a single person.",
     )
     label_type: Literal["classes", "range"] | None = Field(
         default=None,

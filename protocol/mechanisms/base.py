@@ -161,6 +161,11 @@ class Mechanism(ABC):
         large B is. Rows must have passed ``valid``.
         """
 
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        """What ``accumulate`` makes of each row alone, ``(B, sum_size)``; for few rows."""
+        rows = [self.accumulate(payload[np.newaxis]) for payload in payloads]
+        return np.array(rows, dtype=np.int64).reshape(len(payloads), self.sum_size)
+
     @abstractmethod
     def estimate(self, sums: Sums, n: int) -> Counts:
         """Unbiased counts, shape ``(cells, slots)``, from the sums of n reports."""

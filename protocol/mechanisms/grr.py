@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from .base import Counts, Payloads, RandomBytes, Sums, multinomial
 from .exact import WORD, ceil_word, draw_words, exp_below
 from .frequency_oracle import FrequencyOracle, Support
-from .payloads import index_sums, integer_width, read_integers
+from .payloads import index_counts, index_sums, integer_width, read_integers
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,9 @@ class GeneralizedResponse(FrequencyOracle):
 
     def accumulate(self, payloads: Payloads) -> Sums:
         return index_sums(payloads, self.report_bytes, self.categories)
+
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        return index_counts(payloads, self.report_bytes, self.categories)
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights.min()), float(weights.max())

@@ -122,6 +122,9 @@ class Laplace(VectorPair):
             sums += read_integers(part, self._width).sum(axis=0, dtype=np.int64)
         return sums
 
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        return read_integers(payloads, self._width).astype(np.int64) + self.lattice.low
+
     def simulate(
         self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
     ) -> Sums:

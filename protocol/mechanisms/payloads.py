@@ -117,6 +117,14 @@ def read_integers(payloads: Payloads, width: int) -> NDArray[np.unsignedinteger]
     return np.ascontiguousarray(payloads).view(f"<u{width}")
 
 
+def index_counts(payloads: Payloads, width: int, size: int) -> Sums:
+    """1 for each of 0..size-1 that is among the integers of a row, ``(B, size)``."""
+    indices = read_integers(payloads, width)
+    counts = np.zeros((len(payloads), size), dtype=np.int64)
+    counts[np.arange(len(payloads))[:, np.newaxis], indices] = 1
+    return counts
+
+
 def index_sums(payloads: Payloads, width: int, size: int) -> Sums:
     """How often each of 0..size-1 occurs among the integers of ``width`` bytes in all rows."""
     sums = np.zeros(size, dtype=np.int64)

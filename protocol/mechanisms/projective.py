@@ -30,7 +30,7 @@ from .base import Counts, Payloads, RandomBytes, Sums, multinomial
 from .exact import WORD, draw_words, exp_below
 from .frequency_oracle import FrequencyOracle, Support, mean_variance
 from .limits import checked_integer, checked_question
-from .payloads import index_sums, integer_width, read_integers
+from .payloads import index_counts, index_sums, integer_width, read_integers
 from .projective_space import ProjectiveSpace, hyperplane_draws
 
 MAX_POINTS = 2**24
@@ -141,6 +141,9 @@ class ProjectiveResponse(FrequencyOracle):
 
     def accumulate(self, payloads: Payloads) -> Sums:
         return index_sums(payloads, self.report_bytes, self.space.size)
+
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        return index_counts(payloads, self.report_bytes, self.space.size)
 
     def supports(self, sums: Sums) -> Sums:
         supports = self.space.orthogonal_sums(sums.astype(np.float64), self._used)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidTask
 from .base import Payloads, RandomBytes, Sums
 from .exact import WORD, draw, flip_threshold
-from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
+from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero, unpack_bits
 from .vector_pair import Coordinate, VectorPair
 
 
@@ -77,6 +77,9 @@ class RandomizedResponse(VectorPair):
 
     def accumulate(self, payloads: Payloads) -> Sums:
         return bit_sums(payloads, self.sum_size)
+
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        return unpack_bits(payloads, self.sum_size).astype(np.int64)
 
     def simulate(
         self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0

@@ -47,12 +47,14 @@ from .limits import checked_integer, checked_question
 from .payloads import (
     bit_sums,
     bitmap_bytes,
+    index_counts,
     index_sums,
     integer_width,
     pack_bits,
     padding_is_zero,
     read_integers,
     set_bits,
+    unpack_bits,
 )
 
 NEGLIGIBLE = 2.0**-100
@@ -170,6 +172,11 @@ class SubsetSelection(FrequencyOracle):
         if self._indexed:
             return index_sums(payloads, self._width, self.categories)
         return bit_sums(payloads, self.categories)
+
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        if self._indexed:
+            return index_counts(payloads, self._width, self.categories)
+        return unpack_bits(payloads, self.categories).astype(np.int64)
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         ordered = np.sort(weights)

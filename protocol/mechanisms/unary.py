@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .base import Counts, Payloads, RandomBytes, Sums
 from .exact import WORD, draw, flip_threshold
 from .frequency_oracle import FrequencyOracle, Support
-from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero
+from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero, unpack_bits
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,9 @@ class UnaryEncoding(FrequencyOracle):
 
     def accumulate(self, payloads: Payloads) -> Sums:
         return bit_sums(payloads, self.categories)
+
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        return unpack_bits(payloads, self.categories).astype(np.int64)
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights[weights < 0].sum()), float(weights[weights > 0].sum())

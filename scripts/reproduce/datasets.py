@@ -32,6 +32,7 @@ KNOWN = {
         *("PHYSICAL CONDITION", "Student Performance Rating"),
     ),
     "rice": ("Major_Axis_Length", "Minor_Axis_Length", "Perimeter"),
+    "census": ("age", "sex", "race", "marital-status", "relationship"),
     "survey": ("age", "years_married", "children"),
 }
 """Columns that a collector would plausibly know: what a panel has on file of its members; what a

@@ -6,7 +6,7 @@ from scipy.stats import kendalltau
 
 from scripts.pages import markdown
 from scripts.reproduce.experiment import Experiment
-from scripts.reproduce.shown import HALF, HIDDEN, LABEL
+from scripts.reproduce.shown import ALONE, HALF, HIDDEN, LABEL
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -157,14 +157,14 @@ def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
             str(problem),
             f"{brier[problem, 'public stack', 0.0]:.3f}",
             *(
-                f"{brier[problem, series, budget]:.3f}"
+                _number(brier.get((problem, series, budget)))
                 for budget in AT_THE_ENDS
-                for series in (HIDDEN, HALF, LABEL, FOREST)
+                for series in (HIDDEN, HALF, LABEL, ALONE, FOREST)
             ),
         ]
         for problem in dict.fromkeys(table["problem"])
     )
-    names = ("hidden", "half", "label only", "forest")
+    names = ("hidden", "half", "label only", "crowds of 1", "forest")
     heads = (f"ε = {budget:g}: {name}" for budget in AT_THE_ENDS for name in names)
     compared = []
     for first, second in COMPARED:
@@ -177,12 +177,17 @@ def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
     return markdown(["Brier score", "public alone", *heads], rows) + "\n" + counts
 
 
+def _number(value: float | None) -> str:
+    """Three digits, and a dash for what is not measured."""
+    return "–" if value is None else f"{value:.3f}"
+
+
 AT_THE_ENDS = (0.5, 2.0)
 """Values of ε of which the summary speaks."""
 FOREST = "randomized labels, forest"
 COMPARED = (
     *((HALF, HIDDEN), (LABEL, HIDDEN), (LABEL, HALF)),
-    *((HALF, "HistOfTree"), (LABEL, FOREST)),
+    *((HALF, "HistOfTree"), (LABEL, FOREST), (ALONE, FOREST)),
 )
 """Pairs of methods."""
 

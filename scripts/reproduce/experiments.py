@@ -405,9 +405,12 @@ OURS = [
         "With columns shown",
         (
             *jobs(FIRST, WITH_SHOWN, BUDGETS[:4], part=(1.0,)),
+            *jobs(FIRST, (shown.ALONE,), (0.5, 2.0), part=(1.0,)),
             *jobs(tuple(KNOWN)[:4], WITH_SHOWN, BUDGETS[:4]),
+            *jobs(tuple(KNOWN)[:4], (shown.ALONE,), (0.5, 2.0)),
+            *jobs("census", WITH_SHOWN, (0.5, 2.0)),
         ),
-        series=WITH_SHOWN,
+        series=(*WITH_SHOWN[:4], shown.ALONE, *WITH_SHOWN[4:]),
         measures=("score", "brier"),
         errors=True,
         notes=what_showing_gains,

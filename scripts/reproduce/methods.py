@@ -141,6 +141,7 @@ NAMED: tuple[Any, ...] = (
     shown.Privet(shown.HIDDEN, "none"),
     shown.Privet(shown.HALF, "known"),
     shown.Privet(shown.LABEL, "all"),
+    shown.Privet(shown.ALONE, "all", alone=True),
     WithoutPrivacy("public forest", RandomForestClassifier, RandomForestRegressor),
     WithoutPrivacy("public extra trees", ExtraTreesClassifier, ExtraTreesRegressor),
     WithoutPrivacy(

@@ -19,7 +19,7 @@ from privet.learning.estimators import fit
 from privet.learning.public_data import PublicData
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
-from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.settings import DEFAULT_CROWD, TaskSettings
 from privet.protocol.features import Classes, Numeric
 from scripts import fair_survey
 from scripts.reproduce.contestants import Scored, Tuned, value_scores
@@ -35,14 +35,19 @@ MADE_PUBLIC, MADE_HOLDERS, MADE_POINTS, MADE_KNOWN = 300, 4000, 3000, (0, 1, 2)
 PARTS = (1.0, 1 / 2, 1 / 5, 1 / 10, 1 / 30)
 """Of the holders who report."""
 HIDDEN, HALF, LABEL = "Privet, all hidden", "Privet, half shown", "Privet, label only"
+ALONE, FINEST = "Privet, label only, crowds of 1", 10
 
 
 @dataclass(frozen=True)
 class Privet:
-    """The default tree and estimator, with none of the columns shown, the known half, or all."""
+    """The default tree and estimator, with none of the columns shown, the known half, or all.
+
+    With ``alone`` shown cells need no crowd, and the tree has ``FINEST`` levels.
+    """
 
     name: str
     shown: Literal["none", "known", "all"]
+    alone: bool = False
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
         names = [f"x{place}" for place in range(split.public.X.shape[1])]
@@ -53,6 +58,8 @@ class Privet:
             epsilon=epsilon,
             shown=tuple({"none": [], "known": known, "all": names}[self.shown]),
             holders=len(split.private),
+            crowd=1 if self.alone else DEFAULT_CROWD,
+            depth=FINEST if self.alone else None,
         )
         features = tuple(Numeric(name=name, low=0.0, high=1.0) for name in names)
         task = build_encoded(settings, features, split.label, split.public)

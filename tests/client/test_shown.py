@@ -65,6 +65,7 @@ def test_what_is_said_openly_in_words() -> None:
     assert "age is at least 40. About 60% of" in openly(SHOWN, ELSEWHERE)
     few = SHOWN.model_copy(update={"crowds": [9750, 0, 250, 0]})
     assert "About 1 in 40 people: 250 of the 10000 expected." in openly(few, RECORD)
+    assert "You may be the only one: 0 of the 10000 expected." in openly(few, {**RECORD, "age": 35})
     alone = TASKS["shown columns that tell nothing"]
     assert "nothing, as there is one shown cell. About 100% of people" in openly(alone, RECORD)
     assert openly(TASKS["classes, one question"], {}) == ""
@@ -129,22 +130,24 @@ def test_the_holder_sees_its_shown_cell_before_it_agrees(tmp_path: Path) -> None
         assert payload[0] == 2
 
 
-async def test_too_small_a_crowd_is_refused_whatever_the_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize("crowd", [19, 0])
+async def test_too_small_a_crowd_is_refused_whatever_the_record(tmp_path: Path, crowd: int) -> None:
     """If any shown cell has fewer people, before a record is read, so silence tells nothing."""
-    few = SHOWN.model_copy(update={"crowds": [*SHOWN.crowds[:-1], 19]})
+    few = SHOWN.model_copy(update={"crowds": [*SHOWN.crowds[:-1], crowd]})
     with serving(StubCurator(few)) as curator:
         async with ReportClient() as client:
             careful = Holder(client, MemoryLedger())
             for record in (UNTOUCHED, RECORD, ELSEWHERE):
-                with pytest.raises(TaskRefused, match=r"19 people .* fewer than the 20"):
+                with pytest.raises(TaskRefused, match=rf"{crowd} people .* fewer than the 20"):
                     await careful.answer(curator.url, record)
             assert careful.ledger.answers() == []
-            bold = Holder(client, MemoryLedger(), least_crowd=19)
+            bold = Holder(client, MemoryLedger(), least_crowd=crowd)
             assert (await bold.answer(curator.url, RECORD)).counted
         refused = holder(tmp_path, curator, "answer", "--yes")
         assert (refused.exit_code, len(curator.posts)) == (3, 1)
         assert "--least-crowd" in refused.stderr
-        assert holder(tmp_path, curator, "answer", "--yes", "--least-crowd", "19").exit_code == 0
+        agreed = ("answer", "--yes", "--least-crowd", str(crowd))
+        assert holder(tmp_path, curator, *agreed).exit_code == 0
 
 
 async def test_a_record_that_has_changed_is_not_drawn_again() -> None:

@@ -244,6 +244,9 @@ def test_a_group_that_is_told_openly_is_seen_before_it_is_sent(
         tab.locator("#send").click()
         assert outcome(tab) == COUNTED
         assert [body.hex() for body in recorder.bodies] == [shown]
+        assert tab.inner_text("#receipt-group") == said
+        tab.goto(page)
+        assert tab.inner_text("#receipt-group") == said
 
 
 def test_a_study_of_small_groups_is_refused(curator: RunningCurator, tab: Any) -> None:

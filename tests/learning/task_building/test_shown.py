@@ -54,6 +54,15 @@ def test_a_task_with_some_columns_shown(grower: str, label: str) -> None:
     assert task.log_ratio <= task.epsilon
 
 
+def test_a_crowd_of_one_asks_no_public_record_to_vouch() -> None:
+    """Shown cells may be more than public records, and hold none of them; not so a crowd of two."""
+    every = ("age", "ward", "dose")
+    alone, two = (build(shown=every, crowd=crowd, depth=10) for crowd in (1, 2))
+    assert len(alone.crowds) == 2**10
+    assert min(alone.crowds) == 0
+    assert min(two.crowds) >= 2
+
+
 def test_by_default_the_cells_divide_themselves() -> None:
     """Hidden columns get as many levels as make the cells follow the public model best."""
     chosen = build(shown=("age", "ward"))

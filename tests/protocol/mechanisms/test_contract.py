@@ -222,7 +222,10 @@ def test_sums_add_up(case: Case) -> None:
     whole = mechanism.accumulate(rows)
     assert whole.dtype == np.int64
     assert whole.shape == (mechanism.sum_size,)
-    np.testing.assert_array_equal(sum(mechanism.accumulate(row[np.newaxis]) for row in rows), whole)
+    of_each = [mechanism.accumulate(row[np.newaxis]) for row in rows]
+    np.testing.assert_array_equal(sum(of_each), whole)
+    np.testing.assert_array_equal(mechanism.sums_of_each(rows), of_each)
+    assert len(mechanism.sums_of_each(rows[:0])) == 0
     np.testing.assert_array_equal(mechanism.estimate(mechanism.accumulate(rows[:0]), 0), 0)
     parts = np.array_split(rows, [0, 1, 256, 511])
     np.testing.assert_array_equal(sum(mechanism.accumulate(part) for part in parts), whole)
