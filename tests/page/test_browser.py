@@ -245,7 +245,7 @@ def test_a_group_that_is_told_openly_is_seen_before_it_is_sent(
         assert outcome(tab) == COUNTED
         assert [body.hex() for body in recorder.bodies] == [shown]
         assert tab.inner_text("#receipt-group") == said
-        tab.goto(page)
+        tab.reload()
         assert tab.inner_text("#receipt-group") == said
 
 
