@@ -47,6 +47,8 @@ from .output import (
 )
 
 FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
+MOST_CELLS = 40
+"""Shown cells that are listed."""
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
 
@@ -242,8 +244,12 @@ def print_view(view: Document) -> None:
     ]
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
     if view["shown_cells"]:
-        cells = [[cell["holders"], " and ".join(cell["where"])] for cell in view["shown_cells"]]
-        print_table("Shown cells", ["holders expected", "where"], cells)
+        cells, title = view["shown_cells"], "Shown cells"
+        if len(cells) > MOST_CELLS:
+            title = f"The {MOST_CELLS} smallest of {len(cells)} shown cells"
+            cells = sorted(cells, key=lambda cell: cell["holders"])[:MOST_CELLS]
+        rows = [[cell["holders"], " and ".join(cell["where"])] for cell in cells]
+        print_table(title, ["holders expected", "where"], rows)
 
 
 @app.command(epilog="Example: privet task show Readmission")

@@ -45,6 +45,20 @@ def test_create_prints_the_task_for_people(cli: Cli, survey: str, curator_url: s
     assert f"privet-holder answer {curator_url}/v1/tasks/" in result.err
 
 
+def test_many_shown_cells_are_listed_from_the_smallest(cli: Cli, survey: str) -> None:
+    """Few all; of many, with crowds of one, those in which fewest people are expected."""
+    shown = ("--shown", "age", "--shown", "hours")
+    few = cli("task", "create", survey, *CREATE, *shown)
+    assert "Shown cells" in few.out
+    fine = ("--crowd", "1", "--set", "hidden_depth=0", "--name", "fine", *shown)
+    many = cli("task", "create", survey, *CREATE[:4], "--depth", "6", *fine)
+    assert many.code == 0, many.err
+    assert "The 40 smallest of 64 shown cells" in many.out
+    listed = [int(n) for n in re.findall(r"^│ +(\d+) │ \w", many.out, re.MULTILINE)]
+    assert listed == sorted(listed)
+    assert len(listed) == 40
+
+
 def test_create_passes_every_setting_on(cli: Cli, survey: str) -> None:
     """Options and --set end up in the task; values of --set are JSON, or else text."""
     more = ("--name", "n", "--grower", "cart", "--ignore", "job", "--draft", "--mechanism")
