@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 
 from privet.learning.estimators import fit
+from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.simulation import simulate
-from privet.learning.task_building.build import build_task
+from privet.learning.task_building.build import MOST_HIDDEN_LEVELS, build_task
 from privet.learning.task_building.settings import TaskSettings
+from privet.learning.trees import locate
 from privet.protocol.errors import InvalidTask, PrivetError
 from privet.protocol.mechanisms import ShownMechanism
+from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
 ROWS = 300
+SETTINGS = TaskSettings(name="ward", label="ill", epsilon=1.0, holders=5000, ignore=("stay",))
 
 
 def columns(rows: int = ROWS, seed: int = 3) -> dict[str, Any]:
@@ -63,13 +67,31 @@ def test_a_crowd_of_one_asks_no_public_record_to_vouch() -> None:
     assert min(two.crowds) >= 2
 
 
-def test_by_default_the_cells_divide_themselves() -> None:
-    """Hidden columns get as many levels as make the cells follow the public model best."""
-    chosen = build(shown=("age", "ward"))
-    left_out = [
-        build(shown=("age", "ward"), hidden_depth=level).tree_of(0).cells for level in (0, 1, 2)
+def test_by_default_hidden_columns_get_as_few_levels_as_will_do() -> None:
+    """A tenth of the public model's variation more, left in the cells, is worth a level less."""
+    trees = [
+        build(shown=("age", "ward"), hidden_depth=level).tree_of(0)
+        for level in range(MOST_HIDDEN_LEVELS + 1)
     ]
-    assert chosen.tree_of(0).cells in left_out
+    public = build_task(SETTINGS, columns())[1]
+    known = public_knowledge(public.X, public.y, 2)
+
+    def left(tree: Partition) -> float:
+        cells, total = locate(tree, known.points), 0.0
+        for cell in np.unique(cells):
+            inside = known.scores[cells == cell]
+            total += ((inside - inside.mean(axis=0)) ** 2).sum()
+        return float(total)
+
+    most = min(map(left, trees)) + 0.1 * left(Partition.root(public.X.shape[1]))
+    chosen = build(shown=("age", "ward")).tree_of(0)
+    few = next(tree for tree in trees if left(tree) <= most)
+    assert left(chosen) == left(few)
+    assert chosen.cells == few.cells
+
+
+def test_all_columns_shown_have_more_cells_than_none() -> None:
+    """Every cell is a shown one."""
     every = build(shown=("age", "ward", "dose"))
     assert every.mechanisms[0].shown_cells == every.tree_of(0).cells > chosen_hidden_cells()
 
