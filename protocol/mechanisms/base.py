@@ -175,26 +175,26 @@ class Mechanism(ABC):
         """Unbiased number of those of n holders whose record did not fit; may be negative."""
 
     @abstractmethod
-    def misfit_variance(self, n: int, misfits: float) -> float:
+    def misfit_variance(self, n: float, misfits: float) -> float:
         """Variance of ``misfits`` given the true number."""
 
     @abstractmethod
-    def variance(self, n: int, counts: Counts) -> Counts:
+    def variance(self, n: float, counts: Counts) -> Counts:
         """Variance of each entry of ``estimate`` given the true ``(cells, slots)`` counts.
 
-        What n exceeds their sum by are misfits. The randomness is the mechanism's alone: the true
-        data are held fixed.
+        What n exceeds their sum by are misfits; both may be expected numbers. The randomness is the
+        mechanism's alone: the true data are held fixed.
         """
 
     @abstractmethod
-    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+    def slot_covariance(self, n: float, counts: Counts) -> NDArray[np.float64]:
         """Covariance between the slots of one cell, shape ``(cells, slots, slots)``.
 
         Its diagonal is ``variance``.
         """
 
     @abstractmethod
-    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+    def linear_variance(self, weights: Counts, n: float, counts: Counts) -> float:
         """Variance of ``sum(weights * estimate)``, correlations between cells included."""
 
     @abstractmethod

@@ -94,16 +94,16 @@ class FrequencyOracle(Mechanism):
         N = self.supports(sums).astype(np.float64)
         return np.asarray((N - n * float(self.q)) / float(self.p - self.q))
 
-    def variance(self, n: int, counts: Counts) -> Counts:
+    def variance(self, n: float, counts: Counts) -> Counts:
         # (n_c p (1 - p) + (n - n_c) q (1 - q)) / (p - q)^2
         p, q = self.p, self.q
         own, other = float(p * (1 - p)), float(q * (1 - q))
         return np.asarray((counts * own + (n - counts) * other) / float(p - q) ** 2)
 
-    def misfit_variance(self, n: int, misfits: float) -> float:
+    def misfit_variance(self, n: float, misfits: float) -> float:
         return float(self.variance(n, np.array(misfits)))
 
-    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+    def slot_covariance(self, n: float, counts: Counts) -> NDArray[np.float64]:
         pairs = counts[:, :, np.newaxis] + counts[:, np.newaxis, :]
         covariance = self._pair_covariance(pairs, n - pairs)
         diagonal = np.arange(self.slots)
@@ -118,7 +118,7 @@ class FrequencyOracle(Mechanism):
         own, other = own * float(p_pair - p * q), other * float(q_pair - q * q)
         return (own + other) / float(p - q) ** 2
 
-    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+    def linear_variance(self, weights: Counts, n: float, counts: Counts) -> float:
         # sum over c of w_c^2 Var(c), and over c != d of w_c w_d Cov(c, d), with
         # sum over c != d of w_c w_d (n_c + n_d) = 2 (sum w)(sum w n_c) - 2 sum w^2 n_c
         total, squares = weights.sum(), (weights**2).sum()

@@ -190,10 +190,10 @@ class LabelResponse(Mechanism):
     def misfits(self, sums: Sums, n: int) -> float:
         return float((sums[self.cells] - n * self._q) / (1 - 2 * self._q))
 
-    def misfit_variance(self, n: int, misfits: float) -> float:  # noqa: ARG002
+    def misfit_variance(self, n: float, misfits: float) -> float:  # noqa: ARG002
         return n * self._q * (1 - self._q) / (1 - 2 * self._q) ** 2
 
-    def variance(self, n: int, counts: Counts) -> Counts:
+    def variance(self, n: float, counts: Counts) -> Counts:
         """See ``Mechanism.variance``; labels are taken to lie at their ends, which is the worst.
 
         The counts do not determine the labels' squares; (Y / M)^2 = 1 is exact for labels at the
@@ -201,7 +201,7 @@ class LabelResponse(Mechanism):
         """
         return np.diagonal(self.slot_covariance(n, counts), axis1=1, axis2=2).copy()
 
-    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+    def slot_covariance(self, n: float, counts: Counts) -> NDArray[np.float64]:
         # with v = q (1 - q), g = 1 - 2q, s the variance and y the mean of Y~ / M:
         # g^2 Var(u) = n v,  g^2 Cov(u, w) = v sum y,
         # g^2 Var(w) = v (n s + sum y^2) + g^2 s n_c, with y^2 = 1 but for misfits, whose y is 0
@@ -214,7 +214,7 @@ class LabelResponse(Mechanism):
         covariance[:, 0, 1] = covariance[:, 1, 0] = (u - w) / 4
         return covariance
 
-    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+    def linear_variance(self, weights: Counts, n: float, counts: Counts) -> float:
         # cells are uncorrelated: of two cells one at least has a centred bit of mean 0
         return float(np.einsum("ci,cij,cj->", weights, self.slot_covariance(n, counts), weights))
 

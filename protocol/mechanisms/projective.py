@@ -159,7 +159,7 @@ class ProjectiveResponse(FrequencyOracle):
         supported = self._supported_weight(weights)
         return float(supported.min()), float(supported.max())
 
-    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+    def linear_variance(self, weights: Counts, n: float, counts: Counts) -> float:
         # f(y) = sum of w over what y supports; the sum over holders x of Var(f | x) / (p - q)^2
         supported = self._supported_weight(weights)
         f = supported - supported.mean()
@@ -173,7 +173,7 @@ class ProjectiveResponse(FrequencyOracle):
         orthogonal = self.space.orthogonal_sums(f, self._used)
         return np.asarray((B * f.sum() + (A - B) * orthogonal) / WORD)
 
-    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+    def slot_covariance(self, n: float, counts: Counts) -> NDArray[np.float64]:
         # on the line through c and d, |c, d, x| = |c, d|: both are supported with p_pair
         covariance = super().slot_covariance(n, counts)
         p, q, p_pair, q_pair = self.support
@@ -184,7 +184,7 @@ class ProjectiveResponse(FrequencyOracle):
                 covariance[:, j, i] = covariance[:, i, j]
         return covariance
 
-    def _between(self, i: int, j: int, n: int, counts: Counts) -> NDArray[np.float64]:
+    def _between(self, i: int, j: int, n: float, counts: Counts) -> NDArray[np.float64]:
         """Holders, per cell, of categories on the line through slots i and j but at neither."""
         points = self.space.vectors(self._used[: self.misfit])
         vectors = points.reshape(self.cells, self.slots, self.dimension)

@@ -165,17 +165,17 @@ class ShownMechanism(Mechanism):
     def misfits(self, sums: Sums, n: int) -> float:  # noqa: ARG002
         return sum(self.inner.misfits(row[1:], int(row[0])) for row in self._table(sums))
 
-    def misfit_variance(self, n: int, misfits: float) -> float:
+    def misfit_variance(self, n: float, misfits: float) -> float:
         """See ``Mechanism.misfit_variance``: linear in both numbers, so that shown cells add up."""
         return self.inner.misfit_variance(n, misfits)
 
-    def variance(self, n: int, counts: Counts) -> Counts:
+    def variance(self, n: float, counts: Counts) -> Counts:
         return self._by_cell([self.inner.variance(*part) for part in self._parts(n, counts)])
 
-    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:
+    def slot_covariance(self, n: float, counts: Counts) -> NDArray[np.float64]:
         return self._by_cell([self.inner.slot_covariance(*part) for part in self._parts(n, counts)])
 
-    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:
+    def linear_variance(self, weights: Counts, n: float, counts: Counts) -> float:
         by_shown = zip(self._padded(weights), self._parts(n, counts), strict=True)
         return sum(self.inner.linear_variance(w, *part) for w, part in by_shown)
 
@@ -204,13 +204,13 @@ class ShownMechanism(Mechanism):
         padded[self.shown_of_cell, self.hidden_of_cell] = by_cell
         return padded
 
-    def _parts(self, n: int, counts: Counts) -> Iterator[tuple[int, Counts]]:
+    def _parts(self, n: float, counts: Counts) -> Iterator[tuple[float, Counts]]:
         """The holders of each shown cell and their counts, ``(inner.cells, slots)``."""
         padded = self._padded(counts)
         total = float(counts.sum())
         for part in padded:
             share = float(part.sum()) / total if total else 1.0 / self.shown_cells
-            yield round(n * share), part
+            yield n * share, part
 
     def _by_cell(self, by_shown: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         return np.asarray(np.array(by_shown)[self.shown_of_cell, self.hidden_of_cell])

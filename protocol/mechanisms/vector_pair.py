@@ -110,23 +110,23 @@ class VectorPair(Mechanism):
         offset, gain = map(float, self.coordinate[:2])
         return np.asarray((sums - n * offset) / gain)
 
-    def misfit_variance(self, n: int, misfits: float) -> float:  # noqa: ARG002
+    def misfit_variance(self, n: float, misfits: float) -> float:  # noqa: ARG002
         return n * self._unit_variance
 
     # the noise does not depend on the counts
-    def variance(self, n: int, counts: Counts) -> Counts:  # noqa: ARG002
+    def variance(self, n: float, counts: Counts) -> Counts:  # noqa: ARG002
         # V alone for slots >= 1; U minus slots - 1 coordinates of V for slot 0
         variance = np.full((self.cells, self.slots), n * self._unit_variance)
         variance[:, 0] *= self.slots
         return variance
 
-    def slot_covariance(self, n: int, counts: Counts) -> NDArray[np.float64]:  # noqa: ARG002
+    def slot_covariance(self, n: float, counts: Counts) -> NDArray[np.float64]:  # noqa: ARG002
         shape = np.eye(self.slots)
         shape[0, 1:] = shape[1:, 0] = -1
         shape[0, 0] = self.slots
         return np.tile(shape * n * self._unit_variance, (self.cells, 1, 1))
 
-    def linear_variance(self, weights: Counts, n: int, counts: Counts) -> float:  # noqa: ARG002
+    def linear_variance(self, weights: Counts, n: float, counts: Counts) -> float:  # noqa: ARG002
         return float(n * self._unit_variance * (self._coordinate_weights(weights) ** 2).sum())
 
     def influence(self, weights: Counts) -> tuple[float, float]:

@@ -76,7 +76,7 @@ def test_a_mechanism_can_be_added_at_run_time(monkeypatch: pytest.MonkeyPatch) -
     class Perfect(SubsetSelection):
         name = "perfect"
 
-        def variance(self, n: int, counts: Counts) -> Counts:
+        def variance(self, n: float, counts: Counts) -> Counts:
             return 0 * super().variance(n, counts)
 
     monkeypatch.setitem(MECHANISMS, "perfect", Perfect)

@@ -147,6 +147,21 @@ def test_simulated_sums_have_the_law_of_real_ones(name: str) -> None:
     assert mechanism.reported(everyone, 0).sum() == counts.sum() + 60
 
 
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_variances_of_expected_counts_are_not_rounded(name: str) -> None:
+    """Of a thousand shown cells with .3 holders each they are .3 of those with one holder each."""
+    cells = 1000
+    mechanism = build(name, {}, tuple(range(cells)), name == "label_response")
+    one = np.zeros((cells, SLOTS))
+    one[:, 0] = 1.0
+    weights = np.random.default_rng(1).random((cells, SLOTS))
+    for stated in (mechanism.variance, mechanism.slot_covariance):
+        np.testing.assert_allclose(stated(0.3 * cells, 0.3 * one), 0.3 * stated(cells, one))
+    few = mechanism.linear_variance(weights, 0.3 * cells, 0.3 * one)
+    assert few == pytest.approx(0.3 * mechanism.linear_variance(weights, cells, one))
+    assert few > 0.0
+
+
 def test_impossible_shown_cells_are_invalid() -> None:
     """A shown cell that does not exist, and a good one before an impossible answer."""
     mechanism = build("grr", {}, SHOWN, regression=False)
