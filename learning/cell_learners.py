@@ -18,14 +18,15 @@ covariance Cov V / K, and g their mean, the parts
 
 have means E V / K and are independent of each other if V is normal (Neufeld et al., 2024, "Data
 thinning for convolution-closed distributions"). The members are fitted without V_k and judged
-by it.
+by it; where the sum of them is judged by V_k, its weights are those by the other parts.
 
 **Part**: of the way from the drift to the weighted sum
 
     part = max(1 - s^2 / d^2, 0)
 
 is gone, d > 0 being by how much the sum's squared error on left-out reports is smaller and s the
-standard error of d: nothing, as long as reports do not show that the sum is better.
+standard error of d, given what was fitted. So where no member is better than the drift, chance may
+still lead some of the way.
 """
 
 from collections.abc import Iterator, Sequence
@@ -194,9 +195,10 @@ class _Trial:
 
     def judged(self) -> tuple[Floats, float]:
         """Weights of the drift and the other members, and the part that goes to their sum."""
-        predicted, rows = [], []
+        from .public_model.stacking import simplex_least_squares  # imports scikit-learn
+
+        n, predicted, rows = self.question.n, [], []
         for kept, left_out in self._thinned():
-            n = self.question.n
             train = self.rows(kept, round(n * (1.0 - 1.0 / PARTS)))
             by_drift = self.in_units(self._drift(kept))[self.cells]
             others = [
@@ -205,22 +207,33 @@ class _Trial:
             ]
             predicted.append(np.stack([by_drift, *others]))
             rows.append(self.rows(left_out, round(n / PARTS)))
-        P = np.concatenate(predicted, axis=1)
-        T, precision, holders = (
-            np.concatenate([getattr(part, name) for part in rows])
-            for name in ("T", "precision", "holders")
-        )
-        from .public_model.stacking import simplex_least_squares  # imports scikit-learn
+        P, T = np.array(predicted), np.array([part.T for part in rows])
+        root = np.sqrt(rows[0].precision)[:, None]
 
-        root = np.sqrt(precision)[:, None]
-        columns = (root * P).reshape(len(P), -1).T
-        weights = simplex_least_squares(columns, (root * T).ravel(), PULL / self.question.n)
-        change = np.tensordot(weights, P, axes=1) - P[0]
-        # |T - drift|^2 - |T - sum|^2, by holders
-        gained = ((2.0 * (T - P[0]) - change) * change).sum(axis=1)
-        d = float(holders @ gained)
-        s2 = float(holders**2 @ (4.0 * (change**2).sum(axis=1) / precision))
-        return weights, max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
+        def weights(parts: list[int]) -> Floats:
+            columns = np.moveaxis(root * P[parts], 1, -1).reshape(-1, P.shape[1])
+            return simplex_least_squares(columns, (root * T[parts]).ravel(), PULL / n)
+
+        every, holders, noise = list(range(PARTS)), rows[0].holders, self._noise(n / PARTS)
+        d = s2 = 0.0
+        for k in every:
+            change = np.tensordot(weights([j for j in every if j != k]), P[k], axes=1) - P[k][0]
+            # |T - drift|^2 - |T - sum|^2, by holders
+            d += float(holders @ ((2.0 * (T[k] - P[k][0]) - change) * change).sum(axis=1))
+            s2 += 4.0 * float(np.einsum("r,ri,rij,rj->", holders**2, change, noise, change))
+        return weights(every), max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
+
+    def _noise(self, n: float) -> Floats:
+        """Covariance of the targets from ``n`` of the reports, ``(rows, S, S)``."""
+        slots = self.covariance.shape[1]
+        around_mean = np.eye(slots) - 1.0 / slots
+        of_reports = (
+            self.covariance[self.cells] / (self.mass**2 * n / self.question.n)[:, None, None]
+        )
+        of_shares = around_mean @ of_reports @ around_mean
+        if isinstance(self.label, Classes):
+            return np.asarray(of_shares)
+        return np.asarray(of_shares[:, 1:, 1:] * self.question.scale_of(self.label).width ** 2)
 
     def _thinned(self) -> Iterator[tuple[Floats, Floats]]:
         """Pairs of the counts without a part of the reports, and of that part."""
