@@ -250,6 +250,12 @@ def print_view(view: Document) -> None:
             cells = sorted(cells, key=lambda cell: cell["holders"])[:MOST_CELLS]
         rows = [[cell["holders"], " and ".join(cell["where"])] for cell in cells]
         print_table(title, ["holders expected", "where"], rows)
+    if len(view["shown_cells"]) == 1:
+        err().print(
+            "Reports tell nothing openly: no part of the public records speaks for a large enough "
+            "crowd, or all levels split on hidden columns. Give more public records, a smaller "
+            "--crowd, or more --depth than --hidden-depth."
+        )
 
 
 @app.command(epilog="Example: privet task show Readmission")

@@ -35,7 +35,7 @@ from ..partitions import GROWERS
 from ..public_data import PublicData
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns, encode_labels
-from ..task_building.settings import TaskSettings
+from ..task_building.settings import DEFAULT_CROWD, TaskSettings
 from ..trees import locate, node_sums
 from .data import (
     Floats,
@@ -71,6 +71,8 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     min_leaf: int = 0
     mechanism: str = "subset"
     shown: Sequence[str] = ()
+    hidden_depth: int | None = None
+    crowd: int = DEFAULT_CROWD
     questions: Sequence[Mapping[str, Any]] = ({},)
     allocation: str = "all"
     estimator: str | None = None
@@ -216,6 +218,8 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             "seed": seed,
             "mechanism": self.mechanism,
             "shown": tuple(self.shown),
+            "hidden_depth": self.hidden_depth,
+            "crowd": self.crowd,
             "questions": tuple(dict(question) for question in self.questions),
             "allocation": self.allocation,
             "holders": max(holders, 1),
@@ -377,6 +381,10 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     shown : list of str
         Columns that reports tell openly, as far as the cells do, by name (``"x0"``, ... for an
         array); ε protects the rest (docs/shown.md).
+    hidden_depth : int or None
+        Levels below shown cells that split on hidden columns; None derives it.
+    crowd : int
+        Fewest private records that may be expected in a shown cell.
     questions : list of dict
         For methods that ask more than once: a dict per question, which overrides grower, depth,
         mechanism, epsilon, ...

@@ -98,7 +98,7 @@ class TaskSettings(Settings):
     hidden_depth: Depth | None = Field(
         default=None,
         description="How many of depth's levels split on hidden columns, below shown cells; by "
-        "default as the cells follow the public model best.",
+        "default the fewest whose cells follow the public model nearly as well as cells can.",
     )
     crowd: Count = Field(
         default=DEFAULT_CROWD,
@@ -175,6 +175,13 @@ class TaskSettings(Settings):
             msg = "say in which time zone, such as 2030-12-31T18:00Z or 2030-12-31T18:00+01:00"
             raise ValueError(msg)
         return moment
+
+    @model_validator(mode="after")
+    def _check_shown(self) -> Self:
+        if not self.shown and (self.hidden_depth is not None or self.crowd != DEFAULT_CROWD):
+            msg = "hidden_depth and crowd are for shown columns: name some with shown, or leave out"
+            raise ValueError(msg)
+        return self
 
     @model_validator(mode="after")
     def _check_label(self) -> Self:

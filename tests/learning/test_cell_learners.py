@@ -153,7 +153,8 @@ def test_parts_add_up_and_vary_as_thinned_ones() -> None:
 def test_targets_vary_as_is_said(kind: str) -> None:
     """Of a mixture of slots, over 60 collections of other holders and reports.
 
-    Of numbers less, as labels are taken to lie at the ends of their range. The mean of some 60 x 100 squares, standardised, strays .1 from 1 with probability 1e-7.
+    Of numbers less, as labels are taken to lie at the ends of their range. The mean of some
+    60 x 100 squares, standardised, strays .1 from 1 with probability 1e-7.
     """
     contrast = np.array([1.0, -2.0, 0.5] if kind == "classes" else [1.0])
     found, stated = [], []

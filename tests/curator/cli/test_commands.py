@@ -50,6 +50,9 @@ def test_many_shown_cells_are_listed_from_the_smallest(cli: Cli, survey: str) ->
     shown = ("--shown", "age", "--shown", "hours")
     few = cli("task", "create", survey, *CREATE, *shown)
     assert "Shown cells" in few.out
+    assert "nothing openly" not in few.err
+    none = cli("task", "create", survey, *CREATE, *shown, "--crowd", "9000", "--name", "none")
+    assert "Reports tell nothing openly" in none.err
     fine = ("--crowd", "1", "--set", "hidden_depth=0", "--name", "fine", *shown)
     many = cli("task", "create", survey, *CREATE[:4], "--depth", "6", *fine)
     assert many.code == 0, many.err

@@ -27,6 +27,7 @@ from privet.learning.partitions.grid import grid as grid_grower
 from privet.learning.sklearn import PrivateTreeClassifier, PrivateTreeRegressor
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric, encode_table
+from privet.protocol.task import Task
 from tests.learning.onnx_files import stripes
 
 pytestmark = [
@@ -50,6 +51,21 @@ def moons(n: int = 4000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 ACCURACY = {"check_classifiers_train", "check_regressors_train"}
 """What asks for accuracy on two hundred records, which epsilon = 1 cannot give."""
+
+
+def test_settings_of_shown_columns_reach_the_task() -> None:
+    """Which are shown, how many levels hide, and how small a crowd may be."""
+    X, y = moons(600)
+    base = PrivateTreeClassifier(2.0, depth=6, random_state=0, **QUICK)
+
+    def task(**settings: Any) -> Task:
+        return clone(base).set_params(**settings).fit(X, y).task_
+
+    every = task(shown=["x0", "x1"])
+    assert every.shown == ("x0", "x1")
+    assert min(every.crowds) >= 20
+    assert len(task(shown=["x0", "x1"], crowd=1).crowds) == 2**6
+    assert len(task(shown=["x0"], crowd=1, hidden_depth=1).crowds) == 2**5
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,8 @@ def test_nothing_shown_is_the_task_of_before() -> None:
         ({"shown": ("age",), "questions": [{"asks": "cell"}]}, "about the label"),
         ({"shown": ("age",), "grower": "cart"}, "hidden_depth"),
         ({"shown": ("age",), "crowd": 0}, "crowd"),
+        ({"crowd": 5}, "are for shown columns"),
+        ({"hidden_depth": 2}, "are for shown columns"),
     ],
 )
 def test_what_cannot_be_shown(settings: dict[str, Any], message: str) -> None:
