@@ -7,6 +7,7 @@ from typing import Any
 from privet.http_client.report_client import printable
 from privet.protocol.conditions import conditions_at
 from privet.protocol.features import Categorical, Classes, EncodedRecord, Numeric, Range
+from privet.protocol.limits import LEAST_CROWD
 from privet.protocol.task import Question, Task
 
 
@@ -162,11 +163,18 @@ def _shown(task: Task) -> tuple[str, ...]:
     if task.shown_cells is None:
         return ()
     names = ", ".join(printable(name, 200) for name in task.shown)
+    few: tuple[str, ...] = ()
+    if min(task.crowds) < LEAST_CROWD:
+        few = (
+            f"Among fewer than {LEAST_CROWD} people what is said openly may tell who you are, and "
+            "then epsilon protects what is hidden of somebody who is known.",
+        )
     return (
         f"{names}: as far as the shown cells tell them, there are {len(task.shown_cells)}. The "
         "message says in the clear which one the record lies in, and epsilon does not count that.",
         f"The curator expects {min(task.crowds)} to {max(task.crowds)} people in a shown cell. "
         "That is its word, which this device cannot check.",
+        *few,
         "What you show in several tasks adds up, and no epsilon counts that either.",
     )
 

@@ -113,6 +113,7 @@ def test_the_holder_sees_its_shown_cell_before_it_agrees(tmp_path: Path) -> None
     """Before the question, and without a yes nothing is drawn; afterwards the ledger lists it."""
     with serving(StubCurator(SHOWN)) as curator:
         shown = " ".join(holder(tmp_path, curator, "show").stdout.replace("│", " ").split())
+        assert "may tell who you are" not in shown
         assert "Said openly age, ward: as far as" in shown
         assert "never sent" not in shown
         refused = holder(tmp_path, curator, "answer", stdin="n\n")
@@ -146,6 +147,8 @@ async def test_too_small_a_crowd_is_refused_whatever_the_record(tmp_path: Path, 
         refused = holder(tmp_path, curator, "answer", "--yes")
         assert (refused.exit_code, len(curator.posts)) == (3, 1)
         assert "--least-crowd" in refused.stderr
+        shown = " ".join(holder(tmp_path, curator, "show").stdout.replace("│", " ").split())
+        assert "what is said openly may tell who you are" in shown
         agreed = ("answer", "--yes", "--least-crowd", str(crowd))
         assert holder(tmp_path, curator, *agreed).exit_code == 0
 

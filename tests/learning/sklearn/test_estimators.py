@@ -59,7 +59,8 @@ def test_settings_of_shown_columns_reach_the_task() -> None:
     base = PrivateTreeClassifier(2.0, depth=6, random_state=0, **QUICK)
 
     def task(**settings: Any) -> Task:
-        return clone(base).set_params(**settings).fit(X, y).task_
+        fitted: PrivateTreeClassifier = clone(base).set_params(**settings).fit(X, y)
+        return fitted.task_
 
     every = task(shown=["x0", "x1"])
     assert every.shown == ("x0", "x1")
