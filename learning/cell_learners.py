@@ -18,15 +18,15 @@ covariance Cov V / K, and g their mean, the parts
 
 have means E V / K and are independent of each other if V is normal (Neufeld et al., 2024, "Data
 thinning for convolution-closed distributions"). The members are fitted without V_k and judged
-by it; where the sum of them is judged by V_k, its weights are those by the other parts.
+by it.
 
 **Part**: of the way from the drift to the weighted sum
 
     part = max(1 - s^2 / d^2, 0)
 
 is gone, d > 0 being by how much the sum's squared error on left-out reports is smaller and s the
-standard error of d, given what was fitted. So where no member is better than the drift, chance may
-still lead some of the way.
+standard error of d, given members and weights. Since the same reports choose the weights, d is
+somewhat too large, and where no member is better than the drift chance may lead some of the way.
 """
 
 from collections.abc import Iterator, Sequence
@@ -209,19 +209,15 @@ class _Trial:
             rows.append(self.rows(left_out, round(n / PARTS)))
         P, T = np.array(predicted), np.array([part.T for part in rows])
         root = np.sqrt(rows[0].precision)[:, None]
-
-        def weights(parts: list[int]) -> Floats:
-            columns = np.moveaxis(root * P[parts], 1, -1).reshape(-1, P.shape[1])
-            return simplex_least_squares(columns, (root * T[parts]).ravel(), PULL / n)
-
-        every, holders, noise = list(range(PARTS)), rows[0].holders, self._noise(n / PARTS)
-        d = s2 = 0.0
-        for k in every:
-            change = np.tensordot(weights([j for j in every if j != k]), P[k], axes=1) - P[k][0]
-            # |T - drift|^2 - |T - sum|^2, by holders
-            d += float(holders @ ((2.0 * (T[k] - P[k][0]) - change) * change).sum(axis=1))
-            s2 += 4.0 * float(np.einsum("r,ri,rij,rj->", holders**2, change, noise, change))
-        return weights(every), max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
+        columns = np.moveaxis(root * P, 1, -1).reshape(-1, P.shape[1])
+        weights = simplex_least_squares(columns, (root * T).ravel(), PULL / n)
+        change = np.einsum("m,kmrs->krs", weights, P) - P[:, 0]
+        # |T - drift|^2 - |T - sum|^2, by holders
+        gained = ((2.0 * (T - P[:, 0]) - change) * change).sum(axis=2)
+        holders, noise = rows[0].holders, self._noise(n / PARTS)
+        d = float((gained @ holders).sum())
+        s2 = 4.0 * float(np.einsum("r,kri,rij,krj->", holders**2, change, noise, change))
+        return weights, max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
 
     def _noise(self, n: float) -> Floats:
         """Covariance of the targets from ``n`` of the reports, ``(rows, S, S)``."""
