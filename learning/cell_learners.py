@@ -38,7 +38,7 @@ from scipy.special import softmax
 
 from privet.protocol.features import Classes
 
-from .counts import Label, QuestionCounts
+from .counts import Estimate, Label, QuestionCounts
 from .model import SlotEstimates
 from .public_data import Floats
 from .public_model.base import BaseModel, Linear, Link, Trees, mixture
@@ -93,13 +93,26 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Thinned(QuestionCounts):
-    """A question's counts without a part of its reports, given as ``kept``, ``(cells, slots)``."""
+    """The ``kept`` counts of a ``whole`` question, ``(cells, slots)``, without a part of reports.
+
+    ``n`` reports are left, and as large a part of them in each shown cell, and of misfits.
+    """
 
     kept: Floats = field(kw_only=True)
+    whole: QuestionCounts = field(kw_only=True)
 
     @property
     def counts(self) -> Floats:
         return self.kept
+
+    @property
+    def shown_mass(self) -> Floats:
+        return self.whole.shown_mass
+
+    @property
+    def misfits(self) -> Estimate:
+        part, whole = self.n / self.whole.n, self.whole.misfits
+        return Estimate(part * whole.value, part * whole.variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,14 +255,15 @@ class _Trial:
 
     def _drift(self, kept: Floats) -> Floats:
         """Shares by the drift of the reports that are kept."""
-        question, rest = self.question, 1.0 - 1.0 / PARTS
+        question, n = self.question, round(self.question.n * (1.0 - 1.0 / PARTS))
         thinned = Thinned(
             question.partition,
             question.mechanism,
-            np.rint(question.sums * rest).astype(np.int64),
-            round(question.n * rest),
+            question.sums,
+            n,
             scale=question.scale,
             kept=kept,
+            whole=question,
         )
         return shift_shares(thinned, self.expected)
 
