@@ -54,14 +54,14 @@ class Needed:
 class Showing:
     """The same plan with other ``columns`` shown; none for all hidden.
 
-    ``cells`` in ``shown_cells``; ``here`` and ``stop_after`` are as in the plan.
+    ``cells`` in ``shown_cells``; ``here`` and ``for_width`` are as in the plan.
     """
 
     columns: tuple[str, ...]
     cells: int
     shown_cells: int
     here: Prospect
-    stop_after: int
+    for_width: Needed
 
 
 @dataclass(frozen=True)
@@ -157,28 +157,22 @@ class Plan:
             f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
             f"{self._fewer_cells}"
         )
-        compared = [self._compared(self.showing[0], other) for other in self.showing[1:]]
+        mine = {other.columns for other in self.showing[1:2]}
+        compared = [self._compared(other) for other in self.showing if other.columns not in mine]
         told = [fair, shift, local, width, *compared, self._stopping()]
         return told if self.relay is None else [*told, *self._behind_relay(self.relay)]
 
-    def _compared(self, hidden: Showing, shown: Showing) -> str:
-        """What showing columns saves beside hiding all."""
-        every = shown is self.showing[-1]
-        what = "every column" if every else listed(shown.columns)
-        fewer = "no fewer reports"
-        if shown.stop_after < hidden.stop_after:
-            fewer = f"{_number(shown.stop_after)} reports instead of {_number(hidden.stop_after)}"
-        told = [f"{fewer} would tell overall figures to ± {self.amount(self.half_width)}"]
-        cell, with_hidden = shown.here.cell_shift, hidden.here.cell_shift
-        if cell is not None:
-            all_hidden = "none does" if with_hidden is None else f"{self.amount(with_hidden)}"
-            told.append(
-                f"one of {shown.cells} cells shows {self.amount(cell)}, and with all hidden one of "
-                f"{hidden.cells} {all_hidden}"
-            )
+    def _compared(self, other: Showing) -> str:
+        """What the plan takes with no column shown, or with all."""
+        what = "no column shown"
+        if other.columns:
+            what = "every column shown, and only the label hidden"
+        needed = self._needed(other.for_width, f"± {self.amount(self.half_width)}")
+        shift = other.here.cell_shift
+        cell = "no shift" if shift is None else f"{self.amount(shift)} or more"
         return (
-            f"With {what} shown, and {'only the label' if every else 'the rest'} hidden, "
-            f"{'; '.join(told)}."
+            f"With {what}, {needed[0].lower()}{needed[1:]} In a single one of {other.cells} cells "
+            f"{_number(self.holders)} holders show {cell}."
         )
 
     def _behind_relay(self, relay: BehindRelay) -> tuple[str, str]:
@@ -224,8 +218,9 @@ class Plan:
             return "Stop when the planned reports are there: looks before that prove nothing."
         return (
             f"Stop at ± {self.amount(self.half_width)}, expected after "
-            f"{_number(self.stop_after)} reports, or as soon as the difference that matters "
-            "is listed: looking early or often does no harm."
+            f"{_number(self.stop_after)} reports of a task that is planned for "
+            f"{_number(self.holders)}, or as soon as the difference that matters is listed: "
+            "looking early or often does no harm."
         )
 
     @property

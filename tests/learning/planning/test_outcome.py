@@ -43,8 +43,8 @@ def test_a_plan_answers_what_was_asked() -> None:
         "In a single cell they show 10.0 points or more.",
         "They tell every overall figure to ± 1.5 points at every look. For ± 2.0 points it takes "
         "6 000 holders at ε = 1, or ε = 0.7 with 10 000 holders.",
-        "Stop at ± 2.0 points, expected after 5 500 reports, or as soon as the difference that "
-        "matters is listed: looking early or often does no harm.",
+        "Stop at ± 2.0 points, expected after 5 500 reports of a task that is planned for 10 000, "
+        "or as soon as the difference that matters is listed: looking early or often does no harm.",
     ]
 
 
@@ -94,19 +94,20 @@ def test_a_plan_draws_its_power() -> None:
     plt.close("all")
 
 
-def test_showing_that_saves_nothing_says_so() -> None:
-    """And what it saves where it does, with the group's words in the board's paragraph."""
+def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
+    """Beside what it takes itself, and with the group's words in the board's paragraph."""
+    nowhere = replace(PLAN.here, cell_shift=None)
     showing = (
-        Showing((), 4, 1, PLAN.here, 1000),
-        Showing(("age", "job"), 8, 2, PLAN.here, 1000),
-        Showing(("age", "job", "ward"), 30, 30, PLAN.here, 100),
+        Showing((), 4, 1, nowhere, Needed(None, None)),
+        Showing(("age", "job"), 8, 2, PLAN.here, PLAN.for_width),
+        Showing(("age", "job", "ward"), 30, 30, PLAN.here, Needed(1_000, 0.4)),
     )
-    found = replace(PLAN, showing=showing)
-    said = [answer for answer in found.answers if answer.startswith("With ")]
-    assert said[0].startswith(
-        "With age and job shown, and the rest hidden, no fewer reports would tell overall figures"
-    )
-    assert said[1].startswith(
-        "With every column shown, and only the label hidden, 100 reports instead of 1 000 would"
-    )
-    assert "age and job can be read as far as our 2 groups of people tell" in found.board
+    compared = replace(PLAN, showing=showing)
+    assert [answer for answer in compared.answers if answer.startswith("With ")] == [
+        "With no column shown, neither more holders nor a larger ε gives ± 2.0 points. In a single "
+        "one of 4 cells 10 000 holders show no shift.",
+        "With every column shown, and only the label hidden, for ± 2.0 points it takes 1 000 "
+        "holders at ε = 1, or ε = 0.4 with 10 000 holders. In a single one of 30 cells 10 000 "
+        "holders show 10.0 points or more.",
+    ]
+    assert "age and job can be read as far as our 2 groups of people tell" in compared.board
