@@ -67,12 +67,12 @@ def conditions_at(partition: Partition, columns: tuple[Column, ...], node: int) 
 
     None for the root. Splits that send all records one way say nothing.
     """
-    found: list[Condition] = []
+    kept: list[Condition] = []
     for condition in _path(partition, columns, node):
-        if not any(condition.follows_from(other) for other in found):
-            found = [each for each in found if not each.follows_from(condition)]
-            found.append(condition)
-    return found
+        if not any(condition.follows_from(other) for other in kept):
+            kept = [other for other in kept if not other.follows_from(condition)]
+            kept.append(condition)
+    return kept
 
 
 def _path(partition: Partition, columns: tuple[Column, ...], node: int) -> Iterator[Condition]:

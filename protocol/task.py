@@ -371,8 +371,8 @@ class Task(wire.Message):
         long as the reports are of honest holders: see ``shuffling``. Raises ``ValueError`` for a
         delta that is too small.
         """
-        found = (central_epsilon(each, reports, delta) for each in self.randomizers)
-        return min(max(found), self.log_ratio)
+        of_each = (central_epsilon(each, reports, delta) for each in self.randomizers)
+        return min(max(of_each), self.log_ratio)
 
     @property
     def longest_report(self) -> int:

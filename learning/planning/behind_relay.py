@@ -68,11 +68,11 @@ class Shuffling:
 
         ``publish`` makes the task of settings at an epsilon. Where a mechanism is set, it stays.
         """
-        found = [
+        allowed = [
             (candidate, self._largest(partial(publish, candidate)))
             for candidate in _candidates(settings)
         ]
-        return min(found, key=lambda pair: noise(*pair))
+        return min(allowed, key=lambda pair: noise(*pair))
 
     def _largest(self, publish: Callable[[float], Task]) -> float:
         """The largest epsilon that is allowed, to 1 %, and then to two digits behind the point."""

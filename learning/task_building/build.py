@@ -371,13 +371,13 @@ def _task(
 
 def check_names(settings: TaskSettings) -> None:
     """Raise ``InvalidTask`` for unknown growers, mechanisms and criteria, before any work."""
-    known: dict[str, Collection[str | None]] = {
+    valid: dict[str, Collection[str | None]] = {
         "grower": GROWERS,
         "mechanism": (*MECHANISMS, AUTO),
         "criterion": (*CRITERIA, None),
     }
     for question in settings.resolved:
-        for what, choices in known.items():
+        for what, choices in valid.items():
             if question[what] not in choices:
                 listed = ", ".join(sorted(filter(None, choices)))
                 raise InvalidTask(f"Unknown {what} {question[what]!r}: choose one of {listed}.")
