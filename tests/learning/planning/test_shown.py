@@ -1,5 +1,6 @@
 """Plans that compare what is shown."""
 
+from dataclasses import astuple
 from functools import cache
 from typing import Any
 
@@ -44,10 +45,9 @@ def test_a_plan_compares_none_shown_the_chosen_and_all() -> None:
 def test_showing_more_takes_fewer_holders() -> None:
     """A quarter and less, or a smaller epsilon; overall figures are better told by as many."""
     hidden, _, every = planned(("x0",)).showing
-    assert hidden.for_width.holders is not None and every.for_width.holders is not None
-    assert 4 * every.for_width.holders < hidden.for_width.holders
-    assert hidden.for_width.epsilon is not None and every.for_width.epsilon is not None
-    assert every.for_width.epsilon < hidden.for_width.epsilon
+    (many, large), (few, small) = astuple(hidden.for_width), astuple(every.for_width)
+    assert 4 * few < many
+    assert small < large
     assert every.here.half_width < hidden.here.half_width / 2
 
 
