@@ -72,6 +72,10 @@ class BlockingHolder:
         """See ``Holder.explain``."""
         return self._holder.explain(task, signed_by)
 
+    def told_openly(self, task: Task, record: Mapping[str, Any]) -> str:
+        """See ``Holder.told_openly``."""
+        return self._holder.told_openly(task, record)
+
     def check(self, task: Task) -> None:
         """See ``Holder.check``."""
         self._portal.call(self._holder.check, task)

@@ -41,7 +41,7 @@ from privet.protocol.task import Task
 from .answer_page import PORT, answer_page_server
 from .blocking import BlockingHolder
 from .errors import BudgetSpent, HolderError, TaskRefused
-from .explanation import Explanation, odds, surest, told_openly
+from .explanation import Explanation, odds, shown_cell, surest, told_openly
 from .holder import Holder, check_crowds, check_dates, check_promise
 from .ledger import Caps, LedgerEntry, ReportState, SqliteLedger
 from .pinning import signed_by
@@ -208,7 +208,7 @@ def answer(
         elif yes or earlier is not None or _agreed_to(task, _encoded(holder, task, fields)):
             with Console(stderr=True).status("Answering ..."):
                 answered = holder.answer(url, fields, invitation)
-            if yes and answered.shown and not as_json:
+            if (yes or earlier is not None) and answered.shown and not as_json:
                 _say(answered.shown)
             _done(answered, earlier, as_json)
         else:
@@ -285,7 +285,13 @@ class Site:
 
 def _check_lines(task: Task, lines: Sequence[Line], *, any_misfits: bool) -> None:
     """Say which records do not fit; raises ``InvalidRecord`` if many, unless ``any_misfits``."""
-    encoded = ((line, encode_record(task.features, task.label, line.fields)) for line in lines)
+    encoded = [(line, encode_record(task.features, task.label, line.fields)) for line in lines]
+    if task.crowds:
+        fewest = min((task.crowds[shown_cell(task, record)] for _, record in encoded), default=0)
+        _say(
+            "Each report says openly what a dry run of its record alone shows; the smallest group "
+            f"among them is of {fewest} people expected."
+        )
     misfits = [(line.number, e.misfit) for line, e in encoded if e.misfit is not None]
     for number, misfit in misfits[:FAULTS_SHOWN]:
         _say(f"Line {number}: {misfit}")
@@ -607,7 +613,8 @@ def _done(answered: LedgerEntry, earlier: LedgerEntry | None, as_json: bool) -> 
     if as_json:
         _print_json({**_answer_json(answered), "misfit": answered.misfit})
     elif earlier is not None and earlier.counted:
-        _say(f"{ANSWERED_BEFORE.capitalize()}: nothing was sent, and no epsilon was spent.")
+        before = f"{ANSWERED_BEFORE.capitalize()}: nothing was sent, and no epsilon was spent."
+        _say(f"{before} {earlier.shown}".rstrip())
     else:
         left = f"{len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."
         state = _state(answered)

@@ -68,11 +68,18 @@ def _asked_by(task: Task) -> tuple[str, ...]:
     )
 
 
+def shown_cell(task: Task, record: EncodedRecord) -> int:
+    """That of ``record``; 0 if the task shows no column."""
+    if task.shown_cells is None:
+        return 0
+    return int(task.shown_cells.of_cell[task.tree_of(0).locate_one(record.x)])
+
+
 def told_openly(task: Task, record: EncodedRecord) -> str:
     """What a report from ``record`` says in the clear; empty if the task shows no column."""
     if task.shown_cells is None:
         return ""
-    cell = int(task.shown_cells.of_cell[task.tree_of(0).locate_one(record.x)])
+    cell = shown_cell(task, record)
     node = int(task.shown_cells.nodes[cell])
     conditions = conditions_at(task.tree_of(0), task.columns, node)
     said = " and ".join(printable(each.in_words, 200) for each in conditions)

@@ -79,6 +79,10 @@ class Holder:
         """What answering ``task`` would read, send and mean; ``signed_by`` in words."""
         return Explanation.of(task, signed_by)
 
+    def told_openly(self, task: Task, record: Mapping[str, Any]) -> str:
+        """What a report from ``record`` would say in the clear; empty if no column is shown."""
+        return told_openly(task, encode_record(task.features, task.label, record))
+
     async def check(self, task: Task) -> None:
         """Raise unless this subject can answer ``task`` now; no record is needed for that.
 

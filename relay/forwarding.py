@@ -127,9 +127,13 @@ class Forwarder:
         if away:
             _log_refusal(group.task, away, NOT_INVITED)
         left, stuck = group.single, set[str]()
+        shown_bytes = await self._shown_bytes(group.task)
+        if shown_bytes is None:
+            return {group.task}
+        draw = partial(self._spool.draw, *group.key, self._least, shown_bytes=shown_bytes)
         while left >= self._least and not stuck:
             about = batch_size(left, self._least, group.width)
-            if not await to_thread.run_sync(self._spool.draw, *group.key, self._least, about):
+            if not await to_thread.run_sync(draw, about):
                 break
             left -= about
             stuck = await self._ask_drawn()

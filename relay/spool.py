@@ -249,11 +249,20 @@ class Spool:
             rows = db.execute(query).fetchall()
         return [Group(task, _numbers(text), *counts) for task, text, *counts in rows]
 
-    def draw(self, task: str, questions: tuple[int, ...], least: int, about: int) -> bool:
+    def draw(
+        self,
+        task: str,
+        questions: tuple[int, ...],
+        least: int,
+        about: int,
+        *,
+        shown_bytes: int = 0,
+    ) -> bool:
         """Draw about ``about`` single reports whose invitations the curator is asked about.
 
         Returns False if fewer than ``least`` different invitations wait. If fewer than ``least``
-        would remain, takes them too. Of several reports with one invitation the others stay.
+        would remain, takes them too. Of several reports with one invitation the others stay, as
+        does one that would be alone with its shown cell (``seal``).
         """
         key = (task, _text(questions))
         with self._transaction() as db:
@@ -266,13 +275,17 @@ class Spool:
             rows = db.execute(
                 f"SELECT min(id), payload, invitation {by_chance}", (*key, wanted)
             ).fetchall()
-            ids, payloads, invitations = zip(*rows, strict=True)
-            _remove_singles(db, key, ids)
-            order = random_order(len(rows))
-            batch = Batch(questions, _rows(ids)[order], _rows(payloads)[order])
-            paired = _rows(invitations)[order].tobytes()
+            ids, payloads, invitations = map(_rows, zip(*rows, strict=True))
+            batch, order = Batch(questions, ids, payloads), random_order(len(rows))
+            if shown_bytes:
+                order = order[batch.company(shown_bytes)[order] > 1]
+            if len(order) < least:
+                return False
+            batch, invitations = batch.take(order), invitations[order]
+            _remove_singles(db, key, map(bytes, batch.ids))
+            paired = invitations.tobytes()
             number = _insert(db, task, batch, sealed=False, tracked=True, invitations=paired)
-            asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), invitations)
+            asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), list(map(bytes, invitations)))
             row = (asked.id, number, asked.invitations.tobytes())
             db.execute("INSERT INTO admissions VALUES (?, ?, ?, NULL, NULL)", row)
             return True

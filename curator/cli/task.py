@@ -15,6 +15,7 @@ from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.limits import LEAST_CROWD
 
 from ..admin_client import CuratorClient, Document
 from .options import (
@@ -256,6 +257,13 @@ def print_view(view: Document) -> None:
             "crowd, or all levels split on hidden columns. Give more public records, a smaller "
             "--crowd, or more --depth than --hidden-depth."
         )
+    elif view["shown_cells"]:
+        least = min(cell["holders"] for cell in view["shown_cells"])
+        if least < LEAST_CROWD:
+            err().print(
+                f"Holders' devices refuse this task, as it expects {least} in a shown cell, unless "
+                f"they agree with --least-crowd {least}; the answer page always refuses it."
+            )
 
 
 @app.command(epilog="Example: privet task show Readmission")

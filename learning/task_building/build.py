@@ -179,10 +179,14 @@ def _shown(
 
 
 def _crowds(partition: Partition, shown: Shown, holders: int) -> tuple[int, ...]:
-    """Holders that are expected in each shown cell, by the public records in it."""
+    """Holders expected in each shown cell, by its public records; ``holders`` in all."""
     cells = ShownCells.of(partition, shown.columns)
     rows = np.bincount(cells.of_cell[locate(partition, shown.rows)], minlength=len(cells))
-    return tuple(np.rint(holders * rows / len(shown.rows)).astype(int).tolist())
+    expected = holders * rows / len(shown.rows)
+    crowds = np.floor(expected).astype(np.int64)
+    largest_remainders = np.argsort(crowds - expected, kind="stable")
+    crowds[largest_remainders[: holders - crowds.sum()]] += 1
+    return tuple(crowds.tolist())
 
 
 def _trees(

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from privet.client import (
+    BlockingHolder,
     Holder,
     MemoryLedger,
     ReportClient,
@@ -125,6 +126,7 @@ def test_the_holder_sees_its_shown_cell_before_it_agrees(tmp_path: Path) -> None
         agreed = holder(tmp_path, curator, "answer", "--yes")
         assert agreed.exit_code == 0, agreed.output
         assert OPENLY in agreed.stderr
+        assert OPENLY in holder(tmp_path, curator, "answer").stderr
         budget = holder(tmp_path, curator, "budget")
         assert OPENLY in " ".join(budget.stdout.split())
         ((_, payload),) = Report.unpack(curator.posts[0]).answers
@@ -153,17 +155,32 @@ async def test_too_small_a_crowd_is_refused_whatever_the_record(tmp_path: Path, 
         assert holder(tmp_path, curator, *agreed).exit_code == 0
 
 
-async def test_a_record_that_has_changed_is_not_drawn_again() -> None:
+async def test_a_record_that_has_changed_is_not_drawn_again(tmp_path: Path) -> None:
     """The stored report, with the shown cell of the day it was drawn, is all that is ever sent."""
+    ledger = SqliteLedger(tmp_path / "ledger")
     with serving(StubCurator(SHOWN)) as curator:
         async with ReportClient(retry=Retry(1)) as client:
-            owner = Holder(client, MemoryLedger(), wait=False)
-            curator.busy = 1
-            with pytest.raises(Overloaded):
-                await owner.answer(curator.url, RECORD)
-            answered = await owner.answer(curator.url, ELSEWHERE)
-        assert answered.shown == OPENLY
+            owner = Holder(client, ledger, wait=False)
+            curator.busy = 2
+            for record in (RECORD, ELSEWHERE):
+                with pytest.raises(Overloaded):
+                    await owner.answer(curator.url, record)
+        assert OPENLY in holder(tmp_path, curator, "answer").stderr
+        (answered,) = ledger.answers()
+        assert (answered.shown, answered.counted) == (OPENLY, True)
         assert set(curator.posts) == {answered.report}
+
+
+def test_a_file_is_told_its_smallest_group_before_it_is_sent(tmp_path: Path) -> None:
+    """Of its own lines; and a program is told what one record would say."""
+    file = tmp_path / "site.csv"
+    file.write_text("who,age,ward,work,answer\n1,25,heart,shop,yes\n2,60,skin,farm,no\n")
+    with serving(StubCurator(SHOWN)) as curator, BlockingHolder(MemoryLedger()) as owner:
+        csv = ("--csv", str(file), "--subject-column", "who", "--ledger", str(tmp_path / "ledger"))
+        asked = CliRunner().invoke(app, ["answer", curator.url, *csv], input="n\n")
+        assert asked.stderr.index("is of 260 people") < asked.stderr.index("Draw 2 perturbed")
+        assert curator.posts == []
+        assert owner.told_openly(owner.fetch(curator.url), RECORD) == OPENLY
 
 
 def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,10 @@ def report(number: int, cell: int) -> StoredReport:
     return StoredReport("t", ONE, bytes([number]) * 16, bytes([cell, number]))
 
 
+def invited(number: int, cell: int) -> StoredReport:
+    return replace(report(number, cell), invitation=bytes([number]) * 32)
+
+
 def cells_of(batch: Batch) -> list[int]:
     return sorted(batch.payloads[:, 0].tolist())
 
@@ -39,6 +44,19 @@ def test_a_report_that_would_be_alone_with_its_cell_waits(tmp_path: Path) -> Non
         assert spool.seal("t", ONE, 1, 3, shown_bytes=1)
         assert cells_of(spool.batch(*spool.sealed())[1]) == [3, 3, 3]
         assert spool.tallies("t")["waiting"] == 3
+
+
+def test_an_invited_report_that_would_be_alone_is_not_asked_about(tmp_path: Path) -> None:
+    """It waits for another one of its cell, and keeps its invitation."""
+    with Spool(tmp_path / "spool") as spool:
+        spool.add([invited(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
+        assert not spool.draw("t", ONE, 5, 5, shown_bytes=1)
+        assert spool.draw("t", ONE, LEAST, 5, shown_bytes=1)
+        (number,) = spool.drawn()
+        assert cells_of(spool.batch(number)[1]) == [1, 1, 2, 2]
+        assert [len(asked.digests) for asked in spool.admissions(number)] == [4]
+        spool.add([invited(5, 3)])
+        assert spool.draw("t", ONE, 2, 2, shown_bytes=1)
 
 
 def test_too_few_that_have_company_do_not_go(tmp_path: Path) -> None:
