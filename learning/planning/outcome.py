@@ -1,6 +1,6 @@
 """The result of planning, and how it is told."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from math import ceil, exp, sqrt
@@ -54,14 +54,14 @@ class Needed:
 class Showing:
     """The same plan with other ``columns`` shown; none for all hidden.
 
-    ``cells`` in ``shown_cells``; ``here`` and ``for_width`` are as in the plan.
+    ``cells`` in ``shown_cells``; ``here`` and ``stop_after`` are as in the plan.
     """
 
     columns: tuple[str, ...]
     cells: int
     shown_cells: int
     here: Prospect
-    for_width: Needed
+    stop_after: int
 
 
 @dataclass(frozen=True)
@@ -157,22 +157,29 @@ class Plan:
             f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
             f"{self._fewer_cells}"
         )
-        mine = {other.columns for other in self.showing[1:2]}
-        compared = [self._compared(other) for other in self.showing if other.columns not in mine]
+        compared = [self._compared()] if self.showing else []
         told = [fair, shift, local, width, *compared, self._stopping()]
         return told if self.relay is None else [*told, *self._behind_relay(self.relay)]
 
-    def _compared(self, other: Showing) -> str:
-        """What the plan takes with no column shown, or with all."""
-        what = "no column shown"
-        if other.columns:
-            what = "every column shown, and only the label hidden"
-        needed = self._needed(other.for_width, f"± {self.amount(self.half_width)}")
-        shift = other.here.cell_shift
-        cell = "no shift" if shift is None else f"{self.amount(shift)} or more"
+    def _compared(self) -> str:
+        """What tasks with no column shown, the plan's, and all would take and show."""
+        takes, shows = [], []
+        for other in self.showing:
+            what = f"{listed(other.columns)} shown" if other.columns else "everything hidden"
+            what = "only the label hidden" if other is self.showing[-1] else what
+            shift = other.here.cell_shift
+            least = "no shift" if shift is None else self.amount(shift)
+            takes.append(f"{_number(other.stop_after)} reports with {what}")
+            shows.append(f"{least} ({other.cells} cells) with {what}")
+        nothing = ""
+        if self.showing[1].shown_cells == 1:
+            nothing = (
+                f" But with {listed(self.showing[1].columns)} shown nothing would be told: no part "
+                "of the public records speaks for a large enough crowd."
+            )
         return (
-            f"With {what}, {needed[0].lower()}{needed[1:]} In a single one of {other.cells} cells "
-            f"{_number(self.holders)} holders show {cell}."
+            f"For ± {self.amount(self.half_width)} a task planned for {_number(self.holders)} "
+            f"holders takes {listed(takes)}. In a single cell they show {listed(shows)}.{nothing}"
         )
 
     def _behind_relay(self, relay: BehindRelay) -> tuple[str, str]:
@@ -307,7 +314,7 @@ class Plan:
         )
 
 
-def listed(names: tuple[str, ...]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names as a sentence lists them."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 

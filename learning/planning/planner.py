@@ -230,7 +230,6 @@ class Planner:
             if settings.epsilon * epsilon <= MOST_EPSILON or epsilon == 1.0
         ]
         spread = self.detection(settings.holders, settings.epsilon).variance
-        for_width = self._for_width(width)
         planned = settings.holders if settings.looks == "many" else None
         return Plan(
             score="accuracy" if self.slots else "mean squared error",
@@ -249,16 +248,14 @@ class Planner:
             power=power,
             for_shift=self.needed(lambda detected: detected.overall.power(target) >= power),
             half_width=width,
-            for_width=for_width,
+            for_width=self.needed(lambda detected: detected.half_width <= width),
             stop_after=reports_until(spread / width**2, planned),
             gains={name: self.gain(task, scenario) for name, scenario in self.shifts.items()},
-            showing=tuple(self._showing(target, power, width, for_width)) if settings.shown else (),
+            showing=tuple(self._showing(target, power, width)) if settings.shown else (),
             relay=self.relay,
         )
 
-    def _showing(
-        self, target: float, power: float, width: float, for_width: Needed
-    ) -> Iterator[Showing]:
+    def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
         """The plan with no column shown, its own, and all."""
         mine, every = self.settings.shown, tuple(feature.name for feature in self.features)
         for columns in dict.fromkeys(((), mine, every)):
@@ -273,11 +270,11 @@ class Planner:
                 task.tree_of(0).cells,
                 1 if task.shown_cells is None else len(task.shown_cells),
                 other.prospect(settings.holders, settings.epsilon, target, power),
-                for_width if columns == mine else other._for_width(width),  # noqa: SLF001
+                reports_until(
+                    other.detection(settings.holders, settings.epsilon).variance / width**2,
+                    settings.holders if settings.looks == "many" else None,
+                ),
             )
-
-    def _for_width(self, width: float) -> Needed:
-        return self.needed(lambda detected: detected.half_width <= width)
 
     def stack(self, public: PublicData) -> BaseModel:
         """The curator's stack with fewer trees and the weights of all public records."""

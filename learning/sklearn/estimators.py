@@ -145,6 +145,13 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             if self.public_model is not None:
                 base = own_public_model(self.public_model, label, public_data)
             self.task_ = build_encoded(settings, features, label, public_data, base)
+            if len(self.task_.crowds) == 1:
+                warnings.warn(
+                    "Nothing is shown: no part of the public records speaks for a large enough "
+                    "crowd, or all levels split on hidden columns.",
+                    UserWarning,
+                    stacklevel=3,
+                )
             warn_of_unseen(features, others)
             if self.public_indices_ is None:
                 warn_of_ranges(features, others)
@@ -217,7 +224,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             "min_leaf": self.min_leaf,
             "seed": seed,
             "mechanism": self.mechanism,
-            "shown": tuple(self.shown),
+            "shown": (self.shown,) if isinstance(self.shown, str) else tuple(self.shown),
             "hidden_depth": self.hidden_depth,
             "crowd": self.crowd,
             "questions": tuple(dict(question) for question in self.questions),

@@ -67,6 +67,8 @@ def test_settings_of_shown_columns_reach_the_task() -> None:
     assert min(every.crowds) >= 20
     assert len(task(shown=["x0", "x1"], crowd=1).crowds) == 2**6
     assert len(task(shown=["x0"], crowd=1, hidden_depth=1).crowds) == 2**5
+    with pytest.warns(UserWarning, match="Nothing is shown"):
+        assert task(shown="x0", crowd=500, hidden_depth=1).shown == ("x0",)
 
 
 @pytest.mark.parametrize(
