@@ -21,7 +21,7 @@ from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
-from scripts.reproduce.problems import SHIFTS, SIZES
+from scripts.reproduce.problems import REPEATING, SHIFTS, SIZES
 from scripts.reproduce.shapes import KINDS
 from scripts.reproduce.statements import (
     BY_DEFAULT,
@@ -409,6 +409,9 @@ OURS = [
             *jobs(tuple(KNOWN)[:4], WITH_SHOWN, BUDGETS[:4]),
             *jobs(tuple(KNOWN)[:4], (shown.ALONE,), (0.5, 2.0)),
             *jobs("census", WITH_SHOWN, (0.5, 2.0)),
+            *jobs(
+                [f"{name}, unseen" for name in REPEATING], (*WITH_SHOWN, shown.ALONE), (0.5, 2.0)
+            ),
         ),
         series=(*WITH_SHOWN[:4], shown.ALONE, *WITH_SHOWN[4:]),
         measures=("score", "brier"),

@@ -46,6 +46,10 @@ SHIFTS = {
 }
 """How public rows are chosen."""
 ROWS, SCARCE_ROWS, RARER, TILT, CHANGED = 200, 50, 4.5, 4.0, 0.3
+NEW = 0.2
+"""The part of different records that is kept for the test of ``unseen``."""
+REPEATING = ("diabetes", "employ")
+"""Sets of which most rows repeat others, so that most test records are also holders'."""
 SIZES = {"anonymity": 100, "diabetes": 200, "employ": 200, "rice": 300, "census": 500}
 """Public records where all records are shuffled."""
 
@@ -161,6 +165,21 @@ def shifted(folder: Path, seed: int, *, name: str, shift: str, part: float = 1.0
     return of_part(replace(split, public=public, private=take(pool, rest)), part, seed)
 
 
+def unseen(folder: Path, seed: int, *, name: str) -> Split:
+    """Tested on all rows of a fifth of the different records, of which no other row is one."""
+    split = classification(folder, seed, name=name)
+    parts = (split.public, split.private, split.test)
+    _, record = np.unique(np.vstack([part.X for part in parts]), axis=0, return_inverse=True)
+    new = np.random.default_rng([seed, 29]).random(record.max() + 1) < NEW
+    is_new = np.split(new[record.ravel()], np.cumsum([len(part) for part in parts])[:-1])
+    public, private, _ = (
+        take(part, np.flatnonzero(~mask)) for part, mask in zip(parts, is_new, strict=True)
+    )
+    tested = [take(part, np.flatnonzero(mask)) for part, mask in zip(parts, is_new, strict=True)]
+    X, y = (np.concatenate([getattr(part, a) for part in tested]) for a in ("X", "y"))
+    return replace(split, public=public, private=private, test=PublicData(X, y))
+
+
 PROBLEMS: dict[str, Problem] = {
     "design": Problem(design),
     "synthetic, one population": Problem(partial(design, gamma=1.0, n_public=300)),
@@ -177,6 +196,9 @@ PROBLEMS: dict[str, Problem] = {
         f"{name}, {shift}": Problem(partial(shifted, name=name, shift=shift), files_of(name))
         for name in set(KNOWN) & set(CLASSIFICATION)
         for shift in ("volunteers", "changed")
+    },
+    **{
+        f"{name}, unseen": Problem(partial(unseen, name=name), files_of(name)) for name in REPEATING
     },
     "portion of diabetes": Problem(partial(portion, name="diabetes"), files_of("diabetes")),
     "mixed wine": Problem(wines, (*files_of("wine_white"), *files_of("wine_red"))),

@@ -8,9 +8,12 @@ import pandas as pd
 import pytest
 
 from privet.learning.partitions.shown import least_rows
-from scripts.reproduce import derived, pages
+from privet.learning.public_data import PublicData
+from privet.protocol.features import Classes
+from scripts.reproduce import derived, pages, problems
 from scripts.reproduce.__main__ import EXPECTED
 from scripts.reproduce.contestants import value_scores
+from scripts.reproduce.datasets import Split, take
 from scripts.reproduce.derived import FOREST
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import METHODS
@@ -49,6 +52,28 @@ def test_a_made_population_is_scored_by_its_law() -> None:
     scores = value_scores(first, split)
     assert scores["score"] == pytest.approx(split.chance[:, 0].mean())
     assert scores["brier"] == pytest.approx(((first - split.chance) ** 2).sum(axis=1).mean())
+
+
+def test_tested_records_are_nobodys_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """About a fifth of the different ones, with all rows of theirs; the other rows stay."""
+    X = np.random.default_rng(1).integers(0, 9, size=(600, 2)).astype(float)
+    rows = PublicData(X, np.arange(600.0))
+    public, private, test = (
+        take(rows, np.arange(*ends)) for ends in ((0, 100), (100, 500), (500, 600))
+    )
+    label = Classes(name="label", classes=("0", "1"))
+    whole = Split(public, private, test, label)
+    monkeypatch.setattr(problems, "classification", lambda *_, **__: whole)
+    split = problems.unseen(Path(), 3, name="diabetes")
+    tested, others = (
+        {tuple(row) for part in kept for row in part.X}
+        for kept in ((split.test,), (split.public, split.private))
+    )
+    assert not tested & others
+    assert 8 <= len(tested) <= 24, "of 81, with this seed"
+    every = [y for part in (split.public, split.private, split.test) for y in part.y]
+    seen = set(range(500)) | {y for y, row in enumerate(X) if tuple(row) in tested}
+    assert sorted(every) == sorted(seen)
 
 
 def test_more_is_shown_from_method_to_method(monkeypatch: pytest.MonkeyPatch) -> None:
