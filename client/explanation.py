@@ -83,10 +83,13 @@ def told_openly(task: Task, record: EncodedRecord) -> str:
     node = int(task.shown_cells.nodes[cell])
     conditions = conditions_at(task.tree_of(0), task.columns, node)
     said = " and ".join(printable(each.in_words, 200) for each in conditions)
+    names = dict.fromkeys(each.feature.name for each in conditions)
+    replaced = ", ".join(printable(name, 200) for name in names if name in record.replaced)
+    instead = f"Another value stands in for the record's own: {replaced}. " if replaced else ""
     crowd, total = task.crowds[cell], sum(task.crowds)
     return (
         f"What is said openly: {said or 'nothing, as there is one shown cell'}. "
-        f"{_part(crowd, total)}: {crowd} of the {total} expected."
+        f"{instead}{_part(crowd, total)}: {crowd} of the {total} expected."
     )
 
 

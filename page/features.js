@@ -14,12 +14,12 @@ class Misfit extends Error {}
  * Encode a record, with the same work whether it fits or not.
  * @param {object} task its features and label
  * @param {object} record values by name, the label included
- * @returns {{columns: number[], label: number, misfit: string | null}} the encoded columns, the index
- *   of the class or the number clipped to the label's range, and why the record does not fit; then
- *   another value stands in for one that does not
+ * @returns {{columns: number[], label: number, misfit: string | null, replaced: string[]}} the encoded
+ *   columns, the index of the class or the number clipped to the label's range, why the record does not
+ *   fit, and the fields for which another value counts
  */
 export function encodeRecord(task, record) {
-  const faults = [];
+  const [faults, replaced] = [[], []];
   const fields = isRecord(record) ? record : {};
   const known = new Set([...task.features.map(({ name }) => name), task.label.name]);
   const unknown = Object.keys(fields).filter((name) => !known.has(name));
@@ -27,15 +27,18 @@ export function encodeRecord(task, record) {
   if (unknown.length > 0) faults.push(`The field ${JSON.stringify(unknown[0])} is unknown: leave it out.`);
   const read = (encoded, field, standIn) => {
     try {
-      return encoded(field, valueOf(fields, field.name));
+      const value = valueOf(fields, field.name);
+      if (field.categories ? listedName(field.categories, value) === null : isMissing(value)) replaced.push(field.name);
+      return encoded(field, value);
     } catch (error) {
+      replaced.push(field.name);
       faults.push(`The field ${JSON.stringify(field.name)} ${error instanceof Misfit ? error.message : "cannot be read"}.`);
       return encoded(field, standIn);
     }
   };
   const columns = task.features.flatMap((feature) => read(encode, feature, feature.categories?.[0] ?? feature.low));
   const label = read(labelOf, task.label, task.label.classes?.[0] ?? task.label.low);
-  return { columns, label, misfit: faults[0] ?? null };
+  return { columns, label, misfit: faults[0] ?? null, replaced };
 }
 
 const isRecord = (record) => record !== null && typeof record === "object" && !Array.isArray(record);

@@ -26,7 +26,7 @@ const OF_SHOWN = {
   sentStay: "sentStayShown", sentMessage: "sentMessageShown", learnLead: "learnLeadShown", learnAfter: "learnAfterShown",
   questionsStay: "questionsStayShown", unfit: "unfitShown", checkStay: "checkStayShown",
 };
-const CONDITIONS = { "<": "isBelow", ">=": "isAtLeast", is: "isOne", "is not": "isNot" };
+const CONDITIONS = { "<": "isBelow", ">=": "isAtLeast", "<=": "isAtMost", ">": "isAbove", is: "isOne", "is not": "isNot" };
 
 const $ = (id) => document.getElementById(id);
 const setting = (name) => document.querySelector(`meta[name="privet-${name}"]`).content;
@@ -245,13 +245,14 @@ function answerRow({ title, words, warning, input }) {
 }
 
 /** What a message says openly, and of how many people. */
-function groupInWords({ crowd, of, conditions }, translate) {
+function groupInWords({ crowd, of, conditions, replaced }, translate) {
   const words = conditions.map(([name, relation, value]) => say(CONDITIONS[relation], {
     name: capitalized(translate(name).text),
-    value: typeof value === "number" ? texts.number(Number(value.toPrecision(6))) : translate(value).text,
+    value: typeof value === "number" ? texts.number(value) : translate(value).text,
   }));
   const said = words.length === 0 ? say("groupOfAll") : texts.list(words);
-  return element("strong", {}, say("checkGroup", { conditions: said, crowd: texts.number(crowd), total: texts.number(of), share: texts.percent(crowd / of) }));
+  const instead = replaced.length > 0 ? say("checkReplaced", { names: texts.list(replaced.map((name) => capitalized(translate(name).text))) }) : "";
+  return element("strong", {}, say("checkGroup", { conditions: said, crowd: texts.number(crowd), total: texts.number(of), share: texts.percent(crowd / of) }), instead);
 }
 
 /** The message in hexadecimal, its parts marked; all but the answers has a fixed length. */

@@ -31,7 +31,7 @@ export function makeReport(task, record, random = platformRandom) {
   const id = random(16);
   const answers = asked(task, random).map((index) => [index, answer(task, index, encoded, random)]);
   const bytes = encode({ version: 1, task: fromHex(task.id), id, answers });
-  const told = task.shownCells === null ? null : toldOpenly(task, encoded.columns);
+  const told = task.shownCells === null ? null : toldOpenly(task, encoded);
   return { id, bytes, misfit: encoded.misfit, told };
 }
 

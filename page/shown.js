@@ -2,7 +2,6 @@
 
 import { createMechanism, integers, refuse, width } from "./mechanisms.js";
 import { concat } from "./msgpack.js";
-import { locate } from "./partition.js";
 
 export const MAX_SUMS = 2 ** 21;
 const LEAF = -1;
@@ -69,48 +68,52 @@ export function createShownMechanism({ shown: ofCell, ...question }) {
 /**
  * What a report from a record says openly, for people.
  * @param {object} task from `readTask`, with shown columns
- * @param {number[]} columns the record, encoded
- * @returns {{number: number, crowd: number, of: number, conditions: [string, "<" | ">=" | "is" | "is not", number | string][]}}
- *   its shown cell, the people expected in there and in all, and the conditions on the way there, less
- *   those that others imply
+ * @param {object} record from `encodeRecord`
+ * @returns {{number: number, crowd: number, of: number, conditions: [string, string, number | string][], replaced: string[]}}
+ *   its shown cell, the people expected in there and in all, what it says, and the features of other values
  */
-export function toldOpenly({ features, partitions, questions, shownCells, crowds }, columns) {
-  const tree = partitions[questions[0].partition];
-  const number = shownCells.ofCell[locate(tree, columns)];
-  const of = crowds.reduce((sum, each) => sum + each, 0);
-  return { number, crowd: crowds[number], of, conditions: conditionsAt(tree, features, shownCells.nodes[number]) };
-}
-
-function conditionsAt(tree, features, node) {
-  let found = [];
-  for (const condition of path(tree, features, node)) {
-    if (found.some((other) => follows(condition, other))) continue;
-    found = [...found.filter((other) => !follows(other, condition)), condition];
+export function toldOpenly({ features, partitions, questions, shownCells: { nodes }, crowds }, { columns, replaced }) {
+  const { feature, threshold, left, right } = partitions[questions[0].partition];
+  const fields = features.flatMap((of) => (of.categories ?? [of]).map((category) => ({ of, category })));
+  const splits = [];
+  let node = 0;
+  while (!nodes.includes(node)) {
+    const cut = threshold[node];
+    const isLeft = columns[feature[node]] < cut;
+    const { of, category } = fields[feature[node]];
+    if (cut > 0 && cut <= 1 && (of.categories || of.low < of.high)) splits.push({ of, category, cut, isLeft });
+    node = (isLeft ? left : right)[node];
   }
-  return found;
+  const number = nodes.indexOf(node);
+  const asked = [...new Set(splits.map(({ of }) => of))];
+  return {
+    number,
+    crowd: crowds[number],
+    of: crowds.reduce((sum, each) => sum + each, 0),
+    conditions: asked.flatMap((of) => inShort(of, splits.filter((split) => split.of === of))),
+    replaced: asked.map(({ name }) => name).filter((name) => replaced.includes(name)),
+  };
 }
 
-/** The conditions from the root to a node; splits that send all records one way say nothing. */
-function path({ feature, threshold, left, right }, features, node) {
-  const columns = features.flatMap((each) => (each.categories ?? [null]).map((category) => ({ ...each, category })));
-  const found = [];
-  for (let at = node; at > 0;) {
-    const child = at;
-    at = left.findIndex((each, parent) => each === child || right[parent] === child);
-    const { name, low, high, category } = columns[feature[at]];
-    const isLeft = left[at] === child;
-    if (!(threshold[at] > 0 && threshold[at] <= 1) || low === high && category === null) continue;
-    if (category !== null) found.unshift([name, isLeft ? "is not" : "is", category]);
-    else found.unshift([name, isLeft ? "<" : ">=", low + threshold[at] * (high - low)]);
+/** The closest bounds of a number; the category if one is left, else those it is not. */
+function inShort({ name, low, high, categories }, splits) {
+  if (categories) {
+    const [one, ...others] = categories.filter((each) => splits.every(({ category, isLeft }) => (each === category) !== isLeft));
+    if (others.length === 0) return [[name, "is", one]];
+    return [...new Set(splits.map(({ category }) => category))].map((each) => [name, "is not", each]);
   }
-  return found;
+  const bound = ({ cut, isLeft }) => {
+    const value = readable(low + cut * (high - low), high - low);
+    const goesLeft = Number.isInteger(value) && (value - low) / (high - low) < cut;
+    return [name, (isLeft ? "<" : ">") + (isLeft === goesLeft ? "=" : ""), value];
+  };
+  splits.sort((a, b) => a.cut - b.cut);
+  return [splits.findLast(({ isLeft }) => !isLeft), splits.find(({ isLeft }) => isLeft)].filter(Boolean).map(bound);
 }
 
-/** Whether a condition holds wherever the other does. */
-function follows([name, relation, value], [otherName, other, otherValue]) {
-  if (name !== otherName) return false;
-  if (relation === "is not" && other === "is") return value !== otherValue;
-  if (relation !== other) return false;
-  if (relation === "<") return otherValue <= value;
-  return relation === ">=" ? otherValue >= value : value === otherValue;
+/** Six digits, or one decimal from 1e5 on; 0 for the noise of rounding. */
+function readable(value, width) {
+  const size = Math.abs(value);
+  if (size < Math.min(1e-7 * width, 0.005)) return 0;
+  return Number(size < 1e5 ? value.toPrecision(6) : value.toFixed(1));
 }

@@ -59,7 +59,7 @@ export class Texts {
 
   /** @param {number} value */
   number(value) {
-    const plain = Math.abs(value) < 1e15 && (value === 0 || Math.abs(value) >= 1e-6);
+    const plain = Math.abs(value) < 1e14 && (value === 0 || Math.abs(value) >= 1e-6);
     if (!plain) return String(value);
     return new Intl.NumberFormat(this.language, { maximumSignificantDigits: 15, useGrouping: false }).format(value);
   }

@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Literal
 
-from .features import Categorical, Column, Numeric
+from .features import Categorical, Column, Numeric, number_text
 from .partition import Partition
 
-Relation = Literal["<", ">=", "is", "is not"]
+Relation = Literal["<", ">=", "<=", ">", "is", "is not"]
 IN_WORDS: dict[Relation, str] = {
     "<": "is below",
     ">=": "is at least",
+    "<=": "is at most",
+    ">": "is above",
     "is": "is",
     "is not": "is not",
 }
+SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,10 @@ class Condition:
         feature = column.feature
         if not isinstance(feature, Numeric):
             return cls(feature, "is not" if left else "is", str(column.category))
-        at = feature.low + float(partition.threshold[node]) * (feature.high - feature.low)
+        threshold, width = float(partition.threshold[node]), feature.high - feature.low
+        at = _readable(feature.low + threshold * width, width)
+        if at % 1 == 0 and width and (at - feature.low) / width < threshold:  # itself goes left
+            return cls(feature, "<=" if left else ">", at)
         return cls(feature, "<" if left else ">=", at)
 
     def __str__(self) -> str:
@@ -46,33 +53,47 @@ class Condition:
 
     @property
     def _value(self) -> str:
-        return self.value if isinstance(self.value, str) else f"{self.value:.6g}"
-
-    def follows_from(self, other: "Condition") -> bool:
-        """Whether it holds wherever ``other`` does, which is about the same feature."""
-        if self.feature != other.feature:
-            return False
-        match self.relation, other.relation:
-            case ("<", "<"):
-                return other.value <= self.value  # type: ignore[operator]
-            case (">=", ">="):
-                return other.value >= self.value  # type: ignore[operator]
-            case ("is not", "is"):
-                return self.value != other.value
-        return self == other
+        return self.value if isinstance(self.value, str) else number_text(self.value)
 
 
 def conditions_at(partition: Partition, columns: tuple[Column, ...], node: int) -> list[Condition]:
-    """Those on the path from the root to a node, in order, but for what others of them imply.
+    """What the path from the root to a node says, in short, of one feature after the other.
 
-    None for the root. Splits that send all records one way say nothing.
+    Of a number the closest bounds, the lower one first; of a category what it is, if only one is
+    left, and else what it is not. None for the root. Splits that send all records one way say
+    nothing. Of whole numbers below 1e15 nothing false is said.
     """
-    kept: list[Condition] = []
+    of_features: dict[str, list[Condition]] = {}
     for condition in _path(partition, columns, node):
-        if not any(condition.follows_from(other) for other in kept):
-            kept = [other for other in kept if not other.follows_from(condition)]
-            kept.append(condition)
-    return kept
+        of_features.setdefault(condition.feature.name, []).append(condition)
+    return [condition for said in of_features.values() for condition in _in_short(said)]
+
+
+def _in_short(said: list[Condition]) -> list[Condition]:
+    """What says the same of one feature."""
+    feature = said[0].feature
+    if isinstance(feature, Numeric):
+        said = sorted(said, key=lambda each: (each.value, each.relation in ("<=", ">")))
+        lower = [each for each in said if each.relation in (">=", ">")]
+        upper = [each for each in said if each.relation in ("<", "<=")]
+        return lower[-1:] + upper[:1]
+    left = [
+        category
+        for category in feature.categories
+        if all((category == each.value) == (each.relation == "is") for each in said)
+    ]
+    return [Condition(feature, "is", left[0])] if len(left) == 1 else list(dict.fromkeys(said))
+
+
+def _readable(value: float, width: float) -> float:
+    """Six digits, or one decimal from 1e5 on; 0 for the noise of rounding."""
+    if abs(value) < min(1e-7 * width, 0.005):
+        return 0.0
+    if abs(value) < 1e5:
+        return float(SIX_DIGITS.plus(Decimal(value)))
+    if abs(value) < 1e15:
+        return float(Decimal(value).quantize(Decimal("0.1"), ROUND_HALF_UP))
+    return value
 
 
 def _path(partition: Partition, columns: tuple[Column, ...], node: int) -> Iterator[Condition]:

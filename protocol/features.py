@@ -202,12 +202,14 @@ def columns_of(features: Features) -> tuple[Column, ...]:
 class EncodedRecord(NamedTuple):
     """Columns ``x``, shape ``(columns,)``, label ``y``, and why the record is a ``misfit``.
 
-    ``misfit`` is None for a record that fits; else ``x`` and ``y`` are partly stand-ins.
+    ``misfit`` is None for a record that fits; else ``x`` and ``y`` are partly stand-ins. For the
+    features ``replaced`` another value counts, a stand-in or the task's replacement.
     """
 
     x: Matrix
     y: float
     misfit: str | None
+    replaced: tuple[str, ...] = ()
 
 
 def encode_record(features: Features, label: Classes | Range, record: Any) -> EncodedRecord:
@@ -236,7 +238,8 @@ def encode_record(features: Features, label: Classes | Range, record: Any) -> En
     columns = [read(partial(encode_value, f), fields.get(f.name), _any_value(f)) for f in features]
     y = read(partial(label_value, label), fields.get(label.name), _any_value(label))
     x = np.array([*itertools.chain.from_iterable(columns)], dtype=np.float64)
-    return EncodedRecord(x, y, faults[0] if faults else None)
+    replaced = tuple(f.name for f in features if not _is_read(f, fields.get(f.name)))
+    return EncodedRecord(x, y, faults[0] if faults else None, replaced)
 
 
 def encode_table(features: Features, table: Mapping[str, ColumnValues]) -> Matrix:
@@ -322,6 +325,16 @@ def encode_value(feature: Numeric | Categorical, value: Any) -> list[float]:
     return [float(category == name) for category in feature.categories]
 
 
+def _is_read(feature: Numeric | Categorical, value: Any) -> bool:
+    """Whether a value counts as itself: a listed category, a finite number."""
+    try:
+        if isinstance(feature, Categorical):
+            return listed_name(feature.categories, value) is not None
+        return math.isfinite(_number(feature.name, value))
+    except Exception:  # noqa: BLE001 - as in ``encode_record``
+        return False
+
+
 def listed_name(names: tuple[str, ...], value: Any) -> str | None:
     """The category or class of a raw value: its own name, else the first that is another spelling.
 
@@ -341,7 +354,7 @@ def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
 def _spelling(text: str) -> str:
     """One text for all that spell the same number or truth value; any other text is its own."""
     text = TRUTH_VALUES.get(text, text)
-    return _number_text(float(text)) if NUMBER.fullmatch(text) else text
+    return number_text(float(text)) if NUMBER.fullmatch(text) else text
 
 
 def number_value(value: Any) -> float:
@@ -439,10 +452,11 @@ def category_text(value: Any) -> str:
     if isinstance(value, str):
         return value.strip(SPACES)
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-    return _number_text(value) if is_number else str(value)
+    return number_text(value) if is_number else str(value)
 
 
-def _number_text(value: float | Decimal) -> str:
+def number_text(value: float | Decimal) -> str:
+    """A number as ECMAScript spells the 64-bit float."""
     number = float(Decimal(value))
     if abs(number) < 2**53 and number == int(number):
         return str(int(number))

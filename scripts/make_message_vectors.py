@@ -471,7 +471,7 @@ def bad(name: str, kind: str, data: bytes, read: Callable[[bytes], object]) -> d
 
 def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
     """One record all the way to its report; what it is encoded to only if it fits."""
-    x, y, misfit = encode_record(task.features, task.label, record)
+    x, y, misfit, replaced = encode_record(task.features, task.label, record)
     cells = [tree.locate_one(x) for tree in task.trees]
     shown = task.shown_cells
     encoded = {"columns": x.tolist(), "label": y, "cells": cells}
@@ -480,20 +480,22 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
         "record": record,
         "fits": misfit is None,
         **(encoded if misfit is None else {}),
-        **({} if shown is None else {"shown": told(task, int(shown.of_cell[cells[0]]))}),
+        **({} if shown is None else {"shown": told(task, int(shown.of_cell[cells[0]]), replaced)}),
         "seed": seed,
         "report": make_report(task, record, Stream(seed)).pack().hex(),
     }
 
 
-def told(task: Task, shown_cell: int) -> dict[str, Any]:
-    """A shown cell and its conditions."""
+def told(task: Task, shown_cell: int, replaced: tuple[str, ...]) -> dict[str, Any]:
+    """A shown cell, its conditions, and for which features in them another value counts."""
     assert task.shown_cells is not None
     node = int(task.shown_cells.nodes[shown_cell])
     conditions = conditions_at(task.tree_of(0), task.columns, node)
+    names = dict.fromkeys(each.feature.name for each in conditions)
     return {
         "cell": shown_cell,
         "conditions": [[each.feature.name, each.relation, each.value] for each in conditions],
+        "replaced": [name for name in names if name in replaced],
     }
 
 

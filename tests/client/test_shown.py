@@ -33,7 +33,7 @@ from tests.client.stub_curator import StubCurator, serving
 RECORD = {"age": 25, "ward": "heart", "work": "shop", "answer": "yes"}
 ELSEWHERE = {"age": 60, "ward": "skin", "work": "farm", "answer": "yes"}
 OPENLY = (
-    "What is said openly: ward is heart and age is below 30. "
+    "What is said openly: age is below 30 and ward is heart. "
     "About 13% of people: 260 of the 2000 expected."
 )
 UNTOUCHED: Any = object()
@@ -60,7 +60,7 @@ def test_what_is_said_openly_in_words() -> None:
     assert openly(SHOWN, RECORD) == OPENLY
     assert openly(SHOWN, {**RECORD, "work": "circus"}) == OPENLY
     assert "age is below 40 and ward is not heart" in openly(SHOWN, {**RECORD, "ward": "skin"})
-    assert "age is below 40 and ward is heart and age is at least 30" in openly(
+    assert "age is at least 30 and age is below 40 and ward is heart" in openly(
         SHOWN, {**RECORD, "age": 35}
     )
     assert "age is at least 40. About 60% of" in openly(SHOWN, ELSEWHERE)
@@ -70,6 +70,22 @@ def test_what_is_said_openly_in_words() -> None:
     alone = TASKS["shown columns that tell nothing"]
     assert "nothing, as there is one shown cell. About 100% of people" in openly(alone, RECORD)
     assert openly(TASKS["classes, one question"], {}) == ""
+
+
+def test_a_value_that_does_not_count_is_not_told_as_a_fact() -> None:
+    """What stands in for it is said to, of columns that the shown cell tells, and of no others."""
+    instead = " Another value stands in for the record's own: "
+    assert f"ward is heart.{instead}ward. About" in openly(SHOWN, {**RECORD, "ward": "garden"})
+    assert f"{instead}age, ward. About" in openly(SHOWN, {"work": "shop", "answer": "yes"})
+    for record in ({**RECORD, "work": "circus"}, {**ELSEWHERE, "ward": "garden"}, RECORD):
+        assert "stands in" not in openly(SHOWN, record)
+    age, ward, work = SHOWN.features
+    replacing = SHOWN.model_copy(
+        update={"features": (age, ward.model_copy(update={"unknown": "skin"}), work)}
+    )
+    assert f"ward is not heart.{instead}ward. About" in openly(
+        replacing, {**RECORD, "ward": "garden"}
+    )
 
 
 def test_each_shown_cell_is_told_apart() -> None:

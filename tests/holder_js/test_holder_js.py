@@ -22,6 +22,7 @@ from privet.protocol.mechanisms import MECHANISMS
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
+from tests.protocol.test_conditions import bound
 from tests.stat_checks import ALPHA
 
 HERE = Path(__file__).parent
@@ -97,6 +98,48 @@ def test_its_ledger_keeps_the_table_of_cases() -> None:
     """The one that `tests/client/test_ledger.py` holds the Python ledgers to."""
     table = VECTORS / "ledger.json"
     assert json.loads(run("ledger.js", str(table))) == len(json.loads(table.read_text()))
+
+
+BOUNDS = """
+import { readFileSync } from "node:fs";
+import { toldOpenly } from "./shown.js";
+import { textsFor } from "./texts.js";
+const texts = await textsFor(["en"]);
+const said = ([low, high, cut, column]) => {
+  const task = {
+    features: [{ name: "n", low, high }],
+    partitions: [{ feature: [0], threshold: [cut], left: [1], right: [2] }],
+    questions: [{ partition: 0 }],
+    shownCells: { nodes: [1, 2] },
+    crowds: [1, 1],
+  };
+  const { conditions } = toldOpenly(task, { columns: [column], replaced: [] });
+  return conditions.map(([name, sign, value]) => `${name} ${sign} ${texts.number(value)}`).join();
+};
+console.log(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map(said)));
+"""
+
+
+def test_numbers_are_told_in_the_same_digits() -> None:
+    """On the page in English as in Python: cuts of any size, ties, whole numbers and noise."""
+    chance = Random(1)
+    given: list[tuple[float, float, float, float]] = []
+    for _ in range(5000):
+        a, b = (chance.randrange(10 ** chance.randrange(1, 17)) for _ in range(2))
+        low, width = chance.choice([-a, 0, a, a / 1024]), (b + 1) / chance.choice([1, 64])
+        cut = chance.choice([chance.random(), chance.randrange(1, 4097) / 4096, 1 / width])
+        given.append((low, low + width, min(cut, 1.0), float(chance.randrange(2))))
+    assert NODE is not None
+    command = [NODE, "--input-type=module", "--eval", BOUNDS]
+    printed = subprocess.check_output(
+        command, input=json.dumps(given), cwd=HERE.parents[1] / "page", text=True
+    )
+    expected = [
+        "" if low == high else str(bound(low, high, cut, left=column < cut))
+        for low, high, cut, column in given
+    ]
+    assert json.loads(printed) == expected
+    assert {text.split()[1] for text in expected if text} == {"<", "<=", ">", ">="}
 
 
 PINNED = """

@@ -117,8 +117,8 @@ function checkAnswer({ task: id, record, fits, columns, label, cells, shown: tol
     assert.deepEqual(task.partitions.map((tree) => locate(tree, encoded.columns)), cells);
   }
   if (told !== undefined) {
-    const { number, conditions } = toldOpenly(task, encoded.columns);
-    assert.deepEqual({ cell: number, conditions }, told, JSON.stringify(record));
+    const { number, conditions, replaced } = toldOpenly(task, encoded);
+    assert.deepEqual({ cell: number, conditions, replaced }, told, JSON.stringify(record));
   }
   assert.equal(hex(makeReport(task, record, stream(seed)).bytes), report, seed);
   return 1;

@@ -35,7 +35,7 @@ SPLITS = Partition.build(
 
 def encoded(features: Features, record: dict[Any, Any]) -> Matrix:
     """A record's columns, label left out; raises ``InvalidRecord`` if it does not fit."""
-    x, _, misfit = encode_record(features, CLASSES, {**record, CLASSES.name: "yes"})
+    x, _, misfit, _ = encode_record(features, CLASSES, {**record, CLASSES.name: "yes"})
     if misfit is not None:
         raise InvalidRecord(misfit)
     return x

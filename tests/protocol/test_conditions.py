@@ -1,12 +1,14 @@
 """What a node says of its records, in words."""
 
+import math
 from typing import Any
 
-from hypothesis import given
+import numpy as np
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from privet.protocol.conditions import Condition, conditions_at
-from privet.protocol.features import Numeric, columns_of
+from privet.protocol.features import Categorical, Numeric, columns_of, encode_value
 from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import FEATURES, encoded
 from tests.strategies import partitions
@@ -30,9 +32,17 @@ def said(partition: Partition, node: int) -> list[str]:
     return [each.in_words for each in conditions_at(partition, COLUMNS, node)]
 
 
+def bound(low: float, high: float, threshold: float, *, left: bool) -> Condition:
+    """What a single split of a number says of one side."""
+    feature = Numeric(name="n", low=low, high=high)
+    split = Partition.build(1, [0, LEAF, LEAF], [threshold, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF])
+    (condition,) = conditions_at(split, columns_of([feature]), 1 if left else 2)
+    return condition
+
+
 def test_what_later_conditions_imply_is_left_out() -> None:
     """The closer bound stays, whichever comes first, and a category implies that it is no other."""
-    assert said(chain((0, 0.25), (1, 0.5), (0, 0.75)), 6) == ["work is farm", "age is at least 50"]
+    assert said(chain((0, 0.25), (1, 0.5), (0, 0.75)), 6) == ["age is at least 50", "work is farm"]
     assert said(chain((0, 0.75), (0, 0.25)), 4) == ["age is at least 50"]
     assert said(chain((0, 0.75), (0, 0.25)), 3) == ["age is at least 50", "age is below 30"]
     both = Partition.build(
@@ -43,8 +53,83 @@ def test_what_later_conditions_imply_is_left_out() -> None:
         [2, 4, LEAF, LEAF, LEAF],
     )
     assert said(both, 4) == ["work is shop"]
-    assert said(both, 3) == ["work is not farm", "work is not shop"]
+    assert said(both, 3) == ["work is none"]
+    assert said(both, 1) == ["work is not farm"]
     assert said(both, 0) == []
+
+
+def test_conditions_are_said_feature_by_feature() -> None:
+    """A number's lower bound first, and the category itself where only one is left."""
+    features = (
+        Categorical(name="ward", categories=("heart", "medical", "surgical")),
+        Numeric(name="age", low=20.0, high=80.0),
+    )
+    splits = Partition.build(
+        4,
+        [0, 3, 2, 3, LEAF, LEAF, LEAF, LEAF, LEAF],
+        [0.5, 0.791667, 0.5, 0.741667, 0, 0, 0, 0, 0],
+        [1, 2, 3, 5, LEAF, LEAF, LEAF, LEAF, LEAF],
+        [8, 7, 4, 6, LEAF, LEAF, LEAF, LEAF, LEAF],
+    )
+    words = [each.in_words for each in conditions_at(splits, columns_of(features), 6)]
+    assert words == ["ward is medical", "age is at least 64.5", "age is below 67.5"]
+    words = [each.in_words for each in conditions_at(splits, columns_of(features), 2)]
+    assert words == ["ward is not heart", "age is below 67.5"]
+
+
+def test_a_cell_that_no_record_reaches_is_still_described() -> None:
+    """By what contradicts itself."""
+    assert said(chain((1, 0.5), (2, 0.5)), 4) == ["work is farm", "work is shop"]
+
+
+def test_numbers_are_written_in_full() -> None:
+    """Six digits, or from 1e5 on one decimal, left out where it is 0; no noise around 0."""
+
+    def text(cut: float, low: float, high: float) -> str:
+        return str(bound(low, high, (cut - low) / (high - low), left=True))
+
+    assert text(19710314.5, 19000101, 20101231) == "n < 19710314.5"
+    assert text(123456.04, 0, 999999) == "n <= 123456"
+    assert text(123456.0625, 0, 2**20) == "n < 123456.1"
+    assert text(-123456.25, -(2**20), 0) == "n < -123456.3"
+    assert text(99999.96, 0, 200000) == "n < 100000"
+    assert text(1000.0625, 0, 2048) == "n < 1000.06"
+    assert text(1234.125, 0, 2048) == "n < 1234.13"
+    assert text(2.0**49 + 0.5, 0, 2.0**50) == "n < 562949953421312.5"
+    assert text(2.0**60, 0, 2.0**61) == "n < 1152921504606847000"
+    assert text(1e-5, 0, 1e-4) == "n < 0.00001"
+    assert bound(-37, 85, 37 / 122, left=True).value == 0
+
+
+def sides(value: float, condition: Condition, other: Condition, *, is_left: bool) -> bool:
+    """Whether of the conditions left and right exactly that holds which the record is told."""
+    record = {"n": value}
+    return (holds(condition, record), holds(other, record)) == (is_left, not is_left)
+
+
+SIZES = st.integers(0, 14).flatmap(lambda size: st.integers(-(10**size), 10**size))
+
+
+@given(SIZES, SIZES, st.floats(0, 1, exclude_min=True), st.sampled_from([1, 2, 4, 10, 100]))
+@example(19000101, 20101231, 0.645161, 2)
+@example(-1, 1, math.nextafter(0.5, 1), 1)
+def test_a_record_of_whole_numbers_is_told_nothing_false(
+    a: int, b: int, part: float, steps: int
+) -> None:
+    """Of cuts anywhere, halfway between whole numbers, and rounded to single precision."""
+    low, width = min(a, b), abs(a - b) or 1
+    near = math.floor(part * width * steps) / steps / width
+    for threshold in {part, near, float(np.float32(near)), math.nextafter(near, 1)}:
+        if not 0 < threshold <= 1:
+            continue
+        left, right = (bound(low, low + width, threshold, left=side) for side in (True, False))
+        cut = math.floor(low + threshold * width)
+        feature = left.feature
+        for value in {*range(cut - 3, cut + 4), low, low + width, 0}:
+            is_left = encode_value(feature, value)[0] < threshold
+            assert sides(value, left, right, is_left=is_left), (threshold, value, left)
+            for each in (left, right):
+                assert float(str(each).split()[-1]) == each.value
 
 
 def test_splits_that_send_all_records_one_way_say_nothing() -> None:
@@ -69,6 +154,10 @@ def holds(condition: Condition, record: dict[str, Any]) -> bool:
             return bool(value != bound)
         case "<":
             return bool(value < bound)
+        case "<=":
+            return bool(value <= bound)
+        case ">":
+            return bool(value > bound)
     return bool(value >= bound)
 
 
@@ -78,7 +167,10 @@ RECORDS = [{"age": age, "work": work} for age in AGES for work in ("farm", "shop
 
 @given(partitions(4, st.sampled_from([-1.0, 0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.5])))
 def test_conditions_tell_a_cell_from_all_others(partition: Partition) -> None:
-    """All hold for each record of the cell, also for numbers beyond the range, and for no other."""
+    """All hold for each record of the cell, also for numbers beyond the range, and for no other.
+
+    Of a number there is one bound a side, and of three categories never that it is not two of them.
+    """
     cells = [partition.locate_one(encoded(FEATURES, record)) for record in RECORDS]
     for cell in set(cells):
         found = conditions_at(partition, COLUMNS, int(partition.leaves[cell]))
@@ -86,3 +178,4 @@ def test_conditions_tell_a_cell_from_all_others(partition: Partition) -> None:
             assert all(holds(each, record) for each in found) is (own == cell)
         bounds = [(each.feature.name, each.relation) for each in found if each.relation != "is not"]
         assert len(bounds) == len(set(bounds))
+        assert [each.relation for each in found].count("is not") <= 1

@@ -125,7 +125,7 @@ class Unreadable:
 )
 def test_whatever_the_record_is_it_is_encoded(record: Any) -> None:
     """No exception ever: columns, a label and the reason, for what is no record at all too."""
-    x, y, misfit = encode_record(FEATURES, CLASSES, record)
+    x, y, misfit, _ = encode_record(FEATURES, CLASSES, record)
     assert misfit
     assert x.shape == (4,)
     assert y in (0.0, 1.0)

@@ -205,7 +205,7 @@ def test_the_whole_answer_of_a_shown_cell_by_enumeration(name: str) -> None:
     by_cell: dict[int, list[tuple[bool, dict[Answers, Fraction]]]] = defaultdict(list)
     fitting = [{**record, "s": s} for record in FITTING[asked.label] for s in "pq"]
     for record in fitting + SHOWN_MISFITS:
-        x, _, misfit = encode_record(asked.features, asked.label, record)
+        x, _, misfit, _ = encode_record(asked.features, asked.label, record)
         assert (misfit is None) is (record in fitting)
         assert asked.shown_cells is not None
         cell = int(asked.shown_cells.of_cell[asked.tree_of(0).locate_one(x)])
