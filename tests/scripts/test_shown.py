@@ -134,6 +134,7 @@ MISLEADING = tuple(
     problem for problem in SETS if problem.endswith(("changed", "volunteers", "flipped", "useless"))
 )
 RIGHT = ("anonymity", "diabetes", "employ", "rice", "made, fair")
+UNSEEN = ("diabetes, unseen", "employ, unseen")
 
 
 @pytest.mark.parametrize("problem", ["made, flipped", "made, useless"])
@@ -178,6 +179,17 @@ def test_the_page_is_right_about_whole_records() -> None:
     assert 0.6 < np.mean(better) < 1.0
     for problem in (*RIGHT, "census"):
         assert brier(problem, FOREST, 0.5) > brier(problem, LABEL, 0.5)
+
+
+def test_the_page_is_right_about_unseen_records() -> None:
+    """The forest's lead is gone; and of employ nothing is better than the public records."""
+    for problem in UNSEEN:
+        assert brier(problem, ALONE, 2.0) - brier(problem, FOREST, 2.0) < 0.015
+        assert brier(problem, ALONE, 0.5) < brier(problem, FOREST, 0.5)
+    alone = brier("employ, unseen", "public stack", 0.0)
+    assert brier("employ, unseen", "everybody's forest", 0.0) >= alone
+    for series in (HIDDEN, HALF, LABEL, ALONE, FOREST, "HistOfTree"):
+        assert min(brier("employ, unseen", series, epsilon) for epsilon in (0.5, 2.0)) >= alone
 
 
 def test_there_are_as_many_replications_as_the_page_says() -> None:
