@@ -18,7 +18,8 @@ covariance Cov V / K, and g their mean, the parts
 
 have means E V / K and are independent of each other if V is normal (Neufeld et al., 2024, "Data
 thinning for convolution-closed distributions"). The members are fitted without V_k and judged
-by it.
+by it. Cov V is the mechanism's noise and, as the number of reports from a shown cell is known, the
+multinomial sampling of its slots.
 
 **Part**: of the way from the drift to the weighted sum
 
@@ -31,6 +32,7 @@ somewhat too large, and where no member is better than the drift chance may lead
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import minimize
@@ -45,6 +47,7 @@ from .public_model.base import BaseModel, Linear, Link, Trees, mixture
 from .public_model.knowledge import Knowledge
 from .ratio import project_on_simplex
 from .shift import Expected, shift_shares
+from .shift.likelihood import LEAST_SPREAD
 from .trees import locate
 
 PARTS = 5
@@ -66,8 +69,9 @@ class Rows:
     """Cells as training data: ``X``, ``(rows, columns)``, and targets and weights of each.
 
     ``T``, ``(rows, S)``; ``precision``, ``(rows,)``; ``holders``, ``(rows,)``, how many reported;
-    ``public``, ``(rows, S)``, the public model's means; ``change``, the most that one report adds
-    to a target times ``holders``.
+    ``public``, ``(rows, S)``, the public model's means; ``change`` is the most that replacing one
+    report changes a target times ``holders``, and ``overall_change`` the same of the mean target
+    times all holders, which adds up what it changes in all cells.
     """
 
     X: Floats
@@ -76,6 +80,7 @@ class Rows:
     holders: Floats
     public: Floats
     change: float
+    overall_change: float
     classes: bool
 
 
@@ -119,9 +124,9 @@ class Thinned(QuestionCounts):
 class Learned:
     """What is predicted: ``base(x) + values - base_values`` in x's cell, the last two ``(K, S)``.
 
-    ``part`` is that of all members together beside the drift, and ``own`` that of the drift.
-    ``influence``, ``(K, S)``, is what one report changes the other members' values by, to first
-    order with splits and weights as they are.
+    ``part`` is that of all members together beside the drift, and ``own`` that of the drift;
+    ``public`` of those others that the public model is in. ``influence``, ``(K, S)``, is what one
+    report changes the other members' values by, to first order with splits and weights as they are.
     """
 
     base: BaseModel
@@ -130,6 +135,7 @@ class Learned:
     influence: Floats
     part: float
     own: float
+    public: float
 
 
 def learn(
@@ -149,7 +155,7 @@ def learn(
     own = 1.0 - part + part * weights[0]
     members = trial.fitted(trial.rows(question.counts, question.n))
     pairs = list(zip(part * weights[1:], members, strict=True))
-    return trial.summed(own, pairs, trial.in_units(drift.shares), part)
+    return trial.summed(own, pairs, drift, part)
 
 
 class _Trial:
@@ -169,7 +175,12 @@ class _Trial:
         self.X = sums[self.cells] / size[self.cells, None]
         self.mass = mass[self.cells]
         self.public, _ = knowledge.cell_means(tree)
-        self.covariance = question.total_covariance
+        plausible, shown = question.plausible, question.mechanism.shown_of_cell
+        of_shown = np.bincount(shown, plausible.sum(axis=1))[shown]
+        known = plausible[:, :, None] * plausible[:, None, :]
+        self.covariance = (
+            question.total_covariance - known / np.maximum(of_shown, 1e-300)[:, None, None]
+        )
 
     def in_units(self, shares: Floats) -> Floats:
         """Shares of slots, ``(K, slots)``, as class probabilities or means of the label."""
@@ -185,17 +196,29 @@ class _Trial:
         V, slots = counts[self.cells], counts.shape[1]
         T = V / holders[:, None]
         T = T + (1.0 - T.sum(axis=1, keepdims=True)) / slots
-        covariance = part * self.covariance[self.cells]
-        variance = np.diagonal(covariance, axis1=1, axis2=2).mean(axis=1) / holders**2
-        change = float(self.question.count_influence.max())
+        variance = np.diagonal(self._noise(n), axis1=1, axis2=2).mean(axis=1)
+        change, overall_change = float(self.question.count_influence.max()), self._overall_change
+        least = LEAST_SPREAD / holders
         if not isinstance(self.label, Classes):
             every = np.zeros((len(counts), slots))
             every[self.cells] = T
             T = self.in_units(every)[self.cells]
             width = self.question.scale_of(self.label).width
-            variance, change = variance * width**2, change * width
-        public = self.public[self.cells]
-        return Rows(self.X, T, 1.0 / variance, holders, public, change, self.classes)
+            change, overall_change = change * width, overall_change * width
+            least *= width**2
+        precision, public = 1.0 / np.maximum(variance, least), self.public[self.cells]
+        return Rows(self.X, T, precision, holders, public, change, overall_change, self.classes)
+
+    @cached_property
+    def _overall_change(self) -> float:
+        """Of the vector of mean shares, times all holders; for a number, of its mean share."""
+        slots = self.covariance.shape[1]
+        extremes = []
+        for slot in range(slots) if self.classes else (1,):
+            weights = np.where(self.cells[:, None], np.eye(slots)[slot] - 1.0 / slots, 0.0)
+            extremes.append(self.question.mechanism.influence(weights))
+        low, high = np.array(extremes).T
+        return float(np.linalg.norm(high - low))
 
     def fitted(self, rows: Rows) -> list[Member]:
         """All members but the drift, fitted to these rows."""
@@ -233,7 +256,7 @@ class _Trial:
         return weights, max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
 
     def _noise(self, n: float) -> Floats:
-        """Covariance of the targets from ``n`` of the reports, ``(rows, S, S)``."""
+        """Covariance of the targets from ``n`` of the reports, ``(rows, S, S)``, in their units."""
         slots = self.covariance.shape[1]
         around_mean = np.eye(slots) - 1.0 / slots
         of_reports = (
@@ -268,19 +291,32 @@ class _Trial:
         return shift_shares(thinned, self.expected)
 
     def summed(
-        self, own: float, pairs: Sequence[tuple[float, Member]], drift: Floats, part: float
+        self,
+        own: float,
+        pairs: Sequence[tuple[float, Member]],
+        drift: SlotEstimates,
+        part: float,
     ) -> Learned:
-        """``own`` of the drift's values, ``(K, S)``, and the members by their weights."""
+        """``own`` of the drift and the members by their weights.
+
+        Within cells the drift follows the public model by its slope (``shift``, equation 4), here
+        the same in all cells: its mean over the holders.
+        """
+        slope = 1.0
+        if drift.base_slope is not None:
+            slope = float(np.average(drift.base_slope.mean(axis=1)[self.cells], weights=self.mass))
+        residual = sum(weight for weight, member in pairs if member.residual)
         models = [self.knowledge.model, *(member.model for _, member in pairs)]
-        of_public = own + sum(weight for weight, member in pairs if member.residual)
         name = f"{self.knowledge.model.name}, and models learned from cells"
-        base = mixture(name, models, [of_public, *(weight for weight, _ in pairs)])
+        weights = [own * slope + residual, *(weight for weight, _ in pairs)]
+        base = mixture(name, models, weights)
         scored = replace(self.knowledge, model=base, scores=base.predict(self.knowledge.points))
         base_values, _ = scored.cell_means(self.question.partition)
         influence = np.zeros_like(base_values)
         influence[self.cells] = sum(weight * member.influence for weight, member in pairs)
-        values = base_values + own * (drift - self.public)
-        return Learned(base, base_values, values, influence, part, own)
+        values = base_values + own * (self.in_units(drift.shares) - slope * self.public)
+        public = residual + pairs[0][0]
+        return Learned(base, base_values, values, influence, part, own, public)
 
 
 def overall(rows: Rows) -> Member:
@@ -289,7 +325,7 @@ def overall(rows: Rows) -> Member:
     if rows.classes:
         mean = project_on_simplex(mean[None])[0]
     constant = Linear("identity", np.zeros((rows.X.shape[1], len(mean))), mean)
-    changed = np.full_like(rows.T, rows.change / rows.holders.sum())
+    changed = np.full_like(rows.T, rows.overall_change / rows.holders.sum())
     return Member(BaseModel("overall", (constant,), (1.0,)), changed)
 
 

@@ -64,7 +64,6 @@ def fit_drift(
 
 def with_learned(model: Model, learned: Learned) -> Model:
     """``model`` with what was learned from cells; intervals stay those of the reports."""
-    slope = 1.0 if model.base_slope is None else model.base_slope
     own = learned.own
     values = np.clip(learned.values, *model.bounds)
     if isinstance(model.label, Classes):
@@ -74,13 +73,13 @@ def with_learned(model: Model, learned: Learned) -> Model:
         values=values,
         low=np.minimum(model.low, values),
         high=np.maximum(model.high, values),
-        public_share=own * model.public_share,
+        public_share=own * model.public_share + learned.public,
         influence=np.minimum(own * model.influence + learned.influence, model.widest),
         public_base=model.base,
         public_base_values=model.base_values,
         base=learned.base,
         base_values=learned.base_values,
-        base_slope=np.broadcast_to(own * slope + 1.0 - own, values.shape),
+        base_slope=None,
         facts={**model.facts, "learned from cells": f"{learned.part:.0%}"},
     )
 
