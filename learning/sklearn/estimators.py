@@ -3,7 +3,7 @@
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -162,26 +162,47 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             if estimator in ESTIMATORS and not ESTIMATORS[estimator].takes_base:
                 base = None
             parameters = dict(self.estimator_parameters or {})
-            self.model_ = fit(estimator, label, public_data, questions, base, **parameters)
+
+            def fit_reports(counts: Sequence[QuestionCounts]) -> Model:
+                return fit(estimator, label, public_data, counts, base, **parameters)
+
+            self.model_ = fit_reports(questions)
         self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
         self._fitted_at = time.time()
-        self._examine(encoded, labels, public_data, questions)
+        self._judge(encoded, labels, fit_reports, rng)
+        self._examine(public_data, questions)
 
-    def _examine(
-        self, X: Floats, y: Floats, public: PublicData, questions: Sequence[QuestionCounts]
+    def _judge(
+        self,
+        X: Floats,
+        y: Floats,
+        fit_reports: Callable[[Sequence[QuestionCounts]], Model],
+        rng: np.random.Generator,
     ) -> None:
-        """Set the attributes that say what the reports changed and which splits matter."""
+        """Set the scores with and without reports.
+
+        Each half of the private records is predicted by a model of the other half's reports: on
+        records that it was fitted to, any model is better than it is.
+        """
+        halves = np.array_split(rng.permutation(len(X)), 2)
+        lost, lost_without, judged = [], [], []
+        for reporting, others in (halves, halves[::-1]):
+            some = others[: JUDGED // 2]
+            reports = simulate_counts(self.task_, X[reporting], y[reporting], rng)
+            lost.append(losses(fit_reports(reports), X[some], y[some]))
+            lost_without.append(losses(self.model_.without_reports(), X[some], y[some]))
+            judged.append(y[some])
+        variance = float(np.concatenate(judged).var())
+        scale = 1.0 if isinstance(self.task_.label, Classes) else max(variance, 1e-300)
+        with_reports, without = (np.concatenate(each) / scale for each in (lost, lost_without))
+        self.private_score_ = 1.0 - float(with_reports.mean())
+        self.public_score_ = 1.0 - float(without.mean())
+        self._gain_error = float((without - with_reports).std() / np.sqrt(len(without)))
+
+    def _examine(self, public: PublicData, questions: Sequence[QuestionCounts]) -> None:
+        """Set the attributes that say what was found and which splits matter."""
         model, label = self.model_, self.task_.label
-        some = np.random.default_rng(0).permutation(len(X))[:JUDGED]
-        lost, lost_without = (
-            losses(fitted, X[some], y[some]) for fitted in (model, model.without_reports())
-        )
-        scale = 1.0 if isinstance(label, Classes) else max(float(y[some].var()), 1e-300)
-        self.private_score_ = 1.0 - float(lost.mean()) / scale
-        self.public_score_ = 1.0 - float(lost_without.mean()) / scale
-        gains = (lost_without - lost) / scale
-        self._gain_error = float(gains.std() / np.sqrt(len(gains)))
         question = question_about(model, questions)
         self.insight_ = None if question is None else insight(label, public, questions, model)
         cells = locate(model.partition, public.X)
@@ -204,8 +225,8 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             f"{self.n_reports_} reports at epsilon {self.task_.epsilon:g}, "
             f"{self.model_.partition.cells} cells.",
             f"{verdict}: {self._score_name} {self.private_score_:.3f} with them and "
-            f"{self.public_score_:.3f} without, on the private records (difference {gain:+.3f}, "
-            f"standard error {self._gain_error:.3f}).",
+            f"{self.public_score_:.3f} without (each half of the private records by the reports "
+            f"of the other half; difference {gain:+.3f}, standard error {self._gain_error:.3f}).",
             f"{self.public_share_:.0%} of the cells' values come from public data.",
         ]
         return "\n".join(lines if self.insight_ is None else [*lines, self.insight_.sentence])
@@ -422,7 +443,8 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         Reports received, and the length of all answers of one.
     private_score_, public_score_ : float
         Accuracy (R² of a number) on the private records, at most 10 000 of them, with the reports
-        and without any; ``summary()`` says whether they differ.
+        and without any: each half is predicted by the reports of the other half. ``summary()``
+        says whether they differ.
     public_share_ : float
         Part of the cells' values that comes from public data, 0 to 1.
     public_indices_ : array or None

@@ -340,6 +340,22 @@ def test_a_summary_says_whether_reports_mattered() -> None:
     assert misled.public_share_ < idle.public_share_ <= 1.0
 
 
+@pytest.mark.parametrize("shown", [[], pytest.param(["x0", "x1"], marks=pytest.mark.slow)])
+def test_a_summary_of_noise_does_not_praise_it(shown: list[str]) -> None:
+    """Labels by coin, at an epsilon that lets reports learn them by heart, in 8 collections.
+
+    Said by chance in one of 40; in 3 of 8 with probability 1e-3.
+    """
+    praised = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = rng.random((3200, 2)), rng.integers(2, size=3200)
+        model = PrivateTreeClassifier(8.0, shown=shown, random_state=seed)
+        model.fit(X[200:], y[200:], public=(X[:200], y[:200]))
+        praised += "improved the model" in model.summary()
+    assert praised < 3
+
+
 def test_scores_without_reports_are_those_of_the_public_model() -> None:
     """For the default estimator that is the public model itself, on all private records."""
     X, y = moons(700)
@@ -349,11 +365,8 @@ def test_scores_without_reports_are_those_of_the_public_model() -> None:
     base = model.model_.base
     assert base is not None
     encoded = encode_table(model.task_.features, {"x0": X[100:, 0], "x1": X[100:, 1]})
-    assert model.public_score_ == np.mean(base.predict(encoded).argmax(axis=1) == y[100:])
-    assert model.private_score_ == model.score(X[100:], y[100:])
-    numbers = PrivateTreeRegressor(0.5, depth=2, label_range=(-1.0, 2.0), random_state=0)
-    numbers.fit(X[100:], y[100:], public=public)
-    assert numbers.private_score_ == pytest.approx(numbers.score(X[100:], y[100:]))
+    hits = np.mean(base.predict(encoded).argmax(axis=1) == y[100:])
+    assert model.public_score_ == pytest.approx(hits)
 
 
 def test_the_tree_can_be_read() -> None:
