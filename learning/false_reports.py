@@ -10,6 +10,7 @@ several honest draws. What is found is the worst of what was tried, and no bound
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -37,11 +38,11 @@ def worst_found(refit: Refit, questions: Sequence[QuestionCounts], k: int) -> fl
     if k >= model.n:
         return model.widest
     for place, question in enumerate(questions):
-        typical = question.sums - np.rint(question.sums * (k / max(question.n, 1)))
+        typical = question.sums * (1.0 - k / max(question.n, 1))
         for report in _attacks(question, rng) if k < question.n else ():
-            sums = (typical + np.rint(k * report)).astype(np.int64)
             others = [*questions]
-            others[place] = replace(question, sums=sums)
+            # fractions as they are: rounded, the few reports of a small shown cell would all stay
+            others[place] = replace(question, sums=cast("Sums", typical + k * report))
             moved = max(moved, float(np.abs(refit(others).values - model.values).max()))
     return moved
 

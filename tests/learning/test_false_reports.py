@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations_with_replacement
+from typing import cast
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ from privet.learning.estimators import Model, fit
 from privet.learning.false_reports import worst_found
 from privet.learning.public_model.base import BaseModel, Linear
 from privet.learning.public_model.knowledge import public_knowledge
+from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.mechanisms.base import Sums
+from privet.protocol.mechanisms.shown import ShownMechanism
 from tests.learning.estimators.examples import BINARY, complete, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 100, seed=1)
@@ -32,10 +36,10 @@ def worst_of_all(refit: Refit, question: QuestionCounts, k: int) -> float:
     bodies = bodies[:, : mechanism.report_bytes]
     each = [mechanism.accumulate(body[None, :]) for body in bodies[mechanism.valid(bodies)]]
     kinds = np.unique(each, axis=0)
-    typical = question.sums - np.rint(question.sums * (k / question.n)).astype(np.int64)
+    typical = question.sums * (1.0 - k / question.n)
     values, moved = refit([question]).values, 0.0
     for chosen in combinations_with_replacement(range(len(kinds)), k):
-        sums = typical + kinds[list(chosen)].sum(axis=0)
+        sums = cast("Sums", typical + kinds[list(chosen)].sum(axis=0))
         again = refit([replace(question, sums=sums)]).values
         moved = max(moved, float(np.abs(again - values).max()))
     return moved
@@ -55,6 +59,24 @@ def test_the_worst_found_is_nearly_the_worst_there_is(
     question, refit = reports(complete(1), counts, epsilon, seed, mechanism), refit_of(estimator)
     worst = worst_of_all(refit, question, 3)
     assert 0.9 * worst <= worst_found(refit, [question], 3) <= worst * (1 + 1e-9)
+
+
+def test_false_reports_take_the_place_of_others_in_small_shown_cells_too() -> None:
+    """Two reports in each of 32: however few are replaced, as many stay as there were."""
+    shown = ShownMechanism.around(create_mechanism("grr", 1.0, 1, 2), tuple(range(32)))
+    counts, seen = np.ones((32, 2), dtype=np.int64), []
+    sums = shown.simulate(counts, np.random.default_rng(0))
+    question = QuestionCounts(complete(5), shown, sums, 64)
+
+    def refit(questions: Sequence[QuestionCounts]) -> Model:
+        seen.append(questions[0].shown_mass)
+        return fit("private", BINARY, PUBLIC, questions)
+
+    worst_found(refit, [question], 3)
+    assert len(seen) > 3
+    for mass in seen:
+        assert mass.sum() == pytest.approx(1.0)
+    assert 0.03 < np.abs(seen[1] - seen[0]).max() < 0.06
 
 
 def test_many_false_reports_move_a_value_further_than_one_times_their_number() -> None:
