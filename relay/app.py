@@ -43,7 +43,7 @@ from privet.http_server.acceptance import (
 )
 from privet.http_server.bodies import BodyBudget, Head, Share, Turns
 from privet.http_server.cors import HolderCors
-from privet.http_server.metrics import ROUTE, CountCalls
+from privet.http_server.metrics import FAILURES, ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers, problem_response
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
@@ -68,7 +68,7 @@ from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
-from .errors import CuratorDown, RelayError, SpoolFailed
+from .errors import RELAY_FAILURES, CuratorDown, RelayError, SpoolFailed
 from .forwarding import DAY_SECONDS, refused_in
 from .metrics import RelayMetrics
 from .spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, MAX_BODY_MEMORY, Spool, StoredReport
@@ -382,7 +382,7 @@ def create_app(
     app.add_exception_handler(RelayError, on_relay_error)
     stack: ASGIApp = HolderCors(app)
     if metrics is not None:
-        metrics.expect(app.routes)
+        metrics.expect(app.routes, (*FAILURES, *RELAY_FAILURES))
         stack = CountCalls(stack, metrics)
     return RequestIds(stack)
 

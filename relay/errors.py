@@ -38,3 +38,7 @@ class SpoolFull(SpoolFailed):
     """Insufficient Storage."""
 
     status = 507
+
+
+RELAY_FAILURES = (CuratorDown.status, SpoolFull.status)
+"""HTTP statuses that no error of the protocol has."""

@@ -16,7 +16,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -124,20 +124,8 @@ class Forwarder:
     async def _ask(self, group: Group) -> set[str]:
         """Ask about the invitations of those who wait, many at a time; the tasks that stay."""
         away = await to_thread.run_sync(self._spool.turn_away, group.task, self._today())
-        if away:
-            _log_refusal(group.task, away, NOT_INVITED)
-        left, stuck = group.single, set[str]()
-        shown_bytes = await self._shown_bytes(group.task)
-        if shown_bytes is None:
-            return {group.task}
-        draw = partial(self._spool.draw, *group.key, self._least, shown_bytes=shown_bytes)
-        while left >= self._least and not stuck:
-            about = batch_size(left, self._least, group.width)
-            if not await to_thread.run_sync(draw, about):
-                break
-            left -= about
-            stuck = await self._ask_drawn()
-        return stuck
+        _log_refusal(group.task, away, NOT_INVITED)
+        return await self._in_batches(group, group.single, self._spool.draw, self._ask_drawn)
 
     async def _ask_drawn(self) -> set[str]:
         """Ask about what is drawn; the tasks whose reports stay so."""
@@ -151,8 +139,7 @@ class Forwarder:
                 stuck.add(task)
             else:
                 left = await to_thread.run_sync(self._spool.admit, number, refused, self._today())
-                if left:
-                    _log_refusal(task, left, NOT_INVITED)
+                _log_refusal(task, left, NOT_INVITED)
                 await to_thread.run_sync(self._spool.purge)
         return stuck
 
@@ -169,20 +156,29 @@ class Forwarder:
         return refused
 
     async def _forward(self, group: Group, *, invited: bool) -> set[str]:
-        """Seal and send a group until too few are left or something stays; the tasks that do."""
-        left, stuck = group.batched + (0 if invited else group.single), set[str]()
+        """Seal and send what waits of a group; the tasks that stay."""
+        waiting = group.batched + (0 if invited else group.single)
+        seal = partial(self._spool.seal, invited=invited)
+        return await self._in_batches(group, waiting, seal, self._send_sealed)
+
+    async def _in_batches(
+        self,
+        group: Group,
+        waiting: int,
+        take: Callable[..., bool],
+        send: Callable[[], Awaitable[set[str]]],
+    ) -> set[str]:
+        """Take a batch and send it until too few are left or something stays; the tasks that do."""
         shown_bytes = await self._shown_bytes(group.task)
         if shown_bytes is None:
             return {group.task}
-        seal = partial(
-            self._spool.seal, *group.key, self._least, invited=invited, shown_bytes=shown_bytes
-        )
-        while left >= self._least and not stuck:
-            about = batch_size(left, self._least, group.width)
-            if not await to_thread.run_sync(seal, about):
+        take, stuck = partial(take, *group.key, self._least, shown_bytes=shown_bytes), set[str]()
+        while waiting >= self._least and not stuck:
+            about = batch_size(waiting, self._least, group.width)
+            if not await to_thread.run_sync(take, about):
                 break
-            left -= about
-            stuck = await self._send_sealed()
+            waiting -= about
+            stuck = await send()
         return stuck
 
     async def _shown_bytes(self, task: str) -> int | None:
@@ -208,7 +204,7 @@ class Forwarder:
 
     async def _send(self, number: int, task: str) -> bool:
         """Send a sealed batch and settle it; False if it stays here."""
-        _, batch = await to_thread.run_sync(self._spool.batch, number)
+        batch = await to_thread.run_sync(self._spool.batch, number)
         shown_bytes = await self._shown_bytes(task)
         if shown_bytes is None:
             return False
@@ -269,9 +265,7 @@ class Forwarder:
 
     async def _abandon(self, task: str, reason: str, *, sealed: bool) -> None:
         drop = partial(self._spool.abandon, task, reason, self._today(), sealed=sealed)
-        count = await to_thread.run_sync(drop)
-        if count:
-            _log_refusal(task, count, reason)
+        _log_refusal(task, await to_thread.run_sync(drop), reason)
 
     async def _forget(self) -> None:
         """Once a day, forget what became of reports long ago."""
@@ -284,7 +278,8 @@ class Forwarder:
 
 
 def _log_refusal(task: str, count: int, reason: str) -> None:
-    log.warning("task %s: %d reports were refused (%s)", task[:16], count, reason)
+    if count:
+        log.warning("task %s: %d reports were refused (%s)", task[:16], count, reason)
 
 
 def batch_size(waiting: int, least: int, width: int) -> int:
@@ -338,7 +333,7 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
             f"The curator does not account for all {len(sent)} reports: check its address and "
             "version."
         )
-    if not all(map(_is_reason, refused)):
+    if not all(REASON.fullmatch(name) and name not in RELAY_COUNTS for name in refused):
         raise UnexpectedAnswer("The curator does not account for reports in words of the protocol.")
     return Account(taken, refused, receipts)
 
@@ -355,7 +350,3 @@ def refused_in(reply: bytes, asked: Admission) -> set[bytes]:
         f"The curator does not account for all {len(asked)} invitations: check its address and "
         "version."
     )
-
-
-def _is_reason(name: str) -> bool:
-    return REASON.fullmatch(name) is not None and name not in RELAY_COUNTS
