@@ -23,7 +23,6 @@ from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
     ModelNotFound,
-    NotAuthorized,
     NotEnoughReports,
     Overloaded,
     PrivetError,
@@ -132,7 +131,7 @@ class FitRequest(BaseModel):
     status_code=status.HTTP_201_CREATED,
     dependencies=[Fitters],
     summary="Fit a model",
-    responses=described(NotAuthorized, TaskNotFound, NotEnoughReports, InvalidRequest, Overloaded),
+    responses=described(NotEnoughReports, InvalidRequest, Overloaded),
 )
 async def fit_model(
     task_id: TaskId,
@@ -168,22 +167,14 @@ async def fit_model(
     return view
 
 
-@router.get(
-    "/models",
-    tags=["models"],
-    summary="List models",
-    responses=described(NotAuthorized, TaskNotFound),
-)
+@router.get("/models", tags=["models"], summary="List models")
 def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
     """All models of a task, oldest first."""
     return [ModelView.of(task_id, info) for info in curator.store.models(task_id)]
 
 
 @router.get(
-    "/models/{number}",
-    tags=["models"],
-    summary="Read a model",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+    "/models/{number}", tags=["models"], summary="Read a model", responses=described(InvalidRequest)
 )
 def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> ModelView:
     """What a model was fitted with and from."""
@@ -198,7 +189,7 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
     response_class=Response,
     responses={
         200: {"description": "The card in Markdown.", "content": {"text/markdown": {}}},
-        **described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+        **described(InvalidRequest),
     },
 )
 def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:
@@ -222,7 +213,7 @@ class PromoteRequest(BaseModel):
     tags=["models"],
     dependencies=[AdminOnly],
     summary="Promote a model",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+    responses=described(TaskNotFound, ModelNotFound, InvalidRequest),
 )
 def promote_model(
     task_id: TaskId,
@@ -243,7 +234,7 @@ def promote_model(
     "/models/{number}/compare/{other}",
     tags=["models"],
     summary="Compare two models",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest, Overloaded),
+    responses=described(InvalidRequest, Overloaded),
 )
 async def compare_models(
     task_id: TaskId, number: ModelNumber, other: ModelNumber, curator: TheCurator, request: Request
@@ -301,7 +292,7 @@ class InsightView(View):
     tags=["models"],
     dependencies=[CountsReader],
     summary="Compare the holders with the public data",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+    responses=described(InvalidRequest),
 )
 def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> InsightView:
     """Whether public data resemble the holders, where they differ, and what reports changed.
@@ -330,7 +321,7 @@ def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> I
             "description": "The whole model; never a pickle.",
             "content": {export.media_type: {} for export in EXPORTS.values()},
         },
-        **described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest, Overloaded),
+        **described(InvalidRequest, Overloaded),
     },
 )
 async def export_model(
@@ -469,13 +460,7 @@ class ColumnPredictions(BaseModel):
         }
     },
     responses=described(
-        NotAuthorized,
-        TaskNotFound,
-        ModelNotFound,
-        InvalidRecord,
-        InvalidRequest,
-        TooLarge,
-        Overloaded,
+        TaskNotFound, ModelNotFound, InvalidRecord, InvalidRequest, TooLarge, Overloaded
     ),
 )
 async def predict(task_id: TaskId, curator: TheCurator, request: Request) -> Response:
