@@ -8,7 +8,6 @@ import json
 import os
 import shlex
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -85,7 +84,7 @@ Holder = Callable[[Given], int]
 """Runs a holder program; its exit status."""
 
 
-def program(command: str, seconds: float = SECONDS) -> Holder:
+def program(command: str) -> Holder:
     """A holder program by its command line, in which {url} and {state} stand for the two.
 
     Where they are not named they come last. Raises ``InvalidRequest`` for an empty command.
@@ -108,7 +107,7 @@ def program(command: str, seconds: float = SECONDS) -> Holder:
                 input=given.record.encode(),
                 env={**clean, **given.environment},
                 capture_output=True,
-                timeout=seconds,
+                timeout=SECONDS,
                 check=False,
             ).returncode
         except subprocess.TimeoutExpired:
@@ -517,8 +516,3 @@ def judge(trial: Trial, clause: str) -> Verdict:
 def judge_all(trial: Trial, clauses: Sequence[str] = tuple(CLAUSES)) -> list[Verdict]:
     """Try clauses one after the other; ``calls`` comes last, since it is about all the others."""
     return [judge(trial, clause) for clause in sorted(clauses, key=list(CLAUSES).index)]
-
-
-def folder() -> "tempfile.TemporaryDirectory[str]":
-    """Where the programs of a trial keep what they must."""
-    return tempfile.TemporaryDirectory(prefix="privet-holders-")

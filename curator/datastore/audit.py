@@ -174,7 +174,8 @@ def _last(connection: Connection) -> AuditEntry:
 
 def _append(connection: Connection, entry: AuditEntry, last: AuditEntry) -> AuditEntry:
     appended = chained(last, entry)
-    connection.execute(insert(schema.audit).values(_values(appended)))
+    values = {**vars(appended), "detail": json.dumps(dict(appended.detail))}
+    connection.execute(insert(schema.audit).values(values))
     connection.execute(text(NOTE), {"name": HEAD, "value": _head(appended)})
     return appended
 
@@ -183,13 +184,9 @@ def _entry(row: Row[Any]) -> AuditEntry:
     return AuditEntry(**{**row._asdict(), "detail": json.loads(row.detail)})
 
 
-def _values(entry: AuditEntry) -> dict[str, Any]:
-    return {**vars(entry), "detail": json.dumps(dict(entry.detail))}
-
-
 def _hash(last: AuditEntry, entry: AuditEntry, detail: str) -> str:
-    own = [entry.no, entry.at, entry.actor, entry.action, entry.subject, detail]
-    return sha256(json.dumps([last.hash, last.times, *own]).encode()).hexdigest()
+    fields = [entry.no, entry.at, entry.actor, entry.action, entry.subject, detail]
+    return sha256(json.dumps([last.hash, last.times, *fields]).encode()).hexdigest()
 
 
 def _head(entry: AuditEntry) -> str:

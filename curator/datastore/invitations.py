@@ -45,10 +45,6 @@ def hidden(digest: bytes) -> bytes:
     return sha256(digest).digest()
 
 
-def other_invitations() -> InvalidRequest:
-    return InvalidRequest("An admission of this id has other invitations: draw a new id.")
-
-
 class InvitationStore(Database):
     """The verbs of invitations."""
 
@@ -94,7 +90,9 @@ class InvitationStore(Database):
                     insert(table).values(**values, held=packed, invitations=len(held))
                 )
             elif bytes(earlier.asked) != asked:
-                raise other_invitations()
+                raise InvalidRequest(
+                    "An admission of this id has other invitations: draw a new id."
+                )
             else:
                 held = set(_digests_in(earlier.held))
         return [digest for digest in digests if hidden(digest) not in held]

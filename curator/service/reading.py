@@ -7,12 +7,7 @@ from privet.learning.counts import public_counts
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.estimators import Model
 from privet.learning.export.formats import EXPORTS
-from privet.learning.insight import (
-    Insight,
-    insight,
-    question_about,
-    reports_for,
-)
+from privet.learning.insight import Insight, insight, question_about, reports_for
 from privet.learning.model import FittedModel
 from privet.learning.node_shares import NodeShares, node_shares
 from privet.learning.trees import describe_path
@@ -78,26 +73,24 @@ class ReadingCases(UseCases):
         None before that, and without a model or reports to ask. Raises ``TaskNotFound``.
         """
         stored = self.store.task(task_id)
-        ended = stored.state is TaskState.CLOSED or stored.is_over(self.clock())
-        if not ended:
+        if stored.state is not TaskState.CLOSED and not stored.is_over(self.clock()):
             return None
         try:
             number = self.model_info(task_id).number
             kept = (task_id, number, self.store.status(task_id).reports)
             if kept not in self._results:
-                _, found, _ = self.insight(task_id, number)
-                self._results[kept] = Results(
-                    figures=tuple(
-                        Figure(
-                            name=each.name,
-                            value=each.reported,
-                            low=each.low,
-                            high=each.high,
-                            public=each.public,
-                        )
-                        for each in found.overall
+                _, comparison, _ = self.insight(task_id, number)
+                figures = tuple(
+                    Figure(
+                        name=row.name,
+                        value=row.reported,
+                        low=row.low,
+                        high=row.high,
+                        public=row.public,
                     )
+                    for row in comparison.overall
                 )
+                self._results[kept] = Results(figures=figures)
                 while len(self._results) > RESULTS_KEPT:
                     self._results.popitem(last=False)
             return self._results[kept]
@@ -123,12 +116,10 @@ class ReadingCases(UseCases):
     def node_shares(self, task_id: str, number: int, node: int) -> NodeShares | None:
         """What was reported below a node of a model's tree, beside the public records there.
 
-        None without reports about the label in its cells. Raises ``TaskNotFound``,
-        ``ModelNotFound``, and ``InvalidRequest`` for a node that there is not.
+        None without reports about the label in its cells. Raises ``TaskNotFound`` or
+        ``ModelNotFound``.
         """
         model, task = self._models.get(task_id, number).model, self.store.task(task_id).task
-        if not 0 <= node < model.partition.nodes:
-            raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
         question = question_about(model, self.question_counts(task_id))
         if question is None:
             return None

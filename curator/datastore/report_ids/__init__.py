@@ -59,11 +59,9 @@ class IdRows(Protocol):
         self, cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Fingerprints, /
     ) -> KnownIds:
         """Insert the unknown ids; return which were known, once all races are settled."""
-        ...
 
     def find_rows(self, cursor: DBAPICursor, task_no: int, ids: Ids, /) -> KnownIds:
         """Which of the ids are known."""
-        ...
 
 
 class ReportIds:
