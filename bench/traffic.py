@@ -90,14 +90,12 @@ def random_reports(task: Task, count: int) -> Batch:
 
 
 def single_posts(task: Task, count: int) -> list[Message]:
-    """Requests with one report each."""
     address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports")
     batch = random_reports(task, count)
     return [Message(one) for one in requests(task, address, batch.ids, batch.payloads)]
 
 
 def batch_post(task: Task, count: int) -> Message:
-    """A request with a batch of reports."""
     address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports/batch", TOKEN)
     body = random_reports(task, count).pack()
     return Message(address.head(BATCH_MEDIA_TYPE, len(body)) + body, count)

@@ -51,7 +51,6 @@ class Explanation:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON."""
         return asdict(self)
 
 

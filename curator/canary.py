@@ -82,7 +82,6 @@ class Round:
 
     @contextmanager
     def at(self, stage: str) -> Iterator[None]:
-        """Time a stage."""
         self.stage, began = stage, time.monotonic()
         yield
         self.seconds[stage] = time.monotonic() - began
@@ -114,7 +113,6 @@ class CanaryMetrics:
         gauge("privet_canary_every_seconds", "Time between two rounds.").set(every)
 
     def ended(self, outcome: str, seconds: dict[str, float]) -> None:
-        """Note how a round ended."""
         self._rounds[outcome].inc()
         self._passed.set(outcome == DONE)
         if outcome == DONE:

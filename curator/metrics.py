@@ -86,7 +86,6 @@ class Metrics(ServerMetrics):
         of_task.get(outcome, of_task[REFUSED]).inc(count)
 
     def committed(self, seconds: float, reports: int) -> None:
-        """Observe one durable transaction of reports."""
         self._commit_seconds.observe(seconds)
         self._commit_reports.observe(reports)
 
@@ -99,7 +98,6 @@ class Metrics(ServerMetrics):
         self._fit_seconds.labels(estimator).observe(seconds)
 
     def not_fitted(self, reason: str) -> None:
-        """A fit ended in a problem of this name."""
         self._fits[reason].inc()
 
     def wait(self, reports: int, jobs: int) -> None:

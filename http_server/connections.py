@@ -115,7 +115,6 @@ class BoundedConnection(HttpToolsProtocol):
             self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadlines and the address."""
         self._limits.opened[self._address] -= 1
         if self._limits.opened[self._address] <= 0:
             del self._limits.opened[self._address]
@@ -144,7 +143,6 @@ class BoundedConnection(HttpToolsProtocol):
             self._start_clock()
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
         self._stage = HEAD
         self._advanced = True
         super().on_message_begin()
@@ -163,12 +161,10 @@ class BoundedConnection(HttpToolsProtocol):
         self._start_request()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body."""
         self._advanced = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The end of a request."""
         self._stage = NOTHING
         self._advanced = True
         if self._clock is not None:

@@ -106,7 +106,6 @@ class ServerMetrics:
                 self._calls.labels(method, route, status)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A call was answered."""
         children = self._children.get((method, route, status))
         if children is None:
             calls = self._calls.labels(method if method in METHODS else OTHER, route, status)
@@ -124,7 +123,6 @@ class ServerMetrics:
         return self._tasks[task_id]
 
     def refresh(self) -> None:
-        """Take this process's figures anew."""
         for family in self._of_process.collect():
             for sample in family.samples:
                 gauge = self._process.get(sample.name.removesuffix("_total"))

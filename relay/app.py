@@ -142,7 +142,6 @@ class Relay:
         self._budget = BodyBudget(max(body_memory, MAX_BATCH_BYTES))
 
     def address(self, task_id: str) -> TaskAddress:
-        """Where the curator publishes a task."""
         return TaskAddress(f"{self._tasks}{task_id}", task_id)
 
     async def run(self) -> None:
@@ -190,7 +189,6 @@ class Relay:
         return JSONResponse(status.model_dump())
 
     async def get_fate(self, request: Request) -> Response:
-        """What became of one report."""
         task_id, report_id = request.path_params["task_id"], request.path_params["report_id"]
         fate = None
         if TASK_ID.fullmatch(task_id) and REPORT_ID.fullmatch(report_id):

@@ -192,7 +192,6 @@ def status(
 
 
 def main() -> None:
-    """The console script."""
     app()
 
 

@@ -17,8 +17,6 @@ from privet.protocol.errors import Overloaded, PrivetError, StorageFailed
 
 
 class RelayError(PrivetError):
-    """Base of them all."""
-
     status: ClassVar[int | None] = None
 
 

@@ -23,7 +23,6 @@ class RelayMetrics(ServerMetrics, Collector):
         self.registry.register(self)
 
     def describe(self) -> list[Metric]:
-        """What ``collect`` gives, without values."""
         return [self._reports(), self._calls_of_curator()]
 
     def collect(self) -> Iterator[Metric]:

@@ -137,7 +137,6 @@ class Group:
 
     @property
     def key(self) -> tuple[str, tuple[int, ...]]:
-        """The task and its questions."""
         return self.task, self.questions
 
 
@@ -495,7 +494,6 @@ class Spool:
             return tallies
 
     def all_tallies(self) -> dict[str, dict[str, int]]:
-        """The tallies of every task that has any."""
         query = (
             "SELECT task FROM tallies UNION SELECT task FROM waiting UNION SELECT task FROM batches"
         )
@@ -637,7 +635,6 @@ def _insert(
     tracked: bool = False,
     invitations: bytes | None = None,
 ) -> int:
-    """Store a batch and return its number."""
     number = int.from_bytes(os.urandom(8), "big") >> 1
     columns = (batch.ids.tobytes(), batch.payloads.tobytes(), invitations)
     row = (number, sealed, task, _text(batch.questions), len(batch), *columns, tracked)

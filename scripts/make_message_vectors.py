@@ -314,7 +314,6 @@ def bad_shown_reports() -> list[dict[str, Any]]:
 
 
 def read_for(task: Task, data: bytes) -> None:
-    """Read a report and hold it against its task."""
     Report.unpack(data).check(task)
 
 
@@ -427,7 +426,6 @@ def invitation_digests(count: int) -> list[bytes]:
 
 
 def admissions() -> list[dict[str, Any]]:
-    """Admissions that every reader takes, and what none does."""
     admission_id, digests = Stream("admission")(16), invitation_digests(3)
     fields = {"version": 1, "id": admission_id, "invitations": b"".join(digests)}
     packed = wire.pack(fields)

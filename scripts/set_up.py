@@ -82,12 +82,10 @@ def install(packages: str) -> None:
 
 
 def say(what: str) -> None:
-    """Name a step while it begins."""
     print(f"Setting up Privet in .venv: {what}.", flush=True)
 
 
 def lock(*, upgrade: bool) -> None:
-    """Write all pins."""
     _has_uv()
     for name in LOCKED:
         pin(name, PINS / f"{name}.txt", upgrade=upgrade and name == "all")

@@ -118,7 +118,6 @@ def plan(
 
 
 def print_plan(plan: "Plan") -> None:
-    """The plan's answers, what variations of it show, and what reports are worth."""
     for answer in plan.answers:
         out().print(answer, highlight=False)
     out().print(variations(plan))
@@ -130,7 +129,6 @@ def print_plan(plan: "Plan") -> None:
 
 
 def variations(plan: "Plan") -> Table:
-    """What other numbers of holders and other epsilons show."""
     table = Table(
         title=f"Power to show {plan.amount(plan.target_shift)}, and what is shown with "
         f"{plan.power:.0%}",

@@ -222,7 +222,6 @@ def list_tasks(api: CuratorClient) -> list[Document]:
 
 
 def print_view(view: Document) -> None:
-    """A task as its facts, its features and its questions."""
     task = view["task"]
     facts = {
         "state": _state(view),

@@ -126,7 +126,6 @@ class BatchUpload:
         return await read_typed(receive, head, types, limit=limit, seconds=seconds, share=share)
 
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
-        """Hold invitations for a batch to come."""
         head = Head.of(scope)
         await self._authorized(scope, head)
         with self._intake.budget.share() as share:
@@ -188,7 +187,6 @@ class BatchUpload:
 
 
 def failed_of(batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:
-    """The ids of a batch's refused reports by reason."""
     failed = {reason: batch.valid.ids[outcomes == outcome] for outcome, reason in REASONS.items()}
     failed[WRONG_PAYLOAD] = batch.invalid
     return {reason: ids for reason, ids in failed.items() if len(ids)}

@@ -503,7 +503,6 @@ class Verdict:
 
 
 def judge(trial: Trial, clause: str) -> Verdict:
-    """Try one clause."""
     asked = CLAUSES[clause]
     there = {"vectors": bool(trial.vectors.files), "draw": trial.draw is not str}
     missing = [need for need in asked.needs if not there[need]]

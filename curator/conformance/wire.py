@@ -172,7 +172,6 @@ def receipt(call: Call, status: int = 201, report_id: str | None = None) -> Resp
 
 
 def problem(error: PrivetError, retry_after: int | None = None) -> Response:
-    """The problem document of an error."""
     kind = problem_of(error)
     document = {"type": kind.uri, "title": kind.title, "status": kind.status, "detail": "A test."}
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}

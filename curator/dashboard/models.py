@@ -158,7 +158,6 @@ async def fit(request: Request, task_id: str, curator: TheCurator, form: TheForm
 def promote(
     request: Request, task_id: str, number: int, curator: TheCurator, form: TheForm
 ) -> Response:
-    """Let a model serve, or give it another name."""
     alias = str(form.get("alias", SERVING)).strip()
     if not calls.ALIAS.fullmatch(alias):
         raise InvalidRequest("A name has small letters, digits and hyphens, a letter first.")
@@ -175,7 +174,6 @@ async def compare(
     curator: TheCurator,
     visitor: TheVisitor,
 ) -> Response:
-    """Two models side by side."""
     task = await run_in_threadpool(shown_task, task_id, curator, visitor)
     change = await calls.compare_models(task_id, one, other, curator, request)
 
@@ -197,14 +195,12 @@ async def export(
     visitor: TheVisitor,
     format: str = "json",  # noqa: A002 - as the API has it
 ) -> Response:
-    """The model as a file."""
     await run_in_threadpool(shown_task, task_id, curator, visitor)
     return await calls.export_model(task_id, number, curator, request, format)
 
 
 @router.get("/models/{number}/card", dependencies=[Readers])
 def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) -> Response:
-    """The model's card in Markdown."""
     shown_task(task_id, curator, visitor)
     answer = calls.read_card(task_id, number, curator)
     answer.headers["Content-Disposition"] = (
@@ -258,7 +254,6 @@ def picture(
 
 
 def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the form for trying other settings."""
     return {
         "estimators": {name: form for name, form in ESTIMATORS.items() if form.serves(task.label)},
         "estimator": estimator,
@@ -274,7 +269,6 @@ def _first_trial(info: calls.ModelView) -> tuple[str, Mapping[str, Any]]:
 
 
 def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
-    """A cell's values by class, or its mean."""
     names = task.label.classes if isinstance(task.label, Classes) else (task.label.name,)
     kinds = {"value": model.values, "low": model.low, "high": model.high}
     kinds["influence"] = model.influence

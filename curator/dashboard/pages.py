@@ -85,12 +85,10 @@ def amount(number: float | None) -> str:
 
 
 def thousands(number: int) -> str:
-    """A count with spaces between thousands."""
     return f"{number:,}".replace(",", "\u202f")
 
 
 def duration(seconds: int) -> str:
-    """A time in hours or minutes."""
     return f"{seconds / 3600:g} hours" if seconds >= 7200 else f"{seconds / 60:g} minutes"
 
 

@@ -37,7 +37,6 @@ def list_tasks(
     name: str = "",
     first: Annotated[int, Query(ge=0)] = 0,
 ) -> Response:
-    """The tasks, latest first."""
     matches = [
         listed
         for listed in reversed(curator.store.tasks())
@@ -134,7 +133,6 @@ def show_collection(request: Request, values: TheCollection) -> Response:
 
 @router.post("/tasks/{task_id}/move", dependencies=[Admins])
 def move_task(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
-    """Open or close a task."""
     asked = str(form.get("move"))
     if asked not in MOVES:
         raise InvalidRequest("A task is opened or closed here, and nothing else.")

@@ -71,7 +71,6 @@ async def show_plan(request: Request, form: TheForm) -> Response:
 
 @router.post(CREATE)
 async def create(request: Request, curator: TheCurator, form: TheForm) -> Response:
-    """Publish the task."""
     public, settings = await _file(form), settings_of(form)
     if settings.asker is None:
         raise InvalidRequest("Say who is asking: people read it before they answer.")

@@ -133,7 +133,6 @@ def chained(last: AuditEntry, entry: AuditEntry) -> AuditEntry:
 
 
 def insert_audit(connection: Connection, entry: AuditEntry) -> None:
-    """Append an entry within a transaction."""
     _append(connection, entry, _last(connection))
 
 

@@ -79,12 +79,10 @@ class Database:
         self._report_ids = ReportIds(backend)
 
     def close(self) -> None:
-        """Release connections; the store is not used afterwards."""
         self.engine.dispose()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that reads."""
         with self.failing(), self.engine.begin() as connection:
             yield connection
 

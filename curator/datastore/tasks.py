@@ -69,7 +69,6 @@ class TaskHead(BaseModel):
 
     @property
     def epsilon(self) -> float:
-        """What one holder spends."""
         spent = [question.epsilon for question in self.questions]
         return fsum(spent) if self.allocation == "all" else max(spent)
 

@@ -69,7 +69,6 @@ class TokenStore(Database):
             return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
 
     def note_use(self, name: str, now: float) -> None:
-        """Note that a token was used."""
         table = schema.tokens
         with self.writing() as connection:
             connection.execute(update(table).where(table.c.name == name).values(used=now))

@@ -501,7 +501,6 @@ def predict_body(
     body: bytes,
     max_rows: int,
 ) -> bytes:
-    """The JSON answer of a model to a prediction's body."""
     task, asked = Task.parse(canonical), _request_in(body)
     fitted = FittedModel(task.id, number, 0.0, _model_in(document))
     return _json(asked, predict_rows(task, fitted, asked.records, asked.columns, max_rows))

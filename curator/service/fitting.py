@@ -148,13 +148,11 @@ def fit_model(
 
 
 def compare_models(one: bytes, other: bytes, X: NDArray[np.float64]) -> Change:
-    """What changes for encoded records from one model's document to another's."""
     first, second = (Model.from_document(json.loads(document)) for document in (one, other))
     return change_of(first, second, X)
 
 
 def change_of(first: Model, second: Model, X: NDArray[np.float64]) -> Change:
-    """What changes in predictions for encoded records."""
     before, after = first.predict(X), second.predict(X)
     changed = np.abs(after.values - before.values)
     value = after.of_cells(second.values)

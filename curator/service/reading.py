@@ -140,6 +140,5 @@ class ReadingCases(UseCases):
 def write_export(
     canonical: bytes, number: int, created: float, document: bytes, form: str
 ) -> bytes:
-    """A model's document as a file of a form in ``EXPORTS``."""
     task, model = Task.parse(canonical), Model.from_document(json.loads(document))
     return EXPORTS[form].write(task, FittedModel(task.id, number, created, model))

@@ -24,7 +24,6 @@ class Shard:
     reports: int
 
     def batch(self, task: Task) -> Batch:
-        """Its reports."""
         return Batch.unpack(self.path.read_bytes(), task)
 
 

@@ -46,7 +46,6 @@ class Outcomes:
     finished: float = 0.0
 
     def answered(self, status: int, reports: int, sent_at: float) -> None:
-        """Note one final answer."""
         self.finished = time.perf_counter()
         self.answers[status] += 1
         if status < 300:

@@ -37,7 +37,6 @@ class Summary:
 
     @property
     def title(self) -> str:
-        """What was run, in a few words."""
         kind = "single POSTs" if self.mode == "single" else "batches"
         way = "through the relay" if self.through_relay else "to the curator"
         return f"{self.holders:,} holders, {kind} {way}"
@@ -72,7 +71,6 @@ class Summary:
         ]
 
     def table(self) -> Table:
-        """The figures for a terminal."""
         table = Table("figure", "value", title=self.title)
         for name, value in self.rows():
             table.add_row(name, value)
