@@ -32,20 +32,11 @@ from .options import (
     Shown,
     TaskName,
     Yes,
+    given,
     parsed,
     remote,
 )
-from .output import (
-    PLAIN,
-    SHORT_ID,
-    day,
-    err,
-    out,
-    print_facts,
-    print_json,
-    print_table,
-    when,
-)
+from .output import PLAIN, SHORT_ID, day, err, out, print_facts, print_json, print_table, when
 
 FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
 MOST_CELLS = 40
@@ -110,21 +101,21 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Show what the public data would become, ask, grow a partition, and publish the task."""
-    options = {
-        "depth": depth,
-        "grower": grower,
-        "mechanism": mechanism,
-        "shown": shown or None,
-        "hidden_depth": hidden_depth,
-        "crowd": crowd,
-        "holders": holders,
-        "looks": looks,
-        "allocation": allocation,
-        "centred": centred,
-        "ignore": ignore or None,
-        "describe": None if describe is None else _json_in(describe, "--describe"),
-        "invited": invited or None,
-    }
+    options = given(
+        depth=depth,
+        grower=grower,
+        mechanism=mechanism,
+        shown=shown or None,
+        hidden_depth=hidden_depth,
+        crowd=crowd,
+        holders=holders,
+        looks=looks,
+        allocation=allocation,
+        centred=centred,
+        ignore=ignore or None,
+        describe=None if describe is None else _json_in(describe, "--describe"),
+        invited=invited or None,
+    )
     told = {} if about is None else _json_in(about, "--about")
     if not isinstance(told, dict):
         raise typer.BadParameter(f"{about} holds no JSON object.", param_hint="--about")
@@ -133,7 +124,7 @@ def create(
         "label": label,
         "epsilon": epsilon,
         "open": not draft,
-        **{key: value for key, value in options.items() if value is not None},
+        **options,
         **told,
         **parsed(more),
     }

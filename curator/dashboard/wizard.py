@@ -28,7 +28,6 @@ MOST_COLUMNS = 300
 """Maximum number of columns in the form; the command line takes more."""
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
 UPLOADS = (COLUMNS, PLAN, CREATE)
-"""Paths that take an upload."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Admins])
 

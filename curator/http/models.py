@@ -62,9 +62,7 @@ from .requests import (
 LARGE_BYTES = 8 * 1024
 """Prediction bodies larger than this are read and answered by a worker process."""
 
-
 ALIAS = re.compile("[a-z][a-z0-9-]{0,63}")
-"""A name for a model."""
 
 router = APIRouter(
     prefix="/v1/tasks/{task_id}",
