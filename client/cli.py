@@ -239,7 +239,7 @@ class Site:
     def counted(self) -> set[str]:
         """The subjects whose answer to the task is counted."""
         answers = self.ledger.answers()
-        return {own.subject for own in answers if own.task == self.task and own.counted}
+        return {entry.subject for entry in answers if entry.task == self.task and entry.counted}
 
     async def answer(
         self, lines: Sequence[Line], answered: Callable[[], object]

@@ -213,8 +213,8 @@ def audit(
     the curator's checksum.
     """
     expected = sum(checksum(shard.batch(task).ids) for shard in shards)
-    found = int(after["checksum"], 16) - int(before["checksum"], 16)
-    matches = (found - expected) % CHECKSUM_MODULUS == 0
+    counted = int(after["checksum"], 16) - int(before["checksum"], 16)
+    matches = (counted - expected) % CHECKSUM_MODULUS == 0
     return int(after["reports"]) - int(before["reports"]), matches
 
 

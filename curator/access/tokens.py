@@ -161,7 +161,7 @@ class Tokens:
         stored = self.listed()
         if not self._good_admins(stored):
             token, made = self._made(FIRST, Scope.ADMIN, None)
-            old = next((known for known in stored if known.name == FIRST), None)
+            old = next((kept for kept in stored if kept.name == FIRST), None)
             if self._store.replace_token(old, made):
                 self.audit.note(NOBODY, "token issued at a start without one", FIRST, scope="admin")
                 return token

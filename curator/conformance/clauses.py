@@ -257,9 +257,9 @@ def report_form(trial: Trial) -> str | None:
 def _has_form(trial: Trial, scene: Scene) -> str | None:
     """A fault of a report; a mechanism that a program does not know it may refuse."""
     status = trial.answer(scene)
-    known = trial.bench.tasks[scene.task_id].questions[0].mechanism == GeneralizedResponse.name
+    must_know = trial.bench.tasks[scene.task_id].questions[0].mechanism == GeneralizedResponse.name
     if not scene.posts:
-        wrong = known or status in DELIVERED
+        wrong = must_know or status in DELIVERED
         return f"sent no report to {scene.name!r} and ended with {status}" if wrong else None
     sent = scene.posts[0]
     kind = sent.headers.get("content-type", "")
@@ -314,8 +314,8 @@ def vectors(trial: Trial) -> str | None:
     drawn = trial.draw(asked).split()
     if len(drawn) != len(cases):
         return f"drew {len(drawn)} reports for {len(cases)} cases"
-    for (case, expected), own in zip(cases, drawn, strict=True):
-        if own != expected:
+    for (case, expected), report in zip(cases, drawn, strict=True):
+        if report != expected:
             return f"drew another report for the record {json.dumps(case['record'])[:200]}"
     return None
 

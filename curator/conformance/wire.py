@@ -164,10 +164,10 @@ def receipt(call: Call, status: int = 201, report_id: str | None = None) -> Resp
     try:
         is_json = call.body.startswith(b"{")
         read = Report.from_json(json.loads(call.body)) if is_json else Report.unpack(call.body)
-        own = read.id.hex()
+        sent_id = read.id.hex()
     except (PrivetError, ValueError):
         return problem(MalformedReport("A test."))
-    told = {"report": report_id or own, "counted": status == 201}
+    told = {"report": report_id or sent_id, "counted": status == 201}
     return Response(json.dumps(told), status, media_type="application/json")
 
 

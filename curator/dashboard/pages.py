@@ -60,11 +60,11 @@ def in_words(name: str) -> str:
 
 def set_by_hand(estimator: str, parameters: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The parameters that are not an estimator's defaults."""
-    known = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
+    declared = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
     return [
         (name, value)
         for name, value in parameters.items()
-        if name not in known or known[name].default != value
+        if name not in declared or declared[name].default != value
     ]
 
 

@@ -191,14 +191,14 @@ class TaskStore(Database):
 
     def tasks(self) -> list[ListedTask]:
         """All tasks, oldest first."""
-        known = self._heads
+        heads_before = self._heads
         table = schema.tasks
         columns = (table.c[name] for name in ("no", "id", "state", "created", "marked"))
         with self.reading() as connection:
             rows = connection.execute(select(*columns).order_by(table.c.no)).all()
-            new = next((row.no for row in rows if row.id not in known), None)
+            new = next((row.no for row in rows if row.id not in heads_before), None)
             read = {} if new is None else _heads_from(connection, new)
-        self._heads = heads = {row.id: known.get(row.id) or read[row.id] for row in rows}
+        self._heads = heads = {row.id: heads_before.get(row.id) or read[row.id] for row in rows}
         return [
             ListedTask(heads[row.id], TaskState(row.state), row.created, row.marked) for row in rows
         ]

@@ -571,7 +571,7 @@ def _json_tag(stored: StoredTask, view: TaskView) -> str:
 def _unless_known(
     if_none_match: str, headers: dict[str, str], body: bytes, media_type: str
 ) -> Response:
-    known = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
-    if "*" in known or headers["ETag"].removeprefix("W/") in known:
+    tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
+    if "*" in tags or headers["ETag"].removeprefix("W/") in tags:
         return Response(status_code=status.HTTP_304_NOT_MODIFIED, headers=headers)
     return Response(body, headers=headers, media_type=media_type)

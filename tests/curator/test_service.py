@@ -50,10 +50,10 @@ def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -
     """Let every record's holder send its report, past the network."""
     cached = CachedTask(task)
     bodies = [make_report(task, record, os.urandom).pack() for record in records]
-    found = [(cached.layout_of(body), body) for body in bodies]
-    known = [(layout, body) for layout, body in found if layout is not None]
-    assert len(known) == len(records)
-    group = cached.group_of_bodies(known, [None] * len(known))
+    laid_out = [(cached.layout_of(body), body) for body in bodies]
+    canonical = [(layout, body) for layout, body in laid_out if layout is not None]
+    assert len(canonical) == len(records)
+    group = cached.group_of_bodies(canonical, [None] * len(canonical))
     curator.store.take([group], curator.clock())
 
 
