@@ -64,10 +64,10 @@ def problem_document(error: PrivetError, instance: str) -> dict[str, Any]:
     return _document(problem.uri, problem.title, problem.status, error.detail, instance)
 
 
-def problem_response(error: PrivetError, instance: str, status: int | None = None) -> Response:
-    """The response to a request that ended in ``error``; ``status`` in place of its type's."""
+def problem_response(error: PrivetError, instance: str) -> Response:
+    """The response to a request that ended in ``error``; its own ``status`` before its type's."""
     document = problem_document(error, instance)
-    document["status"] = status or document["status"]
+    document["status"] = getattr(error, "status", None) or document["status"]
     if document["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _failures.log(document["status"], instance, error.__cause__ or error.detail)
     seconds = getattr(error, "seconds", None)

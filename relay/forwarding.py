@@ -162,7 +162,8 @@ class Forwarder:
         shown_bytes = await self._shown_bytes(group.task)
         if shown_bytes is None:
             return {group.task}
-        take, stuck = partial(take, *group.key, self.least, shown_bytes=shown_bytes), set[str]()
+        key = (group.task, group.questions)
+        take, stuck = partial(take, *key, self.least, shown_bytes=shown_bytes), set[str]()
         while waiting >= self.least and not stuck:
             about = batch_size(waiting, self.least, group.width)
             if not await to_thread.run_sync(take, about):

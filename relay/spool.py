@@ -135,10 +135,6 @@ class Group:
     """Reports of further relays, and of holders that were admitted."""
     width: int
 
-    @property
-    def key(self) -> tuple[str, tuple[int, ...]]:
-        return self.task, self.questions
-
 
 @dataclass(frozen=True)
 class Account:
