@@ -23,12 +23,13 @@ import socket
 from asyncio import BaseTransport, TimerHandle, Transport
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from http.client import SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS
 from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
+import uvicorn
 from uvicorn.middleware.proxy_headers import _TrustedHosts
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
@@ -45,6 +46,7 @@ from .bodies import WHOLE_BODY
 from .problems import http_problem
 
 BACKLOG = 2048
+KEEP_ALIVE_SECONDS = 30
 OTHER_FILES = 256
 """Files of a process that are not its connections."""
 LINGER_SECONDS = 0.5
@@ -383,6 +385,23 @@ def _small_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> tuple[
         return b"", None
     lines = [b"%b: %b\r\n" % (name.lower(), value) for name, value in headers]
     return b"".join([STATUS_LINE[status], *lines, b"\r\n"]), int(length)
+
+
+def server_config(
+    application: Any, limits: ConnectionLimits, stop_seconds: int, **more: Any
+) -> uvicorn.Config:
+    """What uvicorn is told by every server of the project."""
+    return uvicorn.Config(
+        application,
+        log_config=None,
+        access_log=False,
+        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),
+        ws="none",
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=stop_seconds,
+        **more,
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:
