@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -130,17 +129,13 @@ def create(
     }
     _check(api, public, settings, ask=not (yes or as_json))
     try:
-        with ExitStack() as opened:
-            files = {"public": public} | ({"public_model": public_model} if public_model else {})
-            response = api.call(
-                "POST",
-                "/v1/tasks",
-                files={
-                    name: (path.name, opened.enter_context(path.open("rb")))
-                    for name, path in files.items()
-                },
-                data={"settings": json.dumps(settings)},
-            )
+        files = {"public": public} | ({"public_model": public_model} if public_model else {})
+        response = api.call(
+            "POST",
+            "/v1/tasks",
+            files={name: (path.name, path.read_bytes()) for name, path in files.items()},
+            data={"settings": json.dumps(settings)},
+        )
     except KeyboardInterrupt:
         raise InvalidRequest(
             "Interrupted: the curator gives the task up, unless it was done already; "

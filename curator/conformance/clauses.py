@@ -323,11 +323,13 @@ def vectors(trial: Trial) -> str | None:
 # ---- sending
 
 
-def _fails_first(times: float, error: PrivetError, retry_after: int | None = None) -> Script:
-    def script(call: Call, before: int) -> Response | None:
-        return problem(error, retry_after) if call.method == "POST" and before < times else None
+def _posted(answer: Callable[[Call, int], Response | None]) -> Script:
+    """The curator's own answers, but to a POST."""
+    return lambda call, before: answer(call, before) if call.method == "POST" else None
 
-    return script
+
+def _fails_first(times: float, error: PrivetError, retry_after: int | None = None) -> Script:
+    return _posted(lambda _, before: problem(error, retry_after) if before < times else None)
 
 
 BUSY = Overloaded("A test.")
@@ -345,10 +347,8 @@ def drawn_once(trial: Trial) -> str | None:
 
 def kept(trial: Trial) -> str | None:
     state, down = trial.state(), [True]
-    scene = trial.bench.publish(
-        example("down"),
-        lambda call, _: problem(BUSY) if call.method == "POST" and down[0] else None,
-    )
+    script = _posted(lambda *_: problem(BUSY) if down[0] else None)
+    scene = trial.bench.publish(example("down"), script)
     status = trial.answer(scene, state=state)
     if status != KEPT or not scene.posts:
         return f"ended with {status} after {len(scene.posts)} tries where nobody took its report"
@@ -370,10 +370,8 @@ def retry_after(trial: Trial) -> str | None:
 
 
 def receipt_clause(trial: Trial) -> str | None:
-    scene = trial.bench.publish(
-        example("lies"),
-        lambda call, _: receipt(call, report_id="00" * 16) if call.method == "POST" else None,
-    )
+    script = _posted(lambda call, _: receipt(call, report_id="00" * 16))
+    scene = trial.bench.publish(example("lies"), script)
     status = trial.answer(scene)
     if not scene.posts:
         return "sent no report"
@@ -381,9 +379,7 @@ def receipt_clause(trial: Trial) -> str | None:
 
 
 def held(trial: Trial) -> str | None:
-    scene = trial.bench.publish(
-        example("held"), lambda call, _: receipt(call, 202) if call.method == "POST" else None
-    )
+    scene = trial.bench.publish(example("held"), _posted(lambda call, _: receipt(call, 202)))
     status = trial.answer(scene)
     return None if status == HELD else f"ended with {status} where a relay holds its report"
 

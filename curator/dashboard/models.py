@@ -57,7 +57,7 @@ def show_model(
 ) -> Response:
     """One model: its tree, a form that predicts, other settings to try, and downloads."""
     info = calls.read_model(task_id, number, curator)
-    model = curator.model(task_id, number).model
+    model = curator.models.get(task_id, number).model
     return page(
         request,
         "model.html",
@@ -87,7 +87,7 @@ def show_node(
     visitor: TheVisitor,
 ) -> Response:
     """A node's numbers: what the model says, and what reports and public records say."""
-    model = curator.model(task_id, number).model
+    model = curator.models.get(task_id, number).model
     if not 0 <= node < model.partition.nodes:
         raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
     cell = int(model.partition.cell_of_node[node])
@@ -121,7 +121,7 @@ def predict(
     }
     answers = curator.predict(task_id, number, records=[record])
     (prediction,) = calls.records_of(answers)["predictions"]
-    partition = curator.model(task_id, number).model.partition
+    partition = curator.models.get(task_id, number).model.partition
     return page(
         request,
         "prediction.html",
@@ -181,7 +181,7 @@ async def compare(
     change = await calls.compare_models(task_id, one, other, curator, request)
 
     def side(number: int) -> dict[str, Any]:
-        model = curator.model(task_id, number).model
+        model = curator.models.get(task_id, number).model
         info = calls.read_model(task_id, number, curator)
         return {"info": info, **picture(task, model, curator, visitor, f"model {number}")}
 
@@ -297,7 +297,7 @@ def _trial(
     models = curator.store.models(task_id)
     change = serving = None
     if models:
-        serving = curator.model(task_id)
+        serving = curator.models.get(task_id)
         change = curator.change(task_id, serving.model, tried)
     return {
         "change": change,

@@ -172,7 +172,7 @@ def half_width(task: Task, wanted: float) -> float:
 def _insight(task_id: str, curator: Curator) -> model_calls.InsightView | None:
     """Of the model that serves; None without a model or reports that it can be asked for."""
     try:
-        number = curator.model_info(task_id).number
+        number = curator.models.info(task_id).number
         return model_calls.read_insight(task_id, number, curator)
     except (ModelNotFound, InvalidRequest):
         return None

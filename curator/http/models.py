@@ -176,7 +176,7 @@ def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
 )
 def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> ModelView:
     """What a model was fitted with and from."""
-    return ModelView.of(task_id, curator.model_info(task_id, number))
+    return ModelView.of(task_id, curator.models.info(task_id, number))
 
 
 @router.get(
@@ -483,7 +483,7 @@ def _predict_here(curator: Curator, task_id: str, body: bytes) -> bytes:
 
 def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) -> bytes:
     """The answer to a large body, which is only looked at by ``run``."""
-    info = curator.model_info(task_id, run(requested_model, body))
+    info = curator.models.info(task_id, run(requested_model, body))
     task, document = curator.store.task(task_id).task, curator.store.model(task_id, info.number)
     return run(predict_body, task.canonical, document, info.number, body, curator.max_rows)
 

@@ -492,7 +492,7 @@ class InvitationsView(View):
 @router.get("/{task_id}/invitations", dependencies=[AdminOnly], summary="Count invitations")
 def count_invitations(task_id: TaskId, curator: TheCurator) -> InvitationsView:
     """How many were issued, used, revoked, and not used in time."""
-    return InvitationsView(**asdict(curator.invitations(task_id)))
+    return InvitationsView(**asdict(curator.store.invitations(task_id, curator.clock())))
 
 
 class RevokeRequest(BaseModel):

@@ -111,10 +111,10 @@ class FittingCases(UseCases):
         Raises ``TaskNotFound`` or ``ModelNotFound``.
         """
         self.store.name_model(task_id, alias, number)
-        return self._models.info(task_id, number)
+        return self.models.info(task_id, number)
 
     def compare(self, task_id: str, one: int, other: int, run: Run = run_here) -> "Change":
-        """What changes in predictions for the public records; raises as ``model`` does."""
+        """What changes in predictions for the public records; raises as ``ModelCache.get`` does."""
         first, second = (self._document(task_id, number)[1] for number in (one, other))
         return run(compare_models, first, second, self._compared_rows(task_id))
 

@@ -16,7 +16,6 @@ from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results
 from privet.protocol.task import Task
 
-from ..datastore.models import ModelInfo
 from ..models.card import write_card
 from ..workers import Run, run_here
 from .base import UseCases
@@ -30,24 +29,16 @@ RANGED_ROWS = 5000
 class ReadingCases(UseCases):
     """What is read from models."""
 
-    def model_info(self, task_id: str, number: int | None = None) -> ModelInfo:
-        """A model's summary, or that of the one that serves; raises as ``model`` does."""
-        return self._models.info(task_id, number)
-
-    def model(self, task_id: str, number: int | None = None) -> FittedModel:
-        """One model, or the one that serves; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        return self._models.get(task_id, number)
-
     def export(self, task_id: str, number: int, form: str, run: Run = run_here) -> bytes:
-        """A model as a file of a form in ``EXPORTS``; raises as ``model`` does."""
+        """A model as a file of a form in ``EXPORTS``; raises as ``ModelCache.get`` does."""
         info, document = self._document(task_id, number)
         canonical = self.store.task(task_id).task.canonical
         return run(write_export, canonical, info.number, info.created, document, form)
 
     def card(self, task_id: str, number: int | None = None) -> str:
         """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        fitted = self._models.get(task_id, number)
-        ways = self._models.info(task_id, fitted.number).summary.get("ways", [])
+        fitted = self.models.get(task_id, number)
+        ways = self.models.info(task_id, fitted.number).summary.get("ways", [])
         task, public = self.store.task(task_id).task, self.store.public_data(task_id)
         return write_card(task, fitted, public, self.question_counts(task_id), ways)
 
@@ -59,7 +50,7 @@ class ReadingCases(UseCases):
         With the splits that lead to each cell that differs. Raises ``TaskNotFound``,
         ``ModelNotFound``, and ``InvalidRequest`` without reports about the label in its cells.
         """
-        fitted, task = self._models.get(task_id, number), self.store.task(task_id).task
+        fitted, task = self.models.get(task_id, number), self.store.task(task_id).task
         public, questions = self.store.public_data(task_id), self.question_counts(task_id)
         comparison = insight(task.label, public, questions, fitted.model)
         cells = {difference.cell for difference in comparison.differences}
@@ -76,7 +67,7 @@ class ReadingCases(UseCases):
         if stored.state is not TaskState.CLOSED and not stored.is_over(self.clock()):
             return None
         try:
-            number = self.model_info(task_id).number
+            number = self.models.info(task_id).number
             kept = (task_id, number, self.store.status(task_id).reports)
             if kept not in self._results:
                 _, comparison, _ = self.insight(task_id, number)
@@ -119,7 +110,7 @@ class ReadingCases(UseCases):
         None without reports about the label in its cells. Raises ``TaskNotFound`` or
         ``ModelNotFound``.
         """
-        model, task = self._models.get(task_id, number).model, self.store.task(task_id).task
+        model, task = self.models.get(task_id, number).model, self.store.task(task_id).task
         question = question_about(model, self.question_counts(task_id))
         if question is None:
             return None

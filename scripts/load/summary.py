@@ -55,7 +55,7 @@ class Summary:
             ("all reports sent and durable in", f"{self.outcomes.seconds:.1f} s"),
             *(relayed if self.through_relay else []),
             ("reports per second", f"{self.outcomes.rate:,.0f}"),
-            ("request p50 / p99 / p99.9", f"{_milliseconds(*quantiles)} ms"),
+            ("request p50 / p99 / p99.9", " / ".join(f"{1000 * s:.1f}" for s in quantiles) + " ms"),
             ("bytes per report", f"{self.bytes_per_report:.0f}"),
             ("answers", ", ".join(f"{status}: {n:,}" for status, n in answers)),
             (
@@ -101,7 +101,3 @@ class Summary:
 
 def _list(*numbers: int) -> str:
     return ", ".join(f"{number:,}" for number in numbers)
-
-
-def _milliseconds(*seconds: float) -> str:
-    return " / ".join(f"{1000 * s:.1f}" for s in seconds)

@@ -84,7 +84,7 @@ def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(curator.store, "model", fail)
     assert curator.store.models(task.id) == [fitted]
-    assert curator.model_info(task.id) == fitted
+    assert curator.models.info(task.id) == fitted
     assert fitted.summary["estimator"] == "public"
     assert fitted.summary["cells"] == task.trees[0].cells
 
@@ -262,7 +262,7 @@ def test_a_task_says_at_how_many_looks_its_intervals_hold(
         task = survey_task(curator, epsilon=20.0, **plan)
         answer(curator, task, records)
         fitted = curator.fit(task.id, "pruned")
-        model = curator.model(task.id, fitted.number).model
+        model = curator.models.get(task.id, fitted.number).model
         assert model.facts["95 % intervals"] == MEANING[looks]
         _, insight, _ = curator.insight(task.id)
         assert insight.looks == looks
