@@ -4,9 +4,7 @@ Whoever changes a table there first writes down here what it was: a migration ma
 for ever (``test_the_first_tables_stay``).
 """
 
-from alembic import op
-
-from privet.curator.datastore.schema import metadata
+from alembic import context, op
 
 revision = "0008"
 down_revision = None
@@ -14,4 +12,4 @@ down_revision = None
 
 def upgrade() -> None:
     """Create every table."""
-    metadata.create_all(op.get_bind(), checkfirst=False)
+    context.config.attributes["metadata"].create_all(op.get_bind(), checkfirst=False)
