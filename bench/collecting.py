@@ -13,7 +13,7 @@ from pathlib import Path
 from time import perf_counter, time
 
 from bench.figures import Effort, Figure
-from bench.traffic import CATEGORIES, open_task, random_reports
+from bench.traffic import CATEGORIES, check_counted, open_task, random_reports
 from privet.curator.collection.files import collect
 from privet.curator.datastore import open_store
 from privet.relay.batch_writer import BatchWriter
@@ -37,14 +37,9 @@ def collecting(effort: Effort) -> Iterator[Figure]:
             ProcessPoolExecutor(cpu_count(), mp_context=get_context("spawn")) as executor,
         ):
             ahead = 2 * (cpu_count() or 1)
-            files = list(
-                collect(store, task, folder, executor.submit, time, ahead=ahead, source="files")
-            )
+            list(collect(store, task, folder, executor.submit, time, ahead=ahead, source="files"))
         elapsed, used = perf_counter() - started, _used() - before
-        counted = sum(file.outcomes["counted"] for file in files)
-        if counted != count:
-            msg = f"of {count} reports of the benchmark {counted} were counted"
-            raise RuntimeError(msg)
+        check_counted(database, task, count)
         size = sum(file.stat().st_size for file in Path(path).glob("collected.db*"))
     case = f"reports={count:.0e},categories={CATEGORIES}"
     yield Figure("collecting", case, "rate", count / elapsed, "reports/s")

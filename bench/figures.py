@@ -30,7 +30,6 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """What the figure is called in every run."""
         return f"{self.section}.{self.case}.{self.what}"
 
     @property
@@ -57,7 +56,6 @@ def seconds(*works: Work) -> list[float]:
 
 
 def timed(work: Work) -> float:
-    """How long a piece of work takes, once."""
     begun = perf_counter()
     work()
     return perf_counter() - begun

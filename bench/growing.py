@@ -3,14 +3,11 @@
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures import Effort, Figure, seconds
-from bench.samples import records
-from privet.learning.partitions import GROWERS
+from bench.samples import grown, records
 from privet.learning.public_data import PublicData
-from privet.protocol.partition import Partition
 
 ROWS = [
     *((50, 2, depth) for depth in (5, 8)),
@@ -27,21 +24,9 @@ def growing(effort: Effort) -> Iterator[Figure]:
     """Times over rows and over columns, ratios in the same run."""
     for rows, columns, depth in SIZES[effort]:
         data, case = records(rows, columns), f"{rows}x{columns},depth={depth}"
-        ours, theirs = seconds(partial(_grow, data, depth), partial(_cart, data, depth))
+        ours, theirs = seconds(partial(grown, data, depth), partial(_cart, data, depth))
         yield Figure("growing", case, "max_edge", ours, "s")
         yield Figure("growing", case, "over_sklearn", ours / theirs, "x")
-
-
-def _grow(data: PublicData, depth: int) -> Partition:
-    return GROWERS["max_edge"](
-        data.X,
-        data.y,
-        depth=depth,
-        classes=2,
-        criterion="gini",
-        min_leaf=0,
-        rng=np.random.default_rng(0),
-    )
 
 
 def _cart(data: PublicData, depth: int) -> object:

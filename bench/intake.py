@@ -18,7 +18,7 @@ from bench.traffic import (
     CATEGORIES,
     CONNECTIONS,
     batch_post,
-    counted,
+    check_counted,
     curator_server,
     empty_server,
     open_task,
@@ -86,7 +86,7 @@ def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
         rates = [_batch_round(port, task, count, AT_A_TIME) for _ in range(rounds)]
         used = cpu_seconds([psutil.Process(pid)]) - before
     sent = rounds * 2 * AT_A_TIME * count
-    _check_counted(database, task, sent)
+    check_counted(database, task, sent)
     case = f"batch={count},categories={CATEGORIES}"
     yield _figure(case, "rate", median(rates), "reports/s")
     yield _figure(case, "processor", used / sent * 1e6, "us/report")
@@ -152,7 +152,7 @@ def memory(folder: Path, effort: Effort) -> Iterator[Figure]:
             _batch_round(port, task, count, 1)
             case = f"start over {sent:.0e} ids, then 2 batches of {count}"
             yield _figure(case, "time", time.perf_counter() - started, "s")
-    _check_counted(database, task, sent + 2 * (10 + 5_000))
+    check_counted(database, task, sent + 2 * (10 + 5_000))
 
 
 def _figure(case: str, what: str, value: float, unit: str) -> Figure:
@@ -172,9 +172,3 @@ def _batch_round(port: int, task: Task, count: int, at_a_time: int) -> float:
     """Reports per second of two rounds of batches, ``at_a_time`` under way."""
     messages = [batch_post(task, count) for _ in range(2 * at_a_time)]
     return run_load([port], messages, at_a_time).rate
-
-
-def _check_counted(database: str, task: Task, sent: int) -> None:
-    if counted(database, task) != sent:
-        msg = f"of {sent} reports of the benchmark {counted(database, task)} were counted"
-        raise RuntimeError(msg)

@@ -29,11 +29,15 @@ def records(rows: int, columns: int, seed: int = 0) -> PublicData:
 
 def full_tree(cells: int, columns: int = 8) -> Partition:
     """A partition with this many cells, a power of 2, grown on a thousand records."""
-    public = records(1_000, columns)
+    return grown(records(1_000, columns), cells.bit_length() - 1)
+
+
+def grown(public: PublicData, depth: int) -> Partition:
+    """A partition by the default grower."""
     return GROWERS["max_edge"](
         public.X,
         public.y,
-        depth=cells.bit_length() - 1,
+        depth=depth,
         classes=2,
         criterion="gini",
         min_leaf=0,

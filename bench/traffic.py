@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -77,10 +77,9 @@ def empty_app() -> object:
 def open_task(database: str, categories: int = CATEGORIES, *, shown: bool = False) -> Task:
     """A new open task of ``categories`` categories, whose column is hidden or shown."""
     task = unique_task(f"bench {time.time_ns()}", categories, EPSILON, shown=shown)
-    store = open_store(database)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
-    store.create_task(task, {}, public, time.time(), TaskState.OPEN)
-    store.close()
+    with closing(open_store(database)) as store:
+        store.create_task(task, {}, public, time.time(), TaskState.OPEN)
     return task
 
 
@@ -91,14 +90,12 @@ def random_reports(task: Task, count: int) -> Batch:
 
 
 def single_posts(task: Task, count: int) -> list[Message]:
-    """Requests with one report each."""
     address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports")
     batch = random_reports(task, count)
     return [Message(one) for one in requests(task, address, batch.ids, batch.payloads)]
 
 
 def batch_post(task: Task, count: int) -> Message:
-    """A request with a batch of reports."""
     address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports/batch", TOKEN)
     body = random_reports(task, count).pack()
     return Message(address.head(BATCH_MEDIA_TYPE, len(body)) + body, count)
@@ -117,13 +114,13 @@ def run_load(ports: Sequence[int], messages: Sequence[Message], connections: int
     return outcomes
 
 
-def counted(database: str, task: Task) -> int:
-    """How many reports of a task a database has counted."""
-    store = open_store(database)
-    try:
-        return store.status(task.id).reports
-    finally:
-        store.close()
+def check_counted(database: str, task: Task, sent: int) -> None:
+    """Raise ``RuntimeError`` unless a database has counted what was sent."""
+    with closing(open_store(database)) as store:
+        counted = store.status(task.id).reports
+    if counted != sent:
+        msg = f"of {sent} reports of the benchmark {counted} were counted"
+        raise RuntimeError(msg)
 
 
 def _wait(port: int, process: subprocess.Popen[bytes]) -> None:

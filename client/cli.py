@@ -239,7 +239,7 @@ class Site:
     def counted(self) -> set[str]:
         """The subjects whose answer to the task is counted."""
         answers = self.ledger.answers()
-        return {own.subject for own in answers if own.task == self.task and own.counted}
+        return {entry.subject for entry in answers if entry.task == self.task and entry.counted}
 
     async def answer(
         self, lines: Sequence[Line], answered: Callable[[], object]
@@ -522,7 +522,6 @@ def _export(folder: Path, task_url: str, curator_key: str) -> None:
 
 
 def main() -> None:
-    """The console script."""
     app()
 
 
@@ -623,7 +622,6 @@ def _done(answered: LedgerEntry, earlier: LedgerEntry | None, as_json: bool) -> 
 
 
 def _print_json(value: Any) -> None:
-    """One JSON document on standard output."""
     print(json.dumps(value, indent=2))
 
 
@@ -665,7 +663,6 @@ def _answer_json(answer: LedgerEntry) -> dict[str, Any]:
 
 
 def _print_answers(console: Console, answers: list[LedgerEntry]) -> None:
-    """A table of answers."""
     table = Table("drawn", "task", "epsilon", "state")
     for answer in answers:
         drawn = datetime.fromtimestamp(answer.drawn, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -678,7 +675,6 @@ def _print_answers(console: Console, answers: list[LedgerEntry]) -> None:
 
 
 def _state(answer: LedgerEntry) -> str:
-    """Where an answer stands, in a few words."""
     if answer.counted:
         return "counted"
     if answer.state is ReportState.HELD:

@@ -43,7 +43,6 @@ class Departure:
         return self.moment + missed * self.period - now
 
     async def wait(self) -> None:
-        """Return when it is time."""
         await sleep(self.seconds_left(time.monotonic()))
 
 

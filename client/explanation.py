@@ -40,7 +40,7 @@ class Explanation:
             asked_by=_asked_by(task),
             reads=tuple(_feature(task, feature) for feature in task.features),
             label=_label(task),
-            computes=tuple(_question(task, index) for index in _asked(task)),
+            computes=tuple(_question(task, index) for index in range(len(task.questions))),
             shown=_shown(task),
             sends=_sends(task),
             report_bytes=task.longest_report,
@@ -51,7 +51,6 @@ class Explanation:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON."""
         return asdict(self)
 
 
@@ -131,10 +130,6 @@ def _described(asked: Numeric | Categorical | Classes | Range) -> str:
 def _some(names: tuple[str, ...]) -> str:
     shown = ", ".join(printable(name, 40) for name in names[:8])
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
-
-
-def _asked(task: Task) -> range:
-    return range(len(task.questions))
 
 
 def _question(task: Task, index: int) -> str:

@@ -320,7 +320,6 @@ class SqliteLedger(Ledger):
 
 
 def default_path() -> Path:
-    """The ledger in this user's data folder."""
     return user_data_path("privet", appauthor=False) / "answers.sqlite3"
 
 

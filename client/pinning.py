@@ -46,10 +46,10 @@ def signed_by(offer: Offer, pinned: str | None = None) -> str:
 
 def shows_counted(receipt: SignedReceipt, report: bytes, pinned: str) -> bool:
     """Whether the key ``pinned`` has signed that the report of these bytes counts."""
-    own, hashes = Report.unpack(report), [bytes.fromhex(each) for each in receipt.reports]
+    counted, hashes = Report.unpack(report), [bytes.fromhex(each) for each in receipt.reports]
     signature = Signature(parse_key(pinned), bytes.fromhex(receipt.signature))
-    message = receipt_message(own.task.hex(), hashes)
-    return hash_of(own) in hashes and _is_valid(signature, message)
+    message = receipt_message(counted.task.hex(), hashes)
+    return hash_of(counted) in hashes and _is_valid(signature, message)
 
 
 def _is_valid(signature: Signature, message: bytes) -> bool:

@@ -35,12 +35,7 @@ from .dashboard import wizard
 from .datastore import Store, file_of, open_store, schema
 from .datastore.garbage_collection import collect_garbage
 from .http import ROUTERS, health, openapi
-from .http.middleware import (
-    HEADERS,
-    HeadCalls,
-    RateLimit,
-    SecurityHeaders,
-)
+from .http.middleware import HEADERS, HeadCalls, RateLimit, SecurityHeaders
 from .http.problems import add_problem_handlers
 from .metrics import Metrics
 from .service import Curator
@@ -121,9 +116,8 @@ def create_app(
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        await run_in_threadpool(workers.close)
-        await run_in_threadpool(predictors.close)
-        await run_in_threadpool(exporters.close)
+        for pool in (workers, predictors, exporters):
+            await run_in_threadpool(pool.close)
         await run_in_threadpool(writer.stop)
         await run_in_threadpool(rejects.close)
         store.close()
@@ -139,7 +133,9 @@ def create_app(
         telemetry=_spans(telemetry),
     )
     api.state.curator = Curator(store, clock, settings.max_predict_rows)
-    tokens = _tokens_of(settings, store, clock, provider)
+    admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
+    bearer = None if provider is None else provider.bearer
+    tokens = Tokens(store, clock, admin, settings.token_tries, bearer)
     api.state.readiness = Readiness(store.check)
     api.state.tokens, api.state.provider = tokens, provider
     api.state.signer = signer
@@ -205,15 +201,6 @@ def _spans(telemetry: "Telemetry | None") -> "TelemetryConfig":
         "logs": False,
         "auto_configure": False,
     }
-
-
-def _tokens_of(
-    settings: Settings, store: Store, clock: Callable[[], float], provider: "Provider | None"
-) -> Tokens:
-    admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
-    if provider is None:
-        return Tokens(store, clock, admin, settings.token_tries)
-    return Tokens(store, clock, admin, settings.token_tries, provider.bearer)
 
 
 async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:

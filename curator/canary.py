@@ -82,7 +82,6 @@ class Round:
 
     @contextmanager
     def at(self, stage: str) -> Iterator[None]:
-        """Time a stage."""
         self.stage, began = stage, time.monotonic()
         yield
         self.seconds[stage] = time.monotonic() - began
@@ -93,6 +92,7 @@ class CanaryMetrics:
 
     def __init__(self, every: float) -> None:
         self.registry = CollectorRegistry()
+        gauge = partial(Gauge, registry=self.registry)
         rounds = Counter(
             "privet_canary_rounds_total",
             "Rounds of the canary: done, or the stage that failed.",
@@ -100,26 +100,19 @@ class CanaryMetrics:
             registry=self.registry,
         )
         self._rounds = {outcome: rounds.labels(outcome) for outcome in (DONE, *STAGES)}
-        self._seconds = Gauge(
+        self._seconds = gauge(
             "privet_canary_seconds",
             "Time that a stage took in the last round that got past it.",
             ["stage"],
-            registry=self.registry,
         )
-        self._success = Gauge(
+        self._success = gauge(
             "privet_canary_success_timestamp_seconds",
             "When a round was last done, in Unix time; 0 if none was since the start.",
-            registry=self.registry,
         )
-        self._passed = Gauge(
-            "privet_canary_passed", "1 if the last round was done, else 0.", registry=self.registry
-        )
-        Gauge(
-            "privet_canary_every_seconds", "Time between two rounds.", registry=self.registry
-        ).set(every)
+        self._passed = gauge("privet_canary_passed", "1 if the last round was done, else 0.")
+        gauge("privet_canary_every_seconds", "Time between two rounds.").set(every)
 
     def ended(self, outcome: str, seconds: dict[str, float]) -> None:
-        """Note how a round ended."""
         self._rounds[outcome].inc()
         self._passed.set(outcome == DONE)
         if outcome == DONE:

@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter
 
-from privet.http_server.metrics import PROBLEM_NAMES, SECONDS, ServerMetrics
+from privet.http_server.metrics import PROBLEM_NAMES, ServerMetrics
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000)
-
-
 COUNTED, REPLAYED, REFUSED = "counted", "replayed", "refused"
 
 
@@ -41,53 +39,39 @@ class Metrics(ServerMetrics):
             "Fits by how they ended: fitted, or the name of the problem.",
             ("fitted", *PROBLEM_NAMES),
         )
-        self._commit_seconds = self._histogram(
+        self._commit_seconds = self.histogram(
             "privet_commit_seconds", "Time that one transaction of reports takes, fsync included."
         )
-        self._commit_reports = self._histogram(
+        self._commit_reports = self.histogram(
             "privet_commit_reports", "Reports that one transaction makes durable.", SIZES
         )
-        self._report_seconds = self._histogram(
+        self._report_seconds = self.histogram(
             "privet_report_seconds",
             "Of each commit, the longest time that a single report waited for it.",
         )
-        self._fit_seconds = self._histogram(
+        self._fit_seconds = self.histogram(
             "privet_fit_seconds", "Time that one fit takes.", labels=["estimator"]
         )
         for estimator in estimators:
             self._fit_seconds.labels(estimator)
-        self._queue = self._gauge("privet_queue_reports", "Reports that wait for the disk.")
-        self._jobs = self._gauge("privet_jobs", "Fits and new tasks under way or waiting.")
-        self._backup = self._moment(
+        self._queue = self.gauge("privet_queue_reports", "Reports that wait for the disk.")
+        self._jobs = self.gauge("privet_jobs", "Fits and new tasks under way or waiting.")
+        self._backup = self.gauge(
             "privet_backup_timestamp_seconds",
             "When the newest backup was made, in Unix time; 0 if there is none.",
+            "livemax",
         )
         if certified:
-            self._certificate_end = self._moment(
+            self._certificate_end = self.gauge(
                 "privet_certificate_end_timestamp_seconds",
                 "When the proxy's certificate ends, in Unix time; 0 if it cannot be seen.",
+                "livemax",
             )
 
     def _counter(self, name: str, text: str, outcomes: Sequence[str]) -> dict[str, Counter]:
         """A counter's children by outcome, which are there at once."""
         counter = Counter(name, text, ["outcome"], registry=self.registry)
         return {outcome: counter.labels(outcome) for outcome in outcomes}
-
-    def _moment(self, name: str, text: str) -> Gauge:
-        return Gauge(name, text, registry=self.registry, multiprocess_mode="livemax")
-
-    def _histogram(
-        self,
-        name: str,
-        text: str,
-        buckets: Sequence[float] = SECONDS,
-        labels: Sequence[str] = (),
-    ) -> Histogram:
-        return Histogram(name, text, labels, registry=self.registry, buckets=buckets)
-
-    def _gauge(self, name: str, text: str) -> Gauge:
-        """A gauge that is added up over the processes of a curator."""
-        return Gauge(name, text, registry=self.registry, multiprocess_mode="livesum")
 
     def reported(self, outcome: str, task_id: str, count: int = 1) -> None:
         """``count`` reports of a task ended as ``outcome``; "" is for a task that is not known."""
@@ -102,7 +86,6 @@ class Metrics(ServerMetrics):
         of_task.get(outcome, of_task[REFUSED]).inc(count)
 
     def committed(self, seconds: float, reports: int) -> None:
-        """Observe one durable transaction of reports."""
         self._commit_seconds.observe(seconds)
         self._commit_reports.observe(reports)
 
@@ -115,7 +98,6 @@ class Metrics(ServerMetrics):
         self._fit_seconds.labels(estimator).observe(seconds)
 
     def not_fitted(self, reason: str) -> None:
-        """A fit ended in a problem of this name."""
         self._fits[reason].inc()
 
     def wait(self, reports: int, jobs: int) -> None:

@@ -1,23 +1,21 @@
 """Run a curator: check its settings, show the first admin token, serve until a stop signal."""
 
-import asyncio
 import gc
 import os
 import time
 from collections.abc import Callable
 from functools import partial
 from tempfile import TemporaryDirectory
-from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
 from privet.http_server.connections import (
-    BoundedConnection,
     ConnectionLimits,
     allow_connections,
     listen,
+    server_config,
 )
 from privet.http_server.metrics import FOLDER
 
@@ -30,7 +28,6 @@ from .datastore.schema_watch import watching_schema
 from .logs import set_up_logs
 from .settings import Settings
 
-KEEP_ALIVE_SECONDS = 30
 WORKER_SECONDS = 120
 """Time a process has to start, or to answer its supervisor, before it is replaced."""
 
@@ -83,18 +80,13 @@ def _config(settings: Settings) -> uvicorn.Config:
         settings.max_address_connections,
         settings.trusted_proxies,
     )
-    return uvicorn.Config(
+    return server_config(
         partial(_application, settings),
+        limits,
+        max(1, round(settings.shutdown_seconds)),
         factory=True,
-        log_config=None,
-        access_log=False,
-        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),
-        ws="none",
-        server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies or None,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
         timeout_worker_healthcheck=WORKER_SECONDS,
         workers=settings.workers,
     )

@@ -320,17 +320,17 @@ class Settings(BaseSettings):
     @property
     def secrets(self) -> list[str]:
         """Values that are never shown: the admin token and the client secret."""
-        known = (self.admin_token, self.oidc_client_secret)
-        return [secret.get_secret_value() for secret in known if secret is not None]
+        hidden = (self.admin_token, self.oidc_client_secret)
+        return [secret.get_secret_value() for secret in hidden if secret is not None]
 
 
 def unknown_variable(names: Iterable[str]) -> str | None:
     """What is wrong with the first of the environment's names that starts like a setting but is
     none; None if there is no such name."""
-    known = OTHER_VARIABLES | {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
+    variables = OTHER_VARIABLES | {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
     for name in sorted(names):
-        if name.startswith("PRIVET_") and name not in known:
-            nearest = difflib.get_close_matches(name, known, 1)
+        if name.startswith("PRIVET_") and name not in variables:
+            nearest = difflib.get_close_matches(name, variables, 1)
             meant = (
                 f"did you mean {nearest[0]}? Else" if nearest else "privet serve --help lists all;"
             )

@@ -130,7 +130,6 @@ class Workers:
         return future
 
     def __len__(self) -> int:
-        """Number of calls that run or wait."""
         return len(self._jobs)
 
     def close(self) -> None:

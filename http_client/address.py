@@ -24,7 +24,6 @@ class TaskAddress:
 
     @property
     def reports(self) -> str:
-        """Where reports of this task are posted."""
         return f"{self.url}/reports"
 
     @classmethod

@@ -362,7 +362,7 @@ def error_in(reply: Reply) -> PrivetError:
     try:
         problem = json.loads(reply.body)
     except (ValueError, RecursionError):
-        return _unexpected(reply, "a damaged problem document")
+        problem = None
     if not isinstance(problem, dict):
         return _unexpected(reply, "a damaged problem document")
     detail = problem.get("detail") or problem.get("title") or f"HTTP status {reply.status}"

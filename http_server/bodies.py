@@ -234,37 +234,31 @@ class BodyLimit:
     seconds: float
 
 
+@dataclass(eq=False)
 class BodyLimits:
     """ASGI middleware: ``limit`` and ``budget`` hold for every body.
 
     ``exceptional`` paths have limits of their own, and their bodies go to disk.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        limit: BodyLimit,
-        exceptional: Mapping[str, BodyLimit],
-        budget: BodyBudget,
-    ) -> None:
-        self._app = app
-        self._limit = limit
-        self._exceptional = exceptional
-        self._budget = budget
+    app: ASGIApp
+    limit: BodyLimit
+    exceptional: Mapping[str, BodyLimit]
+    budget: BodyBudget
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
-        exception = self._exceptional.get(scope["path"].rstrip("/"))
-        limit = exception or self._limit
+        exception = self.exceptional.get(scope["path"].rstrip("/"))
+        limit = exception or self.limit
         if (Head.of(scope).length or 0) > limit.bytes:
             response = problem_response(_too_large(limit.bytes), scope["path"])
             await response(scope, receive, send)
             return
-        budget = self._budget if exception is None else BodyBudget(limit.bytes)
+        budget = self.budget if exception is None else BodyBudget(limit.bytes)
         with budget.share() as share:
-            await self._app(scope, _limited(receive, limit, share), send)
+            await self.app(scope, _limited(receive, limit, share), send)
 
 
 def _limited(receive: Receive, limit: BodyLimit, share: Share) -> Receive:

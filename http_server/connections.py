@@ -23,12 +23,13 @@ import socket
 from asyncio import BaseTransport, TimerHandle, Transport
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from http.client import SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS
 from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
+import uvicorn
 from uvicorn.middleware.proxy_headers import _TrustedHosts
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
@@ -45,6 +46,7 @@ from .bodies import WHOLE_BODY
 from .problems import http_problem
 
 BACKLOG = 2048
+KEEP_ALIVE_SECONDS = 30
 OTHER_FILES = 256
 """Files of a process that are not its connections."""
 LINGER_SECONDS = 0.5
@@ -115,7 +117,6 @@ class BoundedConnection(HttpToolsProtocol):
             self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadlines and the address."""
         self._limits.opened[self._address] -= 1
         if self._limits.opened[self._address] <= 0:
             del self._limits.opened[self._address]
@@ -144,7 +145,6 @@ class BoundedConnection(HttpToolsProtocol):
             self._start_clock()
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
         self._stage = HEAD
         self._advanced = True
         super().on_message_begin()
@@ -163,12 +163,10 @@ class BoundedConnection(HttpToolsProtocol):
         self._start_request()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body."""
         self._advanced = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The end of a request."""
         self._stage = NOTHING
         self._advanced = True
         if self._clock is not None:
@@ -387,6 +385,23 @@ def _small_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> tuple[
         return b"", None
     lines = [b"%b: %b\r\n" % (name.lower(), value) for name, value in headers]
     return b"".join([STATUS_LINE[status], *lines, b"\r\n"]), int(length)
+
+
+def server_config(
+    application: Any, limits: ConnectionLimits, stop_seconds: int, **more: Any
+) -> uvicorn.Config:
+    """What uvicorn is told by every server of the project."""
+    return uvicorn.Config(
+        application,
+        log_config=None,
+        access_log=False,
+        http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),
+        ws="none",
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=stop_seconds,
+        **more,
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:

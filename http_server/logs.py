@@ -113,7 +113,6 @@ class PlainLines(JsonLines):
     """The same for people: time, level, event, the fields, and a traceback below."""
 
     def line(self, event: dict[str, Any]) -> str:
-        """The text of an event without secrets."""
         names = ("timestamp", "level", "event", "logger", "exception")
         at, level, text, logger, trace = (event.pop(name, "") for name in names)
         fields = "".join(f" {name}={value}" for name, value in event.items())
@@ -136,7 +135,6 @@ def log_to_stderr(formatter: logging.Formatter, level: str) -> None:
 def _log_exception(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """The end of the process by an error, in the form of all logs."""
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
     else:

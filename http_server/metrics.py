@@ -8,10 +8,11 @@ there from the start, at 0: the first value of one that appears later is no incr
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
+from typing import Literal
 
 from prometheus_client import (
     CollectorRegistry,
@@ -43,8 +44,7 @@ PROCESS = {
     "process_resident_memory_bytes": "Memory that a server process has.",
     "process_open_fds": "Files and connections that a server process has open.",
 }
-
-
+Mode = Literal["livesum", "livemin", "livemax"]
 DISK = {
     "free": "Bytes that are free on the disk where the server writes.",
     "size": "Bytes that this disk has in all.",
@@ -66,36 +66,32 @@ class ServerMetrics:
             ["method", "route", "status"],
             registry=self.registry,
         )
-        self._seconds = Histogram(
-            "privet_http_seconds",
-            "Time from a call's head to its answer.",
-            ["route"],
-            registry=self.registry,
-            buckets=SECONDS,
+        self._seconds = self.histogram(
+            "privet_http_seconds", "Time from a call's head to its answer.", labels=["route"]
         )
         self._process = {
-            name: Gauge(
-                f"privet_{name}",
-                what,
-                ["process"],
-                registry=self.registry,
-                multiprocess_mode="livesum",
-            )
+            name: self.gauge(f"privet_{name}", what, labels=["process"])
             for name, what in PROCESS.items()
         }
         self._disk = {
-            name: Gauge(
-                f"privet_disk_{name}_bytes",
-                what,
-                registry=self.registry,
-                multiprocess_mode="livemin",
-            )
+            name: self.gauge(f"privet_disk_{name}_bytes", what, "livemin")
             for name, what in DISK.items()
             if folder is not None
         }
         self._of_process = ProcessCollector(registry=None)
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._tasks = {"": ""}
+
+    def histogram(
+        self, name: str, text: str, buckets: Sequence[float] = SECONDS, labels: Sequence[str] = ()
+    ) -> Histogram:
+        return Histogram(name, text, labels, registry=self.registry, buckets=buckets)
+
+    def gauge(
+        self, name: str, text: str, over_processes: Mode = "livesum", labels: Sequence[str] = ()
+    ) -> Gauge:
+        """A gauge that is added up over the processes of a server, unless told otherwise."""
+        return Gauge(name, text, labels, registry=self.registry, multiprocess_mode=over_processes)
 
     def expect(self, routes: Iterable[BaseRoute], failures: Iterable[int] = FAILURES) -> None:
         """Count the failures of these routes from 0 on, by the statuses that they would have."""
@@ -110,7 +106,6 @@ class ServerMetrics:
                 self._calls.labels(method, route, status)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A call was answered."""
         children = self._children.get((method, route, status))
         if children is None:
             calls = self._calls.labels(method if method in METHODS else OTHER, route, status)
@@ -128,7 +123,6 @@ class ServerMetrics:
         return self._tasks[task_id]
 
     def refresh(self) -> None:
-        """Take this process's figures anew."""
         for family in self._of_process.collect():
             for sample in family.samples:
                 gauge = self._process.get(sample.name.removesuffix("_total"))

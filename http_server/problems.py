@@ -46,7 +46,6 @@ class Failures:
         """By status and kind of cause: when a line was last written, and how many came since."""
 
     def log(self, status: int, instance: str, cause: object) -> None:
-        """Log one such answer at the address ``instance``."""
         kind, now = (status, type(cause).__name__), self._clock()
         last, held = self._waiting.get(kind, (-1.0, 0))
         if now - last < 1.0:
@@ -61,15 +60,14 @@ _failures = Failures()
 
 
 def problem_document(error: PrivetError, instance: str) -> dict[str, Any]:
-    """The problem document of ``error`` at the address ``instance``."""
     problem = problem_of(error)
     return _document(problem.uri, problem.title, problem.status, error.detail, instance)
 
 
-def problem_response(error: PrivetError, instance: str, status: int | None = None) -> Response:
-    """The response to a request that ended in ``error``; ``status`` in place of its type's."""
+def problem_response(error: PrivetError, instance: str) -> Response:
+    """The response to a request that ended in ``error``; its own ``status`` before its type's."""
     document = problem_document(error, instance)
-    document["status"] = status or document["status"]
+    document["status"] = getattr(error, "status", None) or document["status"]
     if document["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _failures.log(document["status"], instance, error.__cause__ or error.detail)
     seconds = getattr(error, "seconds", None)

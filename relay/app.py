@@ -43,8 +43,8 @@ from privet.http_server.acceptance import (
 )
 from privet.http_server.bodies import BodyBudget, Head, Share, Turns
 from privet.http_server.cors import HolderCors
-from privet.http_server.metrics import ROUTE, CountCalls
-from privet.http_server.problems import add_problem_handlers, problem_response
+from privet.http_server.metrics import FAILURES, ROUTE, CountCalls
+from privet.http_server.problems import add_problem_handlers
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
 from privet.protocol.batch import Admission, Batch
@@ -68,7 +68,7 @@ from privet.protocol.report import Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
-from .errors import CuratorDown, RelayError, SpoolFailed
+from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
 from .forwarding import DAY_SECONDS, refused_in
 from .metrics import RelayMetrics
 from .spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, MAX_BODY_MEMORY, Spool, StoredReport
@@ -142,7 +142,6 @@ class Relay:
         self._budget = BodyBudget(max(body_memory, MAX_BATCH_BYTES))
 
     def address(self, task_id: str) -> TaskAddress:
-        """Where the curator publishes a task."""
         return TaskAddress(f"{self._tasks}{task_id}", task_id)
 
     async def run(self) -> None:
@@ -190,7 +189,6 @@ class Relay:
         return JSONResponse(status.model_dump())
 
     async def get_fate(self, request: Request) -> Response:
-        """What became of one report."""
         task_id, report_id = request.path_params["task_id"], request.path_params["report_id"]
         fate = None
         if TASK_ID.fullmatch(task_id) and REPORT_ID.fullmatch(report_id):
@@ -357,10 +355,6 @@ def create_app(
             raise HTTPException(404)
         return Response(page.FILES[name], headers=page.headers(name, task_url))
 
-    async def on_relay_error(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RelayError)  # noqa: S101  # what the handler is registered for
-        return problem_response(error, request.url.path, error.status)
-
     task = "/v1/tasks/{task_id}"
     app = Starlette(
         routes=[
@@ -379,10 +373,9 @@ def create_app(
     )
     app.router.redirect_slashes = False
     add_problem_handlers(app, HINTS)
-    app.add_exception_handler(RelayError, on_relay_error)
     stack: ASGIApp = HolderCors(app)
     if metrics is not None:
-        metrics.expect(app.routes)
+        metrics.expect(app.routes, (*FAILURES, *RELAY_FAILURES))
         stack = CountCalls(stack, metrics)
     return RequestIds(stack)
 

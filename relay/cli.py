@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -34,7 +34,6 @@ from .spool import MAX_BODY_MEMORY, MAX_SPOOL_BYTES, Spool
 from .status import RelayStatus
 
 EXIT_FAULT, EXIT_BROKEN = 1, 3
-KEEP_ALIVE_SECONDS = 30
 STOP_SECONDS = 10
 VARIABLES = frozenset(
     {
@@ -192,7 +191,6 @@ def status(
 
 
 def main() -> None:
-    """The console script."""
     app()
 
 
@@ -226,10 +224,10 @@ async def _serve(settings: Settings) -> None:
         import uvicorn
 
         from privet.http_server.connections import (
-            BoundedConnection,
             ConnectionLimits,
             allow_connections,
             listen,
+            server_config,
         )
 
         from .app import Relay, create_app
@@ -268,20 +266,9 @@ async def _serve(settings: Settings) -> None:
             )
             allow_connections(limits.connections)
             metrics = RelayMetrics(spool, client) if settings.metrics_token else None
-            config = uvicorn.Config(
-                create_app(relay, metrics, settings.metrics_token),
-                log_config=None,
-                access_log=False,
-                log_level="error",
-                http=cast("type[asyncio.Protocol]", partial(BoundedConnection, limits)),
-                ws="none",
-                lifespan="off",
-                server_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=STOP_SECONDS,
-            )
-            server = uvicorn.Server(config)
+            application = create_app(relay, metrics, settings.metrics_token)
+            more = {"log_level": "error", "lifespan": "off", "proxy_headers": False}
+            server = uvicorn.Server(server_config(application, limits, STOP_SECONDS, **more))
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, server.handle_exit)  # also before it serves, and after
             address = "http://{}:{}".format(*listener.getsockname())

@@ -17,8 +17,6 @@ from privet.protocol.errors import Overloaded, PrivetError, StorageFailed
 
 
 class RelayError(PrivetError):
-    """Base of them all."""
-
     status: ClassVar[int | None] = None
 
 
@@ -38,3 +36,7 @@ class SpoolFull(SpoolFailed):
     """Insufficient Storage."""
 
     status = 507
+
+
+RELAY_FAILURES = (CuratorDown.status, SpoolFull.status)
+"""HTTP statuses that no error of the protocol has."""

@@ -16,8 +16,9 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +58,7 @@ GONE = problem_of(TaskNotFound("")).name
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Forwarder:
     """Forwards a task's reports as soon as ``least`` of them wait, never fewer together.
 
@@ -65,27 +67,15 @@ class Forwarder:
     ``privet collect``, not posted.
     """
 
-    def __init__(
-        self,
-        client: ReportClient,
-        address: Callable[[str], TaskAddress],
-        spool: Spool,
-        least: int,
-        watch: TaskWatch,
-        *,
-        keep_days: int = KEEP_FATES_DAYS,
-        clock: Callable[[], float] = time.time,
-        folder: "BatchWriter | None" = None,
-    ) -> None:
-        self._folder = folder
-        self._client = client
-        self._address = address
-        self._spool = spool
-        self._least = least
-        self._watch = watch
-        self._keep_days = keep_days
-        self._clock = clock
-        self._forgot = 0
+    client: ReportClient
+    address: Callable[[str], TaskAddress]
+    spool: Spool
+    least: int
+    watch: TaskWatch
+    keep_days: int = KEEP_FATES_DAYS
+    clock: Callable[[], float] = time.time
+    folder: "BatchWriter | None" = None
+    _forgot: int = field(default=0, init=False)
 
     async def run(self, every: float) -> None:
         """Forward what may go, every ``every`` seconds, until cancelled.
@@ -107,7 +97,7 @@ class Forwarder:
         """
         stuck = await self._send_sealed() | await self._ask_drawn()
         invited = {}
-        for group in await to_thread.run_sync(self._spool.groups):
+        for group in await to_thread.run_sync(self.spool.groups):
             status = await self._look(group.task)
             if status is not None and status.over and not status.collecting:
                 await self._abandon(group.task, NOT_OPEN, sealed=False)
@@ -117,43 +107,30 @@ class Forwarder:
                 invited[group.task] = status.invited
                 if status.invited:
                     stuck |= await self._ask(group)
-        for group in await to_thread.run_sync(self._spool.groups):
+        for group in await to_thread.run_sync(self.spool.groups):
             if group.task in invited and group.task not in stuck:
                 stuck |= await self._forward(group, invited=invited[group.task])
 
     async def _ask(self, group: Group) -> set[str]:
         """Ask about the invitations of those who wait, many at a time; the tasks that stay."""
-        away = await to_thread.run_sync(self._spool.turn_away, group.task, self._today())
-        if away:
-            _log_refusal(group.task, away, NOT_INVITED)
-        left, stuck = group.single, set[str]()
-        shown_bytes = await self._shown_bytes(group.task)
-        if shown_bytes is None:
-            return {group.task}
-        draw = partial(self._spool.draw, *group.key, self._least, shown_bytes=shown_bytes)
-        while left >= self._least and not stuck:
-            about = batch_size(left, self._least, group.width)
-            if not await to_thread.run_sync(draw, about):
-                break
-            left -= about
-            stuck = await self._ask_drawn()
-        return stuck
+        away = await to_thread.run_sync(self.spool.turn_away, group.task, self._today())
+        _log_refusal(group.task, away, NOT_INVITED)
+        return await self._in_batches(group, group.single, self.spool.draw, self._ask_drawn)
 
     async def _ask_drawn(self) -> set[str]:
         """Ask about what is drawn; the tasks whose reports stay so."""
         stuck = set()
-        for number, task in (await to_thread.run_sync(self._spool.drawn)).items():
+        for number, task in (await to_thread.run_sync(self.spool.drawn)).items():
             refused = None
             if task not in stuck and await self._takes(task):
-                asked = await to_thread.run_sync(self._spool.admissions, number)
+                asked = await to_thread.run_sync(self.spool.admissions, number)
                 refused = await self._refused(task, asked)
             if refused is None:
                 stuck.add(task)
             else:
-                left = await to_thread.run_sync(self._spool.admit, number, refused, self._today())
-                if left:
-                    _log_refusal(task, left, NOT_INVITED)
-                await to_thread.run_sync(self._spool.purge)
+                left = await to_thread.run_sync(self.spool.admit, number, refused, self._today())
+                _log_refusal(task, left, NOT_INVITED)
+                await to_thread.run_sync(self.spool.purge)
         return stuck
 
     async def _refused(self, task: str, admissions: Sequence[Admission]) -> set[bytes] | None:
@@ -161,7 +138,7 @@ class Forwarder:
         refused = set[bytes]()
         try:
             for asked in admissions:
-                reply = await self._client.send_admission(self._address(task), asked.pack())
+                reply = await self.client.send_admission(self.address(task), asked.pack())
                 refused |= refused_in(reply, asked)
         except PrivetError as error:
             log.warning("invitations of task %s are not asked about: %s", task[:16], error.detail)
@@ -169,26 +146,36 @@ class Forwarder:
         return refused
 
     async def _forward(self, group: Group, *, invited: bool) -> set[str]:
-        """Seal and send a group until too few are left or something stays; the tasks that do."""
-        left, stuck = group.batched + (0 if invited else group.single), set[str]()
+        """Seal and send what waits of a group; the tasks that stay."""
+        waiting = group.batched + (0 if invited else group.single)
+        seal = partial(self.spool.seal, invited=invited)
+        return await self._in_batches(group, waiting, seal, self._send_sealed)
+
+    async def _in_batches(
+        self,
+        group: Group,
+        waiting: int,
+        take: Callable[..., bool],
+        send: Callable[[], Awaitable[set[str]]],
+    ) -> set[str]:
+        """Take a batch and send it until too few are left or something stays; the tasks that do."""
         shown_bytes = await self._shown_bytes(group.task)
         if shown_bytes is None:
             return {group.task}
-        seal = partial(
-            self._spool.seal, *group.key, self._least, invited=invited, shown_bytes=shown_bytes
-        )
-        while left >= self._least and not stuck:
-            about = batch_size(left, self._least, group.width)
-            if not await to_thread.run_sync(seal, about):
+        key = (group.task, group.questions)
+        take, stuck = partial(take, *key, self.least, shown_bytes=shown_bytes), set[str]()
+        while waiting >= self.least and not stuck:
+            about = batch_size(waiting, self.least, group.width)
+            if not await to_thread.run_sync(take, about):
                 break
-            left -= about
-            stuck = await self._send_sealed()
+            waiting -= about
+            stuck = await send()
         return stuck
 
     async def _shown_bytes(self, task: str) -> int | None:
         """How payloads of a task tell their shown cell; None if the task cannot be had now."""
         try:
-            return (await self._client.offer(self._address(task))).task.shown_bytes
+            return (await self.client.offer(self.address(task))).task.shown_bytes
         except PrivetError as error:
             log.warning("reports of task %s stay here: %s", task[:16], error.detail)
             return None
@@ -196,26 +183,26 @@ class Forwarder:
     async def _send_sealed(self) -> set[str]:
         """Send what is sealed; the tasks whose reports stay here."""
         stuck = set()
-        sealed = await to_thread.run_sync(self._spool.sealed)
+        sealed = await to_thread.run_sync(self.spool.sealed)
         for number, task in sealed.items():
             if task in stuck:
                 continue
             if not (await self._takes(task) and await self._send(number, task)):
                 stuck.add(task)
         if sealed:
-            await to_thread.run_sync(self._spool.purge)
+            await to_thread.run_sync(self.spool.purge)
         return stuck
 
     async def _send(self, number: int, task: str) -> bool:
         """Send a sealed batch and settle it; False if it stays here."""
-        _, batch = await to_thread.run_sync(self._spool.batch, number)
+        batch = await to_thread.run_sync(self.spool.batch, number)
         shown_bytes = await self._shown_bytes(task)
         if shown_bytes is None:
             return False
         company = int(batch.company(shown_bytes).min()) if shown_bytes else None
         ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
         try:
-            receipts = await to_thread.run_sync(self._spool.is_tracked, number)
+            receipts = await to_thread.run_sync(self.spool.is_tracked, number)
             account = account_of(await self._deliver(task, batch, receipts=receipts), ids)
         except TaskNotFound:
             await self._abandon(task, GONE, sealed=True)
@@ -223,7 +210,7 @@ class Forwarder:
         except TaskNotOpen:
             account = Account({}, {NOT_OPEN: ids})
         except NotAdmitted as error:
-            asked = await to_thread.run_sync(self._spool.admissions, number)
+            asked = await to_thread.run_sync(self.spool.admissions, number)
             if not await self._refused(task, asked):  # held again, or silent
                 log.warning("reports of task %s stay here: %s", task[:16], error.detail)
                 return False
@@ -234,23 +221,23 @@ class Forwarder:
         if NOT_OPEN in account.refused and not await self._is_over(task):
             log.warning("reports of task %s stay here: it takes none now", task[:16])
             return False
-        await to_thread.run_sync(self._spool.settle, number, account, self._today(), company)
+        await to_thread.run_sync(self.spool.settle, number, account, self._today(), company)
         for reason, refused in account.refused.items():
             _log_refusal(task, len(refused), reason)
         return True
 
     async def _deliver(self, task: str, batch: Batch, *, receipts: bool) -> bytes:
         """Send a batch, or write it; the answer, or one that says it is held."""
-        if self._folder is None:
-            address, body = self._address(task), batch.pack()
-            return await self._client.send_batch(address, body, receipts=receipts)
-        await to_thread.run_sync(self._folder.write, task, batch)
+        if self.folder is None:
+            address, body = self.address(task), batch.pack()
+            return await self.client.send_batch(address, body, receipts=receipts)
+        await to_thread.run_sync(self.folder.write, task, batch)
         return json.dumps({"held": len(batch), "failed": {}}).encode()
 
     async def _look(self, task: str) -> CollectionStatus | None:
         """Whether the task takes reports, as far as is known; drops what waits for a gone one."""
         try:
-            return await self._watch.look(task)
+            return await self.watch.look(task)
         except TaskNotFound:
             await self._abandon(task, GONE, sealed=True)
             return CLOSED
@@ -263,28 +250,27 @@ class Forwarder:
     async def _is_over(self, task: str) -> bool:
         """Whether a task that takes no reports never will."""
         try:
-            return (await self._watch.refused(task)).over
+            return (await self.watch.refused(task)).over
         except TaskNotFound:
             return True
 
     async def _abandon(self, task: str, reason: str, *, sealed: bool) -> None:
-        drop = partial(self._spool.abandon, task, reason, self._today(), sealed=sealed)
-        count = await to_thread.run_sync(drop)
-        if count:
-            _log_refusal(task, count, reason)
+        drop = partial(self.spool.abandon, task, reason, self._today(), sealed=sealed)
+        _log_refusal(task, await to_thread.run_sync(drop), reason)
 
     async def _forget(self) -> None:
         """Once a day, forget what became of reports long ago."""
         if self._forgot != self._today():
             self._forgot = self._today()
-            await to_thread.run_sync(self._spool.forget, self._forgot - self._keep_days)
+            await to_thread.run_sync(self.spool.forget, self._forgot - self.keep_days)
 
     def _today(self) -> int:
-        return int(self._clock() // DAY_SECONDS)
+        return int(self.clock() // DAY_SECONDS)
 
 
 def _log_refusal(task: str, count: int, reason: str) -> None:
-    log.warning("task %s: %d reports were refused (%s)", task[:16], count, reason)
+    if count:
+        log.warning("task %s: %d reports were refused (%s)", task[:16], count, reason)
 
 
 def batch_size(waiting: int, least: int, width: int) -> int:
@@ -338,7 +324,7 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
             f"The curator does not account for all {len(sent)} reports: check its address and "
             "version."
         )
-    if not all(map(_is_reason, refused)):
+    if not all(REASON.fullmatch(name) and name not in RELAY_COUNTS for name in refused):
         raise UnexpectedAnswer("The curator does not account for reports in words of the protocol.")
     return Account(taken, refused, receipts)
 
@@ -355,7 +341,3 @@ def refused_in(reply: bytes, asked: Admission) -> set[bytes]:
         f"The curator does not account for all {len(asked)} invitations: check its address and "
         "version."
     )
-
-
-def _is_reason(name: str) -> bool:
-    return REASON.fullmatch(name) is not None and name not in RELAY_COUNTS

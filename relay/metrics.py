@@ -1,20 +1,16 @@
 """A relay's Prometheus metrics; the tallies of its tasks are those of its spool."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
-from starlette.routing import BaseRoute
 
-from privet.http_server.metrics import FAILURES, ServerMetrics
+from privet.http_server.metrics import ServerMetrics
 
 from .curator_calls import CountingClient
-from .errors import CuratorDown, SpoolFull
 from .spool import Spool
-
-OWN_FAILURES = {*FAILURES, CuratorDown.status, SpoolFull.status} - {None}
 
 
 class RelayMetrics(ServerMetrics, Collector):
@@ -26,12 +22,7 @@ class RelayMetrics(ServerMetrics, Collector):
         self._client = client
         self.registry.register(self)
 
-    def expect(self, routes: Iterable[BaseRoute], failures: Iterable[int] = OWN_FAILURES) -> None:
-        """See ``ServerMetrics.expect``; a relay has failures of its own."""
-        super().expect(routes, failures)
-
     def describe(self) -> list[Metric]:
-        """What ``collect`` gives, without values."""
         return [self._reports(), self._calls_of_curator()]
 
     def collect(self) -> Iterator[Metric]:

@@ -135,11 +135,6 @@ class Group:
     """Reports of further relays, and of holders that were admitted."""
     width: int
 
-    @property
-    def key(self) -> tuple[str, tuple[int, ...]]:
-        """The task and its questions."""
-        return self.task, self.questions
-
 
 @dataclass(frozen=True)
 class Account:
@@ -385,11 +380,9 @@ class Spool:
         with self._transaction() as db:
             return dict(db.execute("SELECT number, task FROM batches WHERE sealed"))
 
-    def batch(self, number: int) -> tuple[str, Batch]:
-        """The task of one batch, and the batch."""
+    def batch(self, number: int) -> Batch:
         with self._transaction() as db:
-            (task,) = db.execute("SELECT task FROM batches WHERE number = ?", (number,)).fetchone()
-            return task, _read(db, number)
+            return _read(db, number)
 
     def is_tracked(self, number: int) -> bool:
         """Whether a batch has reports that holders sent here."""
@@ -416,10 +409,10 @@ class Spool:
         rest = FATE_HELD if account.taken.get(FATE_HELD) else FATE_COUNTED
         groups = []
         if account.receipts:
-            _, batch = self.batch(number)
+            batch = self.batch(number)
             ids_there = split(batch.ids.tobytes(), REPORT_ID_BYTES)
             hashes = zip(hashes_of(batch), ids_there, strict=True)
-            groups = groups_of([own for own, i in hashes if i not in refused])
+            groups = groups_of([digest for digest, i in hashes if i not in refused])
         with self._transaction() as db:
             deleted = "DELETE FROM batches WHERE number = ? RETURNING task, tracked, ids"
             ((task, tracked, ids),) = db.execute(deleted, (number,)).fetchall()
@@ -470,7 +463,7 @@ class Spool:
         hashes = [] if row is None else split(row[1], len(digest))
         if digest not in hashes:  # it was refused
             return None
-        return SignedReceipt(signature=row[0], reports=tuple(own.hex() for own in hashes))
+        return SignedReceipt(signature=row[0], reports=tuple(map(bytes.hex, hashes)))
 
     def forget(self, before: int) -> None:
         """Forget what became known before a day."""
@@ -497,7 +490,6 @@ class Spool:
             return tallies
 
     def all_tallies(self) -> dict[str, dict[str, int]]:
-        """The tallies of every task that has any."""
         query = (
             "SELECT task FROM tallies UNION SELECT task FROM waiting UNION SELECT task FROM batches"
         )
@@ -639,7 +631,6 @@ def _insert(
     tracked: bool = False,
     invitations: bytes | None = None,
 ) -> int:
-    """Store a batch and return its number."""
     number = int.from_bytes(os.urandom(8), "big") >> 1
     columns = (batch.ids.tobytes(), batch.payloads.tobytes(), invitations)
     row = (number, sealed, task, _text(batch.questions), len(batch), *columns, tracked)

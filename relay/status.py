@@ -79,6 +79,9 @@ class RelayStatus(BaseModel):
         smallest = tallies.get("smallest_batch", 0)
         shuffled = task.central_epsilon(smallest, DELTA)
         central = Central(epsilon=shuffled, delta=DELTA, reports=smallest)
+        said = {} if collection is None else dict(collection)
+        if said.get("invited"):
+            said["asks_again"] = False  # holders would need another invitation
         return cls(
             task=task.id,
             waiting=tallies["waiting"],
@@ -89,11 +92,7 @@ class RelayStatus(BaseModel):
             least=least,
             step=step,
             smallest_batch=smallest,
-            collecting=None if collection is None else collection.collecting,
-            over=None if collection is None else collection.over,
-            invited=None if collection is None else collection.invited,
-            asks_again=collection is not None and collection.asks_again and not collection.invited,
-            results=None if collection is None else collection.results,
+            **said,
             local_epsilon=task.epsilon,
             central=central if shuffled < task.log_ratio else None,
         )

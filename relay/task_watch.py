@@ -28,21 +28,18 @@ class _Look:
     pause: float
 
 
+@dataclass(eq=False)
 class TaskWatch:
     """What is known of each task; ``address`` says where the curator publishes it.
 
     While ``run`` runs, no call but the first about a task makes it ask.
     """
 
-    def __init__(
-        self,
-        client: ReportClient,
-        address: Callable[[str], TaskAddress],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._client = client
-        self._address = address
-        self._clock = clock
+    client: ReportClient
+    address: Callable[[str], TaskAddress]
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
         self._running = False
         self._looks: dict[str, _Look] = {}
         self._fetches: dict[str, asyncio.Future[CollectionStatus | None]] = {}
@@ -52,7 +49,7 @@ class TaskWatch:
         self._running = True
         while True:
             await asyncio.sleep(SHORTEST)
-            due = [task for task, look in self._looks.items() if self._clock() >= look.until]
+            due = [task for task, look in self._looks.items() if self.clock() >= look.until]
             for answer in await asyncio.gather(*map(self._ask, due), return_exceptions=True):
                 if isinstance(answer, BaseException) and not isinstance(answer, TaskNotFound):
                     raise answer
@@ -60,7 +57,7 @@ class TaskWatch:
     async def look(self, task: str) -> CollectionStatus | None:
         """What the curator last said, None if it did not; raises ``TaskNotFound``."""
         look = self._looks.get(task)
-        if look is not None and (self._running or self._clock() < look.until):
+        if look is not None and (self._running or self.clock() < look.until):
             return look.status
         return await self._ask(task)
 
@@ -84,7 +81,7 @@ class TaskWatch:
         status = None
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                status = await self._client.collection(self._address(task))
+                status = await self.client.collection(self.address(task))
         except TaskNotFound:
             self._looks.pop(task, None)
             raise
@@ -101,4 +98,4 @@ class TaskWatch:
         elif status is not None and before is not None:
             was_collecting = before.status is not None and before.status.collecting
             pause = pause if was_collecting else min(2 * pause, LONGEST)
-        self._looks[task] = _Look(status, self._clock() + pause, pause)
+        self._looks[task] = _Look(status, self.clock() + pause, pause)

@@ -64,7 +64,6 @@ class Stack:
         )
 
     def say(self, line: str) -> None:
-        """Log a line with the seconds since the start."""
         self.lines.append(f"{time.monotonic() - self._started:6.0f} s  {line}")
         print(self.lines[-1], flush=True)
 
@@ -79,7 +78,6 @@ class Stack:
         run(*command, environment=os.environ | self._settings | settings, folder=self.folder)
 
     def privet(self, *arguments: str) -> str:
-        """Run a command of an admin in the stack."""
         return self.compose("run", "--rm", "--no-deps", "--quiet-pull", "privet", *arguments)
 
     def restart_killed(self, service: str) -> None:
@@ -217,7 +215,6 @@ def check_certificate(stack: Stack) -> None:
 
 
 def started(stack: Stack) -> dict[str, str]:
-    """When each container was started."""
     names = stack.compose("ps", "--format", "{{.Name}}").split()
     return {
         name: run("docker", "inspect", "--format", "{{.State.StartedAt}}", name) for name in names
@@ -225,7 +222,6 @@ def started(stack: Stack) -> dict[str, str]:
 
 
 def served(stack: Stack) -> str:
-    """The proxy's certificate."""
     address = httpx.URL(stack.curators)
     return ssl.get_server_certificate((address.host, address.port or 0), timeout=60)
 
@@ -303,7 +299,6 @@ def outside(stack: Stack) -> httpx.Client:
 
 
 def has_finished(stack: Stack) -> bool:
-    """Whether all agents have ended well."""
     lines = stack.compose("ps", "--all", "--format", "json", "holders").splitlines()
     agents: list[dict[str, Any]] = [json.loads(line) for line in lines]
     return all(agent["State"] == "exited" and agent["ExitCode"] == 0 for agent in agents)
@@ -339,7 +334,6 @@ def sizes() -> str:
 
 
 def check(condition: bool, otherwise: str) -> None:
-    """Raise ``RuntimeError`` unless something is so."""
     if not condition:
         raise RuntimeError(otherwise)
 

@@ -55,7 +55,8 @@ def setup() -> None:
 def holders() -> None:
     """Answer for the records of every shard that nobody else has taken."""
     task_url = (FOLDER / "task.url").read_text(encoding="utf-8")
-    for shard in _taken_shards(_agent()):
+    agent = os.environ.get("AGENT") or socket.gethostname()  # which it keeps at a new start
+    for shard in _taken_shards(agent):
         records = json.loads(shard.read_text(encoding="utf-8"))
         kept = shard.with_suffix(".ledger")
         # the network between the demonstration's containers has no TLS
@@ -96,11 +97,6 @@ def _taken_shards(agent: str) -> Iterator[Path]:
         except FileNotFoundError:
             continue  # another agent was faster
         yield mine
-
-
-def _agent() -> str:
-    """A name that an agent keeps when it is started again: its container's."""
-    return os.environ.get("AGENT") or socket.gethostname()
 
 
 def _admin() -> CuratorClient:

@@ -70,7 +70,6 @@ class Curators:
     _stack: ExitStack = field(default_factory=ExitStack)
 
     def start(self) -> None:
-        """Start them, and wait until they are ready."""
         for place in range(self.number):
             started = running_curator(self.folder / str(place), database=self.database)
             self.running.append(self._stack.enter_context(started))

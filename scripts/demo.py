@@ -202,7 +202,6 @@ def print_results(
 
 
 def effort(reports: int, report_bytes: float, epsilon: float) -> str:
-    """What a collection took, in words."""
     return (
         f"{reports} reports of {report_bytes:.0f} bytes each; every holder spent ε = {epsilon:g}."
     )

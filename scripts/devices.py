@@ -47,7 +47,6 @@ class Devices:
         return asyncio.run(resend_all())
 
     def answers(self) -> list[LedgerEntry]:
-        """The answers of all."""
         subjects = map(str, range(self._subjects))
         return [answer for subject in subjects for answer in self._ledger.answers(subject)]
 

@@ -29,7 +29,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     nav: list[Any] = [{"Home": "index.md"}]
     for section in sections:
-        pages = [_entry(*found.groups()) for found in ENTRY.finditer(section)]
+        pages = [_entry(*entry.groups()) for entry in ENTRY.finditer(section)]
         nav.append({section.splitlines()[0]: pages})
     config.nav = nav
     return config

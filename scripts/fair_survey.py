@@ -83,7 +83,6 @@ def load() -> Population:
 
 
 def has_affair(record: Mapping[str, float | str]) -> bool:
-    """Whether the label says so."""
     return record[LABEL] == "yes"
 
 
@@ -106,7 +105,6 @@ def without_label(record: Mapping[str, float | str]) -> Record:
 
 
 def as_csv(records: Sequence[Record]) -> bytes:
-    """The records as a CSV file with a header."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(records[0]))
     writer.writeheader()

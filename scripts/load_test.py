@@ -213,8 +213,8 @@ def audit(
     the curator's checksum.
     """
     expected = sum(checksum(shard.batch(task).ids) for shard in shards)
-    found = int(after["checksum"], 16) - int(before["checksum"], 16)
-    matches = (found - expected) % CHECKSUM_MODULUS == 0
+    counted = int(after["checksum"], 16) - int(before["checksum"], 16)
+    matches = (counted - expected) % CHECKSUM_MODULUS == 0
     return int(after["reports"]) - int(before["reports"]), matches
 
 
@@ -234,13 +234,11 @@ def memory_of(servers: dict[str, int]) -> dict[str, int]:
 
 
 def family_of(process: int) -> list[psutil.Process]:
-    """A process, and all that it has started."""
     parent = psutil.Process(process)
     return [parent, *parent.children(recursive=True)]
 
 
 def cpu_seconds(processes: Iterable[psutil.Process]) -> float:
-    """Processor time that processes have used so far."""
     times = [process.cpu_times() for process in processes]
     return float(sum(t.user + t.system for t in times))
 

@@ -155,14 +155,11 @@ def bad_tasks() -> list[dict[str, Any]]:
         **badly_centred(),
         **badly_shown(),
     }
-    cases = [bad(name, "invalid-task", data, Task.parse) for name, data in raw.items()]
-    other = bad(
-        "not the task asked for",
-        "task-mismatch",
-        CLASSIFY.canonical,
-        lambda data: Task.parse(data, REGRESS.id),
+    asked = {"not the task asked for": CLASSIFY.canonical}
+    parse_asked = partial(Task.parse, expected_id=REGRESS.id)
+    return bad("invalid-task", raw, Task.parse) + bad(
+        "task-mismatch", asked, parse_asked, asked=REGRESS.id
     )
-    return [*cases, {**other, "asked": REGRESS.id}]
 
 
 def badly_introduced() -> dict[str, dict[str, Any]]:
@@ -286,11 +283,7 @@ def bad_reports() -> list[dict[str, Any]]:
     shuffled = {"keys out of order": b"\x84" + packed[-9:] + packed[1:-9]}
     raw = {"malformed-report": damaged(packed) | shuffled | changed(fields, malformed)}
     raw |= {problem: changed(fields, changes) for problem, changes in wrong.items()}
-    return [
-        {**bad(name, problem, data, partial(read_for, CLASSIFY)), "task": CLASSIFY.id}
-        for problem, cases in raw.items()
-        for name, data in cases.items()
-    ]
+    return [case for problem, data in raw.items() for case in bad_for(CLASSIFY, problem, data)]
 
 
 def bad_shown_reports() -> list[dict[str, Any]]:
@@ -303,24 +296,14 @@ def bad_shown_reports() -> list[dict[str, Any]]:
         "a shown cell alone": payload[:1],
         "a hidden answer that is impossible": payload[:1] + b"\xff" * len(payload[1:]),
     }
-    return [
-        {
-            **bad(name, "wrong-payload", wrong.pack(), partial(read_for, SHOWN)),
-            "task": SHOWN.id,
-        }
-        for name, payload in payloads.items()
-        for wrong in [Report(task=report.task, id=report.id, answers=((0, payload),))]
-    ]
+    fields = {"version": 1, "task": report.task, "id": report.id}
+    answers = {name: {"answers": [[0, wrong]]} for name, wrong in payloads.items()}
+    return bad_for(SHOWN, "wrong-payload", changed(fields, answers))
 
 
-def read_for(task: Task, data: bytes) -> None:
-    """Read a report and hold it against its task."""
-    Report.unpack(data).check(task)
-
-
-def batch_fields(task: Task, seed: str, count: int = 3) -> dict[str, Any]:
-    """Fields of the batch of ``count`` reports to a task, without ``question``."""
-    reports = [make_report(task, first_record(task), Stream(f"{seed} {i}")) for i in range(count)]
+def batch_fields(task: Task, seed: str) -> dict[str, Any]:
+    """Fields of a batch of three reports to a task, without ``question``."""
+    reports = [make_report(task, first_record(task), Stream(f"{seed} {i}")) for i in range(3)]
     return {
         "version": BATCH_VERSION,
         "ids": b"".join(report.id for report in reports),
@@ -411,24 +394,21 @@ def bad_batches() -> list[dict[str, Any]]:
     packed = wire.pack(one)
     twice = {"a key twice": b"\x84" + packed[1:] + b"\xa7version\x02"}
     raw = damaged(packed) | twice | changed(one, malformed) | without_each(one)
-    cases = [("malformed-report", name, CLASSIFY, data) for name, data in raw.items()]
+    cases = [("malformed-report", CLASSIFY, raw)]
     cases += [
-        ("wrong-questions", n, task, wire.pack(fields)) for n, (task, fields) in wrong.items()
+        ("wrong-questions", task, {name: wire.pack(fields)})
+        for name, (task, fields) in wrong.items()
     ]
     return [
-        {**bad(name, kind, data, partial(Batch.unpack, task=task)), "task": task.id}
-        for kind, name, task, data in cases
+        case
+        for kind, task, data in cases
+        for case in bad(kind, data, partial(Batch.unpack, task=task), task=task.id)
     ]
-
-
-def invitation_digests(count: int) -> list[bytes]:
-    """SHA-256 of some invitations, ascending."""
-    return sorted(hashlib.sha256(f"invitation {i}".encode()).digest() for i in range(count))
 
 
 def admissions() -> list[dict[str, Any]]:
-    """Admissions that every reader takes, and what none does."""
-    admission_id, digests = Stream("admission")(16), invitation_digests(3)
+    admission_id = Stream("admission")(16)
+    digests = sorted(hashlib.sha256(f"invitation {i}".encode()).digest() for i in range(3))
     fields = {"version": 1, "id": admission_id, "invitations": b"".join(digests)}
     packed = wire.pack(fields)
     changes: dict[str, dict[str, Any]] = {
@@ -455,18 +435,31 @@ def admissions() -> list[dict[str, Any]]:
             "invitations": [digest.hex() for digest in digests[:count]],
         }
         for count in (1, 3)
-    ] + [bad(name, "malformed-report", data, Admission.unpack) for name, data in raw.items()]
+    ] + bad("malformed-report", raw, Admission.unpack)
 
 
-def bad(name: str, kind: str, data: bytes, read: Callable[[bytes], object]) -> dict[str, Any]:
-    """A case that must fail with a problem type; fails itself if it does not."""
-    try:
-        read(data)
-    except PrivetError as error:
-        if problem_of(error).name != kind:
-            raise AssertionError(f"{name}: {problem_of(error).name} instead of {kind}") from error
-        return {"name": name, "success": False, "bytes": data.hex(), "problem": kind}
-    raise AssertionError(f"{name}: accepted")
+def bad(
+    kind: str, raw: dict[str, bytes], read: Callable[[bytes], object], **more: str
+) -> list[dict[str, Any]]:
+    """Cases that must fail with a problem type, by name; fails itself if one does not."""
+    cases = []
+    for name, data in raw.items():
+        try:
+            read(data)
+        except PrivetError as error:
+            problem = problem_of(error).name
+            if problem != kind:
+                raise AssertionError(f"{name}: {problem} instead of {kind}") from error
+        else:
+            raise AssertionError(f"{name}: accepted")
+        case = {"name": name, "success": False, "bytes": data.hex(), "problem": kind}
+        cases.append({**case, **more})
+    return cases
+
+
+def bad_for(task: Task, kind: str, raw: dict[str, bytes]) -> list[dict[str, Any]]:
+    """Reports that a curator must refuse of the holders of a task."""
+    return bad(kind, raw, lambda data: Report.unpack(data).check(task), task=task.id)
 
 
 def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:

@@ -286,7 +286,6 @@ def wrapped(title: str, digits: str) -> list[str]:
 
 
 def main() -> None:
-    """Write the files and the page's examples."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in MECHANISMS:
         (FOLDER / f"{name}.json").write_text(render(name))

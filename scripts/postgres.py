@@ -43,9 +43,8 @@ class PostgresServer:
         self.start()
 
     def start(self) -> None:
-        """Start the server, and wait until it takes connections."""
-        own = (f"unix_socket_directories={self._folder}", "listen_addresses=", *self._settings)
-        options = [word for setting in own for word in ("-c", setting)]
+        settings = (f"unix_socket_directories={self._folder}", "listen_addresses=", *self._settings)
+        options = [word for setting in settings for word in ("-c", setting)]
         self._process = self._started("postgres", "-D", str(self._folder / "data"), *options)
         last = time.monotonic() + START_SECONDS
         while True:
@@ -59,7 +58,6 @@ class PostgresServer:
                 return
 
     def stop(self) -> None:
-        """End the server at once."""
         self._process.send_signal(AT_ONCE)
         self._process.wait()
 

@@ -106,7 +106,6 @@ def dashboard(
 
 
 def sign_in(tab: Any, url: str, token: str) -> None:
-    """Start a session on the dashboard."""
     tab.goto(f"{url}/sign-in")
     tab.get_by_label("API token").fill(token)
     tab.get_by_role("button", name="Sign in").click()
@@ -114,13 +113,11 @@ def sign_in(tab: Any, url: str, token: str) -> None:
 
 
 def shoot(tab: Any, path: Path) -> None:
-    """Write what the tab shows."""
     tab.screenshot(path=path, full_page=True)
     typer.echo(f"{path}: {path.stat().st_size} bytes")
 
 
 def fill_in(tab: Any, record: fair_survey.Record) -> None:
-    """Type and choose what a record holds."""
     tab.wait_for_selector("#form:not([hidden])")
     questions = tab.locator(".question")
     for i, value in enumerate(record.values()):

@@ -21,26 +21,16 @@ ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin") / "python"
 OLDEST = "3.11.0"
 """What the pins must install on, and on all that is newer."""
+PROJECT = "pyproject.toml"
+SERVICES = ("--extra=postgres", "--extra=oidc", "--extra=otel")
+"""What a curator may talk to."""
 LOCKED = {
-    "all": ("pyproject.toml", "--all-extras", "--group=all"),
-    "test": (
-        "pyproject.toml",
-        "--extra=demo",
-        "--extra=postgres",
-        "--extra=oidc",
-        "--extra=otel",
-        "--group=test",
-    ),
-    "demo": ("pyproject.toml", "--extra=demo"),
-    "curator": (
-        "pyproject.toml",
-        "--extra=curator",
-        "--extra=postgres",
-        "--extra=oidc",
-        "--extra=otel",
-    ),
-    "relay": ("pyproject.toml", "--extra=relay"),
-    "holder": ("pyproject.toml", "--extra=pinned"),
+    "all": (PROJECT, "--all-extras", "--group=all"),
+    "test": (PROJECT, "--extra=demo", *SERVICES, "--group=test"),
+    "demo": (PROJECT, "--extra=demo"),
+    "curator": (PROJECT, "--extra=curator", *SERVICES),
+    "relay": (PROJECT, "--extra=relay"),
+    "holder": (PROJECT, "--extra=pinned"),
     "docs": ("--group=docs",),
     "build": ("--group=build",),
     "uv": ("--group=uv",),
@@ -82,12 +72,10 @@ def install(packages: str) -> None:
 
 
 def say(what: str) -> None:
-    """Name a step while it begins."""
     print(f"Setting up Privet in .venv: {what}.", flush=True)
 
 
 def lock(*, upgrade: bool) -> None:
-    """Write all pins."""
     _has_uv()
     for name in LOCKED:
         pin(name, PINS / f"{name}.txt", upgrade=upgrade and name == "all")

@@ -20,7 +20,6 @@ VECTORS = Path(__file__).parent.parent / "tests" / "vectors"
 
 
 def write(target: Path) -> None:
-    """Write the archive to ``target``."""
     files = {
         str(path.relative_to(VECTORS)): path.read_bytes()
         for path in sorted(VECTORS.rglob("*.json"))

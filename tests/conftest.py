@@ -1,5 +1,6 @@
 """What all tests share: the same generated examples in every run, and what holders answer to."""
 
+import logging
 import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -28,6 +29,15 @@ settings.load_profile("everywhere")
 
 # a shell lets what it starts in the background ignore it, and so would the processes of tests
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """What a start in this process does to all logs ends with its test."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    yield
+    root.handlers, root.level = handlers, level
 
 
 @pytest.fixture

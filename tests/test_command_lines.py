@@ -92,12 +92,12 @@ def test_documented_commands_exist_with_their_options() -> None:
         path = [program]
         while hasattr(found(tuple(path)), "commands"):
             path.append(words.pop(0))
-        known = {
+        options = {
             "--help",
             *(o for p in found(tuple(path)).params for o in (*p.opts, *p.secondary_opts)),
         }
         used = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
-        assert used <= known, (page, path, used - known)
+        assert used <= options, (page, path, used - options)
 
 
 def test_every_program_is_walked() -> None:

@@ -44,9 +44,9 @@ def test_the_index_links_every_page() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     """Files exist, and headings where a link names one."""
     for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
-        found = (page.parent / target).resolve() if target else page
-        assert found.exists(), target
-        assert not anchor or anchor in anchors(found), f"{target}#{anchor}"
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), f"{target}#{anchor}"
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if p.parent.name != "adr"], ids=name)

@@ -33,8 +33,8 @@ def test_the_protocol_has_one_place_for_each_name() -> None:
     listed = re.findall(
         r"^    (\w+)  ", ast.get_docstring(opening, clean=False) or "", re.MULTILINE
     )
-    found = {path.stem for path in (ROOT / "protocol").iterdir() if path.stem[0] not in "_."}
-    assert sorted(listed) == sorted(found)
+    modules = {path.stem for path in (ROOT / "protocol").iterdir() if path.stem[0] not in "_."}
+    assert sorted(listed) == sorted(modules)
 
 
 @pytest.mark.parametrize("package", ["protocol", "client"])

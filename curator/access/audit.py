@@ -7,6 +7,7 @@ kept on another machine, they show what is later missing or changed in the datab
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from privet.protocol.errors import StorageFailed
@@ -21,12 +22,12 @@ NOBODY = ""
 """Whoever acts without a good token: a stranger, the curator itself, or an operator's command."""
 
 
+@dataclass(eq=False)
 class Audit:
     """The audit log of one store."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
-        self._store = store
-        self._clock = clock
+    store: Store
+    clock: Callable[[], float]
 
     def note(self, actor: str, action: str, subject: str = "", **detail: Any) -> None:
         """Note that the token or person ``actor`` did ``action``.
@@ -34,17 +35,17 @@ class Audit:
         What is done stays done if the database does not take the entry: the log has it then, and
         says so.
         """
-        self._write(AuditEntry(self._clock(), actor, action, subject, detail))
+        self._write(AuditEntry(self.clock(), actor, action, subject, detail))
 
     def note_refused(self, reason: str) -> None:
         """Note a failed sign-in; those of an hour with nothing between are counted in one entry."""
-        entry = AuditEntry(self._clock(), NOBODY, "sign-in failed", "", {"reason": reason})
+        entry = AuditEntry(self.clock(), NOBODY, "sign-in failed", "", {"reason": reason})
         self._write(entry, join_since=entry.at // HOUR * HOUR)
 
     def _write(self, entry: AuditEntry, join_since: float | None = None) -> None:
         kept = entry
         try:
-            kept = self._store.add_audit(entry, join_since)
+            kept = self.store.add_audit(entry, join_since)
         except StorageFailed as error:
             log.warning("%s is not in the audit log: %s", entry.action, error.__cause__ or error)
         about = {"actor": entry.actor, "subject": entry.subject, "detail": dict(entry.detail)}

@@ -248,8 +248,8 @@ class Provider:
         if not all(map(SAFE_URL.match, addresses)):
             raise ValueError("one of its addresses is not https")
         keys = http.get(metadata["jwks_uri"]).raise_for_status().json()["keys"]
-        known = [key for key in keys if key["kty"] in KEY_TYPES]
-        return Published(metadata, KeySet.import_key_set({"keys": known}), at)
+        supported = [key for key in keys if key["kty"] in KEY_TYPES]
+        return Published(metadata, KeySet.import_key_set({"keys": supported}), at)
 
     def _asked(self, ask: Callable[[httpx.Client], T]) -> T:
         """What ``ask`` gets from the provider; raises ``Overloaded`` if it answers otherwise."""

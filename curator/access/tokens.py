@@ -72,7 +72,7 @@ class Tokens:
         clock: Callable[[], float],
         admin_token: str | None = None,
         tries: int = 0,
-        bearer: Callable[[str], StoredToken | None] = lambda _: None,
+        bearer: Callable[[str], StoredToken | None] | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -147,7 +147,7 @@ class Tokens:
 
     def _person(self, token: str) -> StoredToken | None:
         try:
-            return self._bearer(token)
+            return None if self._bearer is None else self._bearer(token)
         except (NotAuthorized, InsufficientScope) as error:
             self.audit.note_refused(error.detail)
             raise
@@ -161,7 +161,7 @@ class Tokens:
         stored = self.listed()
         if not self._good_admins(stored):
             token, made = self._made(FIRST, Scope.ADMIN, None)
-            old = next((known for known in stored if known.name == FIRST), None)
+            old = next((kept for kept in stored if kept.name == FIRST), None)
             if self._store.replace_token(old, made):
                 self.audit.note(NOBODY, "token issued at a start without one", FIRST, scope="admin")
                 return token

@@ -75,7 +75,6 @@ def version() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
     try:
         app(arguments)
     except PrivetError as error:

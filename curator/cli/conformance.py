@@ -5,6 +5,7 @@ import shlex
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -55,7 +56,7 @@ def conformance(
     A real curator answers on loopback, with something in front that listens and misbehaves. Exit
     code 1 if a clause fails. What a program must do is in docs/conformance.md.
     """
-    from ..conformance.clauses import CLAUSES, Trial, folder, judge_all, program
+    from ..conformance.clauses import CLAUSES, Trial, judge_all, program
     from ..conformance.vectors import NO_VECTORS, Vectors
     from ..conformance.wire import open_bench
 
@@ -64,7 +65,8 @@ def conformance(
         raise InvalidRequest(f"There is no clause {unknown[0]!r}; there are {', '.join(CLAUSES)}.")
     run = program(holder)
     cases = NO_VECTORS if vectors is None else Vectors.read(vectors)
-    with err().status("Trying clauses ..."), open_bench() as bench, folder() as place:
+    folder = TemporaryDirectory(prefix="privet-holders-")
+    with err().status("Trying clauses ..."), open_bench() as bench, folder as place:
         trial = Trial(bench, run, Path(place), reports, jobs, cases)
         if draw is not None:
             trial.draw = lambda given: _drawn(draw, given)

@@ -23,7 +23,6 @@ from .output import PLAIN, SHORT_ID, err, print_json, print_table
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from ..datastore.backup import Mark
     from ..datastore.comparison import Comparison
 
 Database = Annotated[
@@ -120,7 +119,10 @@ def verify(
         title = "Recomputed from the report ids and the sums"
         print_table(title, ("task", "name", "reports", "result"), rows)
         if mark is not None:
-            err().print(_description(mark), **PLAIN)
+            made = datetime.fromtimestamp(mark.made, UTC)
+            err().print(
+                f"A whole backup of {made:%Y-%m-%d %H:%M} UTC, SHA-256 {mark.digest}.", **PLAIN
+            )
         if compared is not None and not differences:
             err().print("Both databases hold the same reports.", **PLAIN)
         err().print(f"The audit log has {chain.entries} entries; head {chain.head}", **PLAIN)
@@ -137,11 +139,6 @@ def verify(
             f"{len(faults)} things do not fit, first: {faults[0]}. Stop collecting, keep both "
             "files, and compare with a backup."
         )
-
-
-def _description(mark: "Mark") -> str:
-    moment = f"{datetime.fromtimestamp(mark.made, UTC):%Y-%m-%d %H:%M} UTC"
-    return f"A whole backup of {moment}, SHA-256 {mark.digest}."
 
 
 def migrate(

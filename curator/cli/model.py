@@ -331,7 +331,6 @@ def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: b
 
 
 def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
-    """Say whose values lie outside their range."""
     rows = sum(map(bool, outside))
     names = ", ".join(dict.fromkeys(name for of_row in outside for name in of_row))
     if rows:

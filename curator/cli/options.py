@@ -123,6 +123,11 @@ def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:
     return parsed
 
 
+def given(**options: Any) -> dict[str, Any]:
+    """The options that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def read_settings(**values: Any) -> TaskSettings:
     """Checked settings; raises ``InvalidRequest`` naming the option at fault."""
     return TaskSettings.parse(json.dumps(values))

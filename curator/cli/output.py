@@ -33,7 +33,6 @@ def print_json(value: Any) -> None:
 
 
 def print_error(detail: str) -> None:
-    """An error in one paragraph on standard error."""
     err().print(f"[bold red]Error:[/] {escaped(detail)}", soft_wrap=True)
 
 
@@ -99,12 +98,10 @@ def shown(value: Any) -> str:
 
 
 def day(moment: str) -> str:
-    """The day of an ISO moment in UTC."""
     return datetime.fromisoformat(moment).strftime("%Y-%m-%d")
 
 
 def when(moment: str) -> str:
-    """An ISO moment to the minute."""
     return datetime.fromisoformat(moment).strftime("%Y-%m-%d %H:%M UTC")
 
 

@@ -19,6 +19,7 @@ from .options import (
     MechanismName,
     Setting,
     Shown,
+    given,
     parsed,
 )
 from .output import err, out, print_facts, print_json
@@ -82,16 +83,15 @@ def plan(
     """From public data alone: what reports would show, what that takes, and what it is worth."""
     from privet.learning.planning import plan as make_plan
 
-    named = {
-        "grower": grower,
-        "depth": depth,
-        "mechanism": mechanism,
-        "ignore": ignore or None,
-        "shown": shown or None,
-        "hidden_depth": hidden_depth,
-        "crowd": crowd,
-    }
-    settings = {name: value for name, value in named.items() if value is not None}
+    settings = given(
+        grower=grower,
+        depth=depth,
+        mechanism=mechanism,
+        ignore=ignore or None,
+        shown=shown or None,
+        hidden_depth=hidden_depth,
+        crowd=crowd,
+    )
     with err().status("Simulating collections ..."):
         result = make_plan(
             public,
@@ -118,7 +118,6 @@ def plan(
 
 
 def print_plan(plan: "Plan") -> None:
-    """The plan's answers, what variations of it show, and what reports are worth."""
     for answer in plan.answers:
         out().print(answer, highlight=False)
     out().print(variations(plan))
@@ -130,7 +129,6 @@ def print_plan(plan: "Plan") -> None:
 
 
 def variations(plan: "Plan") -> Table:
-    """What other numbers of holders and other epsilons show."""
     table = Table(
         title=f"Power to show {plan.amount(plan.target_shift)}, and what is shown with "
         f"{plan.power:.0%}",

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,20 +31,11 @@ from .options import (
     Shown,
     TaskName,
     Yes,
+    given,
     parsed,
     remote,
 )
-from .output import (
-    PLAIN,
-    SHORT_ID,
-    day,
-    err,
-    out,
-    print_facts,
-    print_json,
-    print_table,
-    when,
-)
+from .output import PLAIN, SHORT_ID, day, err, out, print_facts, print_json, print_table, when
 
 FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
 MOST_CELLS = 40
@@ -110,21 +100,21 @@ def create(
     as_json: AsJson = False,
 ) -> None:
     """Show what the public data would become, ask, grow a partition, and publish the task."""
-    options = {
-        "depth": depth,
-        "grower": grower,
-        "mechanism": mechanism,
-        "shown": shown or None,
-        "hidden_depth": hidden_depth,
-        "crowd": crowd,
-        "holders": holders,
-        "looks": looks,
-        "allocation": allocation,
-        "centred": centred,
-        "ignore": ignore or None,
-        "describe": None if describe is None else _json_in(describe, "--describe"),
-        "invited": invited or None,
-    }
+    options = given(
+        depth=depth,
+        grower=grower,
+        mechanism=mechanism,
+        shown=shown or None,
+        hidden_depth=hidden_depth,
+        crowd=crowd,
+        holders=holders,
+        looks=looks,
+        allocation=allocation,
+        centred=centred,
+        ignore=ignore or None,
+        describe=None if describe is None else _json_in(describe, "--describe"),
+        invited=invited or None,
+    )
     told = {} if about is None else _json_in(about, "--about")
     if not isinstance(told, dict):
         raise typer.BadParameter(f"{about} holds no JSON object.", param_hint="--about")
@@ -133,23 +123,19 @@ def create(
         "label": label,
         "epsilon": epsilon,
         "open": not draft,
-        **{key: value for key, value in options.items() if value is not None},
+        **options,
         **told,
         **parsed(more),
     }
     _check(api, public, settings, ask=not (yes or as_json))
     try:
-        with ExitStack() as opened:
-            files = {"public": public} | ({"public_model": public_model} if public_model else {})
-            response = api.call(
-                "POST",
-                "/v1/tasks",
-                files={
-                    name: (path.name, opened.enter_context(path.open("rb")))
-                    for name, path in files.items()
-                },
-                data={"settings": json.dumps(settings)},
-            )
+        files = {"public": public} | ({"public_model": public_model} if public_model else {})
+        response = api.call(
+            "POST",
+            "/v1/tasks",
+            files={name: (path.name, path.read_bytes()) for name, path in files.items()},
+            data={"settings": json.dumps(settings)},
+        )
     except KeyboardInterrupt:
         raise InvalidRequest(
             "Interrupted: the curator gives the task up, unless it was done already; "
@@ -222,7 +208,6 @@ def list_tasks(api: CuratorClient) -> list[Document]:
 
 
 def print_view(view: Document) -> None:
-    """A task as its facts, its features and its questions."""
     task = view["task"]
     facts = {
         "state": _state(view),

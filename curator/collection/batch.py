@@ -58,31 +58,24 @@ class CheckedBatch:
     invalid: Ids
 
 
+@dataclass(eq=False)
 class BatchUpload:
     """Answers the call for many reports, in front of ``app``, which gets all other calls.
 
     No other layer adds ``headers`` to its answers.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        intake: Intake,
-        settings: Settings,
-        tokens: Tokens,
-        store: Store,
-        clock: Callable[[], float],
-        headers: Headers = (),
-    ) -> None:
-        self._app = app
-        self._intake = intake
-        self._settings = settings
-        self._turns = Turns(settings.max_batches, MAX_WAITING)
-        self._tokens = tokens
-        self._store = store
-        self._clock = clock
-        self._headers = headers
-        self._rate = Rate(settings.relay_rate_limit)
+    app: ASGIApp
+    intake: Intake
+    settings: Settings
+    tokens: Tokens
+    store: Store
+    clock: Callable[[], float]
+    headers: Headers = ()
+
+    def __post_init__(self) -> None:
+        self._turns = Turns(self.settings.max_batches, MAX_WAITING)
+        self._rate = Rate(self.settings.relay_rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a POST of a batch or an admission; pass all other calls on."""
@@ -91,28 +84,28 @@ class BatchUpload:
             if task_id is not None:
                 scope[ROUTE] = f"/v1/tasks/{{task_id}}{call}"
                 answer = await self._answer(take, task_id, scope, receive)
-                answer.raw_headers.extend(self._headers)
+                answer.raw_headers.extend(self.headers)
                 await answer(scope, receive, send)
                 return
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
     async def _answer(self, take: Take, task_id: str, scope: Scope, receive: Receive) -> Response:
         try:
             return await take(task_id, scope, receive)
         except PrivetError as error:
-            self._intake.refused(task_id, error)
+            self.intake.refused(task_id, error)
             return problem_response(error, scope["path"])
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         head = Head.of(scope)
         relay = await self._authorized(scope, head)
-        tasks = self._intake.tasks
+        tasks = self.intake.tasks
         task = tasks.get(task_id) or await tasks.load(task_id)
-        with self._intake.budget.share() as share:
+        with self.intake.budget.share() as share:
             body = await self._body(receive, head, BATCH_TYPES, share)
             async with self._turns:
                 batch = await run_in_threadpool(
-                    check_batch, task, body, self._settings.max_batch_reports, relay
+                    check_batch, task, body, self.settings.max_batch_reports, relay
                 )
                 self._check_rate(relay)  # others may have been counted meanwhile
                 self._rate.count(relay, len(batch.valid) + len(batch.invalid))
@@ -122,22 +115,21 @@ class BatchUpload:
     async def _body(
         self, receive: Receive, head: Head, types: tuple[bytes, ...], share: Share
     ) -> bytes:
-        limit, seconds = self._settings.max_batch_bytes, self._intake.body_seconds
+        limit, seconds = self.settings.max_batch_bytes, self.intake.body_seconds
         return await read_typed(receive, head, types, limit=limit, seconds=seconds, share=share)
 
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
-        """Hold invitations for a batch to come."""
         head = Head.of(scope)
         await self._authorized(scope, head)
-        with self._intake.budget.share() as share:
+        with self.intake.budget.share() as share:
             body = await self._body(receive, head, ADMISSION_TYPES, share)
             async with self._turns:
                 return await run_in_threadpool(self._hold, task_id, body)
 
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:
-        asked = Admission.unpack(body, self._settings.max_batch_reports)
-        now = self._clock()
-        refused = self._store.admit(task_id, asked.id, asked.digests, now)
+        asked = Admission.unpack(body, self.settings.max_batch_reports)
+        now = self.clock()
+        refused = self.store.admit(task_id, asked.id, asked.digests, now)
         listed = [digest.hex() for digest in refused]
         return JSONResponse({"held": len(asked) - len(refused), "refused": listed})
 
@@ -145,22 +137,22 @@ class BatchUpload:
         self, task_id: str, task: Task, batch: CheckedBatch, *, signs: bool
     ) -> JSONResponse:
         """Count the valid reports; the answer, once they are durable."""
-        outcomes = await self._intake.writer.put_batch(batch.valid)
+        outcomes = await self.intake.writer.put_batch(batch.valid)
         if (outcomes == Outcome.NOT_ADMITTED).any():
             raise refusal(Outcome.NOT_ADMITTED, task)
         failed = failed_of(batch, outcomes)
         for reason, ids in failed.items():
-            self._intake.rejects.add(task_id, reason, len(ids))
-            self._intake.metrics.reported(reason, task_id, len(ids))
+            self.intake.rejects.add(task_id, reason, len(ids))
+            self.intake.metrics.reported(reason, task_id, len(ids))
         answer: dict[str, object] = {}
         for outcome in (Outcome.COUNTED, Outcome.REPLAYED):
             name, count = outcome.name.lower(), int(np.count_nonzero(outcomes == outcome))
-            self._intake.metrics.reported(name, task_id, count)
+            self.intake.metrics.reported(name, task_id, count)
             answer[name] = count
         answer["failed"] = await run_in_threadpool(_listed, failed)
-        if signs and self._intake.signer is not None:
+        if signs and self.intake.signer is not None:
             counting = batch.valid.only(outcomes <= Outcome.REPLAYED)
-            answer["receipts"] = await run_in_threadpool(_signed, self._intake.signer, counting)
+            answer["receipts"] = await run_in_threadpool(_signed, self.intake.signer, counting)
         return JSONResponse(answer)
 
     async def _authorized(self, scope: Scope, head: Head) -> str:
@@ -172,7 +164,7 @@ class BatchUpload:
                 "(privet-relay serve reads it from PRIVET_RELAY_TOKEN)."
             )
         relay = await run_in_threadpool(
-            self._tokens.check, head.token, TokenScope.RELAY, client_address(scope)
+            self.tokens.check, head.token, TokenScope.RELAY, client_address(scope)
         )
         self._check_rate(relay)
         return relay
@@ -188,7 +180,6 @@ class BatchUpload:
 
 
 def failed_of(batch: CheckedBatch, outcomes: Outcomes) -> dict[str, Ids]:
-    """The ids of a batch's refused reports by reason."""
     failed = {reason: batch.valid.ids[outcomes == outcome] for outcome, reason in REASONS.items()}
     failed[WRONG_PAYLOAD] = batch.invalid
     return {reason: ids for reason, ids in failed.items() if len(ids)}

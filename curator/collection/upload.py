@@ -79,9 +79,9 @@ class ReportUpload:
             await response(scope, receive, send)
             return
         if signer is not None:
-            own = hash_of(Report.unpack(body))
-            (signature,) = signer.receipts(task.id, [own])
-            answer = JSONResponse({"signature": signature, "reports": [own.hex()]})
+            digest = hash_of(Report.unpack(body))
+            (signature,) = signer.receipts(task.id, [digest])
+            answer = JSONResponse({"signature": signature, "reports": [digest.hex()]})
             answer.raw_headers.extend(self._headers)
             await answer(scope, receive, send)
             return

@@ -8,7 +8,6 @@ import json
 import os
 import shlex
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -85,7 +84,7 @@ Holder = Callable[[Given], int]
 """Runs a holder program; its exit status."""
 
 
-def program(command: str, seconds: float = SECONDS) -> Holder:
+def program(command: str) -> Holder:
     """A holder program by its command line, in which {url} and {state} stand for the two.
 
     Where they are not named they come last. Raises ``InvalidRequest`` for an empty command.
@@ -108,7 +107,7 @@ def program(command: str, seconds: float = SECONDS) -> Holder:
                 input=given.record.encode(),
                 env={**clean, **given.environment},
                 capture_output=True,
-                timeout=seconds,
+                timeout=SECONDS,
                 check=False,
             ).returncode
         except subprocess.TimeoutExpired:
@@ -258,9 +257,9 @@ def report_form(trial: Trial) -> str | None:
 def _has_form(trial: Trial, scene: Scene) -> str | None:
     """A fault of a report; a mechanism that a program does not know it may refuse."""
     status = trial.answer(scene)
-    known = trial.bench.tasks[scene.task_id].questions[0].mechanism == GeneralizedResponse.name
+    must_know = trial.bench.tasks[scene.task_id].questions[0].mechanism == GeneralizedResponse.name
     if not scene.posts:
-        wrong = known or status in DELIVERED
+        wrong = must_know or status in DELIVERED
         return f"sent no report to {scene.name!r} and ended with {status}" if wrong else None
     sent = scene.posts[0]
     kind = sent.headers.get("content-type", "")
@@ -315,8 +314,8 @@ def vectors(trial: Trial) -> str | None:
     drawn = trial.draw(asked).split()
     if len(drawn) != len(cases):
         return f"drew {len(drawn)} reports for {len(cases)} cases"
-    for (case, expected), own in zip(cases, drawn, strict=True):
-        if own != expected:
+    for (case, expected), report in zip(cases, drawn, strict=True):
+        if report != expected:
             return f"drew another report for the record {json.dumps(case['record'])[:200]}"
     return None
 
@@ -324,11 +323,13 @@ def vectors(trial: Trial) -> str | None:
 # ---- sending
 
 
-def _fails_first(times: float, error: PrivetError, retry_after: int | None = None) -> Script:
-    def script(call: Call, before: int) -> Response | None:
-        return problem(error, retry_after) if call.method == "POST" and before < times else None
+def _posted(answer: Callable[[Call, int], Response | None]) -> Script:
+    """The curator's own answers, but to a POST."""
+    return lambda call, before: answer(call, before) if call.method == "POST" else None
 
-    return script
+
+def _fails_first(times: float, error: PrivetError, retry_after: int | None = None) -> Script:
+    return _posted(lambda _, before: problem(error, retry_after) if before < times else None)
 
 
 BUSY = Overloaded("A test.")
@@ -346,10 +347,8 @@ def drawn_once(trial: Trial) -> str | None:
 
 def kept(trial: Trial) -> str | None:
     state, down = trial.state(), [True]
-    scene = trial.bench.publish(
-        example("down"),
-        lambda call, _: problem(BUSY) if call.method == "POST" and down[0] else None,
-    )
+    script = _posted(lambda *_: problem(BUSY) if down[0] else None)
+    scene = trial.bench.publish(example("down"), script)
     status = trial.answer(scene, state=state)
     if status != KEPT or not scene.posts:
         return f"ended with {status} after {len(scene.posts)} tries where nobody took its report"
@@ -371,10 +370,8 @@ def retry_after(trial: Trial) -> str | None:
 
 
 def receipt_clause(trial: Trial) -> str | None:
-    scene = trial.bench.publish(
-        example("lies"),
-        lambda call, _: receipt(call, report_id="00" * 16) if call.method == "POST" else None,
-    )
+    script = _posted(lambda call, _: receipt(call, report_id="00" * 16))
+    scene = trial.bench.publish(example("lies"), script)
     status = trial.answer(scene)
     if not scene.posts:
         return "sent no report"
@@ -382,9 +379,7 @@ def receipt_clause(trial: Trial) -> str | None:
 
 
 def held(trial: Trial) -> str | None:
-    scene = trial.bench.publish(
-        example("held"), lambda call, _: receipt(call, 202) if call.method == "POST" else None
-    )
+    scene = trial.bench.publish(example("held"), _posted(lambda call, _: receipt(call, 202)))
     status = trial.answer(scene)
     return None if status == HELD else f"ended with {status} where a relay holds its report"
 
@@ -504,7 +499,6 @@ class Verdict:
 
 
 def judge(trial: Trial, clause: str) -> Verdict:
-    """Try one clause."""
     asked = CLAUSES[clause]
     there = {"vectors": bool(trial.vectors.files), "draw": trial.draw is not str}
     missing = [need for need in asked.needs if not there[need]]
@@ -517,8 +511,3 @@ def judge(trial: Trial, clause: str) -> Verdict:
 def judge_all(trial: Trial, clauses: Sequence[str] = tuple(CLAUSES)) -> list[Verdict]:
     """Try clauses one after the other; ``calls`` comes last, since it is about all the others."""
     return [judge(trial, clause) for clause in sorted(clauses, key=list(CLAUSES).index)]
-
-
-def folder() -> "tempfile.TemporaryDirectory[str]":
-    """Where the programs of a trial keep what they must."""
-    return tempfile.TemporaryDirectory(prefix="privet-holders-")

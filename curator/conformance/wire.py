@@ -164,15 +164,14 @@ def receipt(call: Call, status: int = 201, report_id: str | None = None) -> Resp
     try:
         is_json = call.body.startswith(b"{")
         read = Report.from_json(json.loads(call.body)) if is_json else Report.unpack(call.body)
-        own = read.id.hex()
+        sent_id = read.id.hex()
     except (PrivetError, ValueError):
         return problem(MalformedReport("A test."))
-    told = {"report": report_id or own, "counted": status == 201}
+    told = {"report": report_id or sent_id, "counted": status == 201}
     return Response(json.dumps(told), status, media_type="application/json")
 
 
 def problem(error: PrivetError, retry_after: int | None = None) -> Response:
-    """The problem document of an error."""
     kind = problem_of(error)
     document = {"type": kind.uri, "title": kind.title, "status": kind.status, "detail": "A test."}
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}

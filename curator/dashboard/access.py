@@ -42,7 +42,6 @@ def issue(request: Request, curator: TheCurator, form: TheForm) -> Response:
 
 @router.post("/tokens/revoke")
 def revoke(request: Request, form: TheForm) -> Response:
-    """End a token at once."""
     calls.revoke_token(str(form.get("name", "")), request)
     return see_other("/access")
 

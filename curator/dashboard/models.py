@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
@@ -22,14 +22,7 @@ from ..http import tasks as task_calls
 from ..http.requests import TheCurator, in_worker
 from ..service import Curator
 from .pages import PageRoute, page, see_other
-from .visitor import (
-    Admins,
-    ModelReaders,
-    Readers,
-    TheForm,
-    TheVisitor,
-    Visitor,
-)
+from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
 MOST_DRAWN = 512
 """Maximum number of cells of a tree that is drawn; people cannot read a larger one."""
@@ -38,6 +31,13 @@ WEIGHTED = "weighted"
 FIELD = "field."
 """Prefix of a record's fields in the prediction form."""
 
+
+def _shown_task(task_id: str, curator: TheCurator, visitor: TheVisitor) -> Task:
+    """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
+    return task_calls.shown(curator.store.task(task_id), visitor.reader).task
+
+
+TheTask = Annotated[Task, Depends(_shown_task)]
 router = APIRouter(
     prefix="/tasks/{task_id}",
     route_class=PageRoute,
@@ -48,12 +48,16 @@ router = APIRouter(
 
 @router.get("/models/{number}")
 def show_model(
-    request: Request, task_id: str, number: int, curator: TheCurator, visitor: TheVisitor
+    request: Request,
+    task_id: str,
+    task: TheTask,
+    number: int,
+    curator: TheCurator,
+    visitor: TheVisitor,
 ) -> Response:
     """One model: its tree, a form that predicts, other settings to try, and downloads."""
-    task = shown_task(task_id, curator, visitor)
     info = calls.read_model(task_id, number, curator)
-    model = curator.model(task_id, number).model
+    model = curator.models.get(task_id, number).model
     return page(
         request,
         "model.html",
@@ -76,14 +80,14 @@ def show_model(
 def show_node(
     request: Request,
     task_id: str,
+    task: TheTask,
     number: int,
     node: int,
     curator: TheCurator,
     visitor: TheVisitor,
 ) -> Response:
     """A node's numbers: what the model says, and what reports and public records say."""
-    task = shown_task(task_id, curator, visitor)
-    model = curator.model(task_id, number).model
+    model = curator.models.get(task_id, number).model
     if not 0 <= node < model.partition.nodes:
         raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
     cell = int(model.partition.cell_of_node[node])
@@ -104,13 +108,12 @@ def show_node(
 def predict(
     request: Request,
     task_id: str,
+    task: TheTask,
     number: int,
     curator: TheCurator,
-    visitor: TheVisitor,
     form: TheForm,
 ) -> Response:
     """A prediction for the record in the form, with the path that leads to it."""
-    task = shown_task(task_id, curator, visitor)
     record = {
         feature.name: text
         for place, feature in enumerate(task.features)
@@ -118,7 +121,7 @@ def predict(
     }
     answers = curator.predict(task_id, number, records=[record])
     (prediction,) = calls.records_of(answers)["predictions"]
-    partition = curator.model(task_id, number).model.partition
+    partition = curator.models.get(task_id, number).model.partition
     return page(
         request,
         "prediction.html",
@@ -158,7 +161,6 @@ async def fit(request: Request, task_id: str, curator: TheCurator, form: TheForm
 def promote(
     request: Request, task_id: str, number: int, curator: TheCurator, form: TheForm
 ) -> Response:
-    """Let a model serve, or give it another name."""
     alias = str(form.get("alias", SERVING)).strip()
     if not calls.ALIAS.fullmatch(alias):
         raise InvalidRequest("A name has small letters, digits and hyphens, a letter first.")
@@ -169,18 +171,17 @@ def promote(
 @router.get("/compare")
 async def compare(
     request: Request,
-    task_id: str,
+    task: TheTask,
     one: int,
     other: int,
     curator: TheCurator,
     visitor: TheVisitor,
 ) -> Response:
-    """Two models side by side."""
-    task = await run_in_threadpool(shown_task, task_id, curator, visitor)
+    task_id = task.id
     change = await calls.compare_models(task_id, one, other, curator, request)
 
     def side(number: int) -> dict[str, Any]:
-        model = curator.model(task_id, number).model
+        model = curator.models.get(task_id, number).model
         info = calls.read_model(task_id, number, curator)
         return {"info": info, **picture(task, model, curator, visitor, f"model {number}")}
 
@@ -188,34 +189,24 @@ async def compare(
     return page(request, "compare.html", task=task, sides=sides, change=change)
 
 
-@router.get("/models/{number}/export")
+@router.get("/models/{number}/export", dependencies=[Depends(_shown_task)])
 async def export(
     request: Request,
     task_id: str,
     number: int,
     curator: TheCurator,
-    visitor: TheVisitor,
     format: str = "json",  # noqa: A002 - as the API has it
 ) -> Response:
-    """The model as a file."""
-    await run_in_threadpool(shown_task, task_id, curator, visitor)
     return await calls.export_model(task_id, number, curator, request, format)
 
 
 @router.get("/models/{number}/card", dependencies=[Readers])
-def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) -> Response:
-    """The model's card in Markdown."""
-    shown_task(task_id, curator, visitor)
+def card(task_id: str, number: int, curator: TheCurator) -> Response:
     answer = calls.read_card(task_id, number, curator)
     answer.headers["Content-Disposition"] = (
         f'attachment; filename="card-{task_id[:12]}-{number}.md"'
     )
     return answer
-
-
-def shown_task(task_id: str, curator: Curator, visitor: Visitor) -> Task:
-    """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
-    return task_calls.shown(curator.store.task(task_id), visitor.reader).task
 
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -258,7 +249,6 @@ def picture(
 
 
 def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the form for trying other settings."""
     return {
         "estimators": {name: form for name, form in ESTIMATORS.items() if form.serves(task.label)},
         "estimator": estimator,
@@ -274,7 +264,6 @@ def _first_trial(info: calls.ModelView) -> tuple[str, Mapping[str, Any]]:
 
 
 def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
-    """A cell's values by class, or its mean."""
     names = task.label.classes if isinstance(task.label, Classes) else (task.label.name,)
     kinds = {"value": model.values, "low": model.low, "high": model.high}
     kinds["influence"] = model.influence
@@ -308,7 +297,7 @@ def _trial(
     models = curator.store.models(task_id)
     change = serving = None
     if models:
-        serving = curator.model(task_id)
+        serving = curator.models.get(task_id)
         change = curator.change(task_id, serving.model, tried)
     return {
         "change": change,

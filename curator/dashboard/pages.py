@@ -60,11 +60,11 @@ def in_words(name: str) -> str:
 
 def set_by_hand(estimator: str, parameters: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The parameters that are not an estimator's defaults."""
-    known = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
+    declared = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
     return [
         (name, value)
         for name, value in parameters.items()
-        if name not in known or known[name].default != value
+        if name not in declared or declared[name].default != value
     ]
 
 
@@ -85,12 +85,10 @@ def amount(number: float | None) -> str:
 
 
 def thousands(number: int) -> str:
-    """A count with spaces between thousands."""
     return f"{number:,}".replace(",", "\u202f")
 
 
 def duration(seconds: int) -> str:
-    """A time in hours or minutes."""
     return f"{seconds / 3600:g} hours" if seconds >= 7200 else f"{seconds / 60:g} minutes"
 
 

@@ -21,7 +21,6 @@ router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False)
 
 @router.get("/provider")
 def leave(request: Request, then: str = "/") -> Response:
-    """Send the browser to the provider."""
     try:
         address, attempt = _provider(request).begin(own_page(then))
     except Overloaded as error:

@@ -37,7 +37,6 @@ def list_tasks(
     name: str = "",
     first: Annotated[int, Query(ge=0)] = 0,
 ) -> Response:
-    """The tasks, latest first."""
     matches = [
         listed
         for listed in reversed(curator.store.tasks())
@@ -134,7 +133,6 @@ def show_collection(request: Request, values: TheCollection) -> Response:
 
 @router.post("/tasks/{task_id}/move", dependencies=[Admins])
 def move_task(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
-    """Open or close a task."""
     asked = str(form.get("move"))
     if asked not in MOVES:
         raise InvalidRequest("A task is opened or closed here, and nothing else.")
@@ -174,7 +172,7 @@ def half_width(task: Task, wanted: float) -> float:
 def _insight(task_id: str, curator: Curator) -> model_calls.InsightView | None:
     """Of the model that serves; None without a model or reports that it can be asked for."""
     try:
-        number = curator.model_info(task_id).number
+        number = curator.models.info(task_id).number
         return model_calls.read_insight(task_id, number, curator)
     except (ModelNotFound, InvalidRequest):
         return None

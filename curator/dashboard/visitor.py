@@ -62,7 +62,6 @@ class Sessions:
         self._provider = state.provider
 
     def seal(self, text: str, kind: str = TOKEN) -> str:
-        """The cookie that holds ``text``."""
         return self._fernet(kind).encrypt_at_time(text.encode(), int(self._clock())).decode()
 
     def open(self, cookie: str, kind: str = TOKEN, seconds: int = SESSION_SECONDS) -> str | None:

@@ -18,7 +18,6 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 @router.get("/static/{name}")
 def static(name: str) -> Response:
-    """One of the two files that pages load."""
     if name not in STATIC:
         raise TaskNotFound("There is no such file.")
     return Response(STATIC[name], media_type=MEDIA_TYPES[name], headers={"Cache-Control": A_YEAR})

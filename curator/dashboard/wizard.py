@@ -28,7 +28,6 @@ MOST_COLUMNS = 300
 """Maximum number of columns in the form; the command line takes more."""
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
 UPLOADS = (COLUMNS, PLAN, CREATE)
-"""Paths that take an upload."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Admins])
 
@@ -71,7 +70,6 @@ async def show_plan(request: Request, form: TheForm) -> Response:
 
 @router.post(CREATE)
 async def create(request: Request, curator: TheCurator, form: TheForm) -> Response:
-    """Publish the task."""
     public, settings = await _file(form), settings_of(form)
     if settings.asker is None:
         raise InvalidRequest("Say who is asking: people read it before they answer.")

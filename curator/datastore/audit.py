@@ -18,8 +18,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, text, update
 
-from . import schema
 from .database import Database
+from .schema import audit, facts
 
 RESTORED = "restored"
 """Name of the fact that holds the time of the backup that was restored, Unix time."""
@@ -80,23 +80,21 @@ class AuditStore(Database):
         With ``join_since`` the last entry is counted up instead, if it is of the same actor and
         action, and since then.
         """
-        table = schema.audit
         with self.writing() as connection:
             last = _last(connection)
             if not joins(entry, last, join_since):
                 return _append(connection, entry, last)
             counted = replace(last, times=last.times + 1)
-            changed = update(table).where(table.c.no == last.no).values(times=counted.times)
+            changed = update(audit).where(audit.c.no == last.no).values(times=counted.times)
             connection.execute(changed)
             return counted
 
     def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
         """At most ``limit`` entries, the latest first, of those that came before number ``before``
         if it is given."""
-        table = schema.audit
-        query = select(table).order_by(table.c.no.desc()).limit(limit)
+        query = select(audit).order_by(audit.c.no.desc()).limit(limit)
         if before is not None:
-            query = query.where(table.c.no < before)
+            query = query.where(audit.c.no < before)
         with self.reading() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
@@ -133,7 +131,6 @@ def chained(last: AuditEntry, entry: AuditEntry) -> AuditEntry:
 
 
 def insert_audit(connection: Connection, entry: AuditEntry) -> None:
-    """Append an entry within a transaction."""
     _append(connection, entry, _last(connection))
 
 
@@ -144,7 +141,7 @@ def check_chain(connection: Connection, noted: str = "") -> AuditChain:
     elsewhere shows that.
     """
     last, entries, faults, found = START, 0, list[str](), not noted
-    rows = select(schema.audit).order_by(schema.audit.c.no).execution_options(yield_per=1_000)
+    rows = select(audit).order_by(audit.c.no).execution_options(yield_per=1_000)
     for row in connection.execute(rows):
         entry = AuditEntry(**{**row._asdict(), "detail": {}})
         if entry.hash != _hash(last, entry, row.detail):
@@ -168,13 +165,14 @@ def _last(connection: Connection) -> AuditEntry:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(ONE_AT_A_TIME)
     no, _, digest = (_fact(connection, HEAD) or _head(START)).partition(":")
-    row = connection.execute(select(schema.audit).where(schema.audit.c.no == int(no))).one_or_none()
+    row = connection.execute(select(audit).where(audit.c.no == int(no))).one_or_none()
     return replace(START if row is None else _entry(row), no=int(no), hash=digest)
 
 
 def _append(connection: Connection, entry: AuditEntry, last: AuditEntry) -> AuditEntry:
     appended = chained(last, entry)
-    connection.execute(insert(schema.audit).values(_values(appended)))
+    values = {**vars(appended), "detail": json.dumps(dict(appended.detail))}
+    connection.execute(insert(audit).values(values))
     connection.execute(text(NOTE), {"name": HEAD, "value": _head(appended)})
     return appended
 
@@ -183,13 +181,9 @@ def _entry(row: Row[Any]) -> AuditEntry:
     return AuditEntry(**{**row._asdict(), "detail": json.loads(row.detail)})
 
 
-def _values(entry: AuditEntry) -> dict[str, Any]:
-    return {**vars(entry), "detail": json.dumps(dict(entry.detail))}
-
-
 def _hash(last: AuditEntry, entry: AuditEntry, detail: str) -> str:
-    own = [entry.no, entry.at, entry.actor, entry.action, entry.subject, detail]
-    return sha256(json.dumps([last.hash, last.times, *own]).encode()).hexdigest()
+    fields = [entry.no, entry.at, entry.actor, entry.action, entry.subject, detail]
+    return sha256(json.dumps([last.hash, last.times, *fields]).encode()).hexdigest()
 
 
 def _head(entry: AuditEntry) -> str:
@@ -197,7 +191,7 @@ def _head(entry: AuditEntry) -> str:
 
 
 def _fact(connection: Connection, name: str) -> str | None:
-    return connection.scalar(select(schema.facts.c.value).where(schema.facts.c.name == name))
+    return connection.scalar(select(facts.c.value).where(facts.c.name == name))
 
 
 def note_restored(connection: Connection, made: float, now: float) -> None:

@@ -23,7 +23,6 @@ class Comparison:
 
 
 def compare(left: Engine, right: Engine) -> Comparison:
-    """Compare two databases bucket by bucket."""
     ours, theirs = _contents(left), _contents(right)
     earlier, later = sorted((ours, theirs), key=lambda contents: contents.made)
     differing = [

@@ -95,7 +95,6 @@ class ReportStore(Database):
     ) -> None:
         super().__init__(url, backend, revision, bucket_seconds)
         self._exclusive: set[str] = set()
-        """Tasks known to have invitations or a quota; a task never loses them."""
         self._taking = threading.Lock()
 
     def take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:

@@ -19,37 +19,30 @@ class Backend(IdRows, Protocol):
 
     def open_engine(self, url: URL, curator: bool = False, /) -> Engine:
         """An engine for the database at ``url``; ``curator`` if it writes through ``Database``."""
-        ...
 
     def others(self, engine: Engine, rolling: bool, /) -> list[str]:
         """Those that have to end before the schema changes, in words.
 
         With ``rolling`` all but curators that stop by themselves, where one can tell.
         """
-        ...
 
     def alone(self, engine: Engine, /) -> AbstractContextManager[Connection]:
         """A transaction that may change the schema, since no curator writes until it ends."""
-        ...
 
     def open_reader(self, url: URL) -> Engine:
         """An engine that only reads the database at ``url``, which is there."""
-        ...
 
     def cursor_of(self, connection: PoolProxiedConnection, /) -> DBAPICursor:
         """A cursor of a pooled connection; statements are text with ``?`` for parameters."""
-        ...
 
     def begin_writing(self, cursor: DBAPICursor, /) -> None:
         """Begin a transaction that writes, where none has begun."""
-        ...
 
     def hold_schema(self, cursor: DBAPICursor, /) -> str | None:
         """The schema's revision, which then stays until the transaction ends.
 
         None if it is being changed.
         """
-        ...
 
     def lock_tasks(
         self, cursor: DBAPICursor, shared: Sequence[str], exclusive: Sequence[str], /
@@ -58,15 +51,12 @@ class Backend(IdRows, Protocol):
 
         False if the schema is being changed.
         """
-        ...
 
     def slot(self, cursor: DBAPICursor, /) -> int:
         """The slot whose sums this transaction may change."""
-        ...
 
     def write_probe(self, cursor: DBAPICursor, /) -> None:
         """Write a row, and what fails where reports find no room."""
-        ...
 
 
 BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postgres": postgres}
@@ -89,12 +79,10 @@ class Database:
         self._report_ids = ReportIds(backend)
 
     def close(self) -> None:
-        """Release connections; the store is not used afterwards."""
         self.engine.dispose()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that reads."""
         with self.failing(), self.engine.begin() as connection:
             yield connection
 

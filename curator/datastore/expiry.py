@@ -12,7 +12,6 @@ from enum import Enum
 
 from sqlalchemy import Connection, func, select, text, update
 
-from . import schema
 from .database import Database
 from .invitations import HOLD_SECONDS, admissions_before, release
 from .removal import remove_listed_ids, remove_task, retire_ids
@@ -87,7 +86,7 @@ class ExpiryStore(Database):
                 if (remove_task if removal is Removal.TASK else retire_ids)(connection, no)
             )
             released = release(connection, held)
-            marks = connection.scalar(select(func.count(schema.tasks.c.marked)))
+            marks = connection.scalar(select(func.count(tasks.c.marked)))
         tasks_gone = sum(removal is Removal.TASK for removal, _ in removals)
         return Expired(tasks_gone, remove_listed_ids(self), marks or 0, released, removals)
 

@@ -11,8 +11,8 @@ from privet.protocol.batch import INVITATION_DIGEST_BYTES, split
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.lifecycle import not_open
 
-from . import schema
 from .database import Database
+from .schema import admissions, invitations, tasks
 from .tasks import need_task, stored_task
 
 HOLD_SECONDS = 7 * 86_400.0
@@ -45,10 +45,6 @@ def hidden(digest: bytes) -> bytes:
     return sha256(digest).digest()
 
 
-def other_invitations() -> InvalidRequest:
-    return InvalidRequest("An admission of this id has other invitations: draw a new id.")
-
-
 class InvitationStore(Database):
     """The verbs of invitations."""
 
@@ -59,7 +55,6 @@ class InvitationStore(Database):
         is ``hidden(digest)``. Each serves for one report; one that is kept already stays as it is.
         Raises ``TaskNotFound``.
         """
-        tasks = schema.tasks
         with self.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
             row = {"task_no": task_no, "expires": expires}
@@ -77,12 +72,11 @@ class InvitationStore(Database):
         after it was made. Raises ``TaskNotFound``, ``TaskNotOpen`` if the task takes no reports at
         ``now``, and ``InvalidRequest`` if the admission holds other invitations.
         """
-        table = schema.admissions
         asked = sha256(b"".join(digests)).digest()
         with self.writing(locked=[task_id]) as connection:
             row = need_task(connection, task_id)
-            same = (table.c.task_no == row.no) & (table.c.id == admission)
-            earlier = connection.execute(select(table).where(same)).one_or_none()
+            same = (admissions.c.task_no == row.no) & (admissions.c.id == admission)
+            earlier = connection.execute(select(admissions).where(same)).one_or_none()
             if earlier is None:
                 stored = stored_task(row)
                 if not stored.takes_reports(now):
@@ -91,10 +85,12 @@ class InvitationStore(Database):
                 values = {"task_no": row.no, "id": admission, "asked": asked, "made": now}
                 packed = b"".join(sorted(held))
                 connection.execute(
-                    insert(table).values(**values, held=packed, invitations=len(held))
+                    insert(admissions).values(**values, held=packed, invitations=len(held))
                 )
             elif bytes(earlier.asked) != asked:
-                raise other_invitations()
+                raise InvalidRequest(
+                    "An admission of this id has other invitations: draw a new id."
+                )
             else:
                 held = set(_digests_in(earlier.held))
         return [digest for digest in digests if hidden(digest) not in held]
@@ -104,48 +100,49 @@ class InvitationStore(Database):
 
         Raises ``TaskNotFound``.
         """
-        table = schema.invitations
         with self.writing(locked=[task_id]) as connection:
-            unused = (table.c.task_no == need_task(connection, task_id).no) & table.c.unused
+            task_no = need_task(connection, task_id).no
+            unused = (invitations.c.task_no == task_no) & invitations.c.unused
             parts = [unused]
             if digests is not None:
                 kept = list(map(hidden, digests))
-                parts = [unused & table.c.digest.in_(part) for part in _parts(kept)]
-            revoke = update(table).values(unused=False, revoked=True)
+                parts = [unused & invitations.c.digest.in_(part) for part in _parts(kept)]
+            revoke = update(invitations).values(unused=False, revoked=True)
             return sum(connection.execute(revoke.where(part)).rowcount for part in parts)
 
     def invitations(self, task_id: str, now: float) -> InvitationCounts:
         """What became of a task's invitations; raises ``TaskNotFound``."""
-        table = schema.invitations
         with self.reading() as connection:
-            of_task = table.c.task_no == need_task(connection, task_id).no
+            of_task = invitations.c.task_no == need_task(connection, task_id).no
 
             def count(*conditions: Any) -> int:
                 return connection.scalar(select(func.count()).where(of_task, *conditions)) or 0
 
             return InvitationCounts(
                 issued=count(),
-                used=count(~table.c.unused, ~table.c.revoked),
-                revoked=count(table.c.revoked),
-                expired=count(table.c.unused, table.c.expires <= now),
+                used=count(~invitations.c.unused, ~invitations.c.revoked),
+                revoked=count(invitations.c.revoked),
+                expired=count(invitations.c.unused, invitations.c.expires <= now),
             )
 
 
 def admissions_before(connection: Connection, made: float) -> Sequence[Row[Any]]:
     """The admissions made until then, each with its task's id."""
-    table, tasks = schema.admissions, schema.tasks
-    old = select(tasks.c.id.label("task_id"), table).join(tasks, tasks.c.no == table.c.task_no)
-    return connection.execute(old.where(table.c.made <= made)).all()
+    of_task = tasks.c.no == admissions.c.task_no
+    old = select(tasks.c.id.label("task_id"), admissions).join(tasks, of_task)
+    return connection.execute(old.where(admissions.c.made <= made)).all()
 
 
-def release(connection: Connection, admissions: Sequence[Row[Any]]) -> int:
+def release(connection: Connection, rows: Sequence[Row[Any]]) -> int:
     """Forget admissions, whose invitations are unused again; how many there still were.
 
     The caller holds their tasks exclusively.
     """
-    table, released = schema.admissions, 0
-    for row in admissions:
-        forget = delete(table).where(table.c.task_no == row.task_no, table.c.id == row.id)
+    released = 0
+    for row in rows:
+        forget = delete(admissions).where(
+            admissions.c.task_no == row.task_no, admissions.c.id == row.id
+        )
         if connection.execute(forget).rowcount:  # else its batch was counted meanwhile
             _set_unused(connection, row.task_no, _digests_in(row.held), unused=True)
             released += 1
@@ -154,13 +151,13 @@ def release(connection: Connection, admissions: Sequence[Row[Any]]) -> int:
 
 def _hold(connection: Connection, task_no: int, digests: Sequence[bytes], now: float) -> set[bytes]:
     """Mark the unused invitations as held and return their digests."""
-    table, held = schema.invitations, set[bytes]()
+    held = set[bytes]()
     for part in _parts(digests):
-        unused = select(table.c.digest).where(
-            table.c.task_no == task_no,
-            table.c.digest.in_(part),
-            table.c.unused,
-            table.c.expires.is_(None) | (table.c.expires > now),
+        unused = select(invitations.c.digest).where(
+            invitations.c.task_no == task_no,
+            invitations.c.digest.in_(part),
+            invitations.c.unused,
+            invitations.c.expires.is_(None) | (invitations.c.expires > now),
         )
         held.update(bytes(digest) for digest in connection.scalars(unused))
     _set_unused(connection, task_no, sorted(held), unused=False)
@@ -170,10 +167,9 @@ def _hold(connection: Connection, task_no: int, digests: Sequence[bytes], now: f
 def _set_unused(
     connection: Connection, task_no: int, digests: Sequence[bytes], *, unused: bool
 ) -> None:
-    table = schema.invitations
     for part in _parts(digests):
-        chosen = (table.c.task_no == task_no) & table.c.digest.in_(part)
-        connection.execute(update(table).where(chosen).values(unused=unused))
+        chosen = (invitations.c.task_no == task_no) & invitations.c.digest.in_(part)
+        connection.execute(update(invitations).where(chosen).values(unused=unused))
 
 
 def _parts(digests: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

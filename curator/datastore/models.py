@@ -9,8 +9,8 @@ from sqlalchemy import delete, func, insert, select
 
 from privet.protocol.errors import ModelNotFound
 
-from . import schema
 from .database import Database
+from .schema import aliases, models
 from .tasks import need_task
 
 SERVING = "serving"
@@ -42,13 +42,12 @@ class ModelStore(Database):
         self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
     ) -> ModelInfo:
         """Store a fitted model permanently under the next number. Raises ``TaskNotFound``."""
-        table = schema.models
         with self.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
-            last = select(func.max(table.c.number)).where(table.c.task_no == task_no)
+            last = select(func.max(models.c.number)).where(models.c.task_no == task_no)
             number = (connection.scalar(last) or 0) + 1
             connection.execute(
-                insert(table).values(
+                insert(models).values(
                     task_no=task_no,
                     number=number,
                     created=now,
@@ -63,19 +62,17 @@ class ModelStore(Database):
 
         Raises ``TaskNotFound`` or ``ModelNotFound``.
         """
-        table, models = schema.aliases, schema.models
         with self.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
             there = (models.c.task_no == task_no) & (models.c.number == number)
             if not connection.scalar(select(func.count()).where(there)):
                 raise no_model(number)
-            same = (table.c.task_no == task_no) & (table.c.alias == alias)
-            connection.execute(delete(table).where(same))
-            connection.execute(insert(table).values(task_no=task_no, alias=alias, number=number))
+            same = (aliases.c.task_no == task_no) & (aliases.c.alias == alias)
+            connection.execute(delete(aliases).where(same))
+            connection.execute(insert(aliases).values(task_no=task_no, alias=alias, number=number))
 
     def models(self, task_id: str) -> list[ModelInfo]:
         """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
-        table, aliases = schema.models, schema.aliases
         with self.reading() as connection:
             task_no = need_task(connection, task_id).no
             names: dict[int, list[str]] = {}
@@ -83,9 +80,9 @@ class ModelStore(Database):
             for row in connection.execute(of_task.order_by(aliases.c.alias)):
                 names.setdefault(row.number, []).append(row.alias)
             rows = connection.execute(
-                select(table.c.number, table.c.created, table.c.summary)
-                .where(table.c.task_no == task_no)
-                .order_by(table.c.number)
+                select(models.c.number, models.c.created, models.c.summary)
+                .where(models.c.task_no == task_no)
+                .order_by(models.c.number)
             )
             return [
                 ModelInfo(number, created, json.loads(summary), tuple(names.get(number, ())))
@@ -94,10 +91,9 @@ class ModelStore(Database):
 
     def model(self, task_id: str, number: int) -> bytes:
         """A model's document; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        table = schema.models
         with self.reading() as connection:
-            of_task = table.c.task_no == need_task(connection, task_id).no
-            wanted = select(table.c.document).where(of_task, table.c.number == number)
+            of_task = models.c.task_no == need_task(connection, task_id).no
+            wanted = select(models.c.document).where(of_task, models.c.number == number)
             document = connection.scalar(wanted)
         if document is None:
             raise no_model(number)

@@ -78,7 +78,6 @@ def open_reader(url: URL) -> Engine:
 
 
 def others(engine: Engine, rolling: bool) -> list[str]:
-    """See ``Backend.others``."""
     names = "^$|^privet command" if rolling else "^$|^privet "
     with engine.connect() as connection:
         return list(connection.scalars(text(OTHERS), {"names": names}))
@@ -86,7 +85,6 @@ def others(engine: Engine, rolling: bool) -> list[str]:
 
 @contextmanager
 def alone(engine: Engine) -> Iterator[Connection]:
-    """See ``Backend.alone``."""
     try:
         with engine.begin() as connection:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
@@ -146,7 +144,6 @@ def find_rows(cursor: DBAPICursor, task_no: int, ids: Ids) -> KnownIds:
 
 
 def hold_schema(cursor: DBAPICursor) -> str | None:
-    """See ``Backend.hold_schema``."""
     held = cursor.execute(f"SELECT {HOLD}").fetchone()[0]
     row = cursor.execute(REVISION).fetchone()  # apart, to see what was committed until then
     return str(row[0]) if held and row is not None else None

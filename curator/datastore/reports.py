@@ -184,7 +184,6 @@ def _weights(count: int) -> NDArray[np.uint64]:
 
 
 def packed_checksum(value: int) -> bytes:
-    """A sum of checksums as the database keeps it."""
     return (value % CHECKSUM_MODULUS).to_bytes(CHECKSUM_BYTES, "big")
 
 
@@ -199,5 +198,4 @@ def checksum_text(value: int) -> str:
 
 
 def vector_of(packed: bytes) -> Vector:
-    """The sums in a row of the database."""
     return np.frombuffer(packed, dtype="<i8")

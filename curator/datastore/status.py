@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import func, select, text
 
-from . import schema
 from .database import Database
 from .reports import QuestionSums, checksum_text, unpacked_checksum, vector_of
+from .schema import buckets, rejects, relayed, sums
 from .tasks import find_task, need_task, stored_task
 
 COUNT_REJECTS = """
@@ -58,8 +58,8 @@ class StatusStore(Database):
                 QuestionSums(np.zeros(mechanism.sum_size, dtype=np.int64), 0)
                 for mechanism in stored_task(row).task.mechanisms
             ]
-            of_task = schema.sums.c.task_no == row.no
-            for part in connection.execute(select(schema.sums).where(of_task)):
+            of_task = sums.c.task_no == row.no
+            for part in connection.execute(select(sums).where(of_task)):
                 total = totals[part.question]
                 totals[part.question] = QuestionSums(
                     total.vector + vector_of(part.vector), total.n + part.n
@@ -78,14 +78,13 @@ class StatusStore(Database):
 
     def status(self, task_id: str) -> Status:
         """Counts, checksums and rejects; raises ``TaskNotFound``."""
-        table, sums, rejects, relayed = schema.buckets, schema.sums, schema.rejects, schema.relayed
         with self.reading() as connection:
             task = need_task(connection, task_id)
-            buckets: dict[int, tuple[int, int]] = {}
-            for row in connection.execute(select(table).where(table.c.task_no == task.no)):
-                reports, total = buckets.get(row.starts, (0, 0))
+            by_start: dict[int, tuple[int, int]] = {}
+            for row in connection.execute(select(buckets).where(buckets.c.task_no == task.no)):
+                reports, total = by_start.get(row.starts, (0, 0))
                 total += unpacked_checksum(row.checksum)
-                buckets[row.starts] = reports + row.reports, total
+                by_start[row.starts] = reports + row.reports, total
             answers = [0] * len(stored_task(task).task.questions)
             answered = select(sums.c.question, sums.c.n).where(sums.c.task_no == task.no)
             for question, n in connection.execute(answered):
@@ -97,12 +96,12 @@ class StatusStore(Database):
                 .group_by(relayed.c.relay)
             )
             return Status(
-                reports=sum(reports for reports, _ in buckets.values()),
+                reports=sum(reports for reports, _ in by_start.values()),
                 answers=tuple(answers),
-                checksum=checksum_text(sum(total for _, total in buckets.values())),
+                checksum=checksum_text(sum(total for _, total in by_start.values())),
                 buckets=tuple(
                     Bucket(starts, reports, checksum_text(total))
-                    for starts, (reports, total) in sorted(buckets.items())
+                    for starts, (reports, total) in sorted(by_start.items())
                 ),
                 rejects=dict(iter(connection.execute(refused))),
                 relayed={relay: int(reports) for relay, reports in connection.execute(by_relay)},

@@ -18,10 +18,10 @@ from privet.protocol.errors import TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState, after
 from privet.protocol.task import TASK_BOUNDS, Task
 
-from . import schema
 from .database import Database
 from .removal import remove_listed_ids, remove_task
 from .reports import is_open
+from .schema import deleted_tasks, public_data, tasks
 
 PUBLIC_MODEL = "public_model"
 """Key in a task's settings: SHA-256 of its uploaded public model, or None."""
@@ -69,7 +69,6 @@ class TaskHead(BaseModel):
 
     @property
     def epsilon(self) -> float:
-        """What one holder spends."""
         spent = [question.epsilon for question in self.questions]
         return fsum(spent) if self.allocation == "all" else max(spent)
 
@@ -175,7 +174,7 @@ class TaskStore(Database):
             if task_no is None:
                 return False
             connection.execute(
-                insert(schema.public_data).values(
+                insert(public_data).values(
                     task_no=task_no,
                     rows=len(public),
                     x=np.ascontiguousarray(public.X, dtype="<f8").tobytes(),
@@ -192,24 +191,22 @@ class TaskStore(Database):
 
     def tasks(self) -> list[ListedTask]:
         """All tasks, oldest first."""
-        known = self._heads
-        table = schema.tasks
-        columns = (table.c[name] for name in ("no", "id", "state", "created", "marked"))
+        heads_before = self._heads
+        columns = (tasks.c[name] for name in ("no", "id", "state", "created", "marked"))
         with self.reading() as connection:
-            rows = connection.execute(select(*columns).order_by(table.c.no)).all()
-            new = next((row.no for row in rows if row.id not in known), None)
+            rows = connection.execute(select(*columns).order_by(tasks.c.no)).all()
+            new = next((row.no for row in rows if row.id not in heads_before), None)
             read = {} if new is None else _heads_from(connection, new)
-        self._heads = heads = {row.id: known.get(row.id) or read[row.id] for row in rows}
+        self._heads = heads = {row.id: heads_before.get(row.id) or read[row.id] for row in rows}
         return [
             ListedTask(heads[row.id], TaskState(row.state), row.created, row.marked) for row in rows
         ]
 
     def public_data(self, task_id: str) -> PublicData:
         """The task's encoded public data; raises ``TaskNotFound``."""
-        table = schema.public_data
         with self.reading() as connection:
-            of_task = table.c.task_no == need_task(connection, task_id).no
-            row = connection.execute(select(table).where(of_task)).one()
+            of_task = public_data.c.task_no == need_task(connection, task_id).no
+            row = connection.execute(select(public_data).where(of_task)).one()
         x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
         onnx = None if row.onnx is None else bytes(row.onnx)
         return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx)
@@ -222,7 +219,6 @@ class TaskStore(Database):
         and what cannot be removed of them at once is removed by a later ``expire``. Raises
         ``TaskNotFound``, and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
         """
-        table = schema.tasks
         with self.writing(locked=[task_id]) as connection:
             row = need_task(connection, task_id)
             state = after(TaskState(row.state), move)
@@ -230,7 +226,7 @@ class TaskStore(Database):
                 remove_task(connection, row.no)
             else:
                 connection.execute(
-                    update(table).where(table.c.no == row.no).values(state=state.value, moved=now)
+                    update(tasks).where(tasks.c.no == row.no).values(state=state.value, moved=now)
                 )
         if state is TaskState.DELETED:
             remove_listed_ids(self)
@@ -238,14 +234,13 @@ class TaskStore(Database):
 
     def was_deleted(self, task_id: str) -> bool:
         """Whether a task of this id was here and was deleted, by a move or by expiry."""
-        deleted = exists().where(schema.deleted_tasks.c.id == task_id)
+        deleted = exists().where(deleted_tasks.c.id == task_id)
         with self.reading() as connection:
             return bool(connection.scalar(select(deleted)))
 
 
 def find_task(connection: Connection, task_id: str) -> TaskRow | None:
-    table = schema.tasks
-    return connection.execute(select(table).where(table.c.id == task_id)).one_or_none()
+    return connection.execute(select(tasks).where(tasks.c.id == task_id)).one_or_none()
 
 
 def need_task(connection: Connection, task_id: str) -> TaskRow:
@@ -268,6 +263,5 @@ def stored_task(row: TaskRow) -> StoredTask:
 
 
 def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:
-    table = schema.tasks
-    rows = connection.execute(select(table.c.id, table.c.canonical).where(table.c.no >= no))
+    rows = connection.execute(select(tasks.c.id, tasks.c.canonical).where(tasks.c.no >= no))
     return {id_: TaskHead.read(id_, bytes(canonical)) for id_, canonical in rows}

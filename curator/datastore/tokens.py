@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import delete, select, text, update
 
-from . import schema
 from .database import Database
+from .schema import tokens
 
 PUT_FIRST = """
 INSERT INTO tokens (name, scope, digest, created, expires, used)
@@ -33,7 +33,7 @@ class TokenStore(Database):
     def put_token(self, token: StoredToken) -> bool:
         """Keep a token under its name; whether it is in place of an earlier one of that name."""
         values = asdict(token)
-        in_place = update(schema.tokens).where(schema.tokens.c.name == token.name).values(values)
+        in_place = update(tokens).where(tokens.c.name == token.name).values(values)
         with self.writing() as connection:
             while not connection.execute(text(PUT_FIRST), values).rowcount:
                 if connection.execute(in_place).rowcount:  # else it was dropped meanwhile
@@ -45,18 +45,16 @@ class TokenStore(Database):
 
         False if another of that name is kept by now: of several that do so at once one gets True.
         """
-        table = schema.tokens
         with self.writing() as connection:
             if old is not None:
-                same = (table.c.name == old.name) & (table.c.digest == old.digest)
-                connection.execute(delete(table).where(same))
+                same = (tokens.c.name == old.name) & (tokens.c.digest == old.digest)
+                connection.execute(delete(tokens).where(same))
             return connection.execute(text(PUT_FIRST), asdict(new)).rowcount > 0
 
     def tokens(self) -> list[StoredToken]:
         """All tokens, by name."""
-        table = schema.tokens
         with self.reading() as connection:
-            rows = connection.execute(select(table).order_by(table.c.name))
+            rows = connection.execute(select(tokens).order_by(tokens.c.name))
             return [
                 StoredToken(r.name, r.scope, bytes(r.digest), r.created, r.expires, r.used)
                 for r in rows
@@ -64,12 +62,9 @@ class TokenStore(Database):
 
     def drop_token(self, name: str) -> bool:
         """Forget a token; False if there was none of that name."""
-        table = schema.tokens
         with self.writing() as connection:
-            return connection.execute(delete(table).where(table.c.name == name)).rowcount > 0
+            return connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount > 0
 
     def note_use(self, name: str, now: float) -> None:
-        """Note that a token was used."""
-        table = schema.tokens
         with self.writing() as connection:
-            connection.execute(update(table).where(table.c.name == name).values(used=now))
+            connection.execute(update(tokens).where(tokens.c.name == name).values(used=now))

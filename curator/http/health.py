@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from privet.protocol.errors import NotAuthorized, StorageFailed
+from privet.protocol.errors import StorageFailed
 
 from .problems import described
 from .requests import MetricsReader
@@ -25,11 +25,7 @@ async def ready(request: Request) -> dict[str, str]:
 
 
 @router.get(
-    "/metrics",
-    summary="Prometheus metrics",
-    response_class=Response,
-    dependencies=[MetricsReader],
-    responses=described(NotAuthorized),
+    "/metrics", summary="Prometheus metrics", response_class=Response, dependencies=[MetricsReader]
 )
 def metrics(request: Request) -> Response:
     """The counters of all processes of this curator, and gauges that are seconds old."""

@@ -1,5 +1,7 @@
 """ASGI middleware around the application: security headers, a rate limit, HEAD for every GET."""
 
+from dataclasses import dataclass
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from privet.http_server.addresses import client_address
@@ -30,6 +32,7 @@ class SecurityHeaders:
         await self._app(scope, receive, with_headers(send, HEADERS) if is_call else send)
 
 
+@dataclass(eq=False)
 class RateLimit:
     """Answers 429 beyond the ``rate`` of posts of one client address.
 
@@ -37,20 +40,19 @@ class RateLimit:
     only if the proxy is trusted. Batches have a token, and a limit of their own.
     """
 
-    def __init__(self, app: ASGIApp, rate: Rate) -> None:
-        self._app = app
-        self._rate = rate
+    app: ASGIApp
+    rate: Rate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         try:
-            self._rate.take(client_address(scope))
+            self.rate.take(client_address(scope))
         except TooManyRequests as error:
             await problem_response(error, scope["path"])(scope, receive, send)
         else:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
 
 
 class HeadCalls:

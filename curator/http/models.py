@@ -23,7 +23,6 @@ from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
     ModelNotFound,
-    NotAuthorized,
     NotEnoughReports,
     Overloaded,
     PrivetError,
@@ -63,9 +62,7 @@ from .requests import (
 LARGE_BYTES = 8 * 1024
 """Prediction bodies larger than this are read and answered by a worker process."""
 
-
 ALIAS = re.compile("[a-z][a-z0-9-]{0,63}")
-"""A name for a model."""
 
 router = APIRouter(
     prefix="/v1/tasks/{task_id}",
@@ -132,7 +129,7 @@ class FitRequest(BaseModel):
     status_code=status.HTTP_201_CREATED,
     dependencies=[Fitters],
     summary="Fit a model",
-    responses=described(NotAuthorized, TaskNotFound, NotEnoughReports, InvalidRequest, Overloaded),
+    responses=described(NotEnoughReports, InvalidRequest, Overloaded),
 )
 async def fit_model(
     task_id: TaskId,
@@ -168,26 +165,18 @@ async def fit_model(
     return view
 
 
-@router.get(
-    "/models",
-    tags=["models"],
-    summary="List models",
-    responses=described(NotAuthorized, TaskNotFound),
-)
+@router.get("/models", tags=["models"], summary="List models")
 def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
     """All models of a task, oldest first."""
     return [ModelView.of(task_id, info) for info in curator.store.models(task_id)]
 
 
 @router.get(
-    "/models/{number}",
-    tags=["models"],
-    summary="Read a model",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+    "/models/{number}", tags=["models"], summary="Read a model", responses=described(InvalidRequest)
 )
 def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> ModelView:
     """What a model was fitted with and from."""
-    return ModelView.of(task_id, curator.model_info(task_id, number))
+    return ModelView.of(task_id, curator.models.info(task_id, number))
 
 
 @router.get(
@@ -198,7 +187,7 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
     response_class=Response,
     responses={
         200: {"description": "The card in Markdown.", "content": {"text/markdown": {}}},
-        **described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+        **described(InvalidRequest),
     },
 )
 def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:
@@ -222,7 +211,7 @@ class PromoteRequest(BaseModel):
     tags=["models"],
     dependencies=[AdminOnly],
     summary="Promote a model",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+    responses=described(TaskNotFound, ModelNotFound, InvalidRequest),
 )
 def promote_model(
     task_id: TaskId,
@@ -243,7 +232,7 @@ def promote_model(
     "/models/{number}/compare/{other}",
     tags=["models"],
     summary="Compare two models",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest, Overloaded),
+    responses=described(InvalidRequest, Overloaded),
 )
 async def compare_models(
     task_id: TaskId, number: ModelNumber, other: ModelNumber, curator: TheCurator, request: Request
@@ -301,7 +290,7 @@ class InsightView(View):
     tags=["models"],
     dependencies=[CountsReader],
     summary="Compare the holders with the public data",
-    responses=described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest),
+    responses=described(InvalidRequest),
 )
 def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> InsightView:
     """Whether public data resemble the holders, where they differ, and what reports changed.
@@ -330,7 +319,7 @@ def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> I
             "description": "The whole model; never a pickle.",
             "content": {export.media_type: {} for export in EXPORTS.values()},
         },
-        **described(NotAuthorized, TaskNotFound, ModelNotFound, InvalidRequest, Overloaded),
+        **described(InvalidRequest, Overloaded),
     },
 )
 async def export_model(
@@ -469,13 +458,7 @@ class ColumnPredictions(BaseModel):
         }
     },
     responses=described(
-        NotAuthorized,
-        TaskNotFound,
-        ModelNotFound,
-        InvalidRecord,
-        InvalidRequest,
-        TooLarge,
-        Overloaded,
+        TaskNotFound, ModelNotFound, InvalidRecord, InvalidRequest, TooLarge, Overloaded
     ),
 )
 async def predict(task_id: TaskId, curator: TheCurator, request: Request) -> Response:
@@ -500,7 +483,7 @@ def _predict_here(curator: Curator, task_id: str, body: bytes) -> bytes:
 
 def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) -> bytes:
     """The answer to a large body, which is only looked at by ``run``."""
-    info = curator.model_info(task_id, run(requested_model, body))
+    info = curator.models.info(task_id, run(requested_model, body))
     task, document = curator.store.task(task_id).task, curator.store.model(task_id, info.number)
     return run(predict_body, task.canonical, document, info.number, body, curator.max_rows)
 
@@ -516,7 +499,6 @@ def predict_body(
     body: bytes,
     max_rows: int,
 ) -> bytes:
-    """The JSON answer of a model to a prediction's body."""
     task, asked = Task.parse(canonical), _request_in(body)
     fitted = FittedModel(task.id, number, 0.0, _model_in(document))
     return _json(asked, predict_rows(task, fitted, asked.records, asked.columns, max_rows))

@@ -14,7 +14,10 @@ from fastapi.responses import FileResponse, HTMLResponse, Response
 from privet.protocol.errors import (
     PROBLEM_MEDIA_TYPE,
     InsufficientScope,
+    ModelNotFound,
+    NotAuthorized,
     PrivetError,
+    TaskNotFound,
     TooLarge,
     TooManyRequests,
     TooSlow,
@@ -32,11 +35,12 @@ def complete_document(app: FastAPI) -> None:
 
     def openapi() -> Document:
         document = framework_document()
-        for calls in document["paths"].values():
+        for path, calls in document["paths"].items():
             for call in calls.values():
                 _drop_framework_fault(call)
                 _describe_limits(call)
                 _describe_tokens(call)
+                _describe_path(call, path)
         for name in ("HTTPValidationError", "ValidationError"):
             document["components"]["schemas"].pop(name, None)
         document["components"]["securitySchemes"].pop(COUNTS_SCHEME, None)
@@ -68,13 +72,21 @@ def _describe_tokens(call: Document) -> None:
     ``guard_models`` is set."""
     schemes = {name for choice in call.get("security", ()) for name in choice}
     if schemes:
-        _add_responses(call, InsufficientScope)
+        _add_responses(call, NotAuthorized, InsufficientScope)
     if ADMIN_SCHEME in schemes:
         call["security"] = [{ADMIN_SCHEME: []}]
     elif COUNTS_SCHEME in schemes:
         call["security"] = [{READER_SCHEME: []}]
     elif READER_SCHEME in schemes:
         call["security"] = [{READER_SCHEME: []}, {}]
+
+
+def _describe_path(call: Document, path: str) -> None:
+    """What a path names may not be there."""
+    if "{number}" in path:
+        _add_responses(call, TaskNotFound, ModelNotFound)
+    elif "{task_id}" in path:
+        _add_responses(call, TaskNotFound)
 
 
 SHIPPED = Path(fastapi_offline.__file__).parent / "static"

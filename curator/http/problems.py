@@ -19,7 +19,6 @@ HINTS = {
 
 
 def add_problem_handlers(app: FastAPI) -> None:
-    """Let every error of ``app`` leave as a problem document."""
     problems.add_problem_handlers(app, HINTS)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
 

@@ -223,8 +223,8 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         asked = {dependency.dependency for dependency in self.dependencies}
-        known = (require_admin, _require_fitter, _require_reader, _require_shown)
-        checks = [check for check in known if check in asked]
+        authorizing = (require_admin, _require_fitter, _require_reader, _require_shown)
+        checks = [check for check in authorizing if check in asked]
 
         async def strictly(request: Request) -> Response:
             credentials = await _bearer(request) if checks else None

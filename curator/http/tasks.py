@@ -16,9 +16,7 @@ from privet.protocol.errors import (
     InvalidPublicData,
     InvalidRequest,
     InvalidTask,
-    NotAuthorized,
     Overloaded,
-    TaskNotFound,
     TooLarge,
 )
 from privet.protocol.lifecycle import Move, TaskState
@@ -300,9 +298,7 @@ def shown(stored: StoredTask, reader: bool) -> StoredTask:
     summary="Grow and publish a task",
     responses={
         200: {"model": TaskView, "description": "The same task was there already."},
-        **described(
-            NotAuthorized, TooLarge, InvalidPublicData, InvalidTask, InvalidRequest, Overloaded
-        ),
+        **described(TooLarge, InvalidPublicData, InvalidTask, InvalidRequest, Overloaded),
     },
 )
 async def create_task(request: Request, response: Response, curator: TheCurator) -> TaskView:
@@ -333,7 +329,7 @@ async def publish(
     return stored, created
 
 
-@router.get("", summary="List tasks", responses=described(NotAuthorized))
+@router.get("", summary="List tasks")
 def list_tasks(curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
     """All tasks, oldest first; drafts for readers only."""
     now = curator.clock()
@@ -356,7 +352,6 @@ def list_tasks(curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
             },
         },
         304: {"description": "What the caller has is still right."},
-        **described(NotAuthorized, TaskNotFound),
     },
 )
 def read_task(
@@ -386,12 +381,7 @@ def read_task(
     )
 
 
-@router.get(
-    "/{task_id}/status",
-    summary="Status",
-    response_model_exclude_none=True,
-    responses=described(NotAuthorized, TaskNotFound),
-)
+@router.get("/{task_id}/status", summary="Status", response_model_exclude_none=True)
 def read_status(
     task_id: TaskId, curator: TheCurator, reader: IsReader, sees_models: SeesModels
 ) -> StatusView:
@@ -416,7 +406,7 @@ def read_status(
     "/{task_id}/open",
     dependencies=[AdminOnly],
     summary="Open a task",
-    responses=described(NotAuthorized, TaskNotFound, IllegalMove),
+    responses=described(IllegalMove),
 )
 def open_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
     """Take reports: for the first time, or again after a close."""
@@ -427,7 +417,7 @@ def open_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSum
     "/{task_id}/close",
     dependencies=[AdminOnly],
     summary="Close a task",
-    responses=described(NotAuthorized, TaskNotFound, IllegalMove),
+    responses=described(IllegalMove),
 )
 def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
     """Take no more reports; fitting and predicting go on."""
@@ -439,7 +429,6 @@ def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSu
     status_code=status.HTTP_204_NO_CONTENT,
     dependencies=[AdminOnly],
     summary="Delete a task",
-    responses=described(NotAuthorized, TaskNotFound),
 )
 def delete_task(task_id: TaskId, curator: TheCurator, request: Request) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
@@ -476,7 +465,7 @@ class Invitations(BaseModel):
     status_code=status.HTTP_201_CREATED,
     dependencies=[AdminOnly],
     summary="Invite holders",
-    responses=described(NotAuthorized, TaskNotFound, InvalidRequest),
+    responses=described(InvalidRequest),
 )
 def invite(
     task_id: TaskId, body: InviteRequest, curator: TheCurator, request: Request
@@ -500,15 +489,10 @@ class InvitationsView(View):
     expired: int = Field(description="Not used in time.")
 
 
-@router.get(
-    "/{task_id}/invitations",
-    dependencies=[AdminOnly],
-    summary="Count invitations",
-    responses=described(NotAuthorized, TaskNotFound),
-)
+@router.get("/{task_id}/invitations", dependencies=[AdminOnly], summary="Count invitations")
 def count_invitations(task_id: TaskId, curator: TheCurator) -> InvitationsView:
     """How many were issued, used, revoked, and not used in time."""
-    return InvitationsView(**asdict(curator.invitations(task_id)))
+    return InvitationsView(**asdict(curator.store.invitations(task_id, curator.clock())))
 
 
 class RevokeRequest(BaseModel):
@@ -529,7 +513,7 @@ class Revoked(BaseModel):
     "/{task_id}/invitations/revoke",
     dependencies=[AdminOnly],
     summary="Revoke invitations",
-    responses=described(NotAuthorized, TaskNotFound, InvalidRequest),
+    responses=described(InvalidRequest),
 )
 def revoke_invitations(
     task_id: TaskId, body: RevokeRequest, curator: TheCurator, request: Request
@@ -587,7 +571,7 @@ def _json_tag(stored: StoredTask, view: TaskView) -> str:
 def _unless_known(
     if_none_match: str, headers: dict[str, str], body: bytes, media_type: str
 ) -> Response:
-    known = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
-    if "*" in known or headers["ETag"].removeprefix("W/") in known:
+    tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
+    if "*" in tags or headers["ETag"].removeprefix("W/") in tags:
         return Response(status_code=status.HTTP_304_NOT_MODIFIED, headers=headers)
     return Response(body, headers=headers, media_type=media_type)

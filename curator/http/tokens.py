@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, status
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.protocol.errors import InvalidRequest, NotAuthorized
+from privet.protocol.errors import InvalidRequest
 
 from ..access.tokens import ENVIRONMENT, Scope, Tokens
 from .problems import described
@@ -78,7 +78,7 @@ class AuditView(BaseModel):
     hash: str = Field(description="SHA-256 over the entry and the hash of the one before it.")
 
 
-@router.get("/tokens", summary="List tokens", responses=described(NotAuthorized))
+@router.get("/tokens", summary="List tokens")
 def list_tokens(request: Request) -> list[TokenView]:
     """All tokens, wherever they come from, by name, without their values."""
     return [
@@ -98,7 +98,7 @@ def list_tokens(request: Request) -> list[TokenView]:
     "/tokens/{name}",
     status_code=status.HTTP_201_CREATED,
     summary="Issue a token",
-    responses=described(NotAuthorized, InvalidRequest),
+    responses=described(InvalidRequest),
 )
 def issue_token(
     name: TokenName, request: Request, body: TokenRequest, last: Last = False
@@ -113,7 +113,7 @@ def issue_token(
     "/tokens/{name}",
     status_code=status.HTTP_204_NO_CONTENT,
     summary="Revoke a token",
-    responses=described(NotAuthorized, InvalidRequest),
+    responses=described(InvalidRequest),
 )
 def revoke_token(name: TokenName, request: Request, last: Last = False) -> None:
     """End a token at once."""
@@ -122,7 +122,7 @@ def revoke_token(name: TokenName, request: Request, last: Last = False) -> None:
     note(request, "token revoked", name)
 
 
-@router.get("/audit", summary="Read the audit log", responses=described(NotAuthorized))
+@router.get("/audit", summary="Read the audit log")
 def read_audit(
     curator: TheCurator,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,

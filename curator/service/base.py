@@ -28,7 +28,7 @@ class UseCases:
         self.store = store
         self.clock = clock
         self.max_rows = max_rows
-        self._models = ModelCache(store)
+        self.models = ModelCache(store)
         self._results: OrderedDict[tuple[str, int, int], Results] = OrderedDict()
         self._steps_key = store.note_first(STEPS_KEY, secrets.token_hex())
         restored = store.fact(RESTORED)
@@ -41,7 +41,7 @@ class UseCases:
         return counts_of(stored.task, self.store.sums(task_id), stored.planned)
 
     def _document(self, task_id: str, number: int) -> tuple[ModelInfo, bytes]:
-        info = self._models.info(task_id, number)
+        info = self.models.info(task_id, number)
         return info, self.store.model(task_id, info.number)
 
 

@@ -111,10 +111,10 @@ class FittingCases(UseCases):
         Raises ``TaskNotFound`` or ``ModelNotFound``.
         """
         self.store.name_model(task_id, alias, number)
-        return self._models.info(task_id, number)
+        return self.models.info(task_id, number)
 
     def compare(self, task_id: str, one: int, other: int, run: Run = run_here) -> "Change":
-        """What changes in predictions for the public records; raises as ``model`` does."""
+        """What changes in predictions for the public records; raises as ``ModelCache.get`` does."""
         first, second = (self._document(task_id, number)[1] for number in (one, other))
         return run(compare_models, first, second, self._compared_rows(task_id))
 
@@ -148,13 +148,11 @@ def fit_model(
 
 
 def compare_models(one: bytes, other: bytes, X: NDArray[np.float64]) -> Change:
-    """What changes for encoded records from one model's document to another's."""
     first, second = (Model.from_document(json.loads(document)) for document in (one, other))
     return change_of(first, second, X)
 
 
 def change_of(first: Model, second: Model, X: NDArray[np.float64]) -> Change:
-    """What changes in predictions for encoded records."""
     before, after = first.predict(X), second.predict(X)
     changed = np.abs(after.values - before.values)
     value = after.of_cells(second.values)

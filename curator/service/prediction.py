@@ -43,7 +43,7 @@ class PredictionCases(UseCases):
         columns: Columns | None = None,
     ) -> ExplainedPredictions:
         """Predict for records, or for columns by name; the one that serves without a number."""
-        fitted = self._models.get(task_id, number)
+        fitted = self.models.get(task_id, number)
         task = self.store.task(task_id).task
         return predict_rows(task, fitted, records, columns, self.max_rows)
 

@@ -7,12 +7,7 @@ from privet.learning.counts import public_counts
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.estimators import Model
 from privet.learning.export.formats import EXPORTS
-from privet.learning.insight import (
-    Insight,
-    insight,
-    question_about,
-    reports_for,
-)
+from privet.learning.insight import Insight, insight, question_about, reports_for
 from privet.learning.model import FittedModel
 from privet.learning.node_shares import NodeShares, node_shares
 from privet.learning.trees import describe_path
@@ -21,7 +16,6 @@ from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results
 from privet.protocol.task import Task
 
-from ..datastore.models import ModelInfo
 from ..models.card import write_card
 from ..workers import Run, run_here
 from .base import UseCases
@@ -35,24 +29,16 @@ RANGED_ROWS = 5000
 class ReadingCases(UseCases):
     """What is read from models."""
 
-    def model_info(self, task_id: str, number: int | None = None) -> ModelInfo:
-        """A model's summary, or that of the one that serves; raises as ``model`` does."""
-        return self._models.info(task_id, number)
-
-    def model(self, task_id: str, number: int | None = None) -> FittedModel:
-        """One model, or the one that serves; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        return self._models.get(task_id, number)
-
     def export(self, task_id: str, number: int, form: str, run: Run = run_here) -> bytes:
-        """A model as a file of a form in ``EXPORTS``; raises as ``model`` does."""
+        """A model as a file of a form in ``EXPORTS``; raises as ``ModelCache.get`` does."""
         info, document = self._document(task_id, number)
         canonical = self.store.task(task_id).task.canonical
         return run(write_export, canonical, info.number, info.created, document, form)
 
     def card(self, task_id: str, number: int | None = None) -> str:
         """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        fitted = self._models.get(task_id, number)
-        ways = self._models.info(task_id, fitted.number).summary.get("ways", [])
+        fitted = self.models.get(task_id, number)
+        ways = self.models.info(task_id, fitted.number).summary.get("ways", [])
         task, public = self.store.task(task_id).task, self.store.public_data(task_id)
         return write_card(task, fitted, public, self.question_counts(task_id), ways)
 
@@ -64,7 +50,7 @@ class ReadingCases(UseCases):
         With the splits that lead to each cell that differs. Raises ``TaskNotFound``,
         ``ModelNotFound``, and ``InvalidRequest`` without reports about the label in its cells.
         """
-        fitted, task = self._models.get(task_id, number), self.store.task(task_id).task
+        fitted, task = self.models.get(task_id, number), self.store.task(task_id).task
         public, questions = self.store.public_data(task_id), self.question_counts(task_id)
         comparison = insight(task.label, public, questions, fitted.model)
         cells = {difference.cell for difference in comparison.differences}
@@ -78,26 +64,24 @@ class ReadingCases(UseCases):
         None before that, and without a model or reports to ask. Raises ``TaskNotFound``.
         """
         stored = self.store.task(task_id)
-        ended = stored.state is TaskState.CLOSED or stored.is_over(self.clock())
-        if not ended:
+        if stored.state is not TaskState.CLOSED and not stored.is_over(self.clock()):
             return None
         try:
-            number = self.model_info(task_id).number
+            number = self.models.info(task_id).number
             kept = (task_id, number, self.store.status(task_id).reports)
             if kept not in self._results:
-                _, found, _ = self.insight(task_id, number)
-                self._results[kept] = Results(
-                    figures=tuple(
-                        Figure(
-                            name=each.name,
-                            value=each.reported,
-                            low=each.low,
-                            high=each.high,
-                            public=each.public,
-                        )
-                        for each in found.overall
+                _, comparison, _ = self.insight(task_id, number)
+                figures = tuple(
+                    Figure(
+                        name=row.name,
+                        value=row.reported,
+                        low=row.low,
+                        high=row.high,
+                        public=row.public,
                     )
+                    for row in comparison.overall
                 )
+                self._results[kept] = Results(figures=figures)
                 while len(self._results) > RESULTS_KEPT:
                     self._results.popitem(last=False)
             return self._results[kept]
@@ -123,12 +107,10 @@ class ReadingCases(UseCases):
     def node_shares(self, task_id: str, number: int, node: int) -> NodeShares | None:
         """What was reported below a node of a model's tree, beside the public records there.
 
-        None without reports about the label in its cells. Raises ``TaskNotFound``,
-        ``ModelNotFound``, and ``InvalidRequest`` for a node that there is not.
+        None without reports about the label in its cells. Raises ``TaskNotFound`` or
+        ``ModelNotFound``.
         """
-        model, task = self._models.get(task_id, number).model, self.store.task(task_id).task
-        if not 0 <= node < model.partition.nodes:
-            raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
+        model, task = self.models.get(task_id, number).model, self.store.task(task_id).task
         question = question_about(model, self.question_counts(task_id))
         if question is None:
             return None
@@ -149,6 +131,5 @@ class ReadingCases(UseCases):
 def write_export(
     canonical: bytes, number: int, created: float, document: bytes, form: str
 ) -> bytes:
-    """A model's document as a file of a form in ``EXPORTS``."""
     task, model = Task.parse(canonical), Model.from_document(json.loads(document))
     return EXPORTS[form].write(task, FittedModel(task.id, number, created, model))

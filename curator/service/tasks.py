@@ -16,7 +16,6 @@ from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 
-from ..datastore.invitations import InvitationCounts
 from ..datastore.tasks import PUBLIC_MODEL, StoredTask
 from ..workers import Run, run_here
 from .base import UseCases
@@ -80,7 +79,7 @@ class TaskCases(UseCases):
                 "can count any more: create another task."
             )
         if move is Move.DELETE:
-            self._models.forget(task_id)
+            self.models.forget(task_id)
         return self.store.move(task_id, move, now)
 
     def in_steps(self, task_id: str, reports: int) -> int:
@@ -119,10 +118,6 @@ class TaskCases(UseCases):
         expires = None if days is None else self.clock() + days * DAY
         self.store.invite(task_id, digests_of(invitations), expires)
         return invitations
-
-    def invitations(self, task_id: str) -> InvitationCounts:
-        """What became of a task's invitations; raises ``TaskNotFound``."""
-        return self.store.invitations(task_id, self.clock())
 
     def revoke_invitations(self, task_id: str, invitations: Sequence[str] | None) -> int:
         """Revoke the unused ones of these invitations, or of all; return how many they were.

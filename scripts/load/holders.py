@@ -24,7 +24,6 @@ class Shard:
     reports: int
 
     def batch(self, task: Task) -> Batch:
-        """Its reports."""
         return Batch.unpack(self.path.read_bytes(), task)
 
 
@@ -59,7 +58,7 @@ def write_shard(canonical: bytes, number: int, count: int, folder: Path) -> Shar
     reports = [make_report(task, record, os.urandom) for record in people(rng, count)]
     ids, payloads = (
         np.frombuffer(b"".join(column), np.uint8).reshape(count, -1)
-        for column in zip(*((own.id, own.answers[0][1]) for own in reports), strict=True)
+        for column in zip(*((report.id, report.answers[0][1]) for report in reports), strict=True)
     )
     path = folder / f"{number:06d}.batch"
     path.write_bytes(Batch((0,), ids, payloads).pack())

@@ -28,7 +28,6 @@ def publish(admin: CuratorClient, cells: int) -> str:
 
 
 def fetch(task_url: str) -> Task:
-    """The task at an address."""
     answer = httpx.get(task_url, headers={"Accept": TASK_MEDIA_TYPE}, timeout=60)
     answer.raise_for_status()
     return Task.parse(answer.content, task_url.rsplit("/", 1)[1])

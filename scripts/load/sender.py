@@ -46,7 +46,6 @@ class Outcomes:
     finished: float = 0.0
 
     def answered(self, status: int, reports: int, sent_at: float) -> None:
-        """Note one final answer."""
         self.finished = time.perf_counter()
         self.answers[status] += 1
         if status < 300:
@@ -76,32 +75,24 @@ class Outcomes:
         return self.acknowledged / self.seconds
 
 
+@dataclass(eq=False)
 class Sender:
     """Sends messages over ``connections`` connections."""
 
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        messages: Iterator[Message],
-        outcomes: Outcomes,
-        *,
-        connections: int,
-    ) -> None:
-        self.host = host
-        self.port = port
-        self.outcomes = outcomes
-        self._messages = messages
-        self._connections = connections
+    host: str
+    port: int
+    messages: Iterator[Message]
+    outcomes: Outcomes
+    connections: int
 
     async def run(self) -> None:
         """Send all and wait for the answers; raises ``ConnectionError`` if nobody answers."""
         self.outcomes.started = time.perf_counter()
-        await asyncio.gather(*(_Lane(self).run() for _ in range(self._connections)))
+        await asyncio.gather(*(_Lane(self).run() for _ in range(self.connections)))
 
     def next(self) -> Message | None:
         """A new message; None when there is none."""
-        message = next(self._messages, None)
+        message = next(self.messages, None)
         if message is not None:
             self.outcomes.sent += message.reports
         return message

@@ -37,7 +37,6 @@ class Summary:
 
     @property
     def title(self) -> str:
-        """What was run, in a few words."""
         kind = "single POSTs" if self.mode == "single" else "batches"
         way = "through the relay" if self.through_relay else "to the curator"
         return f"{self.holders:,} holders, {kind} {way}"
@@ -56,7 +55,7 @@ class Summary:
             ("all reports sent and durable in", f"{self.outcomes.seconds:.1f} s"),
             *(relayed if self.through_relay else []),
             ("reports per second", f"{self.outcomes.rate:,.0f}"),
-            ("request p50 / p99 / p99.9", f"{_milliseconds(*quantiles)} ms"),
+            ("request p50 / p99 / p99.9", " / ".join(f"{1000 * s:.1f}" for s in quantiles) + " ms"),
             ("bytes per report", f"{self.bytes_per_report:.0f}"),
             ("answers", ", ".join(f"{status}: {n:,}" for status, n in answers)),
             (
@@ -72,7 +71,6 @@ class Summary:
         ]
 
     def table(self) -> Table:
-        """The figures for a terminal."""
         table = Table("figure", "value", title=self.title)
         for name, value in self.rows():
             table.add_row(name, value)
@@ -103,7 +101,3 @@ class Summary:
 
 def _list(*numbers: int) -> str:
     return ", ".join(f"{number:,}" for number in numbers)
-
-
-def _milliseconds(*seconds: float) -> str:
-    return " / ".join(f"{1000 * s:.1f}" for s in seconds)

@@ -104,12 +104,12 @@ def test_regression_estimates_means_and_aphist_leaves_empty_cubes() -> None:
     rng = np.random.default_rng(3)
     X = rng.choice([0.1, 0.9], size=(40_000, 1))
     y = np.where(X[:, 0] > 0.5, 4.0, 1.0) + rng.uniform(-0.5, 0.5, len(X))
-    known = (np.array([[0.0], [1.0]]), None)
+    public = (np.array([[0.0], [1.0]]), None)
     settings: dict[str, Any] = {"bins": 3, "label_range": (-6.0, 10.0)}
     empty = []
     for seed in range(10):
-        plain = PHISTRegressor(8.0, random_state=seed, **settings).fit(X, y, public=known)
-        careful = APHISTRegressor(8.0, random_state=seed, **settings).fit(X, y, public=known)
+        plain = PHISTRegressor(8.0, random_state=seed, **settings).fit(X, y, public=public)
+        careful = APHISTRegressor(8.0, random_state=seed, **settings).fit(X, y, public=public)
         rows = np.array([[0.1], [0.9], [0.5]])
         assert np.abs(plain.predict(rows[:2]) - [1.0, 4.0]).max() < 0.3
         assert np.array_equal(careful.predict(rows[:2]), plain.predict(rows[:2]))

@@ -37,9 +37,9 @@ def test_the_cover_labels_the_public_records_in_every_way_once(both_ways: bool) 
         if both_ways:
             every.add(tuple(~labels))
     cover = stumps(known, both_ways=both_ways)
-    found = [tuple(cover.tree(i).labels(known) == 1) for i in range(len(cover))]
-    assert len(found) == len(set(found))
-    assert set(found) == every
+    labelings = [tuple(cover.tree(i).labels(known) == 1) for i in range(len(cover))]
+    assert len(labelings) == len(set(labelings))
+    assert set(labelings) == every
     assert len(cover) <= np.exp(log_growth("stumps", 2, 6)) + 1e-9
 
 

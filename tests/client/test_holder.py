@@ -366,8 +366,8 @@ HOLDER_NEEDS = """
 import sys
 before = set(sys.modules)
 import privet.client.cli
-found = {name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
-print(*sorted(name for name in found if not name.startswith('_')))
+loaded = {name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
+print(*sorted(name for name in loaded if not name.startswith('_')))
 """
 
 

@@ -1,6 +1,5 @@
 """What the tests of all the curator's rooms share."""
 
-import logging
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -44,12 +43,3 @@ def become_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[],
         monkeypatch.setattr(migrate, "_scripts", cache(migrate._scripts.__wrapped__))
 
     return become
-
-
-@pytest.fixture(autouse=True)
-def logging_as_it_was() -> Iterator[None]:
-    """What a start in this process does to all logs ends with its test."""
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
-    yield
-    root.handlers, root.level = handlers, level

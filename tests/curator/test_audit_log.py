@@ -119,8 +119,8 @@ def state(address: str) -> dict[str, list[Any]]:
             "SELECT name FROM sqlite_master WHERE type = 'table'"
         ).fetchall()
         rows = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for (name,) in tables}
-    own = ("audit_head", "session_key")
-    rows["facts"] = [row for row in rows["facts"] if row[0] not in own]
+    differing = ("audit_head", "session_key")
+    rows["facts"] = [row for row in rows["facts"] if row[0] not in differing]
     rows["tokens"] = [row[:-1] for row in rows["tokens"]]
     return {name: sorted(map(repr, found)) for name, found in rows.items() if name != "audit"}
 
@@ -156,14 +156,14 @@ async def http(address: str) -> AsyncIterator[Http]:
 def test_every_call_is_in_the_table() -> None:
     """All that are not mere readings, of the API and of the dashboard."""
     routers = (*ROUTERS, health.router, openapi.router, *dashboard.ROUTERS)
-    found = {
+    calls = {
         f"{method} {route.path}"  # type: ignore[attr-defined]
         for router in routers
         for route in router.routes
         for method in getattr(route, "methods", ())
         if method not in {"GET", "HEAD"}
     }
-    assert found == CALLS.keys() | REPORTED
+    assert calls == CALLS.keys() | REPORTED
 
 
 async def test_every_call_that_changes_something_is_logged(http: Http, address: str) -> None:
@@ -255,20 +255,20 @@ def test_every_command_that_changes_a_database_is_logged(
         assert main([*command.split(), "--database", target]) == 0
         return set(actions(target)[len(before) :])
 
-    found = {"serve": set[str]()}
+    done = {"serve": set[str]()}
     for new in (False, True):
         assert (start(address, new_signing_key=new) is None) == new
         Path(address.removeprefix("sqlite:///") + ".key").unlink()
-    found["serve"] = set(actions(address))
-    found["backup"] = run(f"backup {tmp_path}/copy.db")
-    found["restore"] = run(f"restore {tmp_path}/copy.db", f"sqlite:///{tmp_path}/new.db") - {
+    done["serve"] = set(actions(address))
+    done["backup"] = run(f"backup {tmp_path}/copy.db")
+    done["restore"] = run(f"restore {tmp_path}/copy.db", f"sqlite:///{tmp_path}/new.db") - {
         *actions(address)
     }
-    found["collect"] = run(f"collect {folder} --jobs 1")
-    found["verify"] = run("verify")
+    done["collect"] = run(f"collect {folder} --jobs 1")
+    done["verify"] = run("verify")
     become_next()
-    found["migrate"] = run("migrate", old)
-    assert found == {name: acts for name, acts in COMMANDS.items() if name in found}
+    done["migrate"] = run("migrate", old)
+    assert done == {name: acts for name, acts in COMMANDS.items() if name in done}
 
 
 def test_every_verb_of_the_store_is_in_a_table() -> None:

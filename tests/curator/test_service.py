@@ -50,10 +50,10 @@ def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -
     """Let every record's holder send its report, past the network."""
     cached = CachedTask(task)
     bodies = [make_report(task, record, os.urandom).pack() for record in records]
-    found = [(cached.layout_of(body), body) for body in bodies]
-    known = [(layout, body) for layout, body in found if layout is not None]
-    assert len(known) == len(records)
-    group = cached.group_of_bodies(known, [None] * len(known))
+    laid_out = [(cached.layout_of(body), body) for body in bodies]
+    canonical = [(layout, body) for layout, body in laid_out if layout is not None]
+    assert len(canonical) == len(records)
+    group = cached.group_of_bodies(canonical, [None] * len(canonical))
     curator.store.take([group], curator.clock())
 
 
@@ -84,7 +84,7 @@ def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(curator.store, "model", fail)
     assert curator.store.models(task.id) == [fitted]
-    assert curator.model_info(task.id) == fitted
+    assert curator.models.info(task.id) == fitted
     assert fitted.summary["estimator"] == "public"
     assert fitted.summary["cells"] == task.trees[0].cells
 
@@ -262,7 +262,7 @@ def test_a_task_says_at_how_many_looks_its_intervals_hold(
         task = survey_task(curator, epsilon=20.0, **plan)
         answer(curator, task, records)
         fitted = curator.fit(task.id, "pruned")
-        model = curator.model(task.id, fitted.number).model
+        model = curator.models.get(task.id, fitted.number).model
         assert model.facts["95 % intervals"] == MEANING[looks]
         _, insight, _ = curator.insight(task.id)
         assert insight.looks == looks

@@ -177,18 +177,18 @@ def test_a_killed_curator_leaves_no_process(doomed: Served) -> None:
 def test_so_many_go_on_and_so_many_wait(curator: Served) -> None:
     """One goes on, one waits, and the third is refused; the one that waits gets the place."""
     connection, _ = curator.start_endless_fit()
-    found: list[httpx.Response] = []
-    waiting = threading.Thread(target=lambda: found.append(curator.fit("own_public")))
+    answers: list[httpx.Response] = []
+    waiting = threading.Thread(target=lambda: answers.append(curator.fit("own_public")))
     waiting.start()
     wait_until(lambda: curator.jobs() == 2)
     refused = curator.fit("own_public")
     assert refused.status_code == 503
     assert refused.headers["retry-after"]
     assert refused.json()["type"] == "urn:privet:problem:overloaded"
-    assert found == []
+    assert answers == []
     connection.close()
     waiting.join()
-    assert found[0].status_code == 201
+    assert answers[0].status_code == 201
 
 
 def test_a_process_that_dies_is_named_and_replaced(curator: Served) -> None:

@@ -225,9 +225,9 @@ def test_pods_have_no_rights_and_only_settings_that_there_are(name: str) -> None
     if "readinessProbe" in container:
         assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     if container["image"] == "privet-curator":
-        known = {f"PRIVET_{setting.upper()}" for setting in Settings.model_fields}
-        known = {"PRIVET_URL", "PRIVET_TOKEN"} if name == "canary" else known
-        assert {variable["name"] for variable in container["env"]} <= known
+        settings = {f"PRIVET_{setting.upper()}" for setting in Settings.model_fields}
+        settings = {"PRIVET_URL", "PRIVET_TOKEN"} if name == "canary" else settings
+        assert {variable["name"] for variable in container["env"]} <= settings
 
 
 @pytest.mark.needs("systemd-analyze")

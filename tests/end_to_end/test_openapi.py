@@ -58,7 +58,9 @@ def scene(curator: RunningCurator) -> Iterator[Scene]:
     for binary in (REPORT_MEDIA_TYPE, *ONLY_BINARY):
         schemathesis.openapi.media_type(binary, st.binary(max_size=200))
     schema = schemathesis.openapi.from_dict(curator.get("/openapi.json"))
-    found = [result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)]
+    operations_there = [
+        result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)
+    ]
     task_id = curator.create(
         samples.survey(), name="fuzzed", label="label", epsilon=1, grower="cart"
     )
@@ -67,7 +69,7 @@ def scene(curator: RunningCurator) -> Iterator[Scene]:
     curator.post(f"/v1/tasks/{task_id}/models", {"estimator": "public"})
     store = open_store(curator.database)
     with Session() as session:
-        operations = {f"{each.method.upper()} {each.path}": each for each in found}
+        operations = {f"{each.method.upper()} {each.path}": each for each in operations_there}
         yield Scene(curator, task_id, store, session, operations)
     store.close()
 
@@ -104,9 +106,9 @@ def test_the_document_is_kept(scene: Scene, good: bool, who: str) -> None:
         asked = {body.media_type for body in operation.body} - ONLY_BINARY
         if not (good or asked or NUMBERED in name):
             continue
-        known = {"task_id": NO_TASK if operation.method == "delete" else scene.task}
+        of_task = {"task_id": NO_TASK if operation.method == "delete" else scene.task}
         drawn = who == "stranger" or (not good and NUMBERED in name)
-        chosen = known if not drawn and "{task_id}" in name else None
+        chosen = of_task if not drawn and "{task_id}" in name else None
         before = scene.counted()
 
         @settings(

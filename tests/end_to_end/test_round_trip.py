@@ -24,13 +24,13 @@ from tests.end_to_end.running_curator import RunningCurator
 
 def expected_sums(task: Task, answers: Sequence[LedgerEntry]) -> list[tuple[np.ndarray, int]]:
     """What the payloads that holders keep add up to, per question."""
-    found = []
+    sums = []
     reports = [dict(Report.unpack(answer.report).answers) for answer in answers]
     for question, mechanism in enumerate(task.mechanisms):
         rows = [list(report[question]) for report in reports if question in report]
         array = np.array(rows, dtype=np.uint8).reshape(len(rows), mechanism.report_bytes)
-        found.append((mechanism.accumulate(array), len(rows)))
-    return found
+        sums.append((mechanism.accumulate(array), len(rows)))
+    return sums
 
 
 def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[LedgerEntry]) -> None:

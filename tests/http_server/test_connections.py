@@ -68,8 +68,8 @@ async def serving(
     async def connect(
         address: str = "127.0.0.1",
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        own = (address, 0)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=own)
+        local = (address, 0)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=local)
         opened.append(writer)
         return reader, writer
 

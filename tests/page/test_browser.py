@@ -397,8 +397,8 @@ def test_a_lay_readers_questions_are_answered_in_their_language(
         language = "zh-Hans" if locale == "zh-CN" else locale
         assert tab.get_attribute("html", "lang") == language
         read = [tab.inner_text("body")]
-        own = "de" if locale == "de" else "en"
-        assert tab.locator(f"#fields [lang={own}]").count() > 0
+        shown = "de" if locale == "de" else "en"
+        assert tab.locator(f"#fields [lang={shown}]").count() > 0
         if locale == "de":
             assert tab.get_by_label("Alter", exact=True).count() == 1
             assert tab.locator(".choice [lang=de]").all_inner_texts() == ["Pflegekraft"]

@@ -22,7 +22,7 @@ def subclasses(cls: type[PrivetError]) -> list[type[PrivetError]]:
 def drawn_tree() -> dict[str, str | None]:
     """Name -> parent, read off the picture in the module's docstring."""
     stack: list[tuple[int, str]] = []
-    found: dict[str, str | None] = {}
+    parents: dict[str, str | None] = {}
     for line in str(errors.__doc__).splitlines():
         match = re.match(r"^([│├└─ ]*)([A-Z][A-Za-z]+)\b", line)
         if not match or not (match[1] or match[2] == "PrivetError"):
@@ -30,9 +30,9 @@ def drawn_tree() -> dict[str, str | None]:
         indent = len(match[1])
         while stack and stack[-1][0] >= indent:
             stack.pop()
-        found[match[2]] = stack[-1][1] if stack else None
+        parents[match[2]] = stack[-1][1] if stack else None
         stack.append((indent, match[2]))
-    return found
+    return parents
 
 
 def test_the_drawn_tree_is_the_tree_of_classes() -> None:

@@ -270,8 +270,8 @@ def test_the_table_of_relays_is_what_the_code_gives() -> None:
             for name in ("subset", "grr")
         ]
         n = int(reports.replace(" ", ""))
-        found = [central_epsilon(randomizer_of(each), n, 1e-6) for each in mechanisms]
-        assert [float(value) for value in stated] == [float(f"{value:.3g}") for value in found]
+        bounds = [central_epsilon(randomizer_of(each), n, 1e-6) for each in mechanisms]
+        assert [float(value) for value in stated] == [float(f"{value:.3g}") for value in bounds]
 
 
 def test_a_task_states_the_bound_of_what_is_sent_together() -> None:

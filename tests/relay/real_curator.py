@@ -125,8 +125,8 @@ class Setting:
 
     async def fates(self, answers: list[LedgerEntry]) -> list[str]:
         """State or reason for each."""
-        found = [await self.client.fate(self.address, own.report_id) for own in answers]
-        return [fate.reason or fate.state for fate in found]
+        fates = [await self.client.fate(self.address, own.report_id) for own in answers]
+        return [fate.reason or fate.state for fate in fates]
 
 
 @contextlib.asynccontextmanager

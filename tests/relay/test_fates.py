@@ -94,7 +94,7 @@ async def test_reports_of_a_task_that_is_closed_for_a_moment_are_kept(
     for answer in answers:
         assert (await setting.client.fate(setting.address, answer.report_id)).state == "held"
     setting.curator.move(Move.OPEN)
-    setting.forwarder._watch._looks.clear()
+    setting.forwarder.watch._looks.clear()
     await setting.forwarder.forward()
     assert setting.curator.counted == 3
     for answer in answers:

@@ -37,12 +37,12 @@ def test_a_report_that_would_be_alone_with_its_cell_waits(tmp_path: Path) -> Non
         spool.add([report(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
         assert spool.seal("t", ONE, LEAST, 5, shown_bytes=1)
         (number,) = spool.sealed()
-        assert cells_of(spool.batch(number)[1]) == [1, 1, 2, 2]
+        assert cells_of(spool.batch(number)) == [1, 1, 2, 2]
         spool.settle(number, Account({"counted": 4}, {}), 1, company=2)
         assert not spool.seal("t", ONE, 1, 1, shown_bytes=1)
         spool.add([report(i, 3) for i in (5, 6)])
         assert spool.seal("t", ONE, 1, 3, shown_bytes=1)
-        assert cells_of(spool.batch(*spool.sealed())[1]) == [3, 3, 3]
+        assert cells_of(spool.batch(*spool.sealed())) == [3, 3, 3]
         assert spool.tallies("t")["waiting"] == 3
 
 
@@ -53,7 +53,7 @@ def test_an_invited_report_that_would_be_alone_is_not_asked_about(tmp_path: Path
         assert not spool.draw("t", ONE, 5, 5, shown_bytes=1)
         assert spool.draw("t", ONE, LEAST, 5, shown_bytes=1)
         (number,) = spool.drawn()
-        assert cells_of(spool.batch(number)[1]) == [1, 1, 2, 2]
+        assert cells_of(spool.batch(number)) == [1, 1, 2, 2]
         assert [len(asked.digests) for asked in spool.admissions(number)] == [4]
         spool.add([invited(5, 3)])
         assert spool.draw("t", ONE, 2, 2, shown_bytes=1)
@@ -75,7 +75,7 @@ def test_another_relays_lone_report_goes_with_its_batch(tmp_path: Path) -> None:
         spool.add_batch("t", Batch(ONE, ids, payloads), os.urandom(32), 1)
         spool.add([report(0, 2), report(1, 3)])
         assert spool.seal("t", ONE, LEAST, 6, shown_bytes=1)
-        assert cells_of(spool.batch(*spool.sealed())[1]) == [1, 1, 1, 2, 2]
+        assert cells_of(spool.batch(*spool.sealed())) == [1, 1, 1, 2, 2]
         assert spool.tallies("t")["waiting"] == 6
 
 

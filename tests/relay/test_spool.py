@@ -49,7 +49,8 @@ def test_a_batch_is_shuffled_as_a_whole(tmp_path: Path) -> None:
     with Spool(tmp_path / "spool") as spool:
         spool.add_batch("t", batch(0, 170), os.urandom(32), DAY)
         assert spool.seal("t", BOTH, 170, 170)
-        task, shuffled = spool.batch(*spool.sealed())
+        ((number, task),) = spool.sealed().items()
+        shuffled = spool.batch(number)
     assert (task, shuffled.questions) == ("t", BOTH)
     assert sorted(numbers_of(shuffled)) == list(range(170)) != numbers_of(shuffled)
     assert (shuffled.payloads == shuffled.ids[:, :2]).all()
@@ -83,7 +84,7 @@ def test_invitations_are_drawn_and_leave_their_reports(tmp_path: Path) -> None:
         assert not spool.seal("t", BOTH, 39, 39, invited=True)
         assert spool.seal("t", BOTH, 38, 38, invited=True)
         (number,) = spool.sealed()
-        _, sent = spool.batch(number)
+        sent = spool.batch(number)
         assert sent.admissions == (asked.id,)
         (again,) = spool.admissions(number)
         assert again is not None
@@ -153,7 +154,7 @@ def test_another_relays_batch_is_kept_once_for_its_admission(tmp_path: Path) -> 
             assert spool.tallies("t") == {"waiting": 5}
             assert spool.seal("t", BOTH, 1, 5, invited=True) == (turn == 0)
         (number,) = spool.sealed()
-        assert spool.batch(number)[1].admissions == (b"a" * 16,)
+        assert spool.batch(number).admissions == (b"a" * 16,)
         spool.settle(number, Account({"counted": 5}), DAY)
         spool.add_batch("t", own, b"its hash", DAY)
         assert spool.tallies("t")["waiting"] == 0
@@ -230,7 +231,7 @@ def test_no_rest_is_left_alone(
         spool.add(reports(singles))
         while spool.seal("t", BOTH, 10, about):
             pass
-        sealed = [spool.batch(number)[1] for number in spool.sealed()]
+        sealed = [spool.batch(number) for number in spool.sealed()]
     assert len({row.tobytes() for each in sealed for row in each.ids}) == sum(expected)
     assert all(len(each) >= 10 for each in sealed)
     assert sorted(map(len, sealed)) == expected
@@ -317,5 +318,5 @@ def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
         while spool.seal("t", BOTH, 1, 10_000):
             pass
         for number in spool.sealed():
-            spool.settle(number, Account({"counted": len(spool.batch(number)[1])}), DAY)
+            spool.settle(number, Account({"counted": len(spool.batch(number))}), DAY)
         assert spool.add(reports(1)) == ["held"]

@@ -19,11 +19,13 @@ def split(seed: int) -> Split:
 @pytest.mark.slow
 def test_a_plan_is_compared_with_what_happened() -> None:
     """It is covered if it and the outcome agree within 1.96 standard errors of both."""
-    found = {name: scores["score"] for name, _, scores in planned(split(0), 2.0, 0)}
-    assert 0.4 < found["happened"] < 0.8
-    uncertain = np.sqrt(found["happened"] * (1 - found["happened"]) / 400)
-    away = abs(found["expected"] - found["happened"]) / np.hypot(found["stated error"], uncertain)
-    assert found["covered"] == (away <= 1.96)
+    scored = {name: scores["score"] for name, _, scores in planned(split(0), 2.0, 0)}
+    assert 0.4 < scored["happened"] < 0.8
+    uncertain = np.sqrt(scored["happened"] * (1 - scored["happened"]) / 400)
+    away = abs(scored["expected"] - scored["happened"]) / np.hypot(
+        scored["stated error"], uncertain
+    )
+    assert scored["covered"] == (away <= 1.96)
 
 
 def test_known_laws_draw_the_test_labels() -> None:

@@ -194,7 +194,7 @@ class RelayNode(Node):
         self.spool = Spool(self.world.folder / "spool.db")
         client = self.world.client(self.world.token)
         relay = Relay(client, f"https://{SERVERS[0]}", self.spool, 1, clock=self.clock)
-        relay.watch._clock = self.world.loop.time
+        relay.watch.clock = self.world.loop.time
         self.forwarder = Forwarder(
             client, relay.address, self.spool, 1, relay.watch, clock=self.clock
         )

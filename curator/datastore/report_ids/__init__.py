@@ -59,11 +59,9 @@ class IdRows(Protocol):
         self, cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Fingerprints, /
     ) -> KnownIds:
         """Insert the unknown ids; return which were known, once all races are settled."""
-        ...
 
     def find_rows(self, cursor: DBAPICursor, task_no: int, ids: Ids, /) -> KnownIds:
         """Which of the ids are known."""
-        ...
 
 
 class ReportIds:
@@ -79,7 +77,6 @@ class ReportIds:
         self._runs = IdRuns(log_words)
 
     def find(self, cursor: DBAPICursor, task_no: int, last_run: int | None, ids: Ids) -> KnownIds:
-        """Which of the ids are known."""
         known = self._runs.find(cursor, task_no, last_run, ids)
         if len(ids) < BULK or cursor.execute(ANY_ROW, (task_no,)).fetchone()[0]:
             unknown = np.flatnonzero(~known.there)

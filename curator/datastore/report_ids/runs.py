@@ -53,7 +53,6 @@ class IdRuns:
         """By task, runs that this process wrote and has not read back yet."""
 
     def rolled_back(self) -> None:
-        """Forget the runs of a transaction that may not have become durable."""
         self._written.clear()
 
     def find(self, cursor: DBAPICursor, task_no: int, last_run: int | None, ids: Ids) -> KnownIds:
@@ -133,7 +132,6 @@ class IdRuns:
 def _find_in_run(
     cursor: DBAPICursor, task_no: int, run: int, firsts: FirstIds, ids: Ids
 ) -> KnownIds:
-    """Which of the ids one run holds."""
     known = KnownIds.none(len(ids))
     wanted = as_text(ids)
     pages = np.searchsorted(firsts, wanted, side="right") - 1

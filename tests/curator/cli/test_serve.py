@@ -61,15 +61,15 @@ def test_the_other_commands_variables_are_known() -> None:
     """Every variable that a command of the three reads, and no more but that of the tests."""
 
     def variables(command: Any) -> set[str]:
-        found = {str(option.envvar) for option in command.params if option.envvar}
+        names = {str(option.envvar) for option in command.params if option.envvar}
         inner = getattr(command, "commands", {}).values()
-        return found.union(*map(variables, inner))
+        return names.union(*map(variables, inner))
 
     used = set()
     for program in (curator_cli.app, holder_cli.app, relay_cli.app):
         used |= variables(typer.main.get_command(program))
-    own = {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
-    assert used - own == OTHER_VARIABLES - {"PRIVET_TEST_POSTGRES"}
+    settings = {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
+    assert used - settings == OTHER_VARIABLES - {"PRIVET_TEST_POSTGRES"}
 
 
 @pytest.mark.parametrize(

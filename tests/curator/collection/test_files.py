@@ -148,10 +148,10 @@ def test_what_a_file_says_of_itself_harms_no_other(
     metadata = {b"privet": described % cached.id.encode()}
     table = pq.read_table(Path(folder) / good).replace_schema_metadata(metadata)
     pq.write_table(table, Path(folder) / bad)
-    found = {file.name: file for file in collected(store, cached, folder, executor)}
-    assert found[good].outcomes["counted"] == 1
-    assert found[bad].fault
-    assert not found[bad].outcomes
+    files = {file.name: file for file in collected(store, cached, folder, executor)}
+    assert files[good].outcomes["counted"] == 1
+    assert files[bad].fault
+    assert not files[bad].outcomes
 
 
 @pytest.mark.timeout(30)

@@ -82,8 +82,8 @@ def test_what_was_changed_is_declared(changed: dict[str, str], expected: dict[st
     """And nothing else, so that a form that was left alone infers what the API would."""
     whole = settings_of(FormData(FORM | changed)).model_dump(exclude_defaults=True)
     plain = {"name": "survey", "label": "y", "epsilon": 1.0, "holders": 500}
-    found = {name: value for name, value in whole.items() if plain.get(name) != value}
-    assert found == expected
+    declared = {name: value for name, value in whole.items() if plain.get(name) != value}
+    assert declared == expected
 
 
 @pytest.mark.parametrize("name", ["epsilon", "holders", "low.0"])

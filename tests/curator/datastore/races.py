@@ -26,8 +26,8 @@ READING = {
 
 def verbs() -> set[str]:
     """Every verb of the store."""
-    own = {name for part in Store.__mro__ for name in vars(part) if not name.startswith("_")}
-    return own - {"reading", "writing", "lock", "failing"}
+    names = {name for part in Store.__mro__ for name in vars(part) if not name.startswith("_")}
+    return names - {"reading", "writing", "lock", "failing"}
 
 
 ADMISSION = bytes(16)

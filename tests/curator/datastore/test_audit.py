@@ -38,8 +38,8 @@ def rehashed(engine: Engine) -> str:
     digest, times, no = "0" * 64, 0, 0
     with engine.connect() as connection:
         for row in connection.execute(text("SELECT * FROM audit ORDER BY no")):
-            own = [row.no, row.at, row.actor, row.action, row.subject, row.detail]
-            digest = sha256(dumps([digest, times, *own]).encode()).hexdigest()
+            fields = [row.no, row.at, row.actor, row.action, row.subject, row.detail]
+            digest = sha256(dumps([digest, times, *fields]).encode()).hexdigest()
             times, no = row.times, row.no
     return f"{no}:{digest}"
 
@@ -62,8 +62,8 @@ def test_entries_follow_each_other(store: Store) -> None:
     assert store.audit(10) == kept[::-1]
     digest = "0" * 64
     for before, each in zip((0, 1, 1), kept, strict=True):
-        own = [each.no, each.at, each.actor, each.action, each.subject, dumps(each.detail)]
-        digest = sha256(dumps([digest, before, *own]).encode()).hexdigest()
+        fields = [each.no, each.at, each.actor, each.action, each.subject, dumps(each.detail)]
+        digest = sha256(dumps([digest, before, *fields]).encode()).hexdigest()
         assert each.hash == digest
 
 
@@ -80,8 +80,8 @@ def test_only_the_last_entry_is_counted_up(store: Store) -> None:
     ]
     assert [(each.no, each.times) for each in others] == [(2, 1), (3, 1), (4, 1), (5, 1)]
     (second, _) = store.audit(2, before=3)
-    own = [2, second.at, "ops", "failed", second.subject, dumps(second.detail)]
-    assert second.hash == sha256(dumps([first.hash, 2, *own]).encode()).hexdigest()
+    fields = [2, second.at, "ops", "failed", second.subject, dumps(second.detail)]
+    assert second.hash == sha256(dumps([first.hash, 2, *fields]).encode()).hexdigest()
 
 
 @pytest.mark.parametrize(

@@ -487,10 +487,10 @@ def test_large_batches_and_single_reports_know_of_each_other(store: Store, size:
     batch = many(cached, size, seed=3)
     assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
     assert (store.take([batch], NOW)[0] == Outcome.REPLAYED).all()
-    known = [report(made, batch.ids[i].tobytes()) for i in range(0, size, 97)]
-    outcomes = store.take([group(cached, known)], NOW)[0]
+    counted = [report(made, batch.ids[i].tobytes()) for i in range(0, size, 97)]
+    outcomes = store.take([group(cached, counted)], NOW)[0]
     assert set(outcomes.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
-    assert store.take([group(cached, known[:1])], NOW)[0] == outcomes[:1]
+    assert store.take([group(cached, counted[:1])], NOW)[0] == outcomes[:1]
     single = report(made)
     store.take([group(cached, [single])], NOW)
     mixed = many(cached, size, seed=4)

@@ -96,12 +96,12 @@ def test_a_flipped_bit_is_noticed(whole: Path, copy: Path, table: str) -> None:
         columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
         row = connection.execute(f"SELECT * FROM {table}").fetchone()
     key = [column[1] for column in columns if column[5]] or [columns[0][1]]
-    found = " AND ".join(f"{name} = ?" for name in key)
+    of_key = " AND ".join(f"{name} = ?" for name in key)
     of_row = [value for column, value in zip(columns, row, strict=True) if column[1] in key]
     for column, value in zip(columns, row, strict=True):
         shutil.copy(whole, copy)
         with closing(sqlite3.connect(copy)) as connection:
-            change = f"UPDATE {table} SET {column[1]} = ? WHERE {found}"
+            change = f"UPDATE {table} SET {column[1]} = ? WHERE {of_key}"
             other = flipped(value, 30 if column[1] in key else 0)  # no other row has this key
             assert connection.execute(change, [other, *of_row]).rowcount == 1
             connection.commit()

@@ -11,8 +11,8 @@ from tests.curator.http.conftest import Http
 
 @pytest.fixture
 async def document(http: Http) -> dict[str, Any]:
-    found: dict[str, Any] = (await http.get("/openapi.json")).json()
-    return found
+    openapi: dict[str, Any] = (await http.get("/openapi.json")).json()
+    return openapi
 
 
 def calls(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -85,8 +85,8 @@ def test_agreement_and_offset_are_unbiased_and_their_errors_are_known(label: str
         told_means = scale.from_unit(counts[:, 1] / sums)
         truth = (sums * (model.values[:, 0] - told_means)).sum() / n
     questions = [asked(task, counts, rng) for _ in range(200)]
-    found = [estimate(model, [question]) for question in questions]
-    means, errors = np.array(found, dtype=float).T
+    estimates = [estimate(model, [question]) for question in questions]
+    means, errors = np.array(estimates, dtype=float).T
     assert abs(means.mean() - truth) < SIGMAS * errors.mean() / np.sqrt(len(means))
     np.testing.assert_allclose(means.std(ddof=1), errors.mean(), rtol=0.4)
     card = carded(task, public, model, questions[-1:])

@@ -87,7 +87,7 @@ def test_a_restarted_curator_predicts_the_same(curator: Curator) -> None:
     """Model documents hold the graph; JSON exports give the same predictions elsewhere."""
     task = striped_task(curator, stripes(1))
     curator.fit(task.id)
-    fitted = curator.model(task.id)
+    fitted = curator.models.get(task.id)
     before = curator.predict(task.id, columns=ASKED).predictions.values
     again = Curator(curator.store, curator.clock)
     np.testing.assert_array_equal(before, again.predict(task.id, columns=ASKED).predictions.values)
@@ -105,7 +105,7 @@ def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:
     label = 9.8 if number else "yes"
     answer(curator, task, [{"x": x, "y": label} for x in MIDDLES[ODD]])
     curator.fit(task.id)
-    fitted = curator.model(task.id)
+    fitted = curator.models.get(task.id)
     session = onnxruntime.InferenceSession(EXPORTS["onnx"].write(task, fitted))
     (found,) = session.run(["values"], {"feature x": MIDDLES[:, None]})
     expected = curator.predict(task.id, columns=ASKED).predictions
@@ -148,7 +148,7 @@ def test_an_export_that_cannot_be_says_so(curator: Curator) -> None:
         entry.version = 1 if entry.domain == ML else entry.version
     task = striped_task(curator, made.SerializeToString())
     curator.fit(task.id)
-    fitted = curator.model(task.id)
+    fitted = curator.models.get(task.id)
     assert EXPORTS["json"].write(task, fitted)
     with pytest.raises(InvalidRequest, match="target_opset"):
         EXPORTS["onnx"].write(task, fitted)

@@ -222,7 +222,7 @@ def test_intervals_cover_the_cells_shares(design: str, n: int, epsilon: float) -
     standard error of .7 %, one of these cases in 450 would fail; the seeds are fixed.
     """
     tree, logit = complete(4), np.linspace(-2.0, 2.0, 16)
-    found = []
+    covered = []
     for run in range(60):
         rng = np.random.default_rng(run)
         of_public = logit - 4.0 * (design == "rare")
@@ -243,8 +243,8 @@ def test_intervals_cover_the_cells_shares(design: str, n: int, epsilon: float) -
         points = 10.0 * rng.multinomial(200, mass)
         known = Expected.classes(np.column_stack([1.0 - q, q]), points.astype(float), 200)
         estimates = estimate_shift(question, known)
-        found.append((estimates.low[:, 1] <= p) & (p <= estimates.high[:, 1]))
-    assert np.mean(found) > 0.93
+        covered.append((estimates.low[:, 1] <= p) & (p <= estimates.high[:, 1]))
+    assert np.mean(covered) > 0.93
 
 
 def test_intervals_are_those_of_the_reports_whatever_public_data_say() -> None:
