@@ -18,7 +18,7 @@ from privet.protocol.errors import StorageFailed
 
 from .audit import note_restored
 from .database import BACKENDS, Database, writing
-from .schema import backup_mark, metadata
+from .schema import backup_mark
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def upgrade_in(connection: Connection, revision: str = "head") -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(ONE_AT_A_TIME)
     config = _config()
-    config.attributes.update(connection=connection, metadata=metadata)
+    config.attributes["connection"] = connection
     alembic_upgrade(config, revision)
 
 

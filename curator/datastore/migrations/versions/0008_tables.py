@@ -4,7 +4,9 @@ Whoever changes a table there first writes down here what it was: a migration ma
 for ever (``test_the_first_tables_stay``).
 """
 
-from alembic import context, op
+from alembic import op
+
+from privet.curator.datastore.schema import metadata
 
 revision = "0008"
 down_revision = None
@@ -12,4 +14,4 @@ down_revision = None
 
 def upgrade() -> None:
     """Create every table."""
-    context.config.attributes["metadata"].create_all(op.get_bind(), checkfirst=False)
+    metadata.create_all(op.get_bind(), checkfirst=False)
