@@ -68,7 +68,7 @@ def _asked_by(task: Task) -> tuple[str, ...]:
 
 
 def shown_cell(task: Task, record: EncodedRecord) -> int:
-    """That of ``record``; 0 if the task shows no column."""
+    """The number of the shown cell of ``record``; 0 if the task shows no column."""
     if task.shown_cells is None:
         return 0
     return int(task.shown_cells.of_cell[task.tree_of(0).locate_one(record.x)])

@@ -125,8 +125,9 @@ class Learned:
     """What is predicted: ``base(x) + values - base_values`` in x's cell, the last two ``(K, S)``.
 
     ``part`` is that of all members together beside the drift, and ``own`` that of the drift;
-    ``public`` of those others that the public model is in. ``influence``, ``(K, S)``, is what one
-    report changes the other members' values by, to first order with splits and weights as they are.
+    ``public`` that of those others that contain the public model. ``influence``, ``(K, S)``, is
+    what one report changes the other members' values by, to first order with splits and weights as
+    they are.
     """
 
     base: BaseModel
@@ -147,7 +148,7 @@ def learn(
 ) -> Learned | None:
     """The sum of ``drift`` and models learned from cells; None where reports do not ask for it."""
     trial = _Trial(label, question, expected, knowledge)
-    if trial.cells.sum() < 2 * PARTS or question.n == 0:
+    if trial.cells.sum() < 2 * PARTS or question.n < PARTS:
         return None
     weights, part = trial.judged()
     if part == 0.0:

@@ -70,7 +70,7 @@ def conditions_at(partition: Partition, columns: tuple[Column, ...], node: int) 
 
 
 def _in_short(said: list[Condition]) -> list[Condition]:
-    """What says the same of one feature."""
+    """The fewest conditions that say the same of one feature."""
     feature = said[0].feature
     if isinstance(feature, Numeric):
         said = sorted(said, key=lambda each: (each.value, each.relation in ("<=", ">")))

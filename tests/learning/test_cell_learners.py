@@ -259,7 +259,7 @@ def test_one_report_changes_a_member_by_no_more_than_is_said(made: str) -> None:
 
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_one_report_moves_the_overall_mean_by_no_more_than_is_said(kind: str) -> None:
-    """Where it changes the counts of many hidden cells: 2 000 replaced, and the most is reached."""
+    """Where it changes the counts of many hidden cells: 2 000 replaced, the worst near the most."""
     task, public, (question,) = collected(kind, 2.0, 0, misled=True, hidden_depth=3)
     trial, mechanism = trial_of(task, public, question), question.mechanism
     before, rng = trial.rows(question.counts, question.n), np.random.default_rng(1)
@@ -297,6 +297,15 @@ def test_what_is_predicted_is_the_weighted_sum_of_the_members() -> None:
     of_public = [m.residual or m.model is public_model.model for m in members]
     assert learned.public == pytest.approx(part * weights[1:] @ of_public)
     assert 0.0 < own < 1.0
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_very_few_reports_are_fitted(n: int) -> None:
+    """Too few to leave a part of them out are not learned from."""
+    task, public, _ = collected("classes", 2.0, 0, misled=True, hidden_depth=4)
+    holders = drawn(CLASSES, n, 7, misled=False)
+    questions = simulate_counts(task, holders.X, holders.y, np.random.default_rng(n))
+    assert np.isfinite(fit("drift", task.label, public, questions).values).all()
 
 
 def test_most_coefficients(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -333,6 +333,7 @@ def test_a_summary_says_whether_reports_mattered() -> None:
     misled.fit(X[200:], y[200:], public=(X[:200], 1 - y[:200]))
     assert misled.private_score_ > misled.public_score_ + 0.2
     assert "improved the model" in misled.summary()
+    assert misled.private_score_ == pytest.approx(misled.score(X[200:], y[200:]), abs=0.03)
     assert "differ" in misled.summary()
     idle = PrivateTreeClassifier(0.01, depth=4, random_state=0)
     idle.fit(X[200:400], y[200:400], public=(X[:200], y[:200]))
