@@ -286,11 +286,11 @@ class Site:
 def _check_lines(task: Task, lines: Sequence[Line], *, any_misfits: bool) -> None:
     """Say which records do not fit; raises ``InvalidRecord`` if many, unless ``any_misfits``."""
     encoded = [(line, encode_record(task.features, task.label, line.fields)) for line in lines]
-    if task.crowds:
-        fewest = min((task.crowds[shown_cell(task, record)] for _, record in encoded), default=0)
+    if task.crowds and encoded:
+        fewest = min(task.crowds[shown_cell(task, record)] for _, record in encoded)
         _say(
             "Each report says openly what a dry run of its record alone shows; the smallest group "
-            f"among them is of {fewest} people expected."
+            f"among them has {fewest} people expected."
         )
     misfits = [(line.number, e.misfit) for line, e in encoded if e.misfit is not None]
     for number, misfit in misfits[:FAULTS_SHOWN]:

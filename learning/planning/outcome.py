@@ -171,15 +171,16 @@ class Plan:
             least = "no shift" if shift is None else self.amount(shift)
             takes.append(f"{_number(other.stop_after)} reports with {what}")
             shows.append(f"{least} ({other.cells} cells) with {what}")
+        void = [other.columns for other in self.showing if other.columns and other.shown_cells == 1]
         nothing = ""
-        if self.showing[1].shown_cells == 1:
+        if void:
             nothing = (
-                f" But with {listed(self.showing[1].columns)} shown nothing would be told: no part "
-                "of the public records speaks for a large enough crowd."
+                f" But with {listed(void[0])} shown nothing would be told: no part of the public "
+                "records speaks for a large enough crowd, or all levels split on hidden columns."
             )
         return (
-            f"For ± {self.amount(self.half_width)} a task planned for {_number(self.holders)} "
-            f"holders takes {listed(takes)}. In a single cell they show {listed(shows)}.{nothing}"
+            f"For ± {self.amount(self.half_width)}, tasks planned for {_number(self.holders)} "
+            f"holders take: {'; '.join(takes)}. A single cell shows: {'; '.join(shows)}.{nothing}"
         )
 
     def _behind_relay(self, relay: BehindRelay) -> tuple[str, str]:
@@ -223,11 +224,12 @@ class Plan:
     def _stopping(self) -> str:
         if self.looks == "once":
             return "Stop when the planned reports are there: looks before that prove nothing."
+        reached = f"expected after {_number(self.stop_after)} reports of this task"
+        if self.stop_after > self.holders:
+            reached += ", more than are planned"
         return (
-            f"Stop at ± {self.amount(self.half_width)}, expected after "
-            f"{_number(self.stop_after)} reports of a task that is planned for "
-            f"{_number(self.holders)}, or as soon as the difference that matters is listed: "
-            "looking early or often does no harm."
+            f"Stop at ± {self.amount(self.half_width)}, {reached}, or as soon as the difference "
+            "that matters is listed: looking early or often does no harm."
         )
 
     @property

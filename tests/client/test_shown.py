@@ -194,7 +194,7 @@ def test_a_file_is_told_its_smallest_group_before_it_is_sent(tmp_path: Path) -> 
     with serving(StubCurator(SHOWN)) as curator, BlockingHolder(MemoryLedger()) as owner:
         csv = ("--csv", str(file), "--subject-column", "who", "--ledger", str(tmp_path / "ledger"))
         asked = CliRunner().invoke(app, ["answer", curator.url, *csv], input="n\n")
-        assert asked.stderr.index("is of 260 people") < asked.stderr.index("Draw 2 perturbed")
+        assert asked.stderr.index("has 260 people") < asked.stderr.index("Draw 2 perturbed")
         assert curator.posts == []
         assert owner.told_openly(owner.fetch(curator.url), RECORD) == OPENLY
 

@@ -43,8 +43,8 @@ def test_a_plan_answers_what_was_asked() -> None:
         "In a single cell they show 10.0 points or more.",
         "They tell every overall figure to ± 1.5 points at every look. For ± 2.0 points it takes "
         "6 000 holders at ε = 1, or ε = 0.7 with 10 000 holders.",
-        "Stop at ± 2.0 points, expected after 5 500 reports of a task that is planned for 10 000, "
-        "or as soon as the difference that matters is listed: looking early or often does no harm.",
+        "Stop at ± 2.0 points, expected after 5 500 reports of this task, or as soon as the "
+        "difference that matters is listed: looking early or often does no harm.",
     ]
 
 
@@ -104,13 +104,15 @@ def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
     )
     compared = replace(PLAN, showing=showing)
     assert compared.answers[-2] == (
-        "For ± 2.0 points a task planned for 10 000 holders takes 40 000 reports with everything "
-        "hidden, 5 500 reports with age and job shown and 1 000 reports with only the label "
-        "hidden. In a single cell they show no shift (4 cells) with everything hidden, 10.0 points "
-        "(8 cells) with age and job shown and 10.0 points (30 cells) with only the label hidden."
+        "For ± 2.0 points, tasks planned for 10 000 holders take: 40 000 reports with everything "
+        "hidden; 5 500 reports with age and job shown; 1 000 reports with only the label hidden. "
+        "A single cell shows: no shift (4 cells) with everything hidden; 10.0 points (8 cells) "
+        "with age and job shown; 10.0 points (30 cells) with only the label hidden."
     )
     assert "age and job can be read as far as our 2 groups of people tell" in compared.board
     alone = (showing[0], replace(showing[1], shown_cells=1), showing[2])
     assert (
         "with age and job shown nothing would be told" in replace(PLAN, showing=alone).answers[-2]
     )
+    more = " ".join(replace(PLAN, stop_after=20_000).answers)
+    assert "after 20 000 reports of this task, more than are planned, or" in more

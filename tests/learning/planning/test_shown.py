@@ -54,7 +54,7 @@ def test_with_all_shown_there_are_two_to_compare() -> None:
     found = planned(("x0", "x1", "x2"))
     assert [len(each.columns) for each in found.showing] == [0, 3]
     (compared,) = (answer for answer in found.answers if "hidden" in answer)
-    assert "reports with everything hidden and " in compared
+    assert "reports with everything hidden; " in compared
     assert "the answer is changed at random" in found.board
     assert "both of one such group" in found.board
 
