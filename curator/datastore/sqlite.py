@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
 
@@ -18,8 +19,10 @@ from .report_ids import Fingerprints, Ids, KnownIds
 log = logging.getLogger(__name__)
 
 OTHERS = 0o077
+BUSY_SECONDS = 15
+"""How long a second writer waits for the first."""
 ALWAYS = (
-    "busy_timeout = 15000",  # milliseconds that a second writer waits for the first
+    f"busy_timeout = {BUSY_SECONDS * 1000}",
     "cache_size = -32768",  # KiB of pages kept in memory, per connection
     "temp_store = MEMORY",  # a statement that can be undone keeps its notes in no file
     "trusted_schema = OFF",
@@ -85,12 +88,26 @@ def _engine(url: URL, pragmas: Sequence[str], **options: Any) -> Engine:
     def prepare(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None
         for pragma in (*ALWAYS, *pragmas):
-            connection.execute(f"PRAGMA {pragma}")
+            _set(connection, pragma)
 
     engine = create_engine(url, **options)
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _set(connection: sqlite3.Connection, pragma: str) -> None:
+    """Set a pragma; SQLite does not wait for connections that change the same file to WAL."""
+    last_try = monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > last_try:
+                raise
+            sleep(0.01)
+        else:
+            return
 
 
 def _keep_private(path: Path) -> None:
@@ -102,7 +119,9 @@ def _keep_private(path: Path) -> None:
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
-        if file.exists() and stat.S_IMODE(file.stat().st_mode) & OTHERS:
+        with suppress(FileNotFoundError):  # there is no such log, or another process removed it
+            if not stat.S_IMODE(file.stat().st_mode) & OTHERS:
+                continue
             try:
                 file.chmod(0o600)
                 log.warning("%s could be read by other users: its mode is 0600 now", file)
