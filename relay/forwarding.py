@@ -166,8 +166,10 @@ class Forwarder:
         take, stuck = partial(take, *key, self.least, shown_bytes=shown_bytes), set[str]()
         while waiting >= self.least and not stuck:
             about = batch_size(waiting, self.least, group.width)
-            if not await to_thread.run_sync(take, about):
-                break
+            while not await to_thread.run_sync(take, about):
+                if about >= waiting:
+                    return stuck
+                about *= 2  # lone reports are left out; more reports bring them company
             waiting -= about
             stuck = await send()
         return stuck

@@ -114,3 +114,23 @@ async def test_holders_of_a_task_with_shown_cells_through_a_relay(tmp_path: Path
         assert len(columns["ids"]) == 16 * 4
         status = (await asyncio.wait_for(http.get(f"{url}/status"), 5)).json()
         assert (status["waiting"], status["smallest_batch"]) == (0, 0)
+
+
+async def test_lone_reports_of_a_first_draw_keep_no_batch_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch of the least size would lose some, so a larger one goes, where they have company."""
+    task = shown_task()
+    width = task.mechanisms[0].report_bytes
+    monkeypatch.setattr("privet.relay.forwarding.MAX_BATCH", LEAST)
+    curator = BatchCurator(task)
+    async with relaying(curator, tmp_path / "spool", LEAST) as (_, forwarder, _):
+        cells = [1, 1, 1, 2, 2, 3, 3, 3]
+        forwarder.spool.add(
+            [
+                StoredReport(task.id, ONE, bytes([i]) * 16, bytes([cell]).ljust(width, b"x"))
+                for i, cell in enumerate(cells)
+            ]
+        )
+        await forwarder.forward()
+        assert [len(columns["ids"]) // 16 for columns in curator.batches] == [len(cells)]
