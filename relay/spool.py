@@ -319,7 +319,7 @@ class Spool:
                 db.execute(update, (admitted.invitations.tobytes(), admission_id))
             else:
                 db.execute("DELETE FROM admissions WHERE id = ?", (admission_id,))
-            return _leave(db, task, [row.tobytes() for row in left], [], NOT_INVITED, day)
+            return _leave(db, task, list(map(bytes, left)), [], NOT_INVITED, day)
 
     def turn_away(self, task: str, day: int) -> int:
         """Remove the reports of a task for invited holders that came without an invitation."""
@@ -371,7 +371,7 @@ class Spool:
                 delete = "DELETE FROM batches WHERE number = ? RETURNING tracked"
                 tracked |= bool(db.execute(delete, (number,)).fetchall()[0][0])
             if singles is not None:
-                _remove_singles(db, key, [row.tobytes() for row in singles.ids])
+                _remove_singles(db, key, map(bytes, singles.ids))
             _insert(db, task, batch, sealed=True, tracked=tracked)
             return True
 
@@ -410,8 +410,7 @@ class Spool:
         groups = []
         if account.receipts:
             batch = self.batch(number)
-            ids_there = split(batch.ids.tobytes(), REPORT_ID_BYTES)
-            hashes = zip(hashes_of(batch), ids_there, strict=True)
+            hashes = zip(hashes_of(batch), map(bytes, batch.ids), strict=True)
             groups = groups_of([digest for digest, i in hashes if i not in refused])
         with self._transaction() as db:
             deleted = "DELETE FROM batches WHERE number = ? RETURNING task, tracked, ids"
@@ -702,13 +701,13 @@ def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: i
 
 def _accompanied(singles: Batch, batch: Batch, shown_bytes: int) -> tuple[Batch, Batch]:
     """Both without the ``singles`` that would be alone with their shown cell in the ``batch``."""
-    alone = batch.ids[batch.company(shown_bytes) == 1]
-    ids = {row.tobytes() for row in alone} & {row.tobytes() for row in singles.ids}
-    left, stays = (
-        np.array([row.tobytes() not in ids for row in part.ids], dtype=np.bool_)
+    lone = batch.ids[batch.company(shown_bytes) == 1]
+    left_out = {*map(bytes, lone)} & {*map(bytes, singles.ids)}
+    kept, rest = (
+        part.take(np.array([bytes(i) not in left_out for i in part.ids], dtype=np.bool_))
         for part in (singles, batch)
     )
-    return singles.take(left), batch.take(stays)
+    return kept, rest
 
 
 def _remove_singles(db: sqlite3.Connection, key: tuple[str, str], ids: Iterable[bytes]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sqlalchemy import func, select
 
-from privet.curator.datastore import database, open_store
+from privet.curator.datastore import counting, open_store
 from privet.curator.datastore.report_ids import Filter, ReportIds, distinct, keys_of, runs
 from privet.curator.datastore.reports import (
     CHECKSUM_MODULUS,
@@ -157,7 +157,7 @@ def test_the_filter_grows_with_the_ids(
 
     monkeypatch.setattr(runs, "Filter", Noted)
     monkeypatch.setattr(runs, "MOST_LOG_WORDS", 7)
-    monkeypatch.setattr(database, "ReportIds", partial(ReportIds, log_words=0))
+    monkeypatch.setattr(counting, "ReportIds", partial(ReportIds, log_words=0))
     store = stores()
     tasks = [open_task(store, task(name)) for name in ("one", "other")]
     batches = [many(cached, FEW, seed) for seed in range(17) for cached in tasks]
