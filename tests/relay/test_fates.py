@@ -101,12 +101,15 @@ async def test_reports_of_a_task_that_is_closed_for_a_moment_are_kept(
         assert (await setting.client.fate(setting.address, answer.report_id)).state == "counted"
 
 
+@pytest.mark.parametrize("sealed", [False, True])
 async def test_reports_are_refused_when_their_task_is_over(
-    setting: Setting, caplog: pytest.LogCaptureFixture
+    setting: Setting, caplog: pytest.LogCaptureFixture, *, sealed: bool
 ) -> None:
     """Past its closing time none can count: the holder learns it, and the log has no id."""
     holder = setting.holder()
     answered = await holder.answer(setting.address.url, RECORD)
+    if sealed:
+        setting.spool.seal(setting.address.id, (0,), 1, 1)
     setting.curator.clock.advance(CLOSES - NOW)
     caplog.set_level(logging.WARNING)
     await setting.forwarder.forward()
@@ -118,19 +121,6 @@ async def test_reports_are_refused_when_their_task_is_over(
     assert (known.state, known.reason) == (ReportState.REFUSED, "task-not-open")
     assert "1 reports were refused (task-not-open)" in caplog.text
     assert answered.report_id not in caplog.text
-
-
-async def test_a_sealed_batch_is_settled_when_its_task_is_over(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Closed while the batch was on its way, and over before it was opened again."""
-    answered = await setting.holder().answer(setting.address.url, RECORD)
-    setting.spool.seal(setting.address.id, (0,), 1, 1)
-    setting.curator.clock.advance(CLOSES - NOW)
-    await setting.forwarder.forward()
-    assert setting.spool.sealed() == {}
-    fate = await setting.client.fate(setting.address, answered.report_id)
-    assert (fate.state, fate.reason) == ("refused", "task-not-open")
 
 
 async def test_reports_of_a_task_that_is_gone_are_refused(setting: Setting) -> None:

@@ -40,16 +40,9 @@ def test_a_single_report_changes_nothing_that_is_shown(least: int) -> None:
     assert few.refused == {"wrong-payload": 1_000}
     assert few.central is not None
     assert few.central.reports == 1_000
+    assert asking(0.1).central_epsilon(999, DELTA) < 0.05  # and yet nothing is stated of it
     none = RelayStatus.of(asking(0.1), least, dict.fromkeys(names, 999))
     assert (none.waiting, none.refused, none.central) == (0, {}, None)
-
-
-def test_nothing_is_stated_of_small_batches() -> None:
-    """Although shuffling adds something for a few hundred."""
-    assert asking(0.1).central_epsilon(999, DELTA) < 0.05
-    for smallest, stated in ((999, False), (1_000, True)):
-        tallies = {"waiting": 0, "smallest_batch": smallest}
-        assert (RelayStatus.of(asking(0.1), 1, tallies).central is not None) is stated
 
 
 @pytest.mark.parametrize(("epsilon", "smallest"), [(1.0, 0), (1.0, 1), (1.0, 999), (8.0, 1_000)])

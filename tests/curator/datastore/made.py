@@ -85,6 +85,11 @@ def conflicting(made: Task, own: Report) -> Report:
     return other
 
 
+def impossible(own: Report) -> Report:
+    """The same report with an answer that no holder could send."""
+    return own.model_copy(update={"answers": ((0, b"\xff" * len(own.answers[0][1])),)})
+
+
 def group(
     cached: CachedTask,
     reports: Sequence[Report],
