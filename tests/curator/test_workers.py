@@ -45,7 +45,6 @@ class Served:
             return [http.post(address, content=body).status_code for body in bodies]
 
     def fit(self, estimator: str) -> httpx.Response:
-        """Fit a model and wait for it."""
         body = {"estimator": estimator}
         return httpx.post(f"{self.url}{MODELS}", json=body, headers=ADMIN, timeout=60)
 
@@ -101,7 +100,6 @@ def curator(lasting: Served, tmp_path: Path) -> Served:
 
 @pytest.fixture
 def doomed(tmp_path: Path) -> Iterator[Served]:
-    """A curator that a test ends."""
     with serving(tmp_path) as curator:
         yield curator
 

@@ -37,7 +37,6 @@ def _short_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parts(*chunks: bytes) -> Receive:
-    """A body that arrives in these parts."""
     messages = [
         {"type": "http.request", "body": chunk, "more_body": i < len(chunks) - 1}
         for i, chunk in enumerate(chunks)

@@ -82,7 +82,6 @@ async def serving(
 
 
 async def answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """The status and the body of the next answer."""
     async with asyncio.timeout(LONG):
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         length = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
@@ -354,8 +353,6 @@ def test_files_are_allowed_for_all_connections() -> None:
 
 
 class Recorder(asyncio.Transport):
-    """Remembers what was done with it."""
-
     def __init__(self) -> None:
         super().__init__()
         self.done: list[bytes | str] = []
@@ -408,7 +405,6 @@ async def conversation(app: ASGIApp, *pieces: bytes) -> list[bytes | str]:
 
 
 async def send_parts(send: Send, *parts: bytes, headers: list[tuple[bytes, bytes]] = PLAIN) -> None:
-    """Send an answer in parts."""
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     for count, part in enumerate(parts, 1):
         more = count < len(parts)

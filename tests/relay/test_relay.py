@@ -96,7 +96,6 @@ async def relaying(
     least: int = 3,
     folder: "BatchFolder | None" = None,
 ) -> AsyncIterator[Relayed]:
-    """A relay in front of ``curator``."""
     client = Network([curator]).client(attempts=1)
     with Spool(path) as spool:
         relay = Relay(client, CURATOR, spool, least, peer_token=PEER)
@@ -150,7 +149,6 @@ async def test_a_browser_that_opens_a_tasks_address_is_led_to_its_page(tmp_path:
 
 
 async def answer(to: ReportClient, task: Task, count: int) -> list[Report]:
-    """``count`` holders answer through the relay."""
     url = f"{RELAY}/v1/tasks/{task.id}"
     holders = [Holder(to, MemoryLedger(), f"subject {i}") for i in range(count)]
     answers = await asyncio.gather(*(holder.answer(url, RECORD) for holder in holders))

@@ -33,7 +33,6 @@ def batch(first: int, count: int, *admissions: bytes) -> Batch:
 
 
 def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """The rows of all tables in a file."""
     with contextlib.closing(sqlite3.connect(path)) as db:
         names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
         return {name: db.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}

@@ -36,7 +36,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def cached(store: Store) -> CachedTask:
-    """An open task of one question."""
     return open_task(store, task())
 
 

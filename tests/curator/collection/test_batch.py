@@ -46,12 +46,10 @@ from tests.curator.http.checks import assert_problem
 
 
 def pack(reports: Sequence[Report], *admissions: bytes) -> bytes:
-    """The bytes of a batch."""
     return batch_of(reports, *admissions).pack()
 
 
 async def send_batch(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -> httpx.Response:
-    """Post one batch."""
     return await http.post(f"/v1/tasks/{cached.id}/reports/batch", content=body)
 
 
@@ -122,7 +120,6 @@ OWN = b"an admission of "
 
 
 async def admit(http: httpx.AsyncClient, cached: CachedTask, *digests: bytes) -> httpx.Response:
-    """Ask for holders to be let in."""
     body = Admission.of(OWN, digests).pack()
     return await http.post(f"/v1/tasks/{cached.id}/admissions", content=body)
 

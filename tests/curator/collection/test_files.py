@@ -31,7 +31,6 @@ from tests.curator.datastore.made import NOW, batch_of, kept, report, task, tota
 
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
-    """Where a relay writes."""
     return str(tmp_path / "batches")
 
 
@@ -52,7 +51,6 @@ def executor() -> Iterator[Executor]:
 def collected(
     store: Store, cached: CachedTask, folder: str, executor: Executor, *, remove: bool = False
 ) -> list[CollectedFile]:
-    """All files of a task, collected."""
     where = (store, cached.task, folder, executor.submit, lambda: NOW)
     return list(collect(*where, ahead=2, source="files", remove=remove))
 

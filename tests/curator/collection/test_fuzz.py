@@ -35,7 +35,6 @@ class Target:
         self.loop = asyncio.new_event_loop()
 
     def post(self, call: str, body: bytes, kind: str) -> httpx.Response:
-        """One request."""
         return self.loop.run_until_complete(self._post(call, body, kind))
 
     async def _post(self, call: str, body: bytes, kind: str) -> httpx.Response:
@@ -46,7 +45,6 @@ class Target:
             return await http.post(path, content=body, headers=headers)
 
     def close(self) -> None:
-        """End the writer thread and the loop."""
         self.app.state.writer.stop()
         self.app.state.rejects.close()
         self.loop.run_until_complete(asyncio.sleep(0))
@@ -67,7 +65,6 @@ class Target:
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    """One target for all examples."""
     made = Target()
     yield made
     made.close()

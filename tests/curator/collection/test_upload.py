@@ -25,12 +25,10 @@ BINARY = {"content-type": REPORT_MEDIA_TYPE}
 
 
 def path(cached: CachedTask) -> str:
-    """Where the task takes reports."""
     return f"/v1/tasks/{cached.id}/reports"
 
 
 async def send(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -> httpx.Response:
-    """Post one binary report."""
     return await http.post(path(cached), content=body, headers=BINARY)
 
 

@@ -19,7 +19,6 @@ from tests.manual_clock import ManualClock
 
 
 def put(writer: Writer, cached: CachedTask, body: bytes) -> "asyncio.Future[bool]":
-    """Queue a good report."""
     layout = cached.layout_of(body)
     assert layout is not None
     return writer.put(cached, layout, body, None)

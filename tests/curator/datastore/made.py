@@ -61,7 +61,6 @@ def public() -> PublicData:
 
 
 def open_task(store: Store, made: Task, now: float = NOW, quota: int | None = None) -> CachedTask:
-    """Keep an open task."""
     assert store.create_task(made, {"quota": quota}, public(), now, TaskState.OPEN)
     return CachedTask(made)
 

@@ -27,7 +27,6 @@ def entry(action: str, actor: str = "ops", at: float = NOW) -> AuditEntry:
 
 
 def write(connection_of: Engine, *statements: str) -> None:
-    """Change a database by hand."""
     with writing(connection_of) as connection:
         for statement in statements:
             connection.execute(text(statement))

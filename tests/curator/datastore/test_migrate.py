@@ -192,7 +192,6 @@ def test_no_verb_writes_into_another_schema(name: str, url: str, open_database: 
 
 
 def contents(connection: Connection) -> list[object]:
-    """All rows of all tables."""
     tables = metadata.sorted_tables
     rows = [sorted(connection.execute(select(table)), key=str) for table in tables]
     connection.rollback()

@@ -41,7 +41,6 @@ Ids = NDArray[np.uint8]
 
 
 def random_ids(count: int, seed: int = 0) -> Ids:
-    """Random report ids."""
     return np.random.default_rng(seed).integers(0, 256, (count, 16), dtype=np.uint8)
 
 
@@ -93,7 +92,6 @@ BATCHES = 31
 
 @pytest.fixture
 def stores(url: str) -> Iterator[Callable[[], Store]]:
-    """Opens curators' stores on one database."""
     with ExitStack() as stack:
 
         def opened() -> Store:
