@@ -119,7 +119,7 @@ class StoredReport:
 
     @property
     def digest(self) -> bytes:
-        """What tells it from another under its id, once its payload is gone."""
+        """A hash that tells it from another report under its id once its payload is gone."""
         return report_hash(self.questions, self.id, self.payload)
 
 
@@ -700,7 +700,7 @@ def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: i
 
 
 def _accompanied(singles: Batch, batch: Batch, shown_bytes: int) -> tuple[Batch, Batch]:
-    """Both without the ``singles`` that would be alone with their shown cell in the ``batch``."""
+    """Both without the ``singles`` that are the only ones of their shown cell in ``batch``."""
     lone = batch.ids[batch.company(shown_bytes) == 1]
     left_out = {*map(bytes, lone)} & {*map(bytes, singles.ids)}
     kept, rest = (

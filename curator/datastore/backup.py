@@ -38,7 +38,7 @@ from privet.protocol.errors import InvalidRequest, StorageFailed
 
 from . import sqlite
 from .audit import BACKED_UP, NOTE, AuditEntry, insert_audit, note_restored
-from .database import moment, writing
+from .database import snapshot, writing
 from .migrate import migrating, naming_failures, revision_of, upgrade_in
 from .schema import backup_mark
 from .verification import findings
@@ -72,7 +72,7 @@ def backup(source: Engine, file: Path, now: float) -> int:
     there is one already, and ``StorageFailed`` for a schema that this version does not know.
     """
     with new_file(file) as target, writing(target) as out:
-        with moment(source) as reading:
+        with snapshot(source) as reading:
             copied = _copy(reading, out)
         backup_mark.create(out)
         _write_mark(out, now)
@@ -113,7 +113,7 @@ def restore(source: Engine, target: Engine) -> float:
     Unix time. Raises ``InvalidRequest`` if the source is not a backup or the target is not empty,
     and ``StorageFailed`` if the backup is damaged or its sums do not fit.
     """
-    with moment(source) as reading:
+    with snapshot(source) as reading:
         mark = _checked(reading)
         if mark is None:
             raise InvalidRequest(
@@ -136,7 +136,7 @@ def check_backup(source: Engine) -> Mark | None:
 
     Raises ``StorageFailed`` for a damaged file, and for a backup that is not as it was written.
     """
-    with moment(source) as connection:
+    with snapshot(source) as connection:
         return _checked(connection)
 
 

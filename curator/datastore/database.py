@@ -142,7 +142,7 @@ def check_revision(found: str | None, revision: str) -> None:
         )
 
 
-def moment(source: Engine) -> Connection:
+def snapshot(source: Engine) -> Connection:
     """A connection that reads one snapshot of the database."""
     connection = source.connect()
     if source.dialect.name == "postgresql":

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, func, select
 from privet.protocol.task import Task
 
 from .audit import AuditChain, check_chain
-from .database import moment
+from .database import snapshot
 from .migrate import check_schema
 from .report_ids import ids_of_task
 from .reports import (
@@ -39,14 +39,14 @@ class Finding:
 def verify(source: Engine) -> list[Finding]:
     """Recompute counts and checksums of every task from its report ids and sums."""
     check_schema(source)
-    with moment(source) as connection:
+    with snapshot(source) as connection:
         return findings(connection)
 
 
 def verify_audit(source: Engine, noted: str = "") -> AuditChain:
     """Recompute the audit log's chain; see ``check_chain``."""
     check_schema(source)
-    with moment(source) as connection:
+    with snapshot(source) as connection:
         return check_chain(connection, noted)
 
 
