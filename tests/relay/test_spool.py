@@ -64,40 +64,34 @@ def digest(number: int) -> bytes:
     return hashlib.sha256(bytes([number])).digest()
 
 
-def test_invitations_are_drawn_and_leave_their_reports(tmp_path: Path) -> None:
+def test_invitations_are_drawn_and_leave_their_reports(spool: Spool, tmp_path: Path) -> None:
     """The curator is asked about a sorted set; what it takes stays without a trace of the pairs."""
-    path = tmp_path / "spool"
-    with Spool(path) as spool:
-        spool.add(invited(40))
-        assert not spool.draw("t", BOTH, 41, 100)
-        assert spool.draw("t", BOTH, 40, 40)
-        (number,) = spool.drawn()
-        (asked,) = spool.admissions(number)
-        assert asked is not None
-        assert asked.digests == sorted(map(digest, range(40)))
-        assert not spool.seal("t", BOTH, 1, 40, invited=True)
-        assert spool.admit(number, {digest(7), digest(8)}, DAY) == 2
-        spool.purge()
-        assert spool.drawn() == {}
-        assert not spool.seal("t", BOTH, 39, 39, invited=True)
-        assert spool.seal("t", BOTH, 38, 38, invited=True)
-        (number,) = spool.sealed()
-        sent = spool.batch(number)
-        assert sent.admissions == (asked.id,)
-        (again,) = spool.admissions(number)
-        assert again is not None
-        assert (again.id, again.digests) == (
-            asked.id,
-            sorted(digest(i) for i in range(40) if i not in {7, 8}),
-        )
-        order = [row[0] for row in sent.payloads.tolist()]
-        assert sorted(order) == [i for i in range(40) if i not in {7, 8}]
-        by_digest = sorted(order, key=digest)
-        assert order not in (by_digest, sorted(order))  # by chance once in 10^44
-        assert spool.fate("t", bytes([7]) * 16) == "not-authorized"
-        assert spool.add(invited(1, first=7)) == ["held"]  # it has not gone out
-        kept = b"".join(each.read_bytes() for each in tmp_path.glob("spool*"))
-        assert digest(8) not in kept
+    spool.add(invited(40))
+    assert not spool.draw("t", BOTH, 41, 100)
+    assert spool.draw("t", BOTH, 40, 40)
+    (number,) = spool.drawn()
+    (asked,) = spool.admissions(number)
+    assert asked.digests == sorted(map(digest, range(40)))
+    assert not spool.seal("t", BOTH, 1, 40, invited=True)
+    assert spool.admit(number, {digest(7), digest(8)}, DAY) == 2
+    spool.purge()
+    assert spool.drawn() == {}
+    assert not spool.seal("t", BOTH, 39, 39, invited=True)
+    assert spool.seal("t", BOTH, 38, 38, invited=True)
+    (number,) = spool.sealed()
+    sent = spool.batch(number)
+    assert sent.admissions == (asked.id,)
+    (again,) = spool.admissions(number)
+    left = [i for i in range(40) if i not in {7, 8}]
+    assert (again.id, again.digests) == (asked.id, sorted(map(digest, left)))
+    order = [row[0] for row in sent.payloads.tolist()]
+    assert sorted(order) == left
+    by_digest = sorted(order, key=digest)
+    assert order not in (by_digest, sorted(order))  # by chance once in 10^44
+    assert spool.fate("t", bytes([7]) * 16) == "not-authorized"
+    assert spool.add(invited(1, first=7)) == ["held"]  # it has not gone out
+    kept = b"".join(each.read_bytes() for each in tmp_path.glob("spool*"))
+    assert digest(8) not in kept
 
 
 def test_an_invitation_is_asked_about_once_at_a_time(spool: Spool) -> None:

@@ -1,7 +1,6 @@
 """The call for one report, over HTTP without a network."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import httpx
 
@@ -87,18 +86,6 @@ async def test_a_bad_report_does_not_spoil_its_group(
     answers = await asyncio.gather(*[send(http, cached, own.pack()) for own in [*good, bad]])
     assert [answer.status_code for answer in answers] == [201] * 5 + [422]
     assert kept(store, cached.task) == total(cached.task, good)
-
-
-async def test_a_body_in_pieces_counts(http: httpx.AsyncClient, cached: CachedTask) -> None:
-    """A report that arrives byte by byte is the same report."""
-    packed = report(cached.task).pack()
-
-    async def pieces() -> AsyncIterator[bytes]:
-        for start in range(len(packed)):
-            yield packed[start : start + 1]
-
-    assert (await http.post(path(cached), content=pieces(), headers=BINARY)).status_code == 201
-    assert (await send(http, cached, packed)).status_code == 200
 
 
 async def test_canonical_reports_take_the_short_way(cached: CachedTask) -> None:

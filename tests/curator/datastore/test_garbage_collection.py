@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -120,14 +121,22 @@ def test_a_removal_is_done_though_ids_cannot_be_removed(
     store.close()
 
 
+async def collect_until(done: asyncio.Event, *given: Any) -> None:
+    running = asyncio.create_task(collect_garbage(*given))
+    await asyncio.wait_for(done.wait(), 60)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+
+
 @pytest.mark.parametrize("error", [StorageFailed("the disk is full"), ZeroDivisionError("a bug")])
 async def test_a_failing_round_does_not_end_garbage_collection(
     error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever one round raises is logged, and there is a next one."""
     monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
-    store, settled = new_store(), asyncio.Event()
-    rounds, loop = 0, asyncio.get_running_loop()
+    store, settled, rounds = new_store(), asyncio.Event(), 0
+    loop = asyncio.get_running_loop()
 
     def expire(*_: object) -> Expired:
         nonlocal rounds
@@ -138,11 +147,7 @@ async def test_a_failing_round_does_not_end_garbage_collection(
         return Expired(tasks=0, ids=0)
 
     monkeypatch.setattr(store, "expire", expire)
-    running = asyncio.create_task(collect_garbage(store, Settings(), ManualClock(NOW), Mock()))
-    await asyncio.wait_for(settled.wait(), 30)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    await collect_until(settled, store, Settings(), ManualClock(NOW), Mock())
     assert "expiry failed" in caplog.text
 
 
@@ -167,11 +172,7 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
         return clock()
 
     settings = Settings(keep_ids_days=1, keep_tasks_days=9)
-    running = asyncio.create_task(collect_garbage(store, settings, advance, note))
-    await asyncio.wait_for(done.wait(), 60)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    await collect_until(done, store, settings, advance, note)
     assert notes == [
         ("report ids expired", made.id),
         ("admissions expired", 1),
