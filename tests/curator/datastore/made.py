@@ -103,6 +103,17 @@ def group(
     return cached.group_of_bodies(bodies, invitations or [None] * len(reports))
 
 
+def take(
+    store: Store,
+    cached: CachedTask,
+    reports: Sequence[Report],
+    invitations: Sequence[bytes | None] | None = None,
+    now: float = NOW,
+) -> list[int]:
+    """What becomes of some reports in one group."""
+    return list(map(int, store.take([group(cached, reports, invitations)], now)[0]))
+
+
 def many(cached: CachedTask, count: int, seed: int) -> ReportGroup:
     """``count`` reports of a one-question task with random ids, without packing each."""
     rng = np.random.default_rng(seed)

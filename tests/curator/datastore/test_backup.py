@@ -108,7 +108,7 @@ def test_an_interrupted_backup_leaves_nothing(
         assert len(list(folder.glob("copy.db.*.privet-partial"))) == 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("privet.curator.datastore.backup.upgrade_in", stopped)
+    monkeypatch.setattr("privet.curator.datastore.backup.upgrade", stopped)
     with pytest.raises(KeyboardInterrupt):
         backup(file_source, folder / "copy.db", NOW)
     assert list(folder.iterdir()) == []

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 
@@ -27,7 +27,6 @@ from privet.protocol.errors import (
     TaskNotOpen,
 )
 from privet.protocol.lifecycle import Move, TaskState
-from privet.protocol.report import Report
 from tests.curator.datastore.made import (
     HOUR,
     NOW,
@@ -40,6 +39,7 @@ from tests.curator.datastore.made import (
     public,
     report,
     slow_checksum,
+    take,
     task,
     total,
 )
@@ -50,17 +50,6 @@ COUNTED, REPLAYED, CONFLICT, NOT_OPEN, NOT_INVITED, NO_TASK, OVER_QUOTA, NOT_ADM
 
 def digests(count: int) -> list[bytes]:
     return [hashlib.sha256(bytes([i])).digest() for i in range(count)]
-
-
-def take(
-    store: Store,
-    cached: CachedTask,
-    reports: Sequence[Report],
-    invitations: Sequence[bytes | None] | None = None,
-    now: float = NOW,
-) -> list[int]:
-    """What becomes of some reports in one group."""
-    return list(map(int, store.take([group(cached, reports, invitations)], now)[0]))
 
 
 def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
@@ -341,7 +330,10 @@ def test_tokens_are_kept_by_name(store: Store) -> None:
 
 
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
-    """Ids go only after the published end and the time to keep them; tasks after theirs."""
+    """Ids go only after the published end and the time to keep them; tasks after theirs.
+
+    What is due is marked for a day first, and the task says since when.
+    """
     ended, endless = task("ended", closes=96 * 3600), task("endless")
     cached_tasks = open_task(store, ended, 0.0), open_task(store, endless, 0.0)
     for cached in cached_tasks:
@@ -349,6 +341,7 @@ def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
         store.take([many(cached, BULK, seed=1)], 10.0)
     keep = (12 * HOUR, 48 * HOUR)
     assert pass_time(store, 0.0, 131 * HOUR, *keep) == Expired(0, 0, marked=1)
+    assert store.task(ended.id).marked == 108 * HOUR
     assert store.expire(132 * HOUR, *keep) == Expired(0, BULK + 1)
     assert store.status(ended.id).reports == BULK + 1
     assert pass_time(store, 132 * HOUR, 35 * HOUR, *keep) == Expired(0, 0, marked=1)

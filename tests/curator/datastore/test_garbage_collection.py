@@ -67,19 +67,6 @@ def test_a_clock_that_jumps_ahead_is_believed_in_steps(store: Store) -> None:
     assert [(each.ids, each.marked) for each in rounds] == [(0, 0)] * 3 + [(0, 1)] * 4 + [(1, 0)]
 
 
-def test_what_is_due_is_marked_for_a_day_first(store: Store) -> None:
-    """Ids, and then the task, go a day after they are due; meanwhile the task says since when."""
-    cached = open_task(store, task(closes=int(NOW)))
-    store.take([group(cached, [report(cached.task)])], NOW - 10)
-    assert pass_time(store, NOW, 0, 0, DAY) == Expired(0, 0, 1)
-    assert store.task(cached.id).marked == NOW
-    assert pass_time(store, NOW, DAY - 3600, 0, DAY) == Expired(0, 0, 1)
-    assert pass_time(store, NOW + DAY, 0, 0, DAY) == Expired(0, 1, 0)
-    assert pass_time(store, NOW + DAY, DAY - 3600, 0, DAY) == Expired(0, 0, 1)
-    assert pass_time(store, NOW + 2 * DAY, 3600, 0, DAY) == Expired(1, 0, 0)
-    assert store.tasks() == []
-
-
 def deleted(store: Store, made: Task) -> bool:
     return store.move(made.id, Move.DELETE, NOW) is TaskState.DELETED
 

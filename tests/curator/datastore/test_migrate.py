@@ -16,7 +16,7 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import migrate as migrate_module
 from privet.curator.datastore import open_store, postgres
 from privet.curator.datastore.backup import backup, check_backup, migrate, restore
-from privet.curator.datastore.migrate import head, upgrade, upgrade_in
+from privet.curator.datastore.migrate import head, upgrade
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import metadata
 from privet.curator.datastore.verification import verify
@@ -138,7 +138,7 @@ def test_another_schema_is_refused(
     execute(engine, statement)
     for refused in (
         partial(open_store, address),
-        partial(upgrade, engine),
+        partial(migrate, engine),
         partial(backup, engine, tmp_path / "copy.db", NOW),
     ):
         with pytest.raises(StorageFailed, match=advice):
@@ -282,10 +282,10 @@ def test_a_migration_is_undone_if_somebody_came(
     with ExitStack() as stack:
 
         def slowly(connection: Connection) -> None:
-            upgrade_in(connection)
+            upgrade(connection)
             stack.enter_context(connected(old_postgres, ""))
 
-        monkeypatch.setattr("privet.curator.datastore.backup.upgrade_in", slowly)
+        monkeypatch.setattr("privet.curator.datastore.backup.upgrade", slowly)
         with pytest.raises(StorageFailed, match="without a name"):
             migrate(engine)
     assert revision(engine) != head()
