@@ -276,7 +276,7 @@ def _log_refusal(task: str, count: int, reason: str) -> None:
 
 
 def batch_size(waiting: int, least: int, width: int) -> int:
-    """How many waiting reports go out together, so that batches are even and none is left over.
+    """How many waiting reports go out together, so that batches are even and few are left over.
 
     At most what fits into a batch that curators and relays take, with payloads of ``width`` bytes,
     unless ``least`` is more.
@@ -284,7 +284,7 @@ def batch_size(waiting: int, least: int, width: int) -> int:
     row = REPORT_ID_BYTES + width
     most = max(1, min(MAX_BATCH, MAX_BYTES // row))
     batches = max(1, min(-(-waiting // most), waiting // least))
-    return -(-waiting // batches)
+    return min(-(-waiting // batches), max(most, least))
 
 
 class _BatchReply(BaseModel):

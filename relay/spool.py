@@ -256,16 +256,17 @@ class Spool:
         """Draw about ``about`` single reports whose invitations the curator is asked about.
 
         Returns False if fewer than ``least`` different invitations wait. If fewer than ``least``
-        would remain, takes them too. Of several reports with one invitation the others stay, as
-        does one that would be alone with its shown cell (``seal``).
+        would remain, takes them too, unless the batch grows too large. Of several reports with one
+        invitation the others stay, as does one that would be alone with its shown cell (``seal``).
         """
         key = (task, _text(questions))
         with self._transaction() as db:
             where = "FROM waiting WHERE task = ? AND questions = ? AND invitation IS NOT NULL"
-            (there,) = db.execute(f"SELECT count(DISTINCT invitation) {where}", key).fetchone()
+            query = f"SELECT count(DISTINCT invitation), max(length(payload)) {where}"
+            there, width = db.execute(query, key).fetchone()
             if there < least or not there:
                 return False
-            wanted = there if there - about < least else max(least, about)
+            wanted = _even(there, width, least, max(least, about), MAX_BYTES)
             by_chance = f"{where} GROUP BY invitation ORDER BY random() LIMIT ?"
             rows = db.execute(
                 f"SELECT min(id), payload, invitation {by_chance}", (*key, wanted)
@@ -351,8 +352,8 @@ class Spool:
         """
         key = (task, _text(questions))
         with self._transaction() as db:
-            numbers, rest = _open_batches(db, key, least, about, invited=invited)
-            singles = None if invited else _singles(db, key, least, rest)
+            numbers, rest, room = _open_batches(db, key, least, about, invited=invited)
+            singles = None if invited else _singles(db, key, least, rest, room)
             parts = [_read(db, number) for number in numbers]
             if singles is not None:
                 parts.append(singles)
@@ -667,8 +668,8 @@ def _read(db: sqlite3.Connection, number: int) -> Batch:
 
 def _open_batches(
     db: sqlite3.Connection, key: tuple[str, str], least: int, about: int, *, invited: bool
-) -> tuple[list[int], int]:
-    """The batches to take whole, and how many single reports are wanted with them."""
+) -> tuple[list[int], int, int]:
+    """The batches to take whole, how many single reports are wanted with them, and their room."""
     rows = db.execute(
         "SELECT number, reports, length(ids) + length(payloads) FROM batches "
         "WHERE NOT sealed AND invitations IS NULL AND task = ? AND questions = ? "
@@ -684,14 +685,22 @@ def _open_batches(
             break
         numbers.append(number)
         taken, left, size = taken + reports, left - reports, size + length
-    return numbers, max(least, about) - taken
+    return numbers, max(least, about) - taken, MAX_BYTES - size
 
 
-def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: int) -> Batch | None:
-    """``wanted`` single reports; all of them, if fewer than ``least`` would remain."""
+def _even(there: int, width: int, least: int, wanted: int, room: int) -> int:
+    """``wanted`` of the reports; all, if fewer than ``least`` would remain and they have room."""
+    fits = there * (REPORT_ID_BYTES + width) <= room
+    return there if there - wanted < least and fits else wanted
+
+
+def _singles(
+    db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: int, room: int
+) -> Batch | None:
+    """About ``wanted`` single reports, see ``_even``."""
     where = "FROM waiting WHERE task = ? AND questions = ?"
-    (there,) = db.execute(f"SELECT count(*) {where}", key).fetchone()
-    most = there if there - wanted < least else wanted
+    there, width = db.execute(f"SELECT count(*), max(length(payload)) {where}", key).fetchone()
+    most = _even(there, width or 0, least, wanted, room)
     if there == 0 or most <= 0:
         return None
     rows = db.execute(f"SELECT id, payload {where} LIMIT ?", (*key, most))

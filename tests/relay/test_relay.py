@@ -281,20 +281,23 @@ def test_a_batch_is_never_too_large_to_be_taken(waiting: int, width: int) -> Non
     for least in (10, 1_000):
         together = batch_size(waiting, least, width)
         assert together >= min(waiting, least)
-        assert together <= 2 * least or together * (16 + width) <= MAX_BATCH_BYTES
+        assert together <= least or together * (16 + width) <= MAX_BATCH_BYTES
 
 
 async def test_long_reports_leave_in_several_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All in one turn, each batch within the bound."""
+    """All in one turn, each batch within the bound; too few for a second one wait for more."""
     width = 16 + sum(mechanism.report_bytes for mechanism in BOTH.mechanisms)
-    monkeypatch.setattr("privet.relay.forwarding.MAX_BYTES", 10 * width)
-    curator = BatchCurator(BOTH)
-    async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder, _):
-        await answer(relay, BOTH, 25)
-        await forwarder.forward()
-    assert sorted(map(len, curator.batches)) == [8, 8, 9]
+    for module in ("forwarding", "spool"):
+        monkeypatch.setattr(f"privet.relay.{module}.MAX_BYTES", 10 * width)
+    for least, count, sizes in ((3, 25, [8, 8, 9]), (6, 11, [10]), (11, 11, [11])):
+        curator = BatchCurator(BOTH)
+        async with relaying(curator, tmp_path / f"spool {count} {least}", least) as (to, way, _):
+            await answer(to, BOTH, count)
+            await way.forward()
+            assert sorted(map(len, curator.batches)) == sizes
+            assert (await status(to, BOTH))["waiting"] == (count - sum(sizes)) // least * least
 
 
 def test_every_problem_may_be_a_reason() -> None:
