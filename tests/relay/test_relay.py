@@ -274,8 +274,8 @@ def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
     assert account_of(b'{"held": 2, "failed": {}}', [A, B]).counts == {"held": 2}
 
 
-@pytest.mark.parametrize("width", [1, 100, 8_192, 2**20])
-@pytest.mark.parametrize("waiting", [10, 10_000, 1_000_000])
+@pytest.mark.parametrize("width", [1, 100, 10_000, 2**20])
+@pytest.mark.parametrize("waiting", [10, 1_999, 1_000_000])
 def test_a_batch_is_never_too_large_to_be_taken(waiting: int, width: int) -> None:
     """Long reports go out in fewer together, though never in fewer than ``least``."""
     for least in (10, 1_000):

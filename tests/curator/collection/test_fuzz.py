@@ -34,10 +34,7 @@ class Target:
         self.token = self.app.state.tokens.issue("relay", Scope.RELAY)
         self.loop = asyncio.new_event_loop()
 
-    def post(self, call: str, body: bytes, kind: str) -> httpx.Response:
-        return self.loop.run_until_complete(self._post(call, body, kind))
-
-    async def _post(self, call: str, body: bytes, kind: str) -> httpx.Response:
+    async def post(self, call: str, body: bytes, kind: str) -> httpx.Response:
         transport = httpx.ASGITransport(self.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
             path = f"/v1/tasks/{self.cached.id}/{call}"
@@ -53,7 +50,7 @@ class Target:
     def check(self, call: str, body: bytes, kind: str) -> None:
         """Post, and hold the answer against what was counted."""
         before = self.store.status(self.cached.id).reports
-        answer = self.post(call, body, kind)
+        answer = self.loop.run_until_complete(self.post(call, body, kind))
         counted = self.store.status(self.cached.id).reports - before
         assert answer.status_code < 500, answer.text
         if call == "reports":

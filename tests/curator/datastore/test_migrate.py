@@ -98,7 +98,7 @@ def test_a_migrated_backup_stays_a_backup(
     tmp_path: Path, become_next: Callable[[], None], open_database: Open
 ) -> None:
     """Its mark is of what migration made of it, and never of what was damaged before."""
-    address = f"sqlite:///{tmp_path}/privet.db"
+    address = new_file(tmp_path)
     fill(address)
     source = open_database(address)
     for name in ("whole.db", "damaged.db"):
@@ -344,10 +344,9 @@ def test_a_file_in_use_is_not_migrated(
     tmp_path: Path, become_next: Callable[[], None], open_database: Open
 ) -> None:
     """By any process, which is named: there is no telling whether it would stop."""
-    file = tmp_path / "privet.db"
-    open_store(f"sqlite:///{file}").close()
+    url, file = new_file(tmp_path), tmp_path / "privet.db"
     become_next()
-    engine = open_database(f"sqlite:///{file}")
+    engine = open_database(url)
     with Popen([sys.executable, "-c", READS, str(file)], stdin=PIPE, stdout=PIPE) as other:
         assert other.stdout is not None
         other.stdout.readline()
