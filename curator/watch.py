@@ -1,4 +1,4 @@
-"""Moments that alerts ask for: of the newest backup, and of the end of the proxy's certificate."""
+"""Times that alerts need: of the newest backup, and of the end of the proxy's certificate."""
 
 import asyncio
 import logging

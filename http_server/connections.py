@@ -194,12 +194,10 @@ class BoundedConnection(HttpToolsProtocol):
             self._start_clock()
 
     def pause_writing(self) -> None:
-        """More is waiting for the client than fits on the way."""
         super().pause_writing()
         self._watch_stall()
 
     def resume_writing(self) -> None:
-        """The client has taken most of it."""
         super().resume_writing()
         self._stop_stall()
 

@@ -55,14 +55,33 @@ _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "color_message
 """What a record has besides its own fields."""
 
 
-class SecretsHider:
-    """Hides secret fields of an event, and ``known`` secrets wherever they occur."""
+class JsonLines(logging.Formatter):
+    """One JSON object per record: ``event``, fields of its own, level, logger and time.
 
-    def __init__(self, known: Collection[str] = ()) -> None:
-        self._known = sorted(filter(None, known), key=len, reverse=True)
+    Secret fields are hidden, and ``secrets`` wherever they occur.
+    """
 
-    def __call__(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: self._hidden(name, value) for name, value in event.items()}
+    def __init__(self, secrets: Collection[str] = ()) -> None:
+        super().__init__()
+        self._known = sorted(filter(None, secrets), key=len, reverse=True)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of one record; ``exception`` is a traceback, if there is one."""
+        fields = {name: value for name, value in vars(record).items() if name not in _USUAL}
+        event = {
+            "event": record.getMessage(),
+            **fields,
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        }
+        if record.exc_info:
+            event["exception"] = self.formatException(record.exc_info)
+        return self.line({name: self._hidden(name, value) for name, value in event.items()})
+
+    def line(self, event: dict[str, Any]) -> str:
+        """The text of an event without secrets."""
+        return json.dumps(event)
 
     def _hidden(self, name: str, value: Any) -> Any:
         if name.lower() in SECRETS or isinstance(value, bytes | bytearray | memoryview):
@@ -81,32 +100,6 @@ class SecretsHider:
         for pattern in _IN_TEXT:
             text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
         return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _TOKEN.sub(HIDDEN, text))
-
-
-class JsonLines(logging.Formatter):
-    """One JSON object per record: ``event``, fields of its own, level, logger and time."""
-
-    def __init__(self, secrets: Collection[str] = ()) -> None:
-        super().__init__()
-        self._hide = SecretsHider(secrets)
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line of one record; ``exception`` is a traceback, if there is one."""
-        fields = {name: value for name, value in vars(record).items() if name not in _USUAL}
-        event = {
-            "event": record.getMessage(),
-            **fields,
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
-        }
-        if record.exc_info:
-            event["exception"] = self.formatException(record.exc_info)
-        return self.line(self._hide(event))
-
-    def line(self, event: dict[str, Any]) -> str:
-        """The text of an event without secrets."""
-        return json.dumps(event)
 
 
 class PlainLines(JsonLines):

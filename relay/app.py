@@ -15,7 +15,6 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -101,14 +100,6 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-@dataclass
-class Waiting:
-    """A report whose sender waits for it to be durable."""
-
-    report: StoredReport
-    fate: asyncio.Future[str]
-
-
 class Relay:
     """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time.
 
@@ -137,7 +128,9 @@ class Relay:
         self.watch = TaskWatch(client, self.address)
         self._readiness = Readiness(spool.check)
         self._clock = clock
-        self._queue: asyncio.Queue[Waiting] = asyncio.Queue(MAX_WAITING)
+        self._queue: asyncio.Queue[tuple[StoredReport, asyncio.Future[str]]]
+        self._queue = asyncio.Queue(MAX_WAITING)
+        """Reports whose senders wait for them to be durable."""
         self._turns = Turns(MAX_BATCHES, MAX_WAITING_BATCHES)
         self._budget = BodyBudget(max(body_memory, MAX_BATCH_BYTES))
 
@@ -150,16 +143,17 @@ class Relay:
             group = [await self._queue.get()]
             while len(group) < MAX_TOGETHER and not self._queue.empty():
                 group.append(self._queue.get_nowait())
+            reports, waiting = zip(*group, strict=True)
             try:
-                fates = await self._in_spool(self._spool.add, [entry.report for entry in group])
+                fates = await self._in_spool(self._spool.add, reports)
             except SpoolFailed as error:
-                for entry in group:
-                    if not entry.fate.done():
-                        entry.fate.set_exception(error)
+                for future in waiting:
+                    if not future.done():
+                        future.set_exception(error)
                 continue
-            for entry, fate in zip(group, fates, strict=True):
-                if not entry.fate.done():
-                    entry.fate.set_result(fate)
+            for future, fate in zip(waiting, fates, strict=True):
+                if not future.done():
+                    future.set_result(fate)
 
     async def get_readiness(self, _request: Request) -> Response:
         """Whether the spool has been written within the last seconds."""
@@ -246,12 +240,12 @@ class Relay:
 
     async def _queued(self, report: StoredReport) -> str:
         """Wait until ``run`` has written a report."""
-        entry = Waiting(report, asyncio.get_running_loop().create_future())
+        fate: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         try:
-            self._queue.put_nowait(entry)
+            self._queue.put_nowait((report, fate))
         except asyncio.QueueFull:
             raise Overloaded("The relay's queue is full: send the report again later.") from None
-        return await entry.fate
+        return await fate
 
     async def post_admission(self, request: Request) -> Response:
         """Pass another relay's admission on, and the curator's answer back."""

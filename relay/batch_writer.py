@@ -21,7 +21,7 @@ from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
 
 from privet.protocol.batch import Batch
-from privet.protocol.errors import PrivetError, StorageFailed
+from privet.protocol.errors import StorageFailed
 
 
 class BatchWriter:
@@ -55,7 +55,9 @@ class BatchWriter:
         try:
             self._put(name, sink.getvalue().to_pybytes())
         except OSError as error:
-            raise _failed(f"{self.url}/{name}", error) from error
+            raise StorageFailed(
+                f"{self.url}/{name} cannot be written: {error.strerror or error}."
+            ) from error
         return name
 
     def _put(self, name: str, content: bytes) -> None:
@@ -81,7 +83,3 @@ class BatchWriter:
 def _fixed(rows: NDArray[np.uint8]) -> pa.Array:
     packed = pa.py_buffer(np.ascontiguousarray(rows))
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(rows.shape[1]), len(rows), [None, packed])
-
-
-def _failed(path: str, error: OSError) -> PrivetError:
-    return StorageFailed(f"{path} cannot be written: {error.strerror or error}.")

@@ -112,13 +112,13 @@ class Forwarder:
                 stuck |= await self._forward(group, invited=invited[group.task])
 
     async def _ask(self, group: Group) -> set[str]:
-        """Ask about the invitations of those who wait, many at a time; the tasks that stay."""
+        """Ask about the waiting reports' invitations in batches; returns the tasks that stay."""
         away = await to_thread.run_sync(self.spool.turn_away, group.task, self._today())
         _log_refusal(group.task, away, NOT_INVITED)
         return await self._in_batches(group, group.single, self.spool.draw, self._ask_drawn)
 
     async def _ask_drawn(self) -> set[str]:
-        """Ask about what is drawn; the tasks whose reports stay so."""
+        """Ask about what is drawn; returns the tasks for which there is no answer."""
         stuck = set()
         for number, task in (await to_thread.run_sync(self.spool.drawn)).items():
             refused = None
@@ -146,7 +146,7 @@ class Forwarder:
         return refused
 
     async def _forward(self, group: Group, *, invited: bool) -> set[str]:
-        """Seal and send what waits of a group; the tasks that stay."""
+        """Seal and send what waits of a group; returns the tasks that stay."""
         waiting = group.batched + (0 if invited else group.single)
         seal = partial(self.spool.seal, invited=invited)
         return await self._in_batches(group, waiting, seal, self._send_sealed)
@@ -158,7 +158,7 @@ class Forwarder:
         take: Callable[..., bool],
         send: Callable[[], Awaitable[set[str]]],
     ) -> set[str]:
-        """Take a batch and send it until too few are left or something stays; the tasks that do."""
+        """Take and send batches until too few reports are left; returns the tasks that stay."""
         shown_bytes = await self._shown_bytes(group.task)
         if shown_bytes is None:
             return {group.task}
@@ -166,8 +166,10 @@ class Forwarder:
         take, stuck = partial(take, *key, self.least, shown_bytes=shown_bytes), set[str]()
         while waiting >= self.least and not stuck:
             about = batch_size(waiting, self.least, group.width)
-            if not await to_thread.run_sync(take, about):
-                break
+            while not await to_thread.run_sync(take, about):
+                if about >= waiting:
+                    return stuck
+                about *= 2  # lone reports are left out; more reports bring them company
             waiting -= about
             stuck = await send()
         return stuck
@@ -181,7 +183,7 @@ class Forwarder:
             return None
 
     async def _send_sealed(self) -> set[str]:
-        """Send what is sealed; the tasks whose reports stay here."""
+        """Send what is sealed; returns the tasks whose reports stay here."""
         stuck = set()
         sealed = await to_thread.run_sync(self.spool.sealed)
         for number, task in sealed.items():
@@ -227,7 +229,7 @@ class Forwarder:
         return True
 
     async def _deliver(self, task: str, batch: Batch, *, receipts: bool) -> bytes:
-        """Send a batch, or write it; the answer, or one that says it is held."""
+        """Post a batch, or write it to the folder; the answer, or one that says it is held."""
         if self.folder is None:
             address, body = self.address(task), batch.pack()
             return await self.client.send_batch(address, body, receipts=receipts)
@@ -243,7 +245,7 @@ class Forwarder:
             return CLOSED
 
     async def _takes(self, task: str) -> bool:
-        """Whether to try to send: unless the task is known to be closed, and not over."""
+        """Whether to try to send: not while the task is known to be closed for now."""
         status = await self._look(task)
         return status is None or status.collecting or status.over
 
@@ -274,7 +276,7 @@ def _log_refusal(task: str, count: int, reason: str) -> None:
 
 
 def batch_size(waiting: int, least: int, width: int) -> int:
-    """How many waiting reports go out together, so that batches are even and none is left over.
+    """How many waiting reports go out together, so that batches are even and few are left over.
 
     At most what fits into a batch that curators and relays take, with payloads of ``width`` bytes,
     unless ``least`` is more.
@@ -282,7 +284,7 @@ def batch_size(waiting: int, least: int, width: int) -> int:
     row = REPORT_ID_BYTES + width
     most = max(1, min(MAX_BATCH, MAX_BYTES // row))
     batches = max(1, min(-(-waiting // most), waiting // least))
-    return -(-waiting // batches)
+    return min(-(-waiting // batches), max(most, least))
 
 
 class _BatchReply(BaseModel):
@@ -330,7 +332,7 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
 
 
 def refused_in(reply: bytes, asked: Admission) -> set[bytes]:
-    """The invitations that are not held; raises ``UnexpectedAnswer`` unless it is all or those."""
+    """The invitations that are not held; raises ``UnexpectedAnswer`` if it leaves some out."""
     with suppress(ValidationError):
         answer = _AdmissionReply.model_validate_json(reply)
         refused = set(answer.refused)

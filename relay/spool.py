@@ -119,7 +119,7 @@ class StoredReport:
 
     @property
     def digest(self) -> bytes:
-        """What tells it from another under its id, once its payload is gone."""
+        """A hash that tells it from another report under its id once its payload is gone."""
         return report_hash(self.questions, self.id, self.payload)
 
 
@@ -256,16 +256,17 @@ class Spool:
         """Draw about ``about`` single reports whose invitations the curator is asked about.
 
         Returns False if fewer than ``least`` different invitations wait. If fewer than ``least``
-        would remain, takes them too. Of several reports with one invitation the others stay, as
-        does one that would be alone with its shown cell (``seal``).
+        would remain, takes them too, unless the batch grows too large. Of several reports with one
+        invitation the others stay, as does one that would be alone with its shown cell (``seal``).
         """
         key = (task, _text(questions))
         with self._transaction() as db:
             where = "FROM waiting WHERE task = ? AND questions = ? AND invitation IS NOT NULL"
-            (there,) = db.execute(f"SELECT count(DISTINCT invitation) {where}", key).fetchone()
+            query = f"SELECT count(DISTINCT invitation), max(length(payload)) {where}"
+            there, width = db.execute(query, key).fetchone()
             if there < least or not there:
                 return False
-            wanted = there if there - about < least else max(least, about)
+            wanted = _even(there, width, least, max(least, about), MAX_BYTES)
             by_chance = f"{where} GROUP BY invitation ORDER BY random() LIMIT ?"
             rows = db.execute(
                 f"SELECT min(id), payload, invitation {by_chance}", (*key, wanted)
@@ -319,7 +320,7 @@ class Spool:
                 db.execute(update, (admitted.invitations.tobytes(), admission_id))
             else:
                 db.execute("DELETE FROM admissions WHERE id = ?", (admission_id,))
-            return _leave(db, task, [row.tobytes() for row in left], [], NOT_INVITED, day)
+            return _leave(db, task, list(map(bytes, left)), [], NOT_INVITED, day)
 
     def turn_away(self, task: str, day: int) -> int:
         """Remove the reports of a task for invited holders that came without an invitation."""
@@ -351,8 +352,8 @@ class Spool:
         """
         key = (task, _text(questions))
         with self._transaction() as db:
-            numbers, rest = _open_batches(db, key, least, about, invited=invited)
-            singles = None if invited else _singles(db, key, least, rest)
+            numbers, rest, room = _open_batches(db, key, least, about, invited=invited)
+            singles = None if invited else _singles(db, key, least, rest, room)
             parts = [_read(db, number) for number in numbers]
             if singles is not None:
                 parts.append(singles)
@@ -371,7 +372,7 @@ class Spool:
                 delete = "DELETE FROM batches WHERE number = ? RETURNING tracked"
                 tracked |= bool(db.execute(delete, (number,)).fetchall()[0][0])
             if singles is not None:
-                _remove_singles(db, key, [row.tobytes() for row in singles.ids])
+                _remove_singles(db, key, map(bytes, singles.ids))
             _insert(db, task, batch, sealed=True, tracked=tracked)
             return True
 
@@ -410,8 +411,7 @@ class Spool:
         groups = []
         if account.receipts:
             batch = self.batch(number)
-            ids_there = split(batch.ids.tobytes(), REPORT_ID_BYTES)
-            hashes = zip(hashes_of(batch), ids_there, strict=True)
+            hashes = zip(hashes_of(batch), map(bytes, batch.ids), strict=True)
             groups = groups_of([digest for digest, i in hashes if i not in refused])
         with self._transaction() as db:
             deleted = "DELETE FROM batches WHERE number = ? RETURNING task, tracked, ids"
@@ -668,8 +668,8 @@ def _read(db: sqlite3.Connection, number: int) -> Batch:
 
 def _open_batches(
     db: sqlite3.Connection, key: tuple[str, str], least: int, about: int, *, invited: bool
-) -> tuple[list[int], int]:
-    """The batches to take whole, and how many single reports are wanted with them."""
+) -> tuple[list[int], int, int]:
+    """The batches to take whole, how many single reports are wanted with them, and their room."""
     rows = db.execute(
         "SELECT number, reports, length(ids) + length(payloads) FROM batches "
         "WHERE NOT sealed AND invitations IS NULL AND task = ? AND questions = ? "
@@ -685,14 +685,22 @@ def _open_batches(
             break
         numbers.append(number)
         taken, left, size = taken + reports, left - reports, size + length
-    return numbers, max(least, about) - taken
+    return numbers, max(least, about) - taken, MAX_BYTES - size
 
 
-def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: int) -> Batch | None:
-    """``wanted`` single reports; all of them, if fewer than ``least`` would remain."""
+def _even(there: int, width: int, least: int, wanted: int, room: int) -> int:
+    """``wanted`` of the reports; all, if fewer than ``least`` would remain and they have room."""
+    fits = there * (REPORT_ID_BYTES + width) <= room
+    return there if there - wanted < least and fits else wanted
+
+
+def _singles(
+    db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: int, room: int
+) -> Batch | None:
+    """About ``wanted`` single reports, see ``_even``."""
     where = "FROM waiting WHERE task = ? AND questions = ?"
-    (there,) = db.execute(f"SELECT count(*) {where}", key).fetchone()
-    most = there if there - wanted < least else wanted
+    there, width = db.execute(f"SELECT count(*), max(length(payload)) {where}", key).fetchone()
+    most = _even(there, width or 0, least, wanted, room)
     if there == 0 or most <= 0:
         return None
     rows = db.execute(f"SELECT id, payload {where} LIMIT ?", (*key, most))
@@ -701,14 +709,14 @@ def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: i
 
 
 def _accompanied(singles: Batch, batch: Batch, shown_bytes: int) -> tuple[Batch, Batch]:
-    """Both without the ``singles`` that would be alone with their shown cell in the ``batch``."""
-    alone = batch.ids[batch.company(shown_bytes) == 1]
-    ids = {row.tobytes() for row in alone} & {row.tobytes() for row in singles.ids}
-    left, stays = (
-        np.array([row.tobytes() not in ids for row in part.ids], dtype=np.bool_)
+    """Both without the ``singles`` that are the only ones of their shown cell in ``batch``."""
+    lone = batch.ids[batch.company(shown_bytes) == 1]
+    left_out = {*map(bytes, lone)} & {*map(bytes, singles.ids)}
+    kept, rest = (
+        part.take(np.array([bytes(i) not in left_out for i in part.ids], dtype=np.bool_))
         for part in (singles, batch)
     )
-    return singles.take(left), batch.take(stays)
+    return kept, rest
 
 
 def _remove_singles(db: sqlite3.Connection, key: tuple[str, str], ids: Iterable[bytes]) -> None:

@@ -6,7 +6,7 @@ threads and before the transaction: what all reports add is worked out in advanc
 transaction takes off what the few add that it refuses.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,7 +44,6 @@ from .task_cache import CachedTask
 from .upload import task_of_call
 from .writer import REASONS, refusal
 
-Take = Callable[[str, Scope, Receive], Awaitable[Response]]
 WRONG_PAYLOAD = PROBLEMS[WrongPayload].name
 MAX_WAITING = 64
 """Complete batches that may wait to be counted; above it the answer is 503."""
@@ -83,18 +82,16 @@ class BatchUpload:
             task_id = task_of_call(scope, call)
             if task_id is not None:
                 scope[ROUTE] = f"/v1/tasks/{{task_id}}{call}"
-                answer = await self._answer(take, task_id, scope, receive)
+                answer: Response
+                try:
+                    answer = await take(task_id, scope, receive)
+                except PrivetError as error:
+                    self.intake.refused(task_id, error)
+                    answer = problem_response(error, scope["path"])
                 answer.raw_headers.extend(self.headers)
                 await answer(scope, receive, send)
                 return
         await self.app(scope, receive, send)
-
-    async def _answer(self, take: Take, task_id: str, scope: Scope, receive: Receive) -> Response:
-        try:
-            return await take(task_id, scope, receive)
-        except PrivetError as error:
-            self.intake.refused(task_id, error)
-            return problem_response(error, scope["path"])
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         head = Head.of(scope)

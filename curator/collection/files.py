@@ -91,18 +91,12 @@ def collect(
         if fault:
             fault = f"Reports were refused, so the file stays: {fault}."
         elif remove:
-            fault = _removed(batches, name)
+            try:
+                batches.remove(name)
+            except StorageFailed as error:
+                fault = error.detail
         removed = remove and not fault
         yield CollectedFile(name, Counter({**taken, **refused}), fault, removed)
-
-
-def _removed(batches: BatchReader, name: str) -> str:
-    """Remove a file; what is wrong if that fails."""
-    try:
-        batches.remove(name)
-    except StorageFailed as error:
-        return error.detail
-    return ""
 
 
 def prepare(folder: str, name: str, canonical: bytes, source: str) -> CheckedBatch:

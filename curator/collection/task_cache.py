@@ -169,7 +169,7 @@ class TaskCache:
         self._tasks: dict[str, CachedTask] = {}
 
     def get(self, task_id: str) -> CachedTask | None:
-        """A task that reports came for before."""
+        """A task that was loaded before, if it still is in the cache."""
         return self._tasks.get(task_id)
 
     async def load(self, task_id: str) -> CachedTask:

@@ -124,12 +124,6 @@ def joins(entry: AuditEntry, last: AuditEntry, since: float | None) -> bool:
     return same and since is not None and last.at >= since
 
 
-def chained(last: AuditEntry, entry: AuditEntry) -> AuditEntry:
-    """The entry as it follows the last one, with its number and hash."""
-    numbered = replace(entry, at=float(entry.at), no=last.no + 1)
-    return replace(numbered, hash=_hash(last, numbered, json.dumps(dict(entry.detail))))
-
-
 def insert_audit(connection: Connection, entry: AuditEntry) -> None:
     _append(connection, entry, _last(connection))
 
@@ -170,9 +164,10 @@ def _last(connection: Connection) -> AuditEntry:
 
 
 def _append(connection: Connection, entry: AuditEntry, last: AuditEntry) -> AuditEntry:
-    appended = chained(last, entry)
-    values = {**vars(appended), "detail": json.dumps(dict(appended.detail))}
-    connection.execute(insert(audit).values(values))
+    numbered = replace(entry, at=float(entry.at), no=last.no + 1)
+    detail = json.dumps(dict(entry.detail))
+    appended = replace(numbered, hash=_hash(last, numbered, detail))
+    connection.execute(insert(audit).values({**vars(appended), "detail": detail}))
     connection.execute(text(NOTE), {"name": HEAD, "value": _head(appended)})
     return appended
 

@@ -38,8 +38,8 @@ from privet.protocol.errors import InvalidRequest, StorageFailed
 
 from . import sqlite
 from .audit import BACKED_UP, NOTE, AuditEntry, insert_audit, note_restored
-from .database import moment, writing
-from .migrate import migrating, naming_failures, revision_of, upgrade_in
+from .database import snapshot, writing
+from .migrate import migrating, naming_failures, revision_of, upgrade
 from .schema import backup_mark
 from .verification import findings
 
@@ -72,7 +72,7 @@ def backup(source: Engine, file: Path, now: float) -> int:
     there is one already, and ``StorageFailed`` for a schema that this version does not know.
     """
     with new_file(file) as target, writing(target) as out:
-        with moment(source) as reading:
+        with snapshot(source) as reading:
             copied = _copy(reading, out)
         backup_mark.create(out)
         _write_mark(out, now)
@@ -97,7 +97,7 @@ def migrate(engine: Engine, *, rolling: bool = False) -> None:
     with migrating(engine, rolling=rolling) as connection:
         mark = _checked(connection)
         before = revision_of(connection) if inspect(connection).get_table_names() else None
-        upgrade_in(connection)
+        upgrade(connection)
         after = revision_of(connection)
         if before not in (None, after):
             detail = {"from": before, "to": after}
@@ -113,7 +113,7 @@ def restore(source: Engine, target: Engine) -> float:
     Unix time. Raises ``InvalidRequest`` if the source is not a backup or the target is not empty,
     and ``StorageFailed`` if the backup is damaged or its sums do not fit.
     """
-    with moment(source) as reading:
+    with snapshot(source) as reading:
         mark = _checked(reading)
         if mark is None:
             raise InvalidRequest(
@@ -121,7 +121,7 @@ def restore(source: Engine, target: Engine) -> float:
             )
         with writing(target) as out:
             _copy(reading, out)
-            upgrade_in(out)
+            upgrade(out)
             faults = [f"{f.name}: {fault}" for f in findings(out) for fault in f.faults]
             if faults:
                 raise StorageFailed(
@@ -136,7 +136,7 @@ def check_backup(source: Engine) -> Mark | None:
 
     Raises ``StorageFailed`` for a damaged file, and for a backup that is not as it was written.
     """
-    with moment(source) as connection:
+    with snapshot(source) as connection:
         return _checked(connection)
 
 
@@ -255,7 +255,7 @@ def _copy(reading: Connection, out: Connection) -> int:
     if inspect(out).get_table_names():
         raise InvalidRequest("The database is not empty: name a new one.")
     copied = 0
-    upgrade_in(out, revision_of(reading))
+    upgrade(out, revision_of(reading))
     for copy in _reflected(out):
         rows = reading.execute(select(copy), execution_options={"yield_per": ROWS_AT_ONCE})
         for part in rows.mappings().partitions():

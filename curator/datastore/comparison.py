@@ -6,7 +6,7 @@ from math import inf
 from sqlalchemy import Engine, select
 
 from .backup import check_backup
-from .database import moment
+from .database import snapshot
 from .migrate import check_schema
 from .reports import CHECKSUM_MODULUS, checksum_text, sums_checksum, unpacked_checksum, vector_of
 from .schema import buckets, deleted_tasks, sums, tasks
@@ -72,7 +72,7 @@ class Contents:
 def _contents(source: Engine) -> Contents:
     mark = check_backup(source)
     check_schema(source)
-    with moment(source) as connection:
+    with snapshot(source) as connection:
         deleted = set(connection.scalars(select(deleted_tasks.c.id)))
         contents = Contents(inf if mark is None else mark.made, deleted)
         names = dict(iter(connection.execute(select(tasks.c.no, tasks.c.id))))

@@ -93,7 +93,9 @@ class ReportStore(Database):
     def __init__(
         self, url: URL, backend: Backend, revision: str, bucket_seconds: int = 86_400
     ) -> None:
-        super().__init__(url, backend, revision, bucket_seconds)
+        super().__init__(url, backend, revision)
+        self._bucket_seconds = bucket_seconds
+        self._report_ids = ReportIds(backend)
         self._exclusive: set[str] = set()
         self._taking = threading.Lock()
 

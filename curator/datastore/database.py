@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from privet.protocol.errors import StorageFailed
 
 from . import postgres, sqlite
-from .report_ids import IdRows, ReportIds
+from .report_ids import IdRows
 
 
 class Backend(IdRows, Protocol):
@@ -69,14 +69,10 @@ class Database:
     It is written while its schema is ``revision``, and never afterwards.
     """
 
-    def __init__(
-        self, url: URL, backend: Backend, revision: str, bucket_seconds: int = 86_400
-    ) -> None:
+    def __init__(self, url: URL, backend: Backend, revision: str) -> None:
         self._backend = backend
         self._revision = revision
-        self._bucket_seconds = bucket_seconds
         self.engine = backend.open_engine(url, True)
-        self._report_ids = ReportIds(backend)
 
     def close(self) -> None:
         self.engine.dispose()
@@ -146,7 +142,7 @@ def check_revision(found: str | None, revision: str) -> None:
         )
 
 
-def moment(source: Engine) -> Connection:
+def snapshot(source: Engine) -> Connection:
     """A connection that reads one snapshot of the database."""
     connection = source.connect()
     if source.dialect.name == "postgresql":

@@ -26,10 +26,10 @@ FIRST_SEEN = "INSERT INTO seen (no, time) VALUES (1, :time) ON CONFLICT (no) DO 
 
 
 class Removal(Enum):
-    """What of a task has had its time."""
+    """What of a task has had its time; the audit log calls its removal so."""
 
-    IDS = "ids"
-    TASK = "task"
+    IDS = "report ids expired"
+    TASK = "task expired"
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,12 @@ from starlette.concurrency import run_in_threadpool
 from privet.protocol.errors import StorageFailed
 
 from ..settings import Settings
-from .expiry import ExpiryStore, Removal
+from .expiry import ExpiryStore
 
 log = logging.getLogger(__name__)
 
 DAY = 86_400.0
 EVERY_SECONDS = 3_600.0
-EXPIRED = {Removal.TASK: "task expired", Removal.IDS: "report ids expired"}
-"""What the audit log calls each removal."""
 
 
 async def collect_garbage(
@@ -35,7 +33,7 @@ async def collect_garbage(
         try:
             expired = await run_in_threadpool(store.expire, clock(), keep_ids, keep_tasks)
             for removal, task_id in expired.removals:
-                await run_in_threadpool(note, EXPIRED[removal], task_id)
+                await run_in_threadpool(note, removal.value, task_id)
             if expired.tasks or expired.ids:
                 log.info("expired %d tasks and %d report ids", expired.tasks, expired.ids)
             if expired.admissions:

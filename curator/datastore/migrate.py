@@ -45,20 +45,12 @@ def prepare(database: Database) -> None:
         with engine.connect() as connection:
             tables = inspect(connection).get_table_names()
         if not tables:
-            upgrade(engine)
+            with writing(engine) as connection:
+                upgrade(connection)
         check_schema(engine)
         if backup_mark.name in tables:
             with database.writing() as connection:
                 unmark(connection)
-
-
-def upgrade(engine: Engine, revision: str = "head") -> None:
-    """Bring the schema up to ``revision``, by default this version's, in one transaction.
-
-    Raises ``StorageFailed`` for a schema that this version does not know.
-    """
-    with writing(engine) as connection:
-        upgrade_in(connection, revision)
 
 
 @contextmanager
@@ -98,8 +90,11 @@ def _in_use(others: Sequence[str]) -> StorageFailed:
     )
 
 
-def upgrade_in(connection: Connection, revision: str = "head") -> None:
-    """``upgrade`` inside a transaction; a half-migrated database is refused by ``revision_of``."""
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    """Bring the schema up to ``revision``, by default this version's.
+
+    Raises ``StorageFailed`` for a schema that this version does not know.
+    """
     if inspect(connection).get_table_names():
         revision_of(connection)
     if connection.dialect.name == "postgresql":

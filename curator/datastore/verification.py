@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, func, select
 from privet.protocol.task import Task
 
 from .audit import AuditChain, check_chain
-from .database import moment
+from .database import snapshot
 from .migrate import check_schema
 from .report_ids import ids_of_task
 from .reports import (
@@ -22,7 +22,7 @@ from .reports import (
     vector_of,
 )
 from .schema import buckets, public_data, sums, tasks
-from .tasks import PUBLIC_MODEL, published_task
+from .tasks import PUBLIC_MODEL, TaskRow, published_task
 
 
 @dataclass(frozen=True)
@@ -39,37 +39,32 @@ class Finding:
 def verify(source: Engine) -> list[Finding]:
     """Recompute counts and checksums of every task from its report ids and sums."""
     check_schema(source)
-    with moment(source) as connection:
+    with snapshot(source) as connection:
         return findings(connection)
 
 
 def verify_audit(source: Engine, noted: str = "") -> AuditChain:
     """Recompute the audit log's chain; see ``check_chain``."""
     check_schema(source)
-    with moment(source) as connection:
+    with snapshot(source) as connection:
         return check_chain(connection, noted)
 
 
 def findings(connection: Connection) -> list[Finding]:
-    rows = list(connection.execute(select(tasks).order_by(tasks.c.no)))
-    return [
-        _finding(connection, row.no, row.id, bytes(row.canonical), ids_gone=row.ids_gone)
-        for row in rows
-    ]
+    rows = connection.execute(select(tasks).order_by(tasks.c.no)).all()
+    return [_finding(connection, row) for row in rows]
 
 
-def _finding(
-    connection: Connection, task_no: int, task_id: str, canonical: bytes, *, ids_gone: bool
-) -> Finding:
-    task = published_task(task_id, canonical)
-    reports, stated = _stated(connection, task_no)
+def _finding(connection: Connection, row: TaskRow) -> Finding:
+    task = published_task(row.id, bytes(row.canonical))
+    reports, stated = _stated(connection, row.no)
     faults = [
-        *_public_faults(connection, task_no, task),
-        *_sum_faults(connection, task_no, task, reports),
+        *_public_faults(connection, row.no, task),
+        *_sum_faults(connection, row.no, task, reports),
     ]
-    if not ids_gone:
+    if not row.ids_gone:
         count = recomputed = 0
-        for ids in ids_of_task(connection, task_no):
+        for ids in ids_of_task(connection, row.no):
             count += len(ids)
             recomputed = (recomputed + checksum(ids)) % CHECKSUM_MODULUS
         if count != reports:
@@ -79,7 +74,7 @@ def _finding(
                 f"the checksum is {checksum_text(stated)} and the ids give "
                 f"{checksum_text(recomputed)}"
             )
-    return Finding(task_id, task.name, reports, tuple(faults))
+    return Finding(row.id, task.name, reports, tuple(faults))
 
 
 def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:

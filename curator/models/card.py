@@ -25,11 +25,11 @@ def write_card(
     fitted: FittedModel,
     public: PublicData,
     questions: Sequence[QuestionCounts],
-    ways: Sequence[Mapping[str, Any]] = (),
+    sources: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The card of a model; ``questions`` are the debiased counts of the reports so far.
 
-    ``ways`` is as ``report_sources`` made it for this model.
+    ``sources`` are as ``report_sources`` made them for this model.
     """
     model = fitted.model
     sections = [
@@ -39,7 +39,7 @@ def write_card(
         "## What the holders gave\n\n" + _questions(task),
         _said(task, model, public, questions),
         "## How far to trust it\n\n" + _trust(model, questions),
-        "## How the reports came\n\n" + _ways(ways) if ways else "",
+        "## How the reports came\n\n" + _sources(sources) if sources else "",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -166,16 +166,18 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     return "\n".join(lines)
 
 
-def _ways(ways: Sequence[Mapping[str, Any]]) -> str:
-    total = sum(way["reports"] for way in ways)
+def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
+    total = sum(source["reports"] for source in sources)
     rows = [
         [
-            "direct, from anybody" if way["relay"] is None else f"in batches of {way['relay']}",
-            str(way["reports"]),
-            f"{way['reports'] / total:.1%}",
-            "not tried" if way.get("worst_found") is None else f"{way['worst_found']:.3g}",
+            "direct, from anybody"
+            if source["relay"] is None
+            else f"in batches of {source['relay']}",
+            str(source["reports"]),
+            f"{source['reports'] / total:.1%}",
+            "not tried" if source.get("worst_found") is None else f"{source['worst_found']:.3g}",
         ]
-        for way in ways
+        for source in sources
     ]
     header = ("way", "reports", "share", "worst found")
     return (

@@ -16,13 +16,6 @@ class Publication(TaskSettings):
         default=(), max_length=MAX_TRANSLATIONS, description="The task's texts in other languages."
     )
 
-    @classmethod
-    def parse(cls, text: str | bytes) -> "Publication":
-        """Settings from JSON text; raises ``InvalidRequest`` naming the field at fault."""
-        parsed = super().parse(text)
-        assert isinstance(parsed, cls)  # noqa: S101 - for mypy: the base validates by ``cls``
-        return parsed
-
     def introduced(self, task: Task) -> Task:
         """``task`` with who asks and its translations; raises ``InvalidTask``."""
         told = {name: getattr(self, name) for name in ("asker", "language", "translations")}

@@ -38,9 +38,9 @@ class ReadingCases(UseCases):
     def card(self, task_id: str, number: int | None = None) -> str:
         """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
         fitted = self.models.get(task_id, number)
-        ways = self.models.info(task_id, fitted.number).summary.get("ways", [])
+        sources = self.models.info(task_id, fitted.number).summary.get("ways", [])
         task, public = self.store.task(task_id).task, self.store.public_data(task_id)
-        return write_card(task, fitted, public, self.question_counts(task_id), ways)
+        return write_card(task, fitted, public, self.question_counts(task_id), sources)
 
     def insight(
         self, task_id: str, number: int | None = None

@@ -228,7 +228,7 @@ class TaskSettings(Settings):
         ]
 
     @classmethod
-    def parse(cls, text: str | bytes) -> "TaskSettings":
+    def parse(cls, text: str | bytes) -> Self:
         """Settings from JSON text; raises ``InvalidRequest`` naming the field at fault."""
         try:
             return cls.model_validate_json(text)

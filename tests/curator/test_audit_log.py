@@ -226,7 +226,6 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
 
 
 def commands(group: typer.Typer, *before: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every command with its function."""
     for command in group.registered_commands:
         assert command.callback is not None
         name = command.name or command.callback.__name__

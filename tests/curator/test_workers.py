@@ -45,7 +45,6 @@ class Served:
             return [http.post(address, content=body).status_code for body in bodies]
 
     def fit(self, estimator: str) -> httpx.Response:
-        """Fit a model and wait for it."""
         body = {"estimator": estimator}
         return httpx.post(f"{self.url}{MODELS}", json=body, headers=ADMIN, timeout=60)
 
@@ -101,7 +100,6 @@ def curator(lasting: Served, tmp_path: Path) -> Served:
 
 @pytest.fixture
 def doomed(tmp_path: Path) -> Iterator[Served]:
-    """A curator that a test ends."""
     with serving(tmp_path) as curator:
         yield curator
 
@@ -123,34 +121,32 @@ def ended(process: int) -> bool:
     return state == "Z"
 
 
-def test_a_fit_ends_with_its_caller(curator: Served) -> None:
+def test_a_fit_delays_no_report_knows_no_secret_and_ends_with_its_caller(curator: Served) -> None:
     """Its process is killed with all that it started, and the next fit has its place."""
     connection, processes = curator.start_endless_fit()
+    assert (curator.folder / "note").read_text().split()[2:] == []
+    for process in processes:
+        assert SECRET.encode() not in Path(f"/proc/{process}/environ").read_bytes()
+    assert curator.send(200) == [201] * 200
     assert not any(map(ended, processes))
     connection.close()
     wait_until(lambda: all(map(ended, processes)))
     assert curator.fit("own_public").status_code == 201
 
 
-def test_reports_are_answered_during_a_fit(curator: Served) -> None:
-    """However long it takes, they are taken in and counted."""
-    connection, processes = curator.start_endless_fit()
-    with closing(connection):
-        assert curator.send(200) == [201] * 200
-        assert not any(map(ended, processes))
-
-
 @pytest.mark.slow
-def test_a_stop_ends_a_fit(doomed: Served) -> None:
-    """After the time that is given to what goes on; its caller learns why."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_its_curator(doomed: Served, number: signal.Signals) -> None:
+    """However that ends; told to stop, it tells the caller of a fit why there is no answer."""
     connection, processes = doomed.start_endless_fit()
     with closing(connection):
-        doomed.process.send_signal(signal.SIGTERM)
-        answer = connection.makefile("rb").read()
+        doomed.process.send_signal(number)
+        if number == signal.SIGTERM:
+            answer = connection.makefile("rb").read()
+            assert answer.startswith(b"HTTP/1.1 503 ")
+            assert b"urn:privet:problem:overloaded" in answer
         doomed.process.wait(30)
-    wait_until(lambda: all(map(ended, processes)))
-    assert answer.startswith(b"HTTP/1.1 503 ")
-    assert b"urn:privet:problem:overloaded" in answer
+        wait_until(lambda: all(map(ended, processes)))
 
 
 async def test_closing_ends_what_goes_on(tmp_path: Path) -> None:
@@ -163,15 +159,6 @@ async def test_closing_ends_what_goes_on(tmp_path: Path) -> None:
         await call
     processes = [int(word) for word in note.read_text().split()[:2]]
     wait_until(lambda: all(map(ended, processes)))
-
-
-@pytest.mark.slow
-def test_a_killed_curator_leaves_no_process(doomed: Served) -> None:
-    """Workers end with it, however it ends."""
-    connection, processes = doomed.start_endless_fit()
-    with closing(connection):
-        doomed.process.kill()
-        wait_until(lambda: all(map(ended, processes)))
 
 
 def test_so_many_go_on_and_so_many_wait(curator: Served) -> None:
@@ -202,15 +189,6 @@ def test_a_process_that_dies_is_named_and_replaced(curator: Served) -> None:
     assert curator.fit("own_public").status_code == 201
 
 
-def test_workers_know_no_secret(curator: Served) -> None:
-    """No variable of the curator's is in their environment."""
-    connection, processes = curator.start_endless_fit()
-    with closing(connection):
-        assert (curator.folder / "note").read_text().split()[2:] == []
-        for process in processes:
-            assert SECRET.encode() not in Path(f"/proc/{process}/environ").read_bytes()
-
-
 def test_a_grower_of_ones_own_makes_a_task(curator: Served) -> None:
     """What is registered in the curator's process is known to its workers."""
     answer = httpx.post(
@@ -239,13 +217,9 @@ def test_processes_are_used_again(curator: Served) -> None:
 
 def workers_of(curator: Served) -> set[int]:
     """The processes that compute for a curator: they lead sessions of their own."""
-    found = set()
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and ancestor(int(folder.name), curator.process.pid):
-            with_session = int(folder.name)
-            if os.getsid(with_session) == with_session:
-                found.add(with_session)
-    return found
+    processes = {int(folder.name) for folder in Path("/proc").glob("[0-9]*")}
+    ours = {process for process in processes if ancestor(process, curator.process.pid)}
+    return {process for process in ours if os.getsid(process) == process}
 
 
 def ancestor(process: int, wanted: int) -> bool:

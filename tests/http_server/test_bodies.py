@@ -37,7 +37,6 @@ def _short_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parts(*chunks: bytes) -> Receive:
-    """A body that arrives in these parts."""
     messages = [
         {"type": "http.request", "body": chunk, "more_body": i < len(chunks) - 1}
         for i, chunk in enumerate(chunks)
@@ -58,6 +57,12 @@ async def read(receive: Receive, length: int | None = None, seconds: float = SEC
     """A body of at most ten bytes."""
     with BodyBudget(100).share() as share:
         return await read_body(receive, Head(length), limit=10, seconds=seconds, share=share)
+
+
+async def read_into(budget: BodyBudget, receive: Receive, length: int | None = None) -> bytes:
+    """A body of at most a thousand bytes, which may take its time but has to find room."""
+    with budget.share() as share:
+        return await read_body(receive, Head(length), limit=1_000, seconds=LONG, share=share)
 
 
 def test_a_head_is_what_its_headers_say() -> None:
@@ -174,31 +179,20 @@ async def begun(budget: BodyBudget, size: int) -> "asyncio.Task[bytes]":
         arrived.set()
         return {"type": "http.request", "body": bytes(size), "more_body": True}
 
-    async def reader() -> bytes:
-        with budget.share() as share:
-            return await read_body(receive, Head(), limit=1_000, seconds=LONG, share=share)
-
-    reading = asyncio.create_task(reader())
+    reading = asyncio.create_task(read_into(budget, receive))
     await arrived.wait()
     return reading
 
 
 async def whole(budget: BodyBudget, size: int) -> bytes:
     """A body that arrives in four parts."""
-    with budget.share() as share:
-        chunks = [bytes(size // 4)] * 4
-        return await read_body(parts(*chunks), Head(), limit=1_000, seconds=LONG, share=share)
+    return await read_into(budget, parts(*[bytes(size // 4)] * 4))
 
 
 async def test_bodies_that_say_nothing_hold_nothing() -> None:
     """A thousand senders that announce a body and send none of it do not keep one body out."""
     budget = BodyBudget(100)
-
-    async def silent() -> None:
-        with budget.share() as share:
-            await read_body(never, Head(100), limit=100, seconds=LONG, share=share)
-
-    waiting = [asyncio.create_task(silent()) for _ in range(1_000)]
+    waiting = [asyncio.create_task(read_into(budget, never, 100)) for _ in range(1_000)]
     await asyncio.sleep(0)
     assert budget.free == budget.total
     assert len(await whole(budget, 100)) == 100
@@ -244,8 +238,7 @@ async def test_bodies_that_fill_the_memory_together_do_not_block_each_other() ->
             await asyncio.sleep(0.001)
             return await receive()
 
-        with budget.share() as share:
-            return await read_body(receive_slowly, Head(), limit=100, seconds=LONG, share=share)
+        return await read_into(budget, receive_slowly)
 
     async with asyncio.timeout(LONG / 2):
         outcomes = await asyncio.gather(*(slowly() for _ in range(5)), return_exceptions=True)

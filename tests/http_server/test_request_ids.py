@@ -13,7 +13,6 @@ from privet.http_server.request_ids import RequestIds
 
 
 async def talkative(_scope: Scope, _receive: Receive, send: Send) -> None:
-    """An application that logs each call."""
     logging.getLogger("privet.test").warning("called")
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b""})

@@ -1,6 +1,17 @@
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from privet.relay import task_watch
+from privet.relay.spool import Spool
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Iterator[Spool]:
+    """An empty spool, the file ``spool``."""
+    with Spool(tmp_path / "spool") as opened:
+        yield opened
 
 
 @pytest.fixture

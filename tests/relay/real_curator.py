@@ -61,6 +61,13 @@ class Curator:
         self.store.move(self.task.id, move, self.clock())
 
     @property
+    def direct(self) -> ReportClient:
+        """A way past the relay."""
+        return ReportClient(
+            httpx.AsyncClient(transport=httpx.ASGITransport(self.app)), retry=Retry(attempts=1)
+        )
+
+    @property
     def counted(self) -> int:
         return self.store.status(self.task.id).reports
 

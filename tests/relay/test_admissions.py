@@ -62,8 +62,8 @@ async def test_invitations_travel_as_a_sorted_set_before_the_reports(
     assert fates == ["counted"] * 5 + ["not-authorized"] * 2
     first, second = await relay.fates([counted[0], double])
     assert {first, second} == {"counted", "held"}  # either may have been drawn
-    (status,) = [relay.spool.tallies(curator.task.id)]
-    assert (status["counted"], status["smallest_batch"]) == (6, 6)
+    tallies = relay.spool.tallies(curator.task.id)
+    assert (tallies["counted"], tallies["smallest_batch"]) == (6, 6)
 
 
 async def test_whoever_is_refused_is_not_missed_in_a_second_batch(
@@ -235,11 +235,9 @@ async def test_single_reports_and_admissions_do_not_share_invitations(
 ) -> None:
     """An invitation that is held, or was used by a report sent directly, serves no second time."""
     good = curator.invite(LEAST)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(curator.app)) as http:
-        direct = ReportClient(http, retry=Retry(attempts=1))
-        holder = Holder(direct, MemoryLedger(), "direct")
-        url = f"{CURATOR}/v1/tasks/{curator.task.id}"
-        assert (await holder.answer(url, RECORD, good[0])).state is ReportState.COUNTED
+    holder = Holder(curator.direct, MemoryLedger(), "direct")
+    url = f"{CURATOR}/v1/tasks/{curator.task.id}"
+    assert (await holder.answer(url, RECORD, good[0])).state is ReportState.COUNTED
     answers = await relay.answers(good)
     await relay.forwarder.forward()
     assert await relay.fates(answers) == ["not-authorized"] + ["held"] * (LEAST - 1)

@@ -50,7 +50,6 @@ def running(curator: StubCurator, spool: Path) -> Iterator[tuple[str, "subproces
 
 @pytest.fixture
 def relay_url(curator: StubCurator, tmp_path: Path) -> Iterator[str]:
-    """A relay in front of the curator on loopback."""
     with running(curator, tmp_path / "spool") as (url, _):
         yield url
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -101,12 +101,15 @@ async def test_reports_of_a_task_that_is_closed_for_a_moment_are_kept(
         assert (await setting.client.fate(setting.address, answer.report_id)).state == "counted"
 
 
+@pytest.mark.parametrize("sealed", [False, True])
 async def test_reports_are_refused_when_their_task_is_over(
-    setting: Setting, caplog: pytest.LogCaptureFixture
+    setting: Setting, caplog: pytest.LogCaptureFixture, *, sealed: bool
 ) -> None:
     """Past its closing time none can count: the holder learns it, and the log has no id."""
     holder = setting.holder()
     answered = await holder.answer(setting.address.url, RECORD)
+    if sealed:
+        setting.spool.seal(setting.address.id, (0,), 1, 1)
     setting.curator.clock.advance(CLOSES - NOW)
     caplog.set_level(logging.WARNING)
     await setting.forwarder.forward()
@@ -118,19 +121,6 @@ async def test_reports_are_refused_when_their_task_is_over(
     assert (known.state, known.reason) == (ReportState.REFUSED, "task-not-open")
     assert "1 reports were refused (task-not-open)" in caplog.text
     assert answered.report_id not in caplog.text
-
-
-async def test_a_sealed_batch_is_settled_when_its_task_is_over(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Closed while the batch was on its way, and over before it was opened again."""
-    answered = await setting.holder().answer(setting.address.url, RECORD)
-    setting.spool.seal(setting.address.id, (0,), 1, 1)
-    setting.curator.clock.advance(CLOSES - NOW)
-    await setting.forwarder.forward()
-    assert setting.spool.sealed() == {}
-    fate = await setting.client.fate(setting.address, answered.report_id)
-    assert (fate.state, fate.reason) == ("refused", "task-not-open")
 
 
 async def test_reports_of_a_task_that_is_gone_are_refused(setting: Setting) -> None:
@@ -208,14 +198,39 @@ async def test_fates_are_for_those_who_know_the_id_and_end(setting: Setting) -> 
     running.cancel()
 
 
-async def test_a_silent_curator_keeps_nobody_out(tmp_path: Path) -> None:
+@dataclass
+class Watched:
+    """A curator whose status a relay watches, by a clock that the test sets."""
+
+    status: dict[str, bool] | None = None
+    now: float = 0.0
+    asked: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
+        client = ReportClient(http, retry=Retry(attempts=1))
+        self.watch = TaskWatch(client, lambda own: TaskAddress(CURATOR, own), lambda: self.now)
+
+    def _answer(self, _: httpx.Request) -> httpx.Response:
+        self.asked.append(self.now)
+        return httpx.Response(200 if self.status else 500, json=self.status)
+
+    async def look_each_second(self, first: int, last: int) -> list[float]:
+        """When the relay asked the curator."""
+        self.asked.clear()
+        for second in range(first, last):
+            self.now = float(second)
+            await self.watch.look("t")
+        return self.asked
+
+
+def collecting(yes: bool) -> dict[str, bool]:
+    return {"collecting": yes, "over": False, "invited": False}
+
+
+async def test_a_silent_curator_keeps_nobody_out() -> None:
     """Where a status is not to be had, reports are kept; a refusal then counts as closed."""
-    now = 0.0
-    client = ReportClient(
-        httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(500))),
-        retry=Retry(attempts=1),
-    )
-    watch = TaskWatch(client, lambda own: TaskAddress(CURATOR, own), lambda: now)
+    watch = Watched().watch
     assert await watch.look("t") is None
     assert (await watch.refused("t")).collecting is False
 
@@ -226,45 +241,24 @@ async def test_a_closed_task_is_looked_at_less_and_less_often(
     """From five seconds to a minute; an open one again every five."""
     monkeypatch.setattr(task_watch, "SHORTEST", 5.0)
     monkeypatch.setattr(task_watch, "LONGEST", 60.0)
-    now, asked, status = 0.0, [], {"collecting": False, "over": False, "invited": False}
-
-    def answer(_: httpx.Request) -> httpx.Response:
-        asked.append(now)
-        return httpx.Response(200, json=status)
-
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    watch = TaskWatch(ReportClient(http), lambda own: TaskAddress(CURATOR, own), lambda: now)
-    for second in range(200):
-        now = float(second)
-        await watch.look("t")
-    assert asked == [0, 5, 15, 35, 75, 135, 195]
-    status["collecting"] = True
-    asked.clear()
-    for second in range(200, 270):
-        now = float(second)
-        await watch.look("t")
-    assert asked == [255, 260, 265]
+    curator = Watched(collecting(False))
+    assert await curator.look_each_second(0, 200) == [0, 5, 15, 35, 75, 135, 195]
+    curator.status = collecting(True)
+    assert await curator.look_each_second(200, 270) == [255, 260, 265]
 
 
 async def test_the_curator_does_not_see_when_holders_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first call about a task the relay asks by the clock, and only then."""
     monkeypatch.setattr(task_watch, "SHORTEST", 0.05)
-    now, asked = 0.0, []
-
-    def answer(_: httpx.Request) -> httpx.Response:
-        asked.append(now)
-        return httpx.Response(200, json={"collecting": True, "over": False, "invited": False})
-
-    http = httpx.AsyncClient(transport=httpx.MockTransport(answer))
-    watch = TaskWatch(ReportClient(http), lambda own: TaskAddress(CURATOR, own), lambda: now)
-    running = asyncio.create_task(watch.run())
+    curator = Watched(collecting(True))
+    running = asyncio.create_task(curator.watch.run())
     await asyncio.sleep(0)
-    await watch.look("t")
-    now = 1e6
+    await curator.watch.look("t")
+    curator.now = 1e6
     for _ in range(10):
-        await watch.look("t")
-    assert asked == [0.0]
+        await curator.watch.look("t")
+    assert curator.asked == [0.0]
     async with asyncio.timeout(60):
-        while len(asked) < 2:
+        while len(curator.asked) < 2:
             await asyncio.sleep(0.01)
     running.cancel()

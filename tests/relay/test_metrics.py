@@ -1,8 +1,7 @@
 """A relay's metrics, for whoever has the token."""
 
-from pathlib import Path
-
 import httpx
+from starlette.types import ASGIApp
 
 from privet.relay.app import Relay, create_app
 from privet.relay.curator_calls import CountingClient
@@ -16,25 +15,28 @@ TOKEN = "for-prometheus"
 TASK = make_task()
 
 
-async def test_tallies_and_calls_are_told_to_who_has_the_token(tmp_path: Path) -> None:
+def serving(app: ASGIApp) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=RELAY)
+
+
+async def test_tallies_and_calls_are_told_to_who_has_the_token(spool: Spool) -> None:
     """What waits, what became of the rest, and calls by the relay's own routes."""
-    with Spool(tmp_path / "spool") as spool:
-        reports = [StoredReport(TASK.id, (0,), bytes([i]) * 16, b"x") for i in range(5)]
-        spool.add(reports[:3])
-        spool.seal(TASK.id, (0,), 3, 3, invited=False)
-        (number,) = spool.sealed()
-        spool.settle(number, Account({FATE_COUNTED: 3}), 0)
-        spool.add(reports[3:])
-        network = httpx.MockTransport(Network([BatchCurator(TASK)]))
-        client = CountingClient(httpx.AsyncClient(transport=network))
-        relay = Relay(client, CURATOR, spool, 3)
-        app = create_app(relay, RelayMetrics(spool, client), TOKEN)
-        front = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=front, base_url=RELAY) as http:
-            assert (await http.get("/metrics")).status_code == 401
-            assert (await http.get(f"/v1/tasks/{TASK.id}")).status_code == 200
-            assert (await http.get("/nothing")).status_code == 404
-            answer = await http.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    reports = [StoredReport(TASK.id, (0,), bytes([i]) * 16, b"x") for i in range(5)]
+    spool.add(reports[:3])
+    spool.seal(TASK.id, (0,), 3, 3, invited=False)
+    (number,) = spool.sealed()
+    spool.settle(number, Account({FATE_COUNTED: 3}), 0)
+    spool.add(reports[3:])
+    network = httpx.MockTransport(Network([BatchCurator(TASK)]))
+    client = CountingClient(httpx.AsyncClient(transport=network))
+    relay = Relay(client, CURATOR, spool, 3)
+    async with serving(create_app(relay)) as http:  # where no token is set
+        assert (await http.get("/metrics")).status_code == 404
+    async with serving(create_app(relay, RelayMetrics(spool, client), TOKEN)) as http:
+        assert (await http.get("/metrics")).status_code == 401
+        assert (await http.get(f"/v1/tasks/{TASK.id}")).status_code == 200
+        assert (await http.get("/nothing")).status_code == 404
+        answer = await http.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     lines = answer.text.splitlines()
     for state, count in (("waiting", 2), ("counted", 3)):
         assert f'privet_relay_reports{{state="{state}",task="{TASK.id[:12]}"}} {count}.0' in lines
@@ -44,12 +46,3 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(tmp_path: Path) -
     assert "smallest_batch" not in answer.text
     for outcome, count in (("answered", 1), ("no-answer", 0), ("not-authorized", 0)):
         assert f'privet_relay_curator_calls_total{{outcome="{outcome}"}} {count}.0' in lines
-
-
-async def test_without_a_token_there_are_none(tmp_path: Path) -> None:
-    """The address is not there."""
-    with Spool(tmp_path / "spool") as spool:
-        client = Network([BatchCurator(TASK)]).client(attempts=1)
-        front = httpx.ASGITransport(create_app(Relay(client, CURATOR, spool, 3)))
-        async with httpx.AsyncClient(transport=front, base_url=RELAY) as http:
-            assert (await http.get("/metrics")).status_code == 404

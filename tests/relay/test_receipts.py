@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
-from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient, Retry, SqliteLedger
+from privet.client import Holder, LedgerEntry, MemoryLedger, SqliteLedger
 from privet.client.cli import app as holder_app
 from privet.client.pinning import shows_counted
 from privet.curator.access.signing import Signer
@@ -69,9 +69,7 @@ async def test_every_holder_sees_that_its_report_counts(relay: Setting, count: i
 async def test_what_does_not_count_has_no_receipt(relay: Setting) -> None:
     """Held or refused in a batch whose others count, and forgotten with its fate."""
     known = report(relay.curator.task)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(relay.curator.app)) as http:
-        address = ReportClient(http).address(relay.address.url)
-        await ReportClient(http).send(address, known.pack(), known.id.hex())
+    await relay.curator.direct.send(relay.address, known.pack(), known.id.hex())
     _, answers = await answered(relay, 3)
     clash = conflicting(relay.curator.task, known).pack()
     await relay.client.send(relay.address, clash, known.id.hex())
@@ -111,12 +109,10 @@ async def test_a_curator_that_signs_something_else_is_found_out(
 
 async def test_a_curator_shows_its_own_holders_too(relay: Setting) -> None:
     """A report that was sent directly is sent again, and counts once."""
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(relay.curator.app)) as http:
-        direct = ReportClient(http, retry=Retry(attempts=1))
-        holder = Holder(direct, MemoryLedger(), clock=relay.curator.clock)
-        await holder.answer(relay.address.url, RECORD)
-        assert await holder.show_counted(KEY) == {relay.address.id: True}
-        assert await holder.show_counted(THEIRS) == {relay.address.id: False}
+    holder = Holder(relay.curator.direct, MemoryLedger(), clock=relay.curator.clock)
+    await holder.answer(relay.address.url, RECORD)
+    assert await holder.show_counted(KEY) == {relay.address.id: True}
+    assert await holder.show_counted(THEIRS) == {relay.address.id: False}
     assert relay.curator.counted == 1
 
 

@@ -31,67 +31,62 @@ def cells_of(batch: Batch) -> list[int]:
     return sorted(batch.payloads[:, 0].tolist())
 
 
-def test_a_report_that_would_be_alone_with_its_cell_waits(tmp_path: Path) -> None:
+def test_a_report_that_would_be_alone_with_its_cell_waits(spool: Spool) -> None:
     """And leaves once another one of its cell has come, in one batch with it."""
-    with Spool(tmp_path / "spool") as spool:
-        spool.add([report(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
-        assert spool.seal("t", ONE, LEAST, 5, shown_bytes=1)
-        (number,) = spool.sealed()
-        assert cells_of(spool.batch(number)) == [1, 1, 2, 2]
-        spool.settle(number, Account({"counted": 4}, {}), 1, company=2)
-        assert not spool.seal("t", ONE, 1, 1, shown_bytes=1)
-        spool.add([report(i, 3) for i in (5, 6)])
-        assert spool.seal("t", ONE, 1, 3, shown_bytes=1)
-        assert cells_of(spool.batch(*spool.sealed())) == [3, 3, 3]
-        assert spool.tallies("t")["waiting"] == 3
+    spool.add([report(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
+    assert spool.seal("t", ONE, LEAST, 5, shown_bytes=1)
+    (number,) = spool.sealed()
+    assert cells_of(spool.batch(number)) == [1, 1, 2, 2]
+    spool.settle(number, Account({"counted": 4}, {}), 1, company=2)
+    assert not spool.seal("t", ONE, 1, 1, shown_bytes=1)
+    spool.add([report(i, 3) for i in (5, 6)])
+    assert spool.seal("t", ONE, 1, 3, shown_bytes=1)
+    assert cells_of(spool.batch(*spool.sealed())) == [3, 3, 3]
+    assert spool.tallies("t")["waiting"] == 3
 
 
-def test_an_invited_report_that_would_be_alone_is_not_asked_about(tmp_path: Path) -> None:
+def test_an_invited_report_that_would_be_alone_is_not_asked_about(spool: Spool) -> None:
     """It waits for another one of its cell, and keeps its invitation."""
-    with Spool(tmp_path / "spool") as spool:
-        spool.add([invited(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
-        assert not spool.draw("t", ONE, 5, 5, shown_bytes=1)
-        assert spool.draw("t", ONE, LEAST, 5, shown_bytes=1)
-        (number,) = spool.drawn()
-        assert cells_of(spool.batch(number)) == [1, 1, 2, 2]
-        assert [len(asked.digests) for asked in spool.admissions(number)] == [4]
-        spool.add([invited(5, 3)])
-        assert spool.draw("t", ONE, 2, 2, shown_bytes=1)
+    spool.add([invited(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
+    assert not spool.draw("t", ONE, 5, 5, shown_bytes=1)
+    assert spool.draw("t", ONE, LEAST, 5, shown_bytes=1)
+    (number,) = spool.drawn()
+    assert cells_of(spool.batch(number)) == [1, 1, 2, 2]
+    assert [len(asked.digests) for asked in spool.admissions(number)] == [4]
+    spool.add([invited(5, 3)])
+    assert spool.draw("t", ONE, 2, 2, shown_bytes=1)
 
 
-def test_too_few_that_have_company_do_not_go(tmp_path: Path) -> None:
+def test_too_few_that_have_company_do_not_go(spool: Spool) -> None:
     """``least`` counts those that may leave."""
-    with Spool(tmp_path / "spool") as spool:
-        spool.add([report(i, cell) for i, cell in enumerate([1, 1, 1, 2])])
-        assert not spool.seal("t", ONE, LEAST, LEAST, shown_bytes=1)
-        assert spool.seal("t", ONE, LEAST, LEAST)
+    spool.add([report(i, cell) for i, cell in enumerate([1, 1, 1, 2])])
+    assert not spool.seal("t", ONE, LEAST, LEAST, shown_bytes=1)
+    assert spool.seal("t", ONE, LEAST, LEAST)
 
 
-def test_another_relays_lone_report_goes_with_its_batch(tmp_path: Path) -> None:
+def test_another_relays_lone_report_goes_with_its_batch(spool: Spool) -> None:
     """It was batched there; one that holders sent here may join it."""
     ids = np.frombuffer(os.urandom(16 * 4), np.uint8).reshape(4, 16)
     payloads = np.array([[1, 0], [1, 0], [1, 0], [2, 0]], dtype=np.uint8)
-    with Spool(tmp_path / "spool") as spool:
-        spool.add_batch("t", Batch(ONE, ids, payloads), os.urandom(32), 1)
-        spool.add([report(0, 2), report(1, 3)])
-        assert spool.seal("t", ONE, LEAST, 6, shown_bytes=1)
-        assert cells_of(spool.batch(*spool.sealed())) == [1, 1, 1, 2, 2]
-        assert spool.tallies("t")["waiting"] == 6
+    spool.add_batch("t", Batch(ONE, ids, payloads), os.urandom(32), 1)
+    spool.add([report(0, 2), report(1, 3)])
+    assert spool.seal("t", ONE, LEAST, 6, shown_bytes=1)
+    assert cells_of(spool.batch(*spool.sealed())) == [1, 1, 1, 2, 2]
+    assert spool.tallies("t")["waiting"] == 6
 
 
 @pytest.mark.parametrize(("refused", "company"), [(0, 2), (1, 1), (3, 1)])
 def test_the_fewest_of_a_cell_are_what_a_report_hides_among(
-    tmp_path: Path, refused: int, company: int
+    spool: Spool, refused: int, company: int
 ) -> None:
     """Less all that were refused, which may have been of that cell."""
-    with Spool(tmp_path / "spool") as spool:
-        spool.add([report(i, cell) for i, cell in enumerate([1, 1, 1, 2, 2])])
-        assert spool.seal("t", ONE, LEAST, 5, shown_bytes=1)
-        (number,) = spool.sealed()
-        gone = [bytes([i]) * 16 for i in range(refused)]
-        account = Account({"counted": 5 - refused}, {"wrong-payload": gone} if gone else {})
-        spool.settle(number, account, 1, company=2)
-        assert spool.tallies("t")["smallest_batch"] == company
+    spool.add([report(i, cell) for i, cell in enumerate([1, 1, 1, 2, 2])])
+    assert spool.seal("t", ONE, LEAST, 5, shown_bytes=1)
+    (number,) = spool.sealed()
+    gone = [bytes([i]) * 16 for i in range(refused)]
+    account = Account({"counted": 5 - refused}, {"wrong-payload": gone} if gone else {})
+    spool.settle(number, account, 1, company=2)
+    assert spool.tallies("t")["smallest_batch"] == company
 
 
 def shown_task() -> Task:
@@ -110,7 +105,26 @@ async def test_holders_of_a_task_with_shown_cells_through_a_relay(tmp_path: Path
             holder = Holder(to, MemoryLedger(), subject=str(i), wait=False)
             assert (await holder.answer(url, RECORD)).state == "held"
         await forwarder.forward()
-        (columns,) = curator.batches
-        assert len(columns["ids"]) == 16 * 4
+        assert list(map(len, curator.batches)) == [4]
         status = (await asyncio.wait_for(http.get(f"{url}/status"), 5)).json()
         assert (status["waiting"], status["smallest_batch"]) == (0, 0)
+
+
+async def test_lone_reports_of_a_first_draw_keep_no_batch_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch of the least size would lose some, so a larger one goes, where they have company."""
+    task = shown_task()
+    width = task.mechanisms[0].report_bytes
+    monkeypatch.setattr("privet.relay.forwarding.MAX_BATCH", LEAST)
+    curator = BatchCurator(task)
+    async with relaying(curator, tmp_path / "spool", LEAST) as (_, forwarder, _):
+        cells = [1, 1, 1, 2, 2, 3, 3, 3]
+        forwarder.spool.add(
+            [
+                StoredReport(task.id, ONE, bytes([i]) * 16, bytes([cell]).ljust(width, b"x"))
+                for i, cell in enumerate(cells)
+            ]
+        )
+        await forwarder.forward()
+        assert list(map(len, curator.batches)) == [len(cells)]

@@ -33,7 +33,6 @@ def batch(first: int, count: int, *admissions: bytes) -> Batch:
 
 
 def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """The rows of all tables in a file."""
     with contextlib.closing(sqlite3.connect(path)) as db:
         names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
         return {name: db.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
@@ -44,13 +43,12 @@ def numbers_of(batch: Batch) -> list[int]:
     return [int.from_bytes(row[:2].tobytes(), "big") for row in batch.ids]
 
 
-def test_a_batch_is_shuffled_as_a_whole(tmp_path: Path) -> None:
+def test_a_batch_is_shuffled_as_a_whole(spool: Spool) -> None:
     """Rows stay together, and their order is another one: by chance equal once in 10^306."""
-    with Spool(tmp_path / "spool") as spool:
-        spool.add_batch("t", batch(0, 170), os.urandom(32), DAY)
-        assert spool.seal("t", BOTH, 170, 170)
-        ((number, task),) = spool.sealed().items()
-        shuffled = spool.batch(number)
+    spool.add_batch("t", batch(0, 170), os.urandom(32), DAY)
+    assert spool.seal("t", BOTH, 170, 170)
+    ((number, task),) = spool.sealed().items()
+    shuffled = spool.batch(number)
     assert (task, shuffled.questions) == ("t", BOTH)
     assert sorted(numbers_of(shuffled)) == list(range(170)) != numbers_of(shuffled)
     assert (shuffled.payloads == shuffled.ids[:, :2]).all()
@@ -66,139 +64,127 @@ def digest(number: int) -> bytes:
     return hashlib.sha256(bytes([number])).digest()
 
 
-def test_invitations_are_drawn_and_leave_their_reports(tmp_path: Path) -> None:
+def test_invitations_are_drawn_and_leave_their_reports(spool: Spool, tmp_path: Path) -> None:
     """The curator is asked about a sorted set; what it takes stays without a trace of the pairs."""
-    path = tmp_path / "spool"
-    with Spool(path) as spool:
-        spool.add(invited(40))
-        assert not spool.draw("t", BOTH, 41, 100)
-        assert spool.draw("t", BOTH, 40, 40)
-        (number,) = spool.drawn()
-        (asked,) = spool.admissions(number)
-        assert asked is not None
-        assert asked.digests == sorted(map(digest, range(40)))
-        assert not spool.seal("t", BOTH, 1, 40, invited=True)
-        assert spool.admit(number, {digest(7), digest(8)}, DAY) == 2
-        spool.purge()
-        assert spool.drawn() == {}
-        assert not spool.seal("t", BOTH, 39, 39, invited=True)
-        assert spool.seal("t", BOTH, 38, 38, invited=True)
-        (number,) = spool.sealed()
-        sent = spool.batch(number)
-        assert sent.admissions == (asked.id,)
-        (again,) = spool.admissions(number)
-        assert again is not None
-        assert (again.id, again.digests) == (
-            asked.id,
-            sorted(digest(i) for i in range(40) if i not in {7, 8}),
-        )
-        order = [row[0] for row in sent.payloads.tolist()]
-        assert sorted(order) == [i for i in range(40) if i not in {7, 8}]
-        by_digest = sorted(order, key=digest)
-        assert order not in (by_digest, sorted(order))  # by chance once in 10^44
-        assert spool.fate("t", bytes([7]) * 16) == "not-authorized"
-        assert spool.add(invited(1, first=7)) == ["held"]  # it has not gone out
-        kept = b"".join(each.read_bytes() for each in tmp_path.glob("spool*"))
-        assert digest(8) not in kept
+    spool.add(invited(40))
+    assert not spool.draw("t", BOTH, 41, 100)
+    assert spool.draw("t", BOTH, 40, 40)
+    (number,) = spool.drawn()
+    (asked,) = spool.admissions(number)
+    assert asked.digests == sorted(map(digest, range(40)))
+    assert not spool.seal("t", BOTH, 1, 40, invited=True)
+    assert spool.admit(number, {digest(7), digest(8)}, DAY) == 2
+    spool.purge()
+    assert spool.drawn() == {}
+    assert not spool.seal("t", BOTH, 39, 39, invited=True)
+    assert spool.seal("t", BOTH, 38, 38, invited=True)
+    (number,) = spool.sealed()
+    sent = spool.batch(number)
+    assert sent.admissions == (asked.id,)
+    (again,) = spool.admissions(number)
+    left = [i for i in range(40) if i not in {7, 8}]
+    assert (again.id, again.digests) == (asked.id, sorted(map(digest, left)))
+    order = [row[0] for row in sent.payloads.tolist()]
+    assert sorted(order) == left
+    by_digest = sorted(order, key=digest)
+    assert order not in (by_digest, sorted(order))  # by chance once in 10^44
+    assert spool.fate("t", bytes([7]) * 16) == "not-authorized"
+    assert spool.add(invited(1, first=7)) == ["held"]  # it has not gone out
+    kept = b"".join(each.read_bytes() for each in tmp_path.glob("spool*"))
+    assert digest(8) not in kept
 
 
-def test_an_invitation_is_asked_about_once_at_a_time(tmp_path: Path) -> None:
+def test_an_invitation_is_asked_about_once_at_a_time(spool: Spool) -> None:
     """Of two reports with one invitation the second waits until the first has left."""
-    with Spool(tmp_path / "spool") as spool:
-        same = [replace(report, invitation=digest(1)) for report in invited(2)]
-        spool.add(same)
-        assert not spool.draw("t", BOTH, 2, 2)
-        assert spool.draw("t", BOTH, 1, 1)
-        assert spool.tallies("t")["waiting"] == 2
-        assert [(g.single, g.batched) for g in spool.groups()] == [(1, 0)]
+    same = [replace(report, invitation=digest(1)) for report in invited(2)]
+    spool.add(same)
+    assert not spool.draw("t", BOTH, 2, 2)
+    assert spool.draw("t", BOTH, 1, 1)
+    assert spool.tallies("t")["waiting"] == 2
+    assert [(g.single, g.batched) for g in spool.groups()] == [(1, 0)]
 
 
-def test_reports_without_invitation_are_turned_away(tmp_path: Path) -> None:
+def test_reports_without_invitation_are_turned_away(spool: Spool) -> None:
     """Single ones and batches, where only invited holders count; nothing else of the task."""
-    with Spool(tmp_path / "spool") as spool:
-        spool.add([*reports(2), *invited(1, first=9)])
-        spool.add_batch("t", batch(1000, 3), os.urandom(32), DAY)
-        held = Admission.of(b"a" * 16, list(map(digest, range(4))))
-        spool.hold(held, DAY)
-        spool.add_batch("t", batch(2000, 4, b"a" * 16), os.urandom(32), DAY)
-        assert spool.turn_away("t", DAY) == 5
-        assert [(g.single, g.batched) for g in spool.groups()] == [(1, 4)]
-        assert spool.fate("t", reports(1)[0].id) == "not-authorized"
-        spool.seal("t", BOTH, 1, 4, invited=True)
-        (number,) = spool.sealed()
-        (asked,) = spool.admissions(number)
-        assert (asked.id, asked.digests) == (held.id, held.digests)
+    spool.add([*reports(2), *invited(1, first=9)])
+    spool.add_batch("t", batch(1000, 3), os.urandom(32), DAY)
+    held = Admission.of(b"a" * 16, list(map(digest, range(4))))
+    spool.hold(held, DAY)
+    spool.add_batch("t", batch(2000, 4, b"a" * 16), os.urandom(32), DAY)
+    assert spool.turn_away("t", DAY) == 5
+    assert [(g.single, g.batched) for g in spool.groups()] == [(1, 4)]
+    assert spool.fate("t", reports(1)[0].id) == "not-authorized"
+    spool.seal("t", BOTH, 1, 4, invited=True)
+    (number,) = spool.sealed()
+    (asked,) = spool.admissions(number)
+    assert (asked.id, asked.digests) == (held.id, held.digests)
 
 
-def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(tmp_path: Path) -> None:
+def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(spool: Spool) -> None:
     """It is not sent with others, and the others hid among those that the curator took."""
-    with Spool(tmp_path / "spool") as spool:
-        sent = reports(5)
-        spool.add(sent)
-        spool.seal("t", BOTH, 5, 5)
-        (number,) = spool.sealed()
-        refused, *_ = sent
-        spool.settle(number, Account({"counted": 4}, {"report-conflict": [refused.id]}), DAY)
-        assert spool.tallies("t")["smallest_batch"] == 4
-        assert spool.add(sent) == ["report-conflict", *["counted"] * 4]
-        assert spool.tallies("t")["waiting"] == 0
+    sent = reports(5)
+    spool.add(sent)
+    spool.seal("t", BOTH, 5, 5)
+    (number,) = spool.sealed()
+    refused, *_ = sent
+    spool.settle(number, Account({"counted": 4}, {"report-conflict": [refused.id]}), DAY)
+    assert spool.tallies("t")["smallest_batch"] == 4
+    assert spool.add(sent) == ["report-conflict", *["counted"] * 4]
+    assert spool.tallies("t")["waiting"] == 0
 
 
-def test_another_relays_batch_is_kept_once_for_its_admission(tmp_path: Path) -> None:
+def test_another_relays_batch_is_kept_once_for_its_admission(spool: Spool, tmp_path: Path) -> None:
     """Sent again after a lost answer, it changes nothing: waiting, sealed or delivered."""
     own = batch(1000, 5, b"a" * 16)
-    with Spool(tmp_path / "spool") as spool:
-        spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
-        for turn in range(3):
-            spool.add_batch("t", own, b"its hash", DAY)
-            assert spool.tallies("t") == {"waiting": 5}
-            assert spool.seal("t", BOTH, 1, 5, invited=True) == (turn == 0)
-        (number,) = spool.sealed()
-        assert spool.batch(number).admissions == (b"a" * 16,)
-        spool.settle(number, Account({"counted": 5}), DAY)
+    spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
+    for turn in range(3):
         spool.add_batch("t", own, b"its hash", DAY)
-        assert spool.tallies("t")["waiting"] == 0
-        spool.forget(DAY)
-        with pytest.raises(NotAdmitted):
-            spool.add_batch("t", batch(2000, 5, b"a" * 16), b"another", DAY)
-        spool.forget(DAY + 1)
-        assert not tables(tmp_path / "spool")["admissions"]
+        assert spool.tallies("t") == {"waiting": 5}
+        assert spool.seal("t", BOTH, 1, 5, invited=True) == (turn == 0)
+    (number,) = spool.sealed()
+    assert spool.batch(number).admissions == (b"a" * 16,)
+    spool.settle(number, Account({"counted": 5}), DAY)
+    spool.add_batch("t", own, b"its hash", DAY)
+    assert spool.tallies("t")["waiting"] == 0
+    spool.forget(DAY)
+    with pytest.raises(NotAdmitted):
+        spool.add_batch("t", batch(2000, 5, b"a" * 16), b"another", DAY)
+    spool.forget(DAY + 1)
+    assert not tables(tmp_path / "spool")["admissions"]
 
 
-def test_a_batch_that_comes_again_hides_nobody(tmp_path: Path) -> None:
+def test_a_batch_that_comes_again_hides_nobody(spool: Spool, tmp_path: Path) -> None:
     """Delivered, and then sent again after a lost answer, it does not go out with one new report.
 
     The curator would know all of them but that one.
     """
-    with Spool(tmp_path / "spool") as spool:
-        spool.add_batch("t", batch(1000, 5), b"its hash", DAY)
-        assert spool.seal("t", BOTH, 5, 5)
-        (number,) = spool.sealed()
-        spool.settle(number, Account({"counted": 5}), DAY)
-        spool.add(reports(1))
-        spool.add_batch("t", batch(1000, 5), b"its hash", DAY + 1)
-        assert not spool.seal("t", BOTH, 5, 5)
-        assert spool.tallies("t")["waiting"] == 1
-        spool.forget(DAY + 1)
-        assert not tables(tmp_path / "spool")["came"]
+    spool.add_batch("t", batch(1000, 5), b"its hash", DAY)
+    assert spool.seal("t", BOTH, 5, 5)
+    (number,) = spool.sealed()
+    spool.settle(number, Account({"counted": 5}), DAY)
+    spool.add(reports(1))
+    spool.add_batch("t", batch(1000, 5), b"its hash", DAY + 1)
+    assert not spool.seal("t", BOTH, 5, 5)
+    assert spool.tallies("t")["waiting"] == 1
+    spool.forget(DAY + 1)
+    assert not tables(tmp_path / "spool")["came"]
 
 
-def test_what_is_not_held_for_a_batch_lets_nobody_in(tmp_path: Path) -> None:
+def test_what_is_not_held_for_a_batch_lets_nobody_in(spool: Spool) -> None:
     """An admission that nobody asked for, one that is too small, and one of this relay's own."""
-    with Spool(tmp_path / "spool") as spool:
-        spool.hold(Admission.of(b"a" * 16, list(map(digest, range(4)))), DAY)
-        spool.add(invited(4))
-        assert spool.draw("t", BOTH, 4, 4)
-        (number,) = spool.drawn()
-        (own,) = spool.admissions(number)
-        for names in ([b"b" * 16], [b"a" * 16], [own.id], [b"a" * 16, b"b" * 16]):
-            with pytest.raises(NotAdmitted):
-                spool.add_batch("t", batch(1000, 5, *names), b"its hash", DAY)
-        spool.hold(Admission.of(own.id, []), DAY)
-        assert [asked.digests for asked in spool.admissions(number)] == [own.digests]
-        spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
-        spool.add_batch("t", batch(1000, 5, b"a" * 16), b"its hash", DAY)
-        assert spool.tallies("t") == {"waiting": 9}
+    spool.hold(Admission.of(b"a" * 16, list(map(digest, range(4)))), DAY)
+    spool.add(invited(4))
+    assert spool.draw("t", BOTH, 4, 4)
+    (number,) = spool.drawn()
+    (own,) = spool.admissions(number)
+    for names in ([b"b" * 16], [b"a" * 16], [own.id], [b"a" * 16, b"b" * 16]):
+        with pytest.raises(NotAdmitted):
+            spool.add_batch("t", batch(1000, 5, *names), b"its hash", DAY)
+    spool.hold(Admission.of(own.id, []), DAY)
+    assert [asked.digests for asked in spool.admissions(number)] == [own.digests]
+    spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
+    spool.add_batch("t", batch(1000, 5, b"a" * 16), b"its hash", DAY)
+    assert spool.tallies("t") == {"waiting": 9}
 
 
 def test_every_order_is_as_likely() -> None:
@@ -220,18 +206,17 @@ def test_every_order_is_as_likely() -> None:
     ],
 )
 def test_no_rest_is_left_alone(
-    sizes: list[int], singles: int, about: int, expected: list[int], tmp_path: Path
+    sizes: list[int], singles: int, about: int, expected: list[int], spool: Spool
 ) -> None:
     """What goes together is about as large as asked for, at least ten, and leaves no few behind."""
     first = 2000
-    with Spool(tmp_path / "spool") as spool:
-        for size in sizes:
-            spool.add_batch("t", batch(first, size), os.urandom(32), DAY)
-            first += size
-        spool.add(reports(singles))
-        while spool.seal("t", BOTH, 10, about):
-            pass
-        sealed = [spool.batch(number) for number in spool.sealed()]
+    for size in sizes:
+        spool.add_batch("t", batch(first, size), os.urandom(32), DAY)
+        first += size
+    spool.add(reports(singles))
+    while spool.seal("t", BOTH, 10, about):
+        pass
+    sealed = [spool.batch(number) for number in spool.sealed()]
     assert len({row.tobytes() for each in sealed for row in each.ids}) == sum(expected)
     assert all(len(each) >= 10 for each in sealed)
     assert sorted(map(len, sealed)) == expected
@@ -263,28 +248,27 @@ def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.parametrize("what", ["held", "counted", "report-conflict"])
-def test_a_report_that_left_still_has_its_id(tmp_path: Path, what: str, *, asked: bool) -> None:
+def test_a_report_that_left_still_has_its_id(spool: Spool, what: str, *, asked: bool) -> None:
     """Other answers under it are refused when they are not kept: drawn, sealed and delivered."""
-    with Spool(tmp_path / "spool") as spool:
-        (report,) = invited(1)
-        others = [replace(report, payload=b"xx"), replace(report, questions=(0,), payload=b"y")]
-        clash = ["conflict", "conflict"]
-        spool.add([report])
-        if asked:
-            assert spool.draw("t", BOTH, 1, 1)
-            assert spool.add(others) == clash
-            (number,) = spool.drawn()
-            spool.admit(number, set(), DAY)
-            assert spool.add(others) == clash
-        assert spool.seal("t", BOTH, 1, 1, invited=asked)
+    (report,) = invited(1)
+    others = [replace(report, payload=b"xx"), replace(report, questions=(0,), payload=b"y")]
+    clash = ["conflict", "conflict"]
+    spool.add([report])
+    if asked:
+        assert spool.draw("t", BOTH, 1, 1)
         assert spool.add(others) == clash
-        (number,) = spool.sealed()
-        refused = what == "report-conflict"
-        account = Account({}, {what: [report.id]}) if refused else Account({what: 1})
-        spool.settle(number, account, DAY)
-        spool.forget(DAY)
-        assert spool.add([report, *others]) == [what, *clash]
-        assert spool.tallies("t")["waiting"] == 0
+        (number,) = spool.drawn()
+        spool.admit(number, set(), DAY)
+        assert spool.add(others) == clash
+    assert spool.seal("t", BOTH, 1, 1, invited=asked)
+    assert spool.add(others) == clash
+    (number,) = spool.sealed()
+    refused = what == "report-conflict"
+    account = Account({}, {what: [report.id]}) if refused else Account({what: 1})
+    spool.settle(number, account, DAY)
+    spool.forget(DAY)
+    assert spool.add([report, *others]) == [what, *clash]
+    assert spool.tallies("t")["waiting"] == 0
 
 
 def test_a_spool_that_cannot_be_used_says_so_and_is_closed(

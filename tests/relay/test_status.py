@@ -44,17 +44,10 @@ def test_a_single_report_changes_nothing_that_is_shown(least: int) -> None:
     assert (none.waiting, none.refused, none.central) == (0, {}, None)
 
 
-def test_nothing_is_stated_of_small_batches() -> None:
-    """Although shuffling adds something for a few hundred."""
+@pytest.mark.parametrize(("epsilon", "smallest"), [(1.0, 0), (1.0, 1), (0.1, 999), (8.0, 1_000)])
+def test_nothing_is_stated_of_small_batches(epsilon: float, smallest: int) -> None:
+    """Too few for their epsilon, or below a thousand although shuffling adds something for them."""
     assert asking(0.1).central_epsilon(999, DELTA) < 0.05
-    for smallest, stated in ((999, False), (1_000, True)):
-        tallies = {"waiting": 0, "smallest_batch": smallest}
-        assert (RelayStatus.of(asking(0.1), 1, tallies).central is not None) is stated
-
-
-@pytest.mark.parametrize(("epsilon", "smallest"), [(1.0, 0), (1.0, 1), (1.0, 999), (8.0, 1_000)])
-def test_nothing_is_stated_where_nothing_is_shown(epsilon: float, smallest: int) -> None:
-    """Too few for their epsilon: the local guarantee stands alone."""
     status = RelayStatus.of(asking(epsilon), 1, {"waiting": 0, "smallest_batch": smallest})
     assert status.central is None
     assert dict(status.lines())["central (epsilon, delta)"].startswith("no more than the local")

@@ -443,10 +443,10 @@ class Collection(World):
     def check_expiry(self, *, excused: bool) -> None:
         if self.stranger.clock() < CLOSES:
             self.fault("the task was removed before its time")
-        for what in garbage_collection.EXPIRED.values():
-            times = self.noted[what, TASK.id]
+        for removal in expiry.Removal:
+            times = self.noted[removal.value, TASK.id]
             if times > 1 or not (times or excused):
-                self.fault(f"{what} is noted {times} times")
+                self.fault(f"{removal.value} is noted {times} times")
 
     def takes_reports(self) -> bool:
         return self.curators[0].store.task(TASK.id).takes_reports(self.stranger.clock())

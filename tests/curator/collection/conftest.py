@@ -1,6 +1,7 @@
 """A curator application with one open task, and a client that speaks to it without a network."""
 
-from collections.abc import AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
+from privet.curator.datastore.reports import Outcomes, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from tests.curator.datastore.made import NOW, open_task, task
@@ -23,21 +25,31 @@ ADMIN = {"Authorization": f"Bearer {TOKEN}"}
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """A clock at the tests' moment."""
     return ManualClock(NOW)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty store."""
     with closing(open_store(new_file(tmp_path))) as opened:
         yield opened
 
 
 @pytest.fixture
 def cached(store: Store) -> CachedTask:
-    """An open task of one question."""
     return open_task(store, task())
+
+
+@pytest.fixture
+def go_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """The store counts nothing before it is set."""
+    event, take = threading.Event(), store.take
+
+    def wait_and_take(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
+        event.wait(30)
+        return take(groups, now)
+
+    monkeypatch.setattr(store, "take", wait_and_take)
+    return event
 
 
 @pytest.fixture
@@ -50,7 +62,6 @@ def settings() -> Settings:
 
 @pytest.fixture
 def app(settings: Settings, store: Store, clock: ManualClock) -> Iterator[CuratorApp]:
-    """The application."""
     made = create_app(settings, store=store, clock=clock)
     yield made
     made.state.writer.stop()

@@ -12,7 +12,6 @@ from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp
 from privet.curator.collection.batch import MAX_WAITING
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.reports import Outcomes, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.protocol.batch import Admission
@@ -36,6 +35,7 @@ from tests.curator.datastore.made import (
     NOW,
     batch_of,
     conflicting,
+    impossible,
     kept,
     open_task,
     report,
@@ -46,24 +46,20 @@ from tests.curator.http.checks import assert_problem
 
 
 def pack(reports: Sequence[Report], *admissions: bytes) -> bytes:
-    """The bytes of a batch."""
     return batch_of(reports, *admissions).pack()
 
 
 async def send_batch(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -> httpx.Response:
-    """Post one batch."""
     return await http.post(f"/v1/tasks/{cached.id}/reports/batch", content=body)
-
-
-def impossible(own: Report) -> Report:
-    """The same report with an answer that no holder could send."""
-    return own.model_copy(update={"answers": ((0, b"\xff" * len(own.answers[0][1])),)})
 
 
 async def test_every_report_of_a_batch_counts_once_or_is_listed(
     http: httpx.AsyncClient, app: CuratorApp, store: Store, cached: CachedTask
 ) -> None:
-    """New, repeated, known, conflicting and impossible reports each have their own outcome."""
+    """New, repeated, known, conflicting and impossible reports each have their own outcome.
+
+    Those that count do so by the name of the batch's token.
+    """
     known, taken = report(cached.task), report(cached.task)
     for own in (known, taken):
         assert (await send(http, cached, own.pack())).status_code == 201
@@ -90,7 +86,9 @@ async def test_every_report_of_a_batch_counts_once_or_is_listed(
         labels = f'outcome="{name}",task="{cached.id[:12]}"'
         assert f"privet_task_reports_total{{{labels}}} {count}.0" in text
     app.state.rejects.close()
-    assert store.status(cached.id).rejects == {"report-conflict": 1, "wrong-payload": 1}
+    status = store.status(cached.id)
+    assert status.rejects == {"report-conflict": 1, "wrong-payload": 1}
+    assert (status.reports, status.relayed) == (4, {"relay": 2})
 
 
 async def test_a_batch_of_impossible_reports_counts_nothing(
@@ -122,7 +120,6 @@ OWN = b"an admission of "
 
 
 async def admit(http: httpx.AsyncClient, cached: CachedTask, *digests: bytes) -> httpx.Response:
-    """Ask for holders to be let in."""
     body = Admission.of(OWN, digests).pack()
     return await http.post(f"/v1/tasks/{cached.id}/admissions", content=body)
 
@@ -216,16 +213,6 @@ async def test_a_batch_needs_a_relays_token(
     assert dict(store.status(cached.id).relayed) == {}
 
 
-async def test_reports_of_a_batch_are_counted_by_its_token(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask
-) -> None:
-    """The status of the store says how many came with which token; single reports have none."""
-    await send(http, cached, report(cached.task).pack())
-    await send_batch(http, cached, pack([report(cached.task) for _ in range(3)]))
-    status = store.status(cached.id)
-    assert (status.reports, dict(status.relayed)) == (4, {"relay": 3})
-
-
 @pytest.mark.parametrize("settings", [Settings(admin_token=TOKEN, relay_rate_limit=10)])  # type: ignore[arg-type]
 async def test_the_rate_of_a_relay_counts_reports(
     http: httpx.AsyncClient, store: Store, cached: CachedTask
@@ -265,19 +252,10 @@ async def test_limits_of_a_batch(
 async def test_batches_wait_their_turn_up_to_a_bound(
     http: httpx.AsyncClient,
     settings: Settings,
-    store: Store,
     cached: CachedTask,
-    monkeypatch: pytest.MonkeyPatch,
+    go_on: threading.Event,
 ) -> None:
     """More than are counted at a time wait; one more than may wait is a 503 with Retry-After."""
-    waiting, go_on, take = threading.Event(), threading.Event(), store.take
-
-    def wait_and_take(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
-        waiting.set()
-        go_on.wait(30)
-        return take(groups, now)
-
-    monkeypatch.setattr(store, "take", wait_and_take)
     allowed = settings.max_batches + MAX_WAITING
     bodies = [pack([report(cached.task)]) for _ in range(allowed + 1)]
     sent = [asyncio.create_task(send_batch(http, cached, body)) for body in bodies]

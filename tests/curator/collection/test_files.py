@@ -31,7 +31,6 @@ from tests.curator.datastore.made import NOW, batch_of, kept, report, task, tota
 
 @pytest.fixture
 def folder(tmp_path: Path) -> str:
-    """Where a relay writes."""
     return str(tmp_path / "batches")
 
 
@@ -50,10 +49,14 @@ def executor() -> Iterator[Executor]:
 
 
 def collected(
-    store: Store, cached: CachedTask, folder: str, executor: Executor, *, remove: bool = False
+    store: Store,
+    cached: CachedTask,
+    folder: str,
+    readers: Executor | Workers,
+    *,
+    remove: bool = False,
 ) -> list[CollectedFile]:
-    """All files of a task, collected."""
-    where = (store, cached.task, folder, executor.submit, lambda: NOW)
+    where = (store, cached.task, folder, readers.submit, lambda: NOW)
     return list(collect(*where, ahead=2, source="files", remove=remove))
 
 
@@ -236,8 +239,7 @@ def test_a_file_that_kills_its_reader_is_named(
     killer = f"{cached.id}/deadly.parquet"
     (Path(folder) / killer).touch()
     monkeypatch.setattr(files, "prepare", deadly)
-    where = (store, cached.task, folder, readers.submit, lambda: NOW)
-    found = list(collect(*where, ahead=2, source="files", remove=True))
+    found = collected(store, cached, folder, readers, remove=True)
     assert sum(file.outcomes["counted"] for file in found) == 3
     assert [(file.name, "died" in file.fault) for file in found if file.fault] == [(killer, True)]
     assert batches.names(cached.id) == [killer]

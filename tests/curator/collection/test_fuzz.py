@@ -34,11 +34,7 @@ class Target:
         self.token = self.app.state.tokens.issue("relay", Scope.RELAY)
         self.loop = asyncio.new_event_loop()
 
-    def post(self, call: str, body: bytes, kind: str) -> httpx.Response:
-        """One request."""
-        return self.loop.run_until_complete(self._post(call, body, kind))
-
-    async def _post(self, call: str, body: bytes, kind: str) -> httpx.Response:
+    async def post(self, call: str, body: bytes, kind: str) -> httpx.Response:
         transport = httpx.ASGITransport(self.app)
         async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
             path = f"/v1/tasks/{self.cached.id}/{call}"
@@ -46,7 +42,6 @@ class Target:
             return await http.post(path, content=body, headers=headers)
 
     def close(self) -> None:
-        """End the writer thread and the loop."""
         self.app.state.writer.stop()
         self.app.state.rejects.close()
         self.loop.run_until_complete(asyncio.sleep(0))
@@ -55,7 +50,7 @@ class Target:
     def check(self, call: str, body: bytes, kind: str) -> None:
         """Post, and hold the answer against what was counted."""
         before = self.store.status(self.cached.id).reports
-        answer = self.post(call, body, kind)
+        answer = self.loop.run_until_complete(self.post(call, body, kind))
         counted = self.store.status(self.cached.id).reports - before
         assert answer.status_code < 500, answer.text
         if call == "reports":
@@ -67,7 +62,6 @@ class Target:
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    """One target for all examples."""
     made = Target()
     yield made
     made.close()

@@ -19,26 +19,18 @@ from tests.manual_clock import ManualClock
 
 
 def put(writer: Writer, cached: CachedTask, body: bytes) -> "asyncio.Future[bool]":
-    """Queue a good report."""
     layout = cached.layout_of(body)
     assert layout is not None
     return writer.put(cached, layout, body, None)
 
 
 async def test_a_task_is_one_group_whatever_its_reports_came_by(
-    store: Store, cached: CachedTask, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: Store, cached: CachedTask, clock: ManualClock, go_on: threading.Event
 ) -> None:
     """So many together that they become a run, and one of them again: it counts once."""
     writer = Writer(store, clock, Metrics(), max_queue=2 * BULK)
     reports = [report(cached.task) for _ in range(BULK + 1)]
     bodies = [own.pack() for own in reports]
-    go_on, take = threading.Event(), store.take
-
-    def wait_and_take(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
-        go_on.wait()
-        return take(groups, now)
-
-    monkeypatch.setattr(store, "take", wait_and_take)
     first = put(writer, cached, bodies[0])
     waiting = [put(writer, cached, body) for body in bodies[1:]]
     again = put(writer, CachedTask(cached.task), bodies[-1])
@@ -119,16 +111,9 @@ async def test_a_failed_commit_is_logged_with_its_tasks(
 
 
 async def test_a_full_queue_and_a_stopped_writer_take_no_more(
-    store: Store, cached: CachedTask, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: Store, cached: CachedTask, clock: ManualClock, go_on: threading.Event
 ) -> None:
     """What was taken is finished, what comes later is refused."""
-    go_on, take = threading.Event(), store.take
-
-    def wait_and_take(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
-        go_on.wait()
-        return take(groups, now)
-
-    monkeypatch.setattr(store, "take", wait_and_take)
     writer = Writer(store, clock, Metrics(), max_queue=2)
     bodies = [report(cached.task).pack() for _ in range(3)]
     waiting = [put(writer, cached, body) for body in bodies[:2]]

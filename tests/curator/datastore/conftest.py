@@ -38,7 +38,6 @@ def shared_database() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(shared_database: str) -> str:
-    """A PostgreSQL database with empty tables."""
     empty_tables(shared_database)
     return shared_database
 
@@ -65,7 +64,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Address of a database without tables."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/new.db"
         return
@@ -76,6 +74,5 @@ def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def store(url: str) -> Iterator[Store]:
-    """An empty store of each kind."""
     with closing(open_store(url)) as opened:
         yield opened

@@ -61,7 +61,6 @@ def public() -> PublicData:
 
 
 def open_task(store: Store, made: Task, now: float = NOW, quota: int | None = None) -> CachedTask:
-    """Keep an open task."""
     assert store.create_task(made, {"quota": quota}, public(), now, TaskState.OPEN)
     return CachedTask(made)
 
@@ -85,6 +84,11 @@ def conflicting(made: Task, own: Report) -> Report:
     return other
 
 
+def impossible(own: Report) -> Report:
+    """The same report with an answer that no holder could send."""
+    return own.model_copy(update={"answers": ((0, b"\xff" * len(own.answers[0][1])),)})
+
+
 def group(
     cached: CachedTask,
     reports: Sequence[Report],
@@ -97,6 +101,17 @@ def group(
         assert layout is not None
         bodies.append((layout, body))
     return cached.group_of_bodies(bodies, invitations or [None] * len(reports))
+
+
+def take(
+    store: Store,
+    cached: CachedTask,
+    reports: Sequence[Report],
+    invitations: Sequence[bytes | None] | None = None,
+    now: float = NOW,
+) -> list[int]:
+    """What becomes of some reports in one group."""
+    return list(map(int, store.take([group(cached, reports, invitations)], now)[0]))
 
 
 def many(cached: CachedTask, count: int, seed: int) -> ReportGroup:

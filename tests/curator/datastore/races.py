@@ -25,7 +25,6 @@ READING = {
 
 
 def verbs() -> set[str]:
-    """Every verb of the store."""
     names = {name for part in Store.__mro__ for name in vars(part) if not name.startswith("_")}
     return names - {"reading", "writing", "lock", "failing"}
 
@@ -51,7 +50,6 @@ class Race:
     before: Callable[[Store, Task], object] = open_task
 
     def run(self, store: Store, made: Task, curator: int) -> object:
-        """What a curator is told."""
         try:
             return self.verb(store, made, curator)
         except PrivetError as error:
@@ -69,7 +67,6 @@ def code(made: Task, number: int = 0) -> bytes:
 
 
 def token(made: Task, number: int = 0) -> StoredToken:
-    """A token named for a task."""
     return StoredToken(made.id, "reader", bytes([number]) * 32, NOW)
 
 

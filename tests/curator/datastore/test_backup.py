@@ -41,14 +41,12 @@ BackUp = Callable[[Engine], Engine]
 
 
 def change(engine: Engine, statement: str) -> None:
-    """Damage a database by hand."""
     with writing(engine) as connection:
         connection.execute(text(statement))
 
 
 @pytest.fixture
 def source(url: str, open_database: Open) -> Engine:
-    """A filled database."""
     fill(url)
     return open_database(url)
 
@@ -63,14 +61,11 @@ def file_source(tmp_path: Path, open_database: Open) -> Engine:
 
 @pytest.fixture
 def copy_url(tmp_path: Path) -> str:
-    """Where ``backed_up`` writes."""
     return f"sqlite:///{tmp_path}/copy.db"
 
 
 @pytest.fixture
 def backed_up(tmp_path: Path, copy_url: str, open_database: Open) -> BackUp:
-    """Makes a backup and opens it."""
-
     def made(engine: Engine) -> Engine:
         assert backup(engine, tmp_path / "copy.db", NOW) > 0
         return open_database(copy_url)
@@ -113,7 +108,7 @@ def test_an_interrupted_backup_leaves_nothing(
         assert len(list(folder.glob("copy.db.*.privet-partial"))) == 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("privet.curator.datastore.backup.upgrade_in", stopped)
+    monkeypatch.setattr("privet.curator.datastore.backup.upgrade", stopped)
     with pytest.raises(KeyboardInterrupt):
         backup(file_source, folder / "copy.db", NOW)
     assert list(folder.iterdir()) == []

@@ -39,11 +39,13 @@ from tests.curator.datastore.made import (
     public,
     report,
     slow_checksum,
+    take,
     task,
     total,
 )
 
 MISSING = "0" * 64
+COUNTED, REPLAYED, CONFLICT, NOT_OPEN, NOT_INVITED, NO_TASK, OVER_QUOTA, NOT_ADMITTED = Outcome
 
 
 def digests(count: int) -> list[bytes]:
@@ -51,7 +53,7 @@ def digests(count: int) -> list[bytes]:
 
 
 def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
-    """What was kept about a task is what is read, bit by bit."""
+    """What was kept about a task is what is read, bit by bit, also after a second creation."""
     made, data = task(opens=5, closes=9), public()
     assert store.create_task(made, {"name": "ä", "depth": 3}, data, NOW)
     stored = store.task(made.id)
@@ -69,6 +71,8 @@ def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
     read = store.public_data(made.id)
     assert np.array_equal(read.X, data.X)
     assert np.array_equal(read.y, data.y)
+    assert not store.create_task(made, {"other": 1}, data, NOW + 1, TaskState.OPEN)
+    assert store.task(made.id) == stored
 
 
 def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:
@@ -83,18 +87,6 @@ def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:
     store.move(made.id, Move.DELETE, NOW)
     assert store.create_task(made, {}, public(), NOW)
     assert store.public_data(made.id).onnx is None
-
-
-def test_creating_a_task_again_changes_nothing(store: Store) -> None:
-    """A second creation of the same task says so and leaves its sums, state and settings."""
-    made = task()
-    cached = open_task(store, made)
-    store.take([group(cached, [report(made)])], NOW)
-    before = kept(store, made)
-    assert not store.create_task(made, {"other": 1}, public(), NOW + 1)
-    assert kept(store, made) == before
-    assert store.task(made.id).state is TaskState.OPEN
-    assert "other" not in store.task(made.id).settings
 
 
 def test_what_is_missing_is_named(store: Store) -> None:
@@ -138,92 +130,64 @@ def test_moves_follow_the_table(store: Store) -> None:
 @pytest.mark.parametrize("allocation", ["all", "one"])
 def test_sums_are_those_of_the_reports(store: Store, allocation: str) -> None:
     """Sums, counts and checksum are what adding the reports one by one gives."""
-    made = task(questions=3, allocation=allocation)
-    cached = open_task(store, made)
-    reports = [report(made, question=i % 3, category=i % 4) for i in range(20)]
-    outcomes = store.take([group(cached, reports)], NOW)
-    assert outcomes[0].tolist() == [Outcome.COUNTED] * 20
-    store.take([group(cached, reports[:1])], NOW)
-    assert kept(store, made) == total(made, reports)
-    status = store.status(made.id)
+    cached = open_task(store, task(questions=3, allocation=allocation))
+    reports = [report(cached.task, question=i % 3, category=i % 4) for i in range(20)]
+    assert take(store, cached, reports) == [COUNTED] * 20
+    take(store, cached, reports[:1])
+    assert kept(store, cached.task) == total(cached.task, reports)
+    status = store.status(cached.id)
     assert status.reports == 20
-    assert status.answers == tuple(n for _, n in total(made, reports))
+    assert status.answers == tuple(n for _, n in total(cached.task, reports))
     assert status.checksum == slow_checksum([own.id for own in reports])
 
 
 def test_an_id_counts_once(store: Store) -> None:
-    """The same report again is a replay, another under its id a conflict; neither adds."""
-    made = task()
-    cached = open_task(store, made)
-    first, second = report(made), report(made)
-    store.take([group(cached, [first])], NOW)
-    other = group(cached, [conflicting(made, first)])
-    assert store.take([other], NOW)[0].tolist() == [Outcome.CONFLICT]
-    sent = [first, second, conflicting(made, first)]
-    outcomes = store.take([group(cached, sent)], NOW)[0]
-    assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.COUNTED, Outcome.CONFLICT]
-    assert kept(store, made) == total(made, [first, second])
+    """In its task: the same report again is a replay, another under its id a conflict.
 
-
-def test_repeats_within_a_group_are_found(store: Store) -> None:
-    """Of several reports under one id in a group the first decides."""
-    made = task()
-    cached = open_task(store, made)
-    first = report(made)
-    outcomes = store.take([group(cached, [first, conflicting(made, first), first])], NOW)[0]
-    assert outcomes.tolist() == [Outcome.COUNTED, Outcome.CONFLICT, Outcome.REPLAYED]
-    assert kept(store, made) == total(made, [first])
+    Of several in one group the first decides.
+    """
+    cached = open_task(store, task())
+    first, second = report(cached.task), report(cached.task)
+    take(store, cached, [first])
+    false_first, false_second = (conflicting(cached.task, own) for own in (first, second))
+    assert take(store, cached, [false_first]) == [CONFLICT]
+    sent = [first, second, false_second, second, false_first]
+    elsewhere = open_task(store, task("other"))
+    same = report(elsewhere.task, first.id)
+    outcomes, others = store.take([group(cached, sent), group(elsewhere, [same])], NOW)
+    assert outcomes.tolist() == [REPLAYED, COUNTED, CONFLICT, REPLAYED, CONFLICT]
+    assert kept(store, cached.task) == total(cached.task, [first, second])
+    assert others.tolist() == [COUNTED]
 
 
 def test_ids_of_zeros_and_of_shared_beginnings_stay_apart(store: Store) -> None:
     """Ids that differ in any one byte, trailing zeros included, are different ids."""
-    made = task()
-    cached = open_task(store, made)
+    cached = open_task(store, task())
     ids = [bytes(16)] + [bytes(i) + b"\x01" + bytes(15 - i) for i in range(16)]
-    outcomes = store.take([group(cached, [report(made, own) for own in ids])], NOW)[0]
-    assert outcomes.tolist() == [Outcome.COUNTED] * 17
-    assert store.status(made.id).checksum == slow_checksum(ids)
-
-
-def test_tasks_do_not_share_ids(store: Store) -> None:
-    """The same report id counts once in each of two tasks, in one call."""
-    one, two = task("one"), task("two")
-    cached_tasks = open_task(store, one), open_task(store, two)
-    own = os.urandom(16)
-    groups = [
-        group(cached, [report(made, own)])
-        for cached, made in zip(cached_tasks, (one, two), strict=True)
-    ]
-    assert [o.tolist() for o in store.take(groups, NOW)] == [[Outcome.COUNTED]] * 2
+    assert take(store, cached, [report(cached.task, own) for own in ids]) == [COUNTED] * 17
+    assert store.status(cached.id).checksum == slow_checksum(ids)
 
 
 def test_only_an_open_task_counts(store: Store) -> None:
     """Draft, closed and unknown tasks count nothing new, and still know what they counted."""
-    made = task()
-    cached = open_task(store, made)
-    early, late = report(made), report(made)
-    store.take([group(cached, [early])], NOW)
-    store.move(made.id, Move.CLOSE, NOW)
-    outcomes = store.take([group(cached, [early, late])], NOW)[0]
-    assert outcomes.tolist() == [Outcome.REPLAYED, Outcome.NOT_OPEN]
-    store.move(made.id, Move.OPEN, NOW)
-    assert store.take([group(cached, [late])], NOW)[0].tolist() == [Outcome.COUNTED]
-    assert kept(store, made) == total(made, [early, late])
-    store.move(made.id, Move.DELETE, NOW)
-    assert store.take([group(cached, [late])], NOW)[0].tolist() == [Outcome.NO_TASK]
+    cached = open_task(store, task())
+    early, late = report(cached.task), report(cached.task)
+    take(store, cached, [early])
+    store.move(cached.id, Move.CLOSE, NOW)
+    assert take(store, cached, [early, late]) == [REPLAYED, NOT_OPEN]
+    store.move(cached.id, Move.OPEN, NOW)
+    assert take(store, cached, [late]) == [COUNTED]
+    assert kept(store, cached.task) == total(cached.task, [early, late])
+    store.move(cached.id, Move.DELETE, NOW)
+    assert take(store, cached, [late]) == [NO_TASK]
 
 
 def test_the_published_dates_hold(store: Store) -> None:
     """Reports count from the first second of collection until just before its end."""
-    made = task(opens=100, closes=200)
-    cached = open_task(store, made, 0.0)
-    for now, expected in [
-        (99.9, Outcome.NOT_OPEN),
-        (100.0, Outcome.COUNTED),
-        (199.9, Outcome.COUNTED),
-        (200.0, Outcome.NOT_OPEN),
-    ]:
-        assert store.take([group(cached, [report(made)])], now)[0].tolist() == [expected]
+    cached = open_task(store, task(opens=100, closes=200), 0.0)
+    expected = {99.9: NOT_OPEN, 100.0: COUNTED, 199.9: COUNTED, 200.0: NOT_OPEN}
+    for now, outcome in expected.items():
+        assert take(store, cached, [report(cached.task)], now=now) == [outcome]
 
 
 def test_delete_removes_everything(store: Store) -> None:
@@ -231,7 +195,7 @@ def test_delete_removes_everything(store: Store) -> None:
     made = task()
     cached = open_task(store, made)
     own = report(made)
-    store.take([group(cached, [own])], NOW)
+    take(store, cached, [own])
     store.take([many(cached, BULK, seed=1)], NOW)
     store.add_model(made.id, b"model", {}, NOW)
     store.count_rejects(made.id, {"too-large": 1})
@@ -242,19 +206,18 @@ def test_delete_removes_everything(store: Store) -> None:
     open_task(store, made)
     status = store.status(made.id)
     assert (status.reports, status.rejects, store.models(made.id)) == (0, {}, [])
-    assert store.take([group(cached, [own])], NOW)[0].tolist() == [Outcome.COUNTED]
-    assert store.take([many(cached, BULK, seed=1)], NOW)[0].tolist() == [Outcome.COUNTED] * BULK
+    assert take(store, cached, [own]) == [COUNTED]
+    assert store.take([many(cached, BULK, seed=1)], NOW)[0].tolist() == [COUNTED] * BULK
 
 
 def test_buckets_divide_the_reports_by_time(store: Store) -> None:
     """Each bucket holds the reports and the checksum of its own stretch of time."""
-    made = task()
-    cached = open_task(store, made)
-    days = {0: [report(made)], 1: [report(made), report(made)]}
+    cached = open_task(store, task())
+    days = {0: [report(cached.task)], 1: [report(cached.task), report(cached.task)]}
     for day, reports in days.items():
         for own in reports:
-            store.take([group(cached, [own])], NOW + 86_400 * day)
-    buckets = store.status(made.id).buckets
+            take(store, cached, [own], now=NOW + 86_400 * day)
+    buckets = store.status(cached.id).buckets
     assert [bucket.reports for bucket in buckets] == [1, 2]
     for bucket, reports in zip(buckets, days.values(), strict=True):
         assert bucket.checksum == slow_checksum([own.id for own in reports])
@@ -262,52 +225,23 @@ def test_buckets_divide_the_reports_by_time(store: Store) -> None:
     assert buckets[0].starts <= NOW < buckets[0].starts + 86_400
 
 
-def test_rejects_add_up_by_reason(store: Store) -> None:
-    """Counts of refused reports are kept per reason."""
-    made = task()
-    store.create_task(made, {}, public(), NOW)
-    store.count_rejects(made.id, {"too-large": 2, "wrong-payload": 1})
-    store.count_rejects(made.id, {"too-large": 3})
-    assert store.status(made.id).rejects == {"too-large": 5, "wrong-payload": 1}
-
-
-def test_models_are_numbered_and_stay(store: Store) -> None:
-    """Models are numbered from 1 in order, and the latest is the one without a number."""
-    made = task()
-    store.create_task(made, {}, public(), NOW)
-    summary = {"estimator": "drift", "parameters": {"split": 0.5}, "facts": {}}
-    first = store.add_model(made.id, b"first", {}, NOW)
-    second = store.add_model(made.id, b"second!", summary, NOW + 1)
-    assert store.models(made.id) == [first, second]
-    assert (first, second) == (ModelInfo(1, NOW, {}), ModelInfo(2, NOW + 1, summary))
-    assert store.model(made.id, 2) == b"second!"
-    assert store.model(made.id, 1) == b"first"
-
-
 def test_an_invitation_serves_once(store: Store) -> None:
     """With invitations, each new report needs an unused one; a replay needs none.
 
     One that is made again stays used.
     """
-    made = task()
-    cached = open_task(store, made)
+    cached = open_task(store, task())
     good = digests(2)
-    assert not store.status(made.id).invited
-    store.invite(made.id, good)
-    assert store.status(made.id).invited
-    first, *others = [report(made) for _ in range(4)]
-    outcomes = store.take([group(cached, [first], [good[0]])], NOW)[0]
-    assert outcomes.tolist() == [Outcome.COUNTED]
-    store.invite(made.id, good)
+    assert not store.status(cached.id).invited
+    store.invite(cached.id, good)
+    assert store.status(cached.id).invited
+    first, *others = [report(cached.task) for _ in range(4)]
+    assert take(store, cached, [first], [good[0]]) == [COUNTED]
+    store.invite(cached.id, good)
     given = [None, good[0], good[1], None]
-    outcomes = store.take([group(cached, [first, *others], given)], NOW)[0]
-    assert outcomes.tolist() == [
-        Outcome.REPLAYED,
-        Outcome.NOT_INVITED,
-        Outcome.COUNTED,
-        Outcome.NOT_INVITED,
-    ]
-    assert kept(store, made) == total(made, [first, others[1]])
+    expected = [REPLAYED, NOT_INVITED, COUNTED, NOT_INVITED]
+    assert take(store, cached, [first, *others], given) == expected
+    assert kept(store, cached.task) == total(cached.task, [first, others[1]])
 
 
 def admitted(cached: CachedTask, count: int, *admissions: bytes) -> ReportGroup:
@@ -323,15 +257,14 @@ def test_held_invitations_serve_for_their_batch_alone(store: Store) -> None:
     assert store.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
     assert store.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
     assert store.admit(cached.id, b"2" * 16, good[2:], NOW) == [good[2]]
-    single = group(cached, [report(cached.task)], [good[0]])
-    assert store.take([single], NOW)[0].tolist() == [Outcome.NOT_INVITED]
+    assert take(store, cached, [report(cached.task)], [good[0]]) == [NOT_INVITED]
     for wrong in ((b"1" * 16,), (b"3" * 16,), (b"2" * 16, b"3" * 16)):
         too_many = admitted(cached, 4, *wrong)
-        assert store.take([too_many], NOW)[0].tolist() == [Outcome.NOT_ADMITTED] * 4
+        assert store.take([too_many], NOW)[0].tolist() == [NOT_ADMITTED] * 4
     both = admitted(cached, 4, b"1" * 16, b"2" * 16)
-    assert store.take([both], NOW)[0].tolist() == [Outcome.COUNTED] * 4
-    assert store.take([both], NOW)[0].tolist() == [Outcome.REPLAYED] * 4
-    assert store.take([admitted(cached, 1, b"1" * 16)], NOW)[0].tolist() == [Outcome.NOT_ADMITTED]
+    assert store.take([both], NOW)[0].tolist() == [COUNTED] * 4
+    assert store.take([both], NOW)[0].tolist() == [REPLAYED] * 4
+    assert store.take([admitted(cached, 1, b"1" * 16)], NOW)[0].tolist() == [NOT_ADMITTED]
     assert store.admit(cached.id, b"4" * 16, good, NOW) == good
     assert store.status(cached.id).reports == 4
 
@@ -360,9 +293,9 @@ def test_an_admission_without_its_batch_is_forgotten(store: Store) -> None:
     assert pass_time(store, NOW, HOLD_SECONDS - HOUR, HOUR, None).admissions == 0
     assert store.admit(cached.id, b"2" * 16, good, NOW + HOUR) == good
     assert store.expire(NOW + HOLD_SECONDS, HOUR, None).admissions == 1
-    assert store.take([late], NOW)[0].tolist() == [Outcome.NOT_ADMITTED] * 2
+    assert store.take([late], NOW)[0].tolist() == [NOT_ADMITTED] * 2
     assert store.admit(cached.id, b"1" * 16, good, NOW) == []
-    assert store.take([late], NOW)[0].tolist() == [Outcome.COUNTED] * 2
+    assert store.take([late], NOW)[0].tolist() == [COUNTED] * 2
 
 
 def test_a_quota_is_for_admitted_reports_too(store: Store) -> None:
@@ -371,8 +304,8 @@ def test_a_quota_is_for_admitted_reports_too(store: Store) -> None:
     store.invite(cached.id, good)
     store.admit(cached.id, b"1" * 16, good, NOW)
     own = admitted(cached, 3, b"1" * 16)
-    assert store.take([own], NOW)[0].tolist() == [Outcome.COUNTED] * 2 + [Outcome.OVER_QUOTA]
-    assert store.take([own], NOW)[0].tolist() == [Outcome.REPLAYED] * 2 + [Outcome.OVER_QUOTA]
+    assert store.take([own], NOW)[0].tolist() == [COUNTED] * 2 + [OVER_QUOTA]
+    assert store.take([own], NOW)[0].tolist() == [REPLAYED] * 2 + [OVER_QUOTA]
 
 
 def test_tokens_are_kept_by_name(store: Store) -> None:
@@ -397,14 +330,18 @@ def test_tokens_are_kept_by_name(store: Store) -> None:
 
 
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
-    """Ids go only after the published end and the time to keep them; tasks after theirs."""
+    """Ids go only after the published end and the time to keep them; tasks after theirs.
+
+    What is due is marked for a day first, and the task says since when.
+    """
     ended, endless = task("ended", closes=96 * 3600), task("endless")
     cached_tasks = open_task(store, ended, 0.0), open_task(store, endless, 0.0)
     for cached in cached_tasks:
-        store.take([group(cached, [report(cached.task)])], 10.0)
+        take(store, cached, [report(cached.task)], now=10.0)
         store.take([many(cached, BULK, seed=1)], 10.0)
     keep = (12 * HOUR, 48 * HOUR)
     assert pass_time(store, 0.0, 131 * HOUR, *keep) == Expired(0, 0, marked=1)
+    assert store.task(ended.id).marked == 108 * HOUR
     assert store.expire(132 * HOUR, *keep) == Expired(0, BULK + 1)
     assert store.status(ended.id).reports == BULK + 1
     assert pass_time(store, 132 * HOUR, 35 * HOUR, *keep) == Expired(0, 0, marked=1)
@@ -415,40 +352,30 @@ def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
 
 def test_a_task_counts_no_more_than_its_quota(store: Store) -> None:
     """In order of arrival, over groups of all sizes; what was counted before is still known."""
-    made = task()
-    cached = open_task(store, made, quota=5)
-    first = [report(made) for _ in range(3)]
-    assert (store.take([group(cached, first)], NOW)[0] == Outcome.COUNTED).all()
-    more = [first[0], *(report(made) for _ in range(4))]
-    outcomes = store.take([group(cached, more)], NOW)[0].tolist()
-    assert outcomes == [Outcome.REPLAYED, *[Outcome.COUNTED] * 2, *[Outcome.OVER_QUOTA] * 2]
+    cached = open_task(store, task(), quota=5)
+    first = [report(cached.task) for _ in range(3)]
+    assert take(store, cached, first) == [COUNTED] * 3
+    more = [first[0], *(report(cached.task) for _ in range(4))]
+    assert take(store, cached, more) == [REPLAYED, *[COUNTED] * 2, *[OVER_QUOTA] * 2]
     batch = many(cached, BULK, seed=3)
-    assert (store.take([batch], NOW)[0] == Outcome.OVER_QUOTA).all()
-    assert kept(store, made) == total(made, [*first, *more[1:3]])
+    assert (store.take([batch], NOW)[0] == OVER_QUOTA).all()
+    assert kept(store, cached.task) == total(cached.task, [*first, *more[1:3]])
 
 
 def test_a_quota_uses_no_invitation_up(store: Store) -> None:
     """An invitation that came after the quota was reached is still unused."""
-    made = task()
-    cached = open_task(store, made, quota=2)
+    cached = open_task(store, task(), quota=2)
     codes = digests(3)
-    store.invite(made.id, codes)
+    store.invite(cached.id, codes)
     given = [None, codes[0], codes[0], codes[1], codes[2]]
-    outcomes = store.take([group(cached, [report(made) for _ in given], given)], NOW)[0]
-    assert outcomes.tolist() == [
-        Outcome.NOT_INVITED,
-        Outcome.COUNTED,
-        Outcome.NOT_INVITED,
-        Outcome.COUNTED,
-        Outcome.OVER_QUOTA,
-    ]
+    expected = [NOT_INVITED, COUNTED, NOT_INVITED, COUNTED, OVER_QUOTA]
+    assert take(store, cached, [report(cached.task) for _ in given], given) == expected
 
 
 def test_reports_are_counted_by_relay(store: Store) -> None:
     """What counted of each relay's batches, over all buckets; replays are not counted again."""
-    made = task()
-    cached = open_task(store, made)
-    store.take([group(cached, [report(made)])], NOW)
+    cached = open_task(store, task())
+    take(store, cached, [report(cached.task)])
     batch = many(cached, 7, seed=1)
     for relay, own, when in [
         ("a", batch, NOW),
@@ -457,24 +384,19 @@ def test_reports_are_counted_by_relay(store: Store) -> None:
         ("a", many(cached, 2, seed=4), NOW + 3 * 86_400),
     ]:
         store.take([replace(own, relay=relay)], when)
-    status = store.status(made.id)
+    status = store.status(cached.id)
     assert (status.reports, dict(status.relayed)) == (13, {"a": 9, "b": 3})
 
 
-def test_a_store_that_works_says_so(store: Store) -> None:
-    """The readiness check passes, and changes nothing that anybody keeps."""
-    store.check()
-    assert store.tokens() == []
-    assert store.tasks() == []
-
-
 def test_the_readiness_check_writes(url: str) -> None:
-    """Something else each time, in a database."""
+    """Something else each time, and nothing that anybody keeps."""
     with closing(open_store(url)) as store:
         written = set()
         for _ in range(3):
             store.check()
             written.add(store.fact("probe"))
+        assert store.tokens() == []
+        assert store.tasks() == []
     assert len(written) == 3
     assert None not in written
 
@@ -482,77 +404,66 @@ def test_the_readiness_check_writes(url: str) -> None:
 @pytest.mark.parametrize("size", [BULK - 1, BULK])
 def test_large_batches_and_single_reports_know_of_each_other(store: Store, size: int) -> None:
     """An id counted in a batch is known to later singles and batches, and the other way round."""
-    made = task()
-    cached = open_task(store, made)
+    cached = open_task(store, task())
     batch = many(cached, size, seed=3)
-    assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
-    assert (store.take([batch], NOW)[0] == Outcome.REPLAYED).all()
-    counted = [report(made, batch.ids[i].tobytes()) for i in range(0, size, 97)]
-    outcomes = store.take([group(cached, counted)], NOW)[0]
-    assert set(outcomes.tolist()) <= {Outcome.REPLAYED, Outcome.CONFLICT}
-    assert store.take([group(cached, counted[:1])], NOW)[0] == outcomes[:1]
-    single = report(made)
-    store.take([group(cached, [single])], NOW)
+    assert (store.take([batch], NOW)[0] == COUNTED).all()
+    assert (store.take([batch], NOW)[0] == REPLAYED).all()
+    counted = [report(cached.task, batch.ids[i].tobytes()) for i in range(0, size, 97)]
+    told = take(store, cached, counted)
+    assert set(told) <= {REPLAYED, CONFLICT}
+    assert take(store, cached, counted[:1]) == told[:1]
+    single = report(cached.task)
+    take(store, cached, [single])
     mixed = many(cached, size, seed=4)
     mixed.ids[size // 2] = np.frombuffer(single.id, dtype=np.uint8)
     outcomes = store.take([mixed], NOW)[0]
-    assert np.count_nonzero(outcomes == Outcome.COUNTED) == size - 1
-    assert outcomes[size // 2] in (Outcome.REPLAYED, Outcome.CONFLICT)
-    assert store.status(made.id).reports == 2 * size
-
-
-def test_a_task_may_be_invited_from_the_start(store: Store) -> None:
-    """No report counts before the first invitation is made, and then only invited ones."""
-    made = task(invited=True)
-    cached = open_task(store, made)
-    assert store.status(made.id).invited
-    refused = store.take([group(cached, [report(made)])], NOW)[0]
-    assert refused.tolist() == [Outcome.NOT_INVITED]
-    store.invite(made.id, [bytes(32)])
-    invited = group(cached, [report(made)], [bytes(32)])
-    assert store.take([invited], NOW)[0].tolist() == [Outcome.COUNTED]
-
-
-def test_facts_are_kept(store: Store) -> None:
-    """The last that was noted under a name."""
-    assert store.fact("colour") is None
-    store.note("colour", "red")
-    store.note("colour", "blue")
-    assert store.fact("colour") == "blue"
-    assert store.note_first("colour", "green") == "blue"
-    assert store.note_first("shape", "round") == "round"
-    assert store.fact("shape") == "round"
+    assert np.count_nonzero(outcomes == COUNTED) == size - 1
+    assert outcomes[size // 2] in (REPLAYED, CONFLICT)
+    assert store.status(cached.id).reports == 2 * size
 
 
 def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
-    """Neither an expired one nor a revoked one counts a report or holds a place; used ones stay."""
-    made = task(invited=True)
-    cached = open_task(store, made)
+    """Neither an expired one nor a revoked one counts a report or holds a place; used ones stay.
+
+    Where a task is for invited holders from the start, none counts before the first is made.
+    """
+    cached = open_task(store, task(invited=True))
+    assert store.status(cached.id).invited
+    assert take(store, cached, [report(cached.task)]) == [NOT_INVITED]
     codes = digests(5)
-    store.invite(made.id, codes[:2])
-    store.invite(made.id, codes[2:], expires=NOW + 1)
+    store.invite(cached.id, codes[:2])
+    store.invite(cached.id, codes[2:], expires=NOW + 1)
 
     def outcome(digest: bytes, now: float) -> int:
-        return int(store.take([group(cached, [report(made)], [digest])], now)[0][0])
+        return take(store, cached, [report(cached.task)], [digest], now)[0]
 
-    assert outcome(codes[0], NOW) == Outcome.COUNTED
-    assert outcome(codes[2], NOW) == Outcome.COUNTED
-    assert outcome(codes[3], NOW + 1) == Outcome.NOT_INVITED
-    assert store.admit(made.id, bytes(16), [codes[3]], NOW + 1) == [codes[3]]
-    assert store.invitations(made.id, NOW) == InvitationCounts(5, 2, 0, 0)
-    assert store.invitations(made.id, NOW + 1) == InvitationCounts(5, 2, 0, 2)
-    assert store.revoke_invitations(made.id, [codes[0], codes[4], bytes(31)]) == 1
-    assert store.revoke_invitations(made.id) == 2
-    assert outcome(codes[1], NOW) == Outcome.NOT_INVITED
-    assert store.invitations(made.id, NOW + 1) == InvitationCounts(5, 2, 3, 0)
+    assert outcome(codes[0], NOW) == COUNTED
+    assert outcome(codes[2], NOW) == COUNTED
+    assert outcome(codes[3], NOW + 1) == NOT_INVITED
+    assert store.admit(cached.id, bytes(16), [codes[3]], NOW + 1) == [codes[3]]
+    assert store.invitations(cached.id, NOW) == InvitationCounts(5, 2, 0, 0)
+    assert store.invitations(cached.id, NOW + 1) == InvitationCounts(5, 2, 0, 2)
+    assert store.revoke_invitations(cached.id, [codes[0], codes[4], bytes(31)]) == 1
+    assert store.revoke_invitations(cached.id) == 2
+    assert outcome(codes[1], NOW) == NOT_INVITED
+    assert store.invitations(cached.id, NOW + 1) == InvitationCounts(5, 2, 3, 0)
 
 
 def test_an_alias_stands_for_one_model(store: Store) -> None:
-    """It goes over to another, and goes with the task; a model that is not there has none."""
+    """It goes over to another, and goes with the task; a model that is not there has none.
+
+    Models are numbered from 1, and stay.
+    """
     made = task()
     open_task(store, made)
-    for _ in range(2):
-        store.add_model(made.id, b"model", {}, NOW)
+    summary = {"estimator": "drift", "parameters": {"split": 0.5}, "facts": {}}
+    models = [
+        store.add_model(made.id, b"first", {}, NOW),
+        store.add_model(made.id, b"second!", summary, NOW + 1),
+    ]
+    assert models == [ModelInfo(1, NOW, {}), ModelInfo(2, NOW + 1, summary)]
+    assert store.models(made.id) == models
+    assert [store.model(made.id, number) for number in (1, 2)] == [b"first", b"second!"]
     store.name_model(made.id, "serving", 1)
     store.name_model(made.id, "best", 1)
     store.name_model(made.id, "serving", 2)

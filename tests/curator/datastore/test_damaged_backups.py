@@ -51,13 +51,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory, small_runs: None) -> Path:
 
 @pytest.fixture
 def copy(whole: Path, tmp_path: Path) -> Path:
-    """The same file, to be damaged."""
     return Path(shutil.copy(whole, tmp_path / "copy.db"))
 
 
 @contextmanager
 def opened(file: Path) -> Iterator[Engine]:
-    """A database file as it is."""
     engine = open_engine(f"sqlite:///{file}")
     yield engine
     engine.dispose()
@@ -139,7 +137,6 @@ def test_a_backup_that_lost_its_mark_is_none(copy: Path, tmp_path: Path) -> None
 
 
 def contents(file: Path) -> list[Any]:
-    """All tables, their definitions and their rows."""
     with closing(sqlite3.connect(file)) as connection:
         found = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
         names = [name for kind, name, _ in found if kind == "table"]

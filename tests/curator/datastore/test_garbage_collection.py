@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -17,22 +18,13 @@ from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.task import Task
 from tests.curator.datastore.made import FEW, NOW, group, many, open_task, pass_time, report, task
 from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 DAY = 86_400
-
-
-@pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Makes every removal of report ids fail."""
-
-    def fail(*_: object) -> int:
-        raise StorageFailed("no") from OSError("the disk is full")
-
-    return lambda: monkeypatch.setattr("privet.curator.datastore.removal.remove_some_listed", fail)
 
 
 def ids_kept(store: Store) -> int:
@@ -75,57 +67,27 @@ def test_a_clock_that_jumps_ahead_is_believed_in_steps(store: Store) -> None:
     assert [(each.ids, each.marked) for each in rounds] == [(0, 0)] * 3 + [(0, 1)] * 4 + [(1, 0)]
 
 
-def test_what_is_due_is_marked_for_a_day_first(store: Store) -> None:
-    """Ids, and then the task, go a day after they are due; meanwhile the task says since when."""
-    cached = open_task(store, task(closes=int(NOW)))
-    store.take([group(cached, [report(cached.task)])], NOW - 10)
-    assert pass_time(store, NOW, 0, 0, DAY) == Expired(0, 0, 1)
-    assert store.task(cached.id).marked == NOW
-    assert pass_time(store, NOW, DAY - 3600, 0, DAY) == Expired(0, 0, 1)
-    assert pass_time(store, NOW + DAY, 0, 0, DAY) == Expired(0, 1, 0)
-    assert pass_time(store, NOW + DAY, DAY - 3600, 0, DAY) == Expired(0, 0, 1)
-    assert pass_time(store, NOW + 2 * DAY, 3600, 0, DAY) == Expired(1, 0, 0)
-    assert store.tasks() == []
+def deleted(store: Store, made: Task) -> bool:
+    return store.move(made.id, Move.DELETE, NOW) is TaskState.DELETED
 
 
-def test_a_delete_is_done_though_ids_cannot_be_removed(
-    url: str, failing: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The task is gone and the call says so; the next round removes what was left."""
-    store = filled(url)
-    failing()
-    assert store.move(task(closes=int(NOW) + 10).id, Move.DELETE, NOW) is TaskState.DELETED
-    assert store.tasks() == []
-    assert ids_kept(store) > 1
-    monkeypatch.undo()
-    assert store.expire(NOW, DAY, None) == Expired(tasks=0, ids=FEW + 1)
-    assert ids_kept(store) == 0
-    store.close()
-
-
-def test_an_expiry_is_done_though_ids_cannot_be_removed(
-    url: str,
-    failing: Callable[[], None],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """What was expired is reported, the failure is logged, and the next round goes on."""
-    store = filled(url)
-    failing()
-    assert pass_time(store, NOW, 4 * DAY, DAY, DAY) == Expired(tasks=1, ids=0)
-    assert "the disk is full" in caplog.text
-    monkeypatch.undo()
-    assert store.expire(NOW + 4 * DAY, DAY, DAY) == Expired(tasks=0, ids=FEW + 1)
-    store.close()
+def expired(store: Store, made: Task) -> bool:
+    told = store.expire(NOW + 10 + DAY, 0, None)
+    return (told.ids, told.removals) == (0, ((Removal.IDS, made.id),))
 
 
 @pytest.mark.parametrize("error", [StorageFailed("the disk is full"), ZeroDivisionError("a bug")])
-def test_what_was_expired_is_told_whatever_fails_later(
-    url: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("act", [deleted, expired])
+def test_a_removal_is_done_though_ids_cannot_be_removed(
+    act: Callable[[Store, Task], bool],
+    error: Exception,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Once a round has removed something it says so: nobody else could, since it is gone."""
+    """The call says so, since nobody else could; the log has the error, a later round the rest."""
     store, made = filled(url), task(closes=int(NOW) + 10)
-    pass_time(store, NOW + 10, DAY - 1, 0, 0)
+    pass_time(store, NOW + 10, DAY - 1, 0, None)
     transactions, plain = 0, store.writing
 
     def writing(**locks: Sequence[str]) -> AbstractContextManager[Connection]:
@@ -136,10 +98,22 @@ def test_what_was_expired_is_told_whatever_fails_later(
         return plain(**locks)
 
     monkeypatch.setattr(store, "writing", writing)
-    expired = store.expire(NOW + 10 + DAY, 0, None)
-    assert expired.removals == ((Removal.IDS, made.id),)
+    assert act(store, made)
     assert transactions == 2
+    assert str(error) in caplog.text
+    assert ids_kept(store) > 1
+    monkeypatch.undo()
+    assert store.expire(NOW + 10 + DAY, 0, None).ids == FEW + 1
+    assert ids_kept(store) == 0
     store.close()
+
+
+async def collect_until(done: asyncio.Event, *given: Any) -> None:
+    running = asyncio.create_task(collect_garbage(*given))
+    await asyncio.wait_for(done.wait(), 60)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
 
 
 @pytest.mark.parametrize("error", [StorageFailed("the disk is full"), ZeroDivisionError("a bug")])
@@ -148,8 +122,8 @@ async def test_a_failing_round_does_not_end_garbage_collection(
 ) -> None:
     """Whatever one round raises is logged, and there is a next one."""
     monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
-    store, settled = new_store(), asyncio.Event()
-    rounds, loop = 0, asyncio.get_running_loop()
+    store, settled, rounds = new_store(), asyncio.Event(), 0
+    loop = asyncio.get_running_loop()
 
     def expire(*_: object) -> Expired:
         nonlocal rounds
@@ -160,11 +134,7 @@ async def test_a_failing_round_does_not_end_garbage_collection(
         return Expired(tasks=0, ids=0)
 
     monkeypatch.setattr(store, "expire", expire)
-    running = asyncio.create_task(collect_garbage(store, Settings(), ManualClock(NOW), Mock()))
-    await asyncio.wait_for(settled.wait(), 30)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    await collect_until(settled, store, Settings(), ManualClock(NOW), Mock())
     assert "expiry failed" in caplog.text
 
 
@@ -189,11 +159,7 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
         return clock()
 
     settings = Settings(keep_ids_days=1, keep_tasks_days=9)
-    running = asyncio.create_task(collect_garbage(store, settings, advance, note))
-    await asyncio.wait_for(done.wait(), 60)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    await collect_until(done, store, settings, advance, note)
     assert notes == [
         ("report ids expired", made.id),
         ("admissions expired", 1),

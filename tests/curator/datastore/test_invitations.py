@@ -12,7 +12,7 @@ from privet.curator.datastore.counting import NeedsExclusiveLock
 from privet.curator.datastore.reports import Outcome, Outcomes, ReportGroup
 from privet.curator.datastore.schema import invitations
 from privet.curator.datastore.store import Store
-from tests.curator.datastore.made import NOW, group, open_task, report, task
+from tests.curator.datastore.made import NOW, group, open_task, report, take, task
 
 
 def test_what_is_kept_of_an_invitation_cannot_be_presented(url: str) -> None:
@@ -24,10 +24,8 @@ def test_what_is_kept_of_an_invitation_cannot_be_presented(url: str) -> None:
     with store.engine.connect() as connection:
         kept = bytes(connection.scalars(select(invitations.c.digest)).one())
     for presented in (kept, hashlib.sha256(kept).digest()):
-        outcomes = store.take([group(cached, [report(made)], [presented])], NOW)[0]
-        assert outcomes.tolist() == [Outcome.NOT_INVITED]
-    outcomes = store.take([group(cached, [report(made)], [digest])], NOW)[0]
-    assert outcomes.tolist() == [Outcome.COUNTED]
+        assert take(store, cached, [report(made)], [presented]) == [Outcome.NOT_INVITED]
+    assert take(store, cached, [report(made)], [digest]) == [Outcome.COUNTED]
     store.close()
 
 

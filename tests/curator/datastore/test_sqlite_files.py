@@ -13,7 +13,6 @@ from tests.curator.datastore.made import group, open_task, report, task
 
 
 def modes(folder: Path) -> set[int]:
-    """Permissions of all files in a folder."""
     return {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 

@@ -13,7 +13,6 @@ from tests.manual_clock import ManualClock
 
 @pytest.fixture(scope="module")
 def fitted() -> tuple[Store, str]:
-    """A store with six models of one task, and the task."""
     store = new_store()
     curator = Curator(store, ManualClock())
     given = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
