@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,15 +22,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from privet.curator.app import create_app
 from privet.curator.settings import Settings
 from privet.curator.telemetry import SHOWN, Telemetry
 from privet.curator.workers import Workers
-from privet.protocol.errors import PrivetError
 from tests.client.stub_curator import on_a_port
 from tests.curator.access.openid_provider import running
 from tests.curator.access.test_oidc import ADMIN, sign_in
-from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import TOKEN, serving
 from tests.manual_clock import ManualClock
 
@@ -263,13 +259,3 @@ def test_an_address_that_is_none_is_refused() -> None:
     for endpoint in ("127.0.0.1:4318", "grpc://collector:4317", "http://", "http://u:p@host/"):
         with pytest.raises(ValidationError, match="it is no address"):
             Settings(otlp_endpoint=endpoint)
-
-
-def test_without_its_packages_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the start."""
-    monkeypatch.delitem(sys.modules, "privet.curator.telemetry")
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.metrics", None)
-    store = new_store()
-    with pytest.raises(PrivetError, match=r"privet\[curator,otel\]"):
-        create_app(Settings(otlp_endpoint="http://127.0.0.1:4318"), store=store)
-    store.close()

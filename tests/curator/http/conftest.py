@@ -69,6 +69,16 @@ class Http(httpx.AsyncClient):
         """Fit a model."""
         return await self.post(f"/v1/tasks/{task_id}/models", headers=self.admin, json=asked)
 
+    async def bearer(self, scope: str, name: str = "eye") -> dict[str, str]:
+        """The headers of a new token."""
+        issued = await self.put(f"/v1/tokens/{name}", headers=self.admin, json={"scope": scope})
+        return {"Authorization": f"Bearer {issued.json()['token']}"}
+
+    async def audit(self) -> list[dict[str, Any]]:
+        """The audit log, the latest first."""
+        entries: list[dict[str, Any]] = (await self.get("/v1/audit", headers=self.admin)).json()
+        return entries
+
 
 @pytest.fixture
 async def app(clock: ManualClock, workers: Workers) -> AsyncIterator[CuratorApp]:
