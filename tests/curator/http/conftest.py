@@ -12,7 +12,7 @@ import pytest
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store
@@ -59,9 +59,15 @@ class Http(httpx.AsyncClient):
     ) -> httpx.Response:
         """Answer a task for somebody."""
         asked = await self.published(task) if isinstance(task, str) else task
+        return await self.post_report(asked, make_report(asked, record, os.urandom), headers)
+
+    async def post_report(
+        self, task: Task, report: Report, headers: Mapping[str, str] = {}
+    ) -> httpx.Response:
+        """Send any report."""
         return await self.post(
-            f"/v1/tasks/{asked.id}/reports",
-            content=make_report(asked, record, os.urandom).pack(),
+            f"/v1/tasks/{task.id}/reports",
+            content=report.pack(),
             headers={"Content-Type": REPORT_MEDIA_TYPE, **headers},
         )
 
