@@ -99,12 +99,6 @@ async def sign_in(http: Http, provider: OpenIdProvider, **claims: Any) -> httpx.
     return await http.get(provider.sign_in(await begin(http), **claims))
 
 
-async def form_token(http: Http) -> str:
-    found = re.search(r'name="form_token" value="(\w+)"', (await http.get("/")).text)
-    assert found
-    return found[1]
-
-
 def hold(http: Http, name: str, value: str) -> None:
     """Let a browser have this cookie and no other."""
     http.cookies.clear()
@@ -135,8 +129,8 @@ async def test_a_person_acts_under_their_own_name(http: Http, provider: OpenIdPr
     answer = await sign_in(http, provider, subject="248289", name="Ada <b>Lovelace</b>", **ADMIN)
     assert answer.status_code == 200
     assert "Ada &lt;b&gt;Lovelace&lt;/b&gt; (admin)" in (await http.get("/")).text
-    data = {"form_token": await form_token(http), "name": "desk", "scope": "reader"}
-    assert (await http.post("/access/tokens", data=data)).status_code == 200
+    form = await http.form()
+    assert (await form("/access/tokens", name="desk", scope="reader")).status_code == 200
     issued, signed_in = (await http.audit())[:2]
     assert (issued["actor"], issued["action"]) == ("oidc:248289", "token issued")
     assert (signed_in["actor"], signed_in["action"]) == ("oidc:248289", "signed in")
@@ -148,8 +142,8 @@ async def test_a_reader_reads_and_does_nothing_else(http: Http, provider: OpenId
     task = await http.task(open=False)
     await sign_in(http, provider, roles="privet-reader")
     assert (await http.get(f"/tasks/{task}")).status_code == 200
-    data = {"form_token": await form_token(http), "move": "open"}
-    assert (await http.post(f"/tasks/{task}/move", data=data)).status_code == 403
+    form = await http.form()
+    assert (await form(f"/tasks/{task}/move", move="open")).status_code == 403
     assert (await http.get("/access")).status_code == 403
 
 
@@ -265,7 +259,7 @@ async def test_signing_out_takes_a_form_of_ours(http: Http, provider: OpenIdProv
     for data in ({}, {"form_token": "0" * 64}, {"logout_token": unsigned}):
         assert (await http.post("/sign-out", data=data)).status_code == 422
     assert (await http.get("/new")).status_code == 200
-    left = await http.post("/sign-out", data={"form_token": await form_token(http)})
+    left = await (await http.form())("/sign-out")
     assert f'href="{provider.root}/logout?client_id={CLIENT}"' in left.text
     assert "(admin)" not in left.text
     assert (await http.get("/new")).status_code == 401
@@ -455,7 +449,7 @@ async def test_tokens_work_while_the_provider_is_down(clock: ManualClock, worker
         assert (await http.post("/sign-in", data={"token": TOKEN})).status_code == 303
         assert (await http.get("/new")).status_code == 200
         http.cookies.set(COOKIE, Sessions(state_of(http)).seal(SEALED, PERSON))
-        left = await http.post("/sign-out", data={"form_token": await form_token(http)})
+        left = await (await http.form())("/sign-out")
         assert "You are signed out here" in left.text
         assert "Sign out there too" not in left.text
         assert_problem(await http.get("/v1/tokens", headers=bearer(provider)), Overloaded)

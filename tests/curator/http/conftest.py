@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -75,10 +76,31 @@ class Http(httpx.AsyncClient):
         """Fit a model."""
         return await self.post(f"/v1/tasks/{task_id}/models", headers=self.admin, json=asked)
 
+    async def sign_in(self, token: str = TOKEN) -> Callable[..., Awaitable[httpx.Response]]:
+        """Start a session on the pages; what sends a form of it, with these fields."""
+        answer = await self.post("/sign-in", data={"token": token})
+        assert answer.status_code == 303, answer.text
+        return await self.form()
+
+    async def form(self) -> Callable[..., Awaitable[httpx.Response]]:
+        """What sends a form of the session that there is."""
+        found = re.search(r'name="form_token" value="(\w+)"', (await self.get("/")).text)
+        assert found
+        form_token = found[1]
+
+        def send(path: str, files: Any = None, **fields: str) -> Awaitable[httpx.Response]:
+            return self.post(path, data={"form_token": form_token, **fields}, files=files)
+
+        return send
+
+    async def token(self, scope: str, name: str = "eye") -> str:
+        """A new token."""
+        issued = await self.put(f"/v1/tokens/{name}", headers=self.admin, json={"scope": scope})
+        return str(issued.json()["token"])
+
     async def bearer(self, scope: str, name: str = "eye") -> dict[str, str]:
         """The headers of a new token."""
-        issued = await self.put(f"/v1/tokens/{name}", headers=self.admin, json={"scope": scope})
-        return {"Authorization": f"Bearer {issued.json()['token']}"}
+        return {"Authorization": f"Bearer {await self.token(scope, name)}"}
 
     async def audit(self) -> list[dict[str, Any]]:
         """The audit log, the latest first."""
