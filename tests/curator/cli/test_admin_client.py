@@ -1,14 +1,12 @@
 """The client that notebooks and the command line use, against a real curator and against others."""
 
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from starlette.applications import Starlette
 
 from privet import CuratorClient, PrivetError
 from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
@@ -20,6 +18,7 @@ from privet.protocol.errors import (
     NotEnoughReports,
     TaskNotFound,
 )
+from tests.client.stub_curator import on_a_port
 from tests.curator import samples
 from tests.curator.cli.conftest import TOKEN
 
@@ -103,28 +102,10 @@ def test_refusals_are_raised_as_their_problem_type(curator: CuratorClient) -> No
         curator.predict("0" * 64, RECORDS)
 
 
-@pytest.fixture
-def stranger() -> Iterator[str]:
-    """A web server that is no curator."""
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_error(418)
-
-        def log_message(self, *_: object) -> None:
-            """Keep quiet."""
-
-    with HTTPServer(("127.0.0.1", 0), Page) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def test_what_is_no_curator_is_told_apart(stranger: str) -> None:
+def test_what_is_no_curator_is_told_apart() -> None:
     """Nobody at the address, and somebody who answers otherwise, are errors of their own."""
     with pytest.raises(CuratorUnreachable, match="privet serve"):
         CuratorClient("http://127.0.0.1:1").tasks()
-    with pytest.raises(UnexpectedAnswer, match="without saying why"):
+    unexpected = pytest.raises(UnexpectedAnswer, match="without saying why")
+    with on_a_port(Starlette()) as stranger, unexpected:
         CuratorClient(stranger).tasks()

@@ -1,6 +1,5 @@
 """Planning from the command line."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,10 +47,10 @@ def test_a_plan_is_for_the_settings_of_the_task(
         monkeypatch.setattr(planner, steps, ())
     given = (
         "--label", "label", "--holders", "5000", "--epsilon", "2", "--grower", "max_edge",
-        "--depth", "4", "--mechanism", "auto", "--set", "max_report_bytes=4", "--json",
+        "--depth", "4", "--mechanism", "auto", "--set", "max_report_bytes=4",
     )  # fmt: skip
-    planned = json.loads(cli("plan", "--public", survey, *given).out)
-    made = json.loads(cli("task", "create", survey, *given).out)
+    planned = cli.json("plan", "--public", survey, *given)
+    made = cli.json("task", "create", survey, *given)
     assert planned["report_bytes"] == made["report_bytes"]
     (mine,), (theirs,) = planned["questions"], made["questions_in_numbers"]
     assert (mine["mechanism"], mine["cells"]) == (theirs["mechanism"], theirs["cells"])

@@ -16,13 +16,7 @@ from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.cli.conftest import TOKEN
 
-SETTINGS: dict[str, Any] = {
-    "label": "label",
-    "epsilon": 2.0,
-    "grower": "max_edge",
-    "depth": 2,
-    "features": {"hours": {"missing": 5.0}},
-}
+from .test_admin_client import SETTINGS
 
 
 def polars_of(frame: pd.DataFrame) -> Any:
