@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import fastapi_offline
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
 from privet.protocol.errors import (
@@ -142,19 +142,11 @@ def page(request: Request) -> HTMLResponse:
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
 
-@router.get("/start.js")
-def start() -> Response:
-    """What starts Swagger UI: a file of its own, so that no script stands in the page."""
-    return Response(_START, headers=_HEADERS, media_type="text/javascript")
-
-
-@router.get("/swagger-ui-bundle.js")
-def bundle() -> FileResponse:
-    """Swagger UI."""
-    return FileResponse(SHIPPED / "swagger-ui-bundle.js", headers=_HEADERS)
-
-
-@router.get("/swagger-ui.css")
-def styles() -> FileResponse:
-    """Swagger UI's stylesheet."""
-    return FileResponse(SHIPPED / "swagger-ui.css", headers=_HEADERS)
+@router.get("/{name}")
+def file(name: str) -> Response:
+    """Swagger UI, or what starts it: a file of its own, so that no script stands in the page."""
+    if name == "start.js":
+        return Response(_START, headers=_HEADERS, media_type="text/javascript")
+    if name not in ("swagger-ui-bundle.js", "swagger-ui.css"):
+        raise HTTPException(404)
+    return FileResponse(SHIPPED / name, headers=_HEADERS)

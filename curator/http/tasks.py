@@ -24,12 +24,12 @@ from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Task
 
-from ..access.signing import Signer
 from ..datastore.status import Status
 from ..datastore.tasks import ListedTask, StoredTask, no_task
 from ..service import STEP, Curator, Publication
 from .problems import described
 from .requests import (
+    BINARY,
     EXAMPLE_ID,
     AdminOnly,
     IsReader,
@@ -64,13 +64,11 @@ _UPLOAD = {
                     "required": ["public", "settings"],
                     "properties": {
                         "public": {
-                            "type": "string",
-                            "format": "binary",
+                            **BINARY,
                             "description": "Public records with their labels, CSV or Parquet.",
                         },
                         "public_model": {
-                            "type": "string",
-                            "format": "binary",
+                            **BINARY,
                             "description": "A public model over the encoded columns, ONNX; "
                             "by default one is made of the public records.",
                         },
@@ -343,7 +341,7 @@ def list_tasks(curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
     response_model=TaskView,
     responses={
         200: {
-            "content": {TASK_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+            "content": {TASK_MEDIA_TYPE: {"schema": BINARY}},
             "headers": {
                 SIGNATURE_HEADER: {
                     "description": "The curator's key and signature, where it signs its tasks.",
@@ -369,7 +367,9 @@ def read_task(
     A draft is shown to readers only.
     """
     stored = shown(curator.store.task(task_id), reader)
-    headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
+    headers, signer = {"Vary": "Accept"}, request.app.state.signer
+    if signer is not None:
+        headers[SIGNATURE_HEADER] = signer.sign(stored.task.id).header
     if TASK_MEDIA_TYPE in accept:
         kept = "no-store" if stored.state is TaskState.DRAFT else A_DAY
         headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": kept}
@@ -540,10 +540,7 @@ async def _read_upload(request: Request) -> tuple[bytes, Publication, bytes | No
             public, settings = await _part(form, "public"), await _part(form, "settings")
             onnx = await _part(form, "public_model") if "public_model" in form else None
     except HTTPException as error:
-        if error.status_code in {
-            status.HTTP_408_REQUEST_TIMEOUT,
-            status.HTTP_413_CONTENT_TOO_LARGE,
-        }:
+        if error.status_code in {408, 413}:  # of the layer that reads the body
             raise
         raise InvalidRequest(f"The form cannot be read: {error.detail}") from None
     return public, Publication.parse(settings), onnx
@@ -556,10 +553,6 @@ async def _part(form: Any, name: str) -> bytes:
     if isinstance(part, UploadFile):
         return await part.read()
     return str(part).encode()
-
-
-def _signature(signer: Signer | None, task_id: str) -> dict[str, str]:
-    return {} if signer is None else {SIGNATURE_HEADER: signer.sign(task_id).header}
 
 
 def _json_tag(stored: StoredTask, view: TaskView) -> str:

@@ -57,11 +57,12 @@ def test_a_plan_is_for_the_settings_of_the_task(
 
 
 def test_a_plan_says_what_it_cannot_do(cli: Cli, survey: str) -> None:
-    """An unknown grower is named with those there are."""
-    given = ("--label", "label", "--holders", "50", "--epsilon", "2")
-    refused = cli("plan", "--public", survey, *given, "--grower", "oak")
-    assert refused.code == 1
-    assert "max_edge" in refused.err
+    """An unknown grower is named with those there are; --set has the last word."""
+    given = ("--label", "label", "--holders", "50", "--epsilon", "2", "--grower")
+    for more in (["oak"], ["max_edge", "--set", "grower=oak"]):
+        refused = cli("plan", "--public", survey, *given, *more)
+        assert refused.code == 1
+        assert "Unknown grower 'oak': choose one of" in refused.err
 
 
 def test_a_plan_behind_a_relay_says_what_shuffling_allows(cli: Cli, survey: str) -> None:
