@@ -50,6 +50,9 @@ EXACT = ("answers", "rejects", "checksum", "buckets")
 """Fields of a status that only readers see."""
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute)
+admin = APIRouter(
+    prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute, dependencies=[AdminOnly]
+)
 
 EXAMPLE_SETTINGS = (
     '{"name": "Fair\'s survey", "label": "affair", "epsilon": 1, "depth": 6, "holders": 4456}'
@@ -288,10 +291,9 @@ def shown(stored: StoredTask, reader: bool) -> StoredTask:
     return stored
 
 
-@router.post(
+@admin.post(
     "",
     status_code=status.HTTP_201_CREATED,
-    dependencies=[AdminOnly],
     openapi_extra=_UPLOAD,
     summary="Grow and publish a task",
     responses={
@@ -402,34 +404,19 @@ def read_status(
     return view.model_copy(update={"reports": rough, "step": STEP, **dict.fromkeys(EXACT)})
 
 
-@router.post(
-    "/{task_id}/open",
-    dependencies=[AdminOnly],
-    summary="Open a task",
-    responses=described(IllegalMove),
-)
+@admin.post("/{task_id}/open", summary="Open a task", responses=described(IllegalMove))
 def open_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
     """Take reports: for the first time, or again after a close."""
     return _moved(task_id, curator, Move.OPEN, request)
 
 
-@router.post(
-    "/{task_id}/close",
-    dependencies=[AdminOnly],
-    summary="Close a task",
-    responses=described(IllegalMove),
-)
+@admin.post("/{task_id}/close", summary="Close a task", responses=described(IllegalMove))
 def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
     """Take no more reports; fitting and predicting go on."""
     return _moved(task_id, curator, Move.CLOSE, request)
 
 
-@router.delete(
-    "/{task_id}",
-    status_code=status.HTTP_204_NO_CONTENT,
-    dependencies=[AdminOnly],
-    summary="Delete a task",
-)
+@admin.delete("/{task_id}", status_code=status.HTTP_204_NO_CONTENT, summary="Delete a task")
 def delete_task(task_id: TaskId, curator: TheCurator, request: Request) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
     task = curator.store.task(task_id).task
@@ -460,10 +447,9 @@ class Invitations(BaseModel):
     invitations: list[str]
 
 
-@router.post(
+@admin.post(
     "/{task_id}/invitations",
     status_code=status.HTTP_201_CREATED,
-    dependencies=[AdminOnly],
     summary="Invite holders",
     responses=described(InvalidRequest),
 )
@@ -489,7 +475,7 @@ class InvitationsView(View):
     expired: int = Field(description="Not used in time.")
 
 
-@router.get("/{task_id}/invitations", dependencies=[AdminOnly], summary="Count invitations")
+@admin.get("/{task_id}/invitations", summary="Count invitations")
 def count_invitations(task_id: TaskId, curator: TheCurator) -> InvitationsView:
     """How many were issued, used, revoked, and not used in time."""
     return InvitationsView(**asdict(curator.store.invitations(task_id, curator.clock())))
@@ -509,9 +495,8 @@ class Revoked(BaseModel):
     revoked: int
 
 
-@router.post(
+@admin.post(
     "/{task_id}/invitations/revoke",
-    dependencies=[AdminOnly],
     summary="Revoke invitations",
     responses=described(InvalidRequest),
 )
