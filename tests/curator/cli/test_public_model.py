@@ -15,23 +15,13 @@ from tests.learning.onnx_files import STRIPES, striped, stripes
 RANGE = 'features={"x": {"low": 0, "high": 1}}'
 
 
-@pytest.fixture
-def stripe_files(tmp_path: Path) -> tuple[str, str]:
-    """Public records, and the model that knows what they are."""
-    public, onnx = tmp_path / "stripes.csv", tmp_path / "stripes.onnx"
-    public.write_bytes(striped(40, seed=0))
-    onnx.write_bytes(stripes(1))
-    return str(public), str(onnx)
-
-
 @pytest.mark.usefixtures("trial_in_this_process")
-def test_a_model_of_ones_own_is_served(
-    cli: Cli, curator_url: str, stripe_files: tuple[str, str], tmp_path: Path
-) -> None:
+def test_a_model_of_ones_own_is_served(cli: Cli, curator_url: str, tmp_path: Path) -> None:
     """With five holders all stripes are predicted right: 40 records cannot teach that."""
-    public, onnx = stripe_files
+    Path("stripes.csv").write_bytes(striped(40, seed=0))
+    Path("stripes.onnx").write_bytes(stripes(1))
     options = ("--label", "y", "--epsilon", "1", "--depth", "2", "--set", RANGE)
-    made = cli.json("task", "create", public, "--public-model", onnx, *options)
+    made = cli.json("task", "create", "stripes.csv", "--public-model", "stripes.onnx", *options)
     task = made["id"]
     assert "uploaded ONNX" in cli("task", "show", task).out
     answer_all(f"{curator_url}/v1/tasks/{task}", [{"x": i / 5, "y": "no"} for i in range(5)])
