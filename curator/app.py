@@ -97,7 +97,8 @@ def create_app(
     writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
     memory = settings.worker_memory
-    workers = workers or Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
+    if workers is None:  # not those without work, which are false
+        workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
     predictors = Workers(settings.max_predictions, MAX_WAITING, memory)
     exporters = Workers(settings.max_exports, MAX_WAITING, memory)
 
