@@ -77,15 +77,24 @@ class Predictions(TypedDict):
 
 
 class CuratorClient:
-    """The calls of the curator at ``url``; ``token`` is needed for an admin's calls."""
+    """The calls of the curator at ``url``; ``token`` is needed for an admin's calls.
 
-    def __init__(self, url: str = DEFAULT_URL, token: str | None = None) -> None:
+    A call waits for its answer as long as ``timeout`` says.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        token: str | None = None,
+        timeout: float | httpx.Timeout = TIMEOUT,
+    ) -> None:
         self.url = url.rstrip("/")
         if "://" not in url:
             raise InvalidRequest(
                 f"The address {url!r} does not say how to connect: put http:// or https:// before "
                 "it."
             )
+        self._timeout = timeout
         self._headers = {"Authorization": f"Bearer {_sendable(token)}"} if token else {}
 
     def create(
@@ -254,7 +263,7 @@ class CuratorClient:
         """The answer, if it is a success; raises the ``PrivetError`` of its problem document."""
         try:
             with httpx.Client(
-                headers=self._headers, timeout=TIMEOUT, verify=self._tls, mounts=DIRECT
+                headers=self._headers, timeout=self._timeout, verify=self._tls, mounts=DIRECT
             ) as http:
                 response = http.request(method, self.url + path, **request)
         except (httpx.TransportError, httpx.InvalidURL, UnicodeError) as error:

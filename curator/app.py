@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,7 @@ def create_app(
     writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
     rejects = Rejects(store.count_rejects)
     memory = settings.worker_memory
-    if workers is None:
+    if workers is None:  # not those without work, which are false
         workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
     predictors = Workers(settings.max_predictions, MAX_WAITING, memory)
     exporters = Workers(settings.max_exports, MAX_WAITING, memory)
@@ -161,31 +161,33 @@ def create_app(
     return CuratorApp(api, stack)
 
 
-def _provider_of(settings: Settings, clock: Callable[[], float]) -> "Provider | None":
-    """The OpenID provider of the settings; raises ``PrivetError`` if its package is missing."""
-    if not settings.oidc_issuer:
-        return None
+@contextmanager
+def _naming_extra(setting: str, extra: str) -> Iterator[None]:
+    """Raise ``PrivetError`` that says what to install for a setting whose package is missing."""
     try:
-        from .access.oidc import Provider
+        yield
     except ModuleNotFoundError as error:
         raise PrivetError(
-            f"PRIVET_OIDC_ISSUER needs {error.name}, which is not installed: "
-            "pip install 'privet[curator,oidc]'."
+            f"{setting} needs {error.name}, which is not installed: "
+            f"pip install 'privet[curator,{extra}]'."
         ) from None
+
+
+def _provider_of(settings: Settings, clock: Callable[[], float]) -> "Provider | None":
+    """The OpenID provider of the settings."""
+    if not settings.oidc_issuer:
+        return None
+    with _naming_extra("PRIVET_OIDC_ISSUER", "oidc"):
+        from .access.oidc import Provider
     return Provider(settings, clock)
 
 
 def _telemetry_of(settings: Settings, metrics: Metrics, store: Store) -> "Telemetry | None":
-    """What goes to the collector of the settings; raises ``PrivetError`` without its packages."""
+    """What goes to the collector of the settings."""
     if not settings.otlp_endpoint:
         return None
-    try:
+    with _naming_extra("PRIVET_OTLP_ENDPOINT", "otel"):
         from .telemetry import Telemetry
-    except ModuleNotFoundError as error:
-        raise PrivetError(
-            f"PRIVET_OTLP_ENDPOINT needs {error.name}, which is not installed: "
-            "pip install 'privet[curator,otel]'."
-        ) from None
     telemetry = Telemetry(settings.otlp_endpoint, metrics.registry)
     telemetry.watch(store.engine, schema.metadata.tables)
     return telemetry

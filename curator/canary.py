@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-import httpx
 from anyio import fail_after, to_thread
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from pydantic import BaseModel, Field
@@ -121,17 +120,6 @@ class CanaryMetrics:
             self._seconds.labels(stage).set(took)
 
 
-class HastyClient(CuratorClient):
-    """A client whose calls wait for ``seconds`` at most, not ten minutes."""
-
-    def __init__(self, url: str, token: str | None, seconds: float) -> None:
-        super().__init__(url, token)
-        self._seconds = seconds
-
-    def call(self, method: str, path: str, **request: Any) -> httpx.Response:
-        return super().call(method, path, timeout=self._seconds, **request)
-
-
 class _Shown(BaseModel):
     """What a status says of batches; a curator's says nothing."""
 
@@ -147,7 +135,7 @@ class Canary:
     def __init__(
         self, url: str, token: str | None, way: str, within: float, *, insecure_http: bool = False
     ) -> None:
-        self._api = HastyClient(url, token, within)
+        self._api = CuratorClient(url, token, within)
         self._way = way.rstrip("/")
         self._within = within
         self._insecure_http = insecure_http

@@ -296,7 +296,10 @@ class Settings(BaseSettings):
             if not getattr(self, name):
                 raise ValueError(f"PRIVET_OIDC_ISSUER needs PRIVET_{name.upper()}: set it too")
         if not any(self.oidc_values):
-            raise ValueError("Set PRIVET_OIDC_ADMINS or PRIVET_OIDC_READERS, or nobody gets in")
+            raise ValueError(
+                "Set PRIVET_OIDC_ADMINS, PRIVET_OIDC_FITTERS or PRIVET_OIDC_READERS, or nobody "
+                "gets in"
+            )
         if not all(map(SAFE_URL.match, (self.oidc_issuer, self.oidc_redirect_uri))):
             raise ValueError(
                 "PRIVET_OIDC_ISSUER and PRIVET_OIDC_REDIRECT_URI must be https, or on this machine"

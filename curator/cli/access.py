@@ -29,7 +29,7 @@ def _print_token(made: Document) -> None:
 def issue(
     api: CuratorClient,
     name: TokenName,
-    scope: Annotated[str, typer.Option(help="admin, reader or relay.")] = "admin",
+    scope: Annotated[str, typer.Option(help="admin, fitter, reader or relay.")] = "admin",
     days: Annotated[
         float | None, typer.Option(help="Days until it ends; by default never.")
     ] = None,

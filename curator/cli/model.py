@@ -41,7 +41,16 @@ Parameter = Annotated[
 
 
 def _print_model(model: Document) -> None:
-    print_facts(f"Model {model['number']}", _facts(model))
+    facts = {
+        "estimator": model["estimator"],
+        "parameters": model["parameters"],
+        "reports": model["reports"],
+        **dict(map(_way, model["ways"])),
+        "cells": model["cells"],
+        "fitted": when(model["created"]),
+        **model["facts"],
+    }
+    print_facts(f"Model {model['number']}", facts)
 
 
 @remote(_print_model, doing="Fitting ...")
@@ -373,18 +382,6 @@ def _rows(
 def _write(target: Path, header: list[str], rows: list[list[Any]]) -> None:
     with naming_target(target), target.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(map(csv_cell, row) for row in [header, *rows])
-
-
-def _facts(model: Document) -> Document:
-    return {
-        "estimator": model["estimator"],
-        "parameters": model["parameters"],
-        "reports": model["reports"],
-        **dict(map(_way, model["ways"])),
-        "cells": model["cells"],
-        "fitted": when(model["created"]),
-        **model["facts"],
-    }
 
 
 def _way(way: Document) -> tuple[str, str]:

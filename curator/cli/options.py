@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,27 +34,36 @@ ModelNumber = Annotated[
 PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]
 Label = Annotated[str, typer.Option(help="The public column to be predicted.")]
 Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out.")]
-Shown = Annotated[
-    list[str] | None,
-    typer.Option(help="A column that reports may tell openly: it costs no epsilon."),
-]
-HiddenDepth = Annotated[
-    int | None,
-    typer.Option(min=0, max=DEEPEST, help="Splits on hidden columns below shown ones."),
-]
-Crowd = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Fewest holders expected in a shown cell; by default 20. With 1 it may be one person.",
-    ),
-]
-Grower = Annotated[str | None, typer.Option(help="How the partition is grown.")]
-MechanismName = Annotated[str | None, typer.Option(help="How answers are perturbed.")]
 Setting = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=JSON", help="Any other setting, for example seed=3."),
 ]
+OF_TASK: dict[str, Any] = {
+    "grower": Annotated[str | None, typer.Option(help="How the partition is grown.")],
+    "depth": Annotated[
+        int | None, typer.Option(min=0, max=DEEPEST, help="Splits per path; by default chosen.")
+    ],
+    "mechanism": Annotated[str | None, typer.Option(help="How answers are perturbed.")],
+    "ignore": Ignore,
+    "shown": Annotated[
+        list[str] | None,
+        typer.Option(help="A column that reports may tell openly: it costs no epsilon."),
+    ],
+    "hidden_depth": Annotated[
+        int | None,
+        typer.Option(min=0, max=DEEPEST, help="Splits on hidden columns below shown ones."),
+    ],
+    "crowd": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Fewest holders expected in a shown cell; by default 20. With 1 it may be one "
+            "person.",
+        ),
+    ],
+    "more": Setting,
+}
+"""Settings of a task that its creation and its plan take as options."""
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
@@ -73,6 +82,22 @@ class PatientClient(CuratorClient):
             return super().call(method, path, **request)
 
 
+def with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a command that has the options ``OF_TASK`` in place of its parameter ``settings``.
+
+    The function gets those that were given as a dict.
+    """
+
+    def command(*arguments: Any, **options: Any) -> Any:
+        settings = given(**{name: options.pop(name) for name in OF_TASK if name != "more"})
+        return function(*arguments, settings=settings | parsed(options.pop("more")), **options)
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        parameters += _options(OF_TASK) if parameter.name == "settings" else [parameter]
+    return _declared(command, function, parameters)
+
+
 def remote(
     show: Callable[[Any], None] | None = None, *, token: bool = True, doing: str = WAITING
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
@@ -81,9 +106,9 @@ def remote(
     The command also has the options --url, --token if ``token``, and --json if there is a ``show``,
     which prints for people what the function returns.
     """
-    shared: list[tuple[str, Any, Any]] = [("url", Url, DEFAULT_URL)]
-    shared += [("token", Token, None)] if token else []
-    shared += [("as_json", AsJson, False)] if show else []
+    shared = _options({"url": Url}, DEFAULT_URL)
+    shared += _options({"token": Token}) if token else []
+    shared += _options({"as_json": AsJson}, default=False) if show else []
 
     def decorate(function: Callable[..., Any]) -> Callable[..., None]:
         def command(url: str, token: str | None = None, **options: Any) -> None:
@@ -94,19 +119,29 @@ def remote(
             elif show:
                 show(result)
 
+        _, *own = inspect.signature(function, eval_str=True).parameters.values()
         keyword = inspect.Parameter.KEYWORD_ONLY
-        _, *options_of_function = inspect.signature(function, eval_str=True).parameters.values()
-        parameters = [parameter.replace(kind=keyword) for parameter in options_of_function]
-        parameters += [
-            inspect.Parameter(name, keyword, default=default, annotation=annotation)
-            for name, annotation, default in shared
-        ]
-        command.__name__, command.__doc__ = function.__name__, function.__doc__
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return command
+        return _declared(command, function, [p.replace(kind=keyword) for p in own] + shared)
 
     return decorate
+
+
+def _options(annotations: Mapping[str, Any], default: Any = None) -> list[inspect.Parameter]:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(name, keyword, default=default, annotation=annotation)
+        for name, annotation in annotations.items()
+    ]
+
+
+def _declared(
+    command: Callable[..., Any], function: Callable[..., Any], parameters: list[inspect.Parameter]
+) -> Callable[..., Any]:
+    """The command under the function's name, whose options are the parameters."""
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
 
 
 def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:
@@ -124,8 +159,8 @@ def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """The options that are not None."""
-    return {name: value for name, value in options.items() if value is not None}
+    """The options that were given, lists with something in them."""
+    return {name: value for name, value in options.items() if value not in (None, [])}
 
 
 def read_settings(**values: Any) -> TaskSettings:

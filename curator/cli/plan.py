@@ -1,27 +1,15 @@
 """``privet plan``: expected accuracy from public data; needs no curator and spends no privacy."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
 from rich.table import Table
 
-from privet.protocol.limits import BATCH, DEEPEST, DELTA
+from privet.protocol.limits import BATCH, DELTA
 
-from .options import (
-    AsJson,
-    Crowd,
-    Grower,
-    HiddenDepth,
-    Ignore,
-    Label,
-    MechanismName,
-    Setting,
-    Shown,
-    given,
-    parsed,
-)
+from .options import FILE, AsJson, Label, with_settings
 from .output import err, out, print_facts, print_json
 from .output import shown as as_text
 
@@ -32,10 +20,9 @@ BAR = 10
 """Characters of a bar for certainty."""
 
 
+@with_settings
 def plan(
-    public: Annotated[
-        Path, typer.Option(exists=True, dir_okay=False, help="CSV or Parquet file of public data.")
-    ],
+    public: Annotated[Path, typer.Option(**FILE, help="CSV or Parquet file of public data.")],
     label: Label,
     holders: Annotated[int, typer.Option(min=1, help="Reports expected.")],
     epsilon: Annotated[
@@ -51,16 +38,7 @@ def plan(
     batch: Annotated[
         int, typer.Option(help="Fewest reports that the relay sends together, its --least.")
     ] = BATCH,
-    grower: Grower = None,
-    depth: Annotated[
-        int | None, typer.Option(min=0, max=DEEPEST, help="Splits per path; by default chosen.")
-    ] = None,
-    mechanism: MechanismName = None,
-    ignore: Ignore = None,
-    shown: Shown = None,
-    hidden_depth: HiddenDepth = None,
-    crowd: Crowd = None,
-    more: Setting = None,
+    settings: dict[str, Any],
     estimator: Annotated[
         str | None,
         typer.Option(help="Estimator to plan for; by default that of a fit."),
@@ -83,32 +61,21 @@ def plan(
     """From public data alone: what reports would show, what that takes, and what it is worth."""
     from privet.learning.planning import plan as make_plan
 
-    settings = given(
-        grower=grower,
-        depth=depth,
-        mechanism=mechanism,
-        ignore=ignore or None,
-        shown=shown or None,
-        hidden_depth=hidden_depth,
-        crowd=crowd,
-    )
+    asked = {
+        "label": label,
+        "epsilon": epsilon,
+        "central_epsilon": central_epsilon,
+        "delta": delta,
+        "batch": batch,
+        "holders": holders,
+        "target_shift": target_shift,
+        "power": power,
+        "half_width": half_width,
+        "estimator": estimator,
+        "simulation_seed": seed,
+    }
     with err().status("Simulating collections ..."):
-        result = make_plan(
-            public,
-            label=label,
-            epsilon=epsilon,
-            central_epsilon=central_epsilon,
-            delta=delta,
-            batch=batch,
-            holders=holders,
-            target_shift=target_shift,
-            power=power,
-            half_width=half_width,
-            estimator=estimator,
-            simulation_seed=seed,
-            **settings,
-            **parsed(more),
-        )
+        result = make_plan(public, **asked | settings)
     if as_json:
         print_json(result.to_document())
     elif board:

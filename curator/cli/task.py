@@ -20,20 +20,13 @@ from ..admin_client import CuratorClient, Document
 from .options import (
     FILE,
     AsJson,
-    Crowd,
-    Grower,
-    HiddenDepth,
-    Ignore,
     Label,
-    MechanismName,
     PublicFile,
-    Setting,
-    Shown,
     TaskName,
     Yes,
     given,
-    parsed,
     remote,
+    with_settings,
 )
 from .output import PLAIN, SHORT_ID, day, err, out, print_facts, print_json, print_table, when
 
@@ -48,6 +41,7 @@ app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
     epilog="Example: privet task create docs/examples/clinic.csv --label readmitted --epsilon 1"
 )
 @remote(doing="Growing the partition on the public data ...")
+@with_settings
 def create(
     api: CuratorClient,
     public: PublicFile,
@@ -55,9 +49,7 @@ def create(
     label: Label,
     epsilon: Annotated[float, typer.Option(help="What one holder spends in all.")],
     name: Annotated[str | None, typer.Option(help="Name; by default the file's.")] = None,
-    depth: Annotated[int | None, typer.Option(help="Splits per path; by default chosen.")] = None,
-    grower: Grower = None,
-    mechanism: MechanismName = None,
+    settings: dict[str, Any],
     holders: Annotated[int | None, typer.Option(help="Reports expected.")] = None,
     looks: Annotated[
         str | None, typer.Option(help="Looks at which intervals hold: many or once.")
@@ -69,10 +61,6 @@ def create(
         bool | None,
         typer.Option(help="Have a number reported relative to the public model's mean, or not."),
     ] = None,
-    ignore: Ignore = None,
-    shown: Shown = None,
-    hidden_depth: HiddenDepth = None,
-    crowd: Crowd = None,
     describe: Annotated[
         Path | None,
         typer.Option(
@@ -96,37 +84,22 @@ def create(
     ] = False,
     draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
     yes: Yes = False,
-    more: Setting = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what the public data would become, ask, grow a partition, and publish the task."""
     options = given(
-        depth=depth,
-        grower=grower,
-        mechanism=mechanism,
-        shown=shown or None,
-        hidden_depth=hidden_depth,
-        crowd=crowd,
         holders=holders,
         looks=looks,
         allocation=allocation,
         centred=centred,
-        ignore=ignore or None,
         describe=None if describe is None else _json_in(describe, "--describe"),
         invited=invited or None,
     )
     told = {} if about is None else _json_in(about, "--about")
     if not isinstance(told, dict):
         raise typer.BadParameter(f"{about} holds no JSON object.", param_hint="--about")
-    settings: dict[str, Any] = {
-        "name": name or public.stem,
-        "label": label,
-        "epsilon": epsilon,
-        "open": not draft,
-        **options,
-        **told,
-        **parsed(more),
-    }
+    named = {"name": name or public.stem, "label": label, "epsilon": epsilon, "open": not draft}
+    settings = {**named, **options, **told, **settings}
     _check(api, public, settings, ask=not (yes or as_json))
     try:
         files = {"public": public} | ({"public_model": public_model} if public_model else {})

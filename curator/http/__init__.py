@@ -6,6 +6,7 @@ from . import methods, models, reports, tasks, tokens
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
+    tasks.admin,
     reports.router,
     models.router,
     methods.router,

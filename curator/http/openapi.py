@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import fastapi_offline
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
 from privet.protocol.errors import (
@@ -37,10 +37,7 @@ def complete_document(app: FastAPI) -> None:
         document = framework_document()
         for path, calls in document["paths"].items():
             for call in calls.values():
-                _drop_framework_fault(call)
-                _describe_limits(call)
-                _describe_tokens(call)
-                _describe_path(call, path)
+                _complete(call, path)
         for name in ("HTTPValidationError", "ValidationError"):
             document["components"]["schemas"].pop(name, None)
         document["components"]["securitySchemes"].pop(COUNTS_SCHEME, None)
@@ -49,44 +46,28 @@ def complete_document(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _drop_framework_fault(call: Document) -> None:
-    """Remove the 422 that the framework adds to every call: here faults are problem documents."""
-    fault = call["responses"].get("422")
-    if fault is not None and PROBLEM_MEDIA_TYPE not in fault["content"]:
-        del call["responses"]["422"]
+def _complete(call: Document, path: str) -> None:
+    """Describe all that a call can be refused for, as problem documents, and who may call.
 
-
-def _describe_limits(call: Document) -> None:
-    _add_responses(call, TooManyRequests)
-    if "requestBody" in call:
-        _add_responses(call, TooSlow, TooLarge)
-
-
-def _add_responses(call: Document, *errors: type[PrivetError]) -> None:
-    for status, fault in described(*errors).items():
-        call["responses"].setdefault(str(status), fault)
-
-
-def _describe_tokens(call: Document) -> None:
-    """An admin's call and one about counts need a token; other calls of readers need one only if
-    ``guard_models`` is set."""
+    The framework adds a 422 of its own to every call. An admin's call and one about counts need a
+    token; other calls of readers need one only if ``guard_models`` is set.
+    """
+    if PROBLEM_MEDIA_TYPE not in call["responses"].get("422", {}).get("content", {}):
+        call["responses"].pop("422", None)
     schemes = {name for choice in call.get("security", ()) for name in choice}
-    if schemes:
-        _add_responses(call, NotAuthorized, InsufficientScope)
     if ADMIN_SCHEME in schemes:
         call["security"] = [{ADMIN_SCHEME: []}]
     elif COUNTS_SCHEME in schemes:
         call["security"] = [{READER_SCHEME: []}]
     elif READER_SCHEME in schemes:
         call["security"] = [{READER_SCHEME: []}, {}]
-
-
-def _describe_path(call: Document, path: str) -> None:
-    """What a path names may not be there."""
-    if "{number}" in path:
-        _add_responses(call, TaskNotFound, ModelNotFound)
-    elif "{task_id}" in path:
-        _add_responses(call, TaskNotFound)
+    faults: list[type[PrivetError]] = [TooManyRequests]
+    faults += [TooSlow, TooLarge] if "requestBody" in call else []
+    faults += [NotAuthorized, InsufficientScope] if schemes else []
+    faults += [TaskNotFound] if "{task_id}" in path else []
+    faults += [ModelNotFound] if "{number}" in path else []
+    for status, fault in described(*faults).items():
+        call["responses"].setdefault(str(status), fault)
 
 
 SHIPPED = Path(fastapi_offline.__file__).parent / "static"
@@ -142,19 +123,11 @@ def page(request: Request) -> HTMLResponse:
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
 
-@router.get("/start.js")
-def start() -> Response:
-    """What starts Swagger UI: a file of its own, so that no script stands in the page."""
-    return Response(_START, headers=_HEADERS, media_type="text/javascript")
-
-
-@router.get("/swagger-ui-bundle.js")
-def bundle() -> FileResponse:
-    """Swagger UI."""
-    return FileResponse(SHIPPED / "swagger-ui-bundle.js", headers=_HEADERS)
-
-
-@router.get("/swagger-ui.css")
-def styles() -> FileResponse:
-    """Swagger UI's stylesheet."""
-    return FileResponse(SHIPPED / "swagger-ui.css", headers=_HEADERS)
+@router.get("/{name}")
+def file(name: str) -> Response:
+    """Swagger UI, or what starts it: a file of its own, so that no script stands in the page."""
+    if name == "start.js":
+        return Response(_START, headers=_HEADERS, media_type="text/javascript")
+    if name not in ("swagger-ui-bundle.js", "swagger-ui.css"):
+        raise HTTPException(404)
+    return FileResponse(SHIPPED / name, headers=_HEADERS)

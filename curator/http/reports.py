@@ -33,7 +33,7 @@ from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
 
 from .problems import described
-from .requests import EXAMPLE_ID, TaskId
+from .requests import BINARY, EXAMPLE_ID, TaskId
 
 FAULTS: tuple[type[PrivetError], ...] = (
     MalformedReport,
@@ -53,7 +53,6 @@ FAULTS: tuple[type[PrivetError], ...] = (
     StorageFailed,
 )
 REPORT_ID = "0102030405060708090a0b0c0d0e0f10"
-_BINARY = {"schema": {"type": "string", "format": "binary"}}
 _RECEIPT = {"application/json": {"example": {"report": REPORT_ID, "counted": True}}}
 
 router = APIRouter(prefix="/v1/tasks/{task_id}", tags=["reports"])
@@ -102,7 +101,7 @@ class AdmissionAnswer(BaseModel):
 
 
 def _body(media_type: str) -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": {media_type: _BINARY}}}
+    return {"requestBody": {"required": True, "content": {media_type: {"schema": BINARY}}}}
 
 
 @router.post(

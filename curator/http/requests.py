@@ -25,6 +25,8 @@ from ..service import Curator, with_registries
 from ..workers import Run, Workers
 
 EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
+BINARY = {"type": "string", "format": "binary"}
+"""OpenAPI's schema of a file."""
 ADMIN_SCHEME, READER_SCHEME, COUNTS_SCHEME = "admin token", "reader token", "counts"
 _admin = HTTPBearer(
     auto_error=False, scheme_name=ADMIN_SCHEME, description="The admin token, as a Bearer token."
@@ -53,19 +55,20 @@ def _curator(request: Request) -> Curator:
 
 
 def require_admin(request: Request, credentials: AdminToken) -> None:
+    request.state.actor = _actor(request, credentials, "admin")
+
+
+def _require_fitter(request: Request, credentials: AdminToken) -> None:
+    request.state.actor = _actor(request, credentials, "fitter")
+
+
+def _actor(request: Request, credentials: Credentials, scope: str) -> str:
     if credentials is None:
         raise NotAuthorized(
             "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
             "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
         )
-    request.state.actor = _checked(request, credentials, "admin")
-
-
-def _require_fitter(request: Request, credentials: AdminToken) -> None:
-    if credentials is None:
-        require_admin(request, credentials)
-    else:
-        request.state.actor = _checked(request, credentials, "fitter")
+    return _checked(request, credentials, scope)
 
 
 def _require_reader(request: Request, credentials: ReaderToken) -> None:

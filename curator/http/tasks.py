@@ -24,12 +24,12 @@ from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Task
 
-from ..access.signing import Signer
 from ..datastore.status import Status
 from ..datastore.tasks import ListedTask, StoredTask, no_task
 from ..service import STEP, Curator, Publication
 from .problems import described
 from .requests import (
+    BINARY,
     EXAMPLE_ID,
     AdminOnly,
     IsReader,
@@ -50,6 +50,9 @@ EXACT = ("answers", "rejects", "checksum", "buckets")
 """Fields of a status that only readers see."""
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute)
+admin = APIRouter(
+    prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute, dependencies=[AdminOnly]
+)
 
 EXAMPLE_SETTINGS = (
     '{"name": "Fair\'s survey", "label": "affair", "epsilon": 1, "depth": 6, "holders": 4456}'
@@ -64,13 +67,11 @@ _UPLOAD = {
                     "required": ["public", "settings"],
                     "properties": {
                         "public": {
-                            "type": "string",
-                            "format": "binary",
+                            **BINARY,
                             "description": "Public records with their labels, CSV or Parquet.",
                         },
                         "public_model": {
-                            "type": "string",
-                            "format": "binary",
+                            **BINARY,
                             "description": "A public model over the encoded columns, ONNX; "
                             "by default one is made of the public records.",
                         },
@@ -290,10 +291,9 @@ def shown(stored: StoredTask, reader: bool) -> StoredTask:
     return stored
 
 
-@router.post(
+@admin.post(
     "",
     status_code=status.HTTP_201_CREATED,
-    dependencies=[AdminOnly],
     openapi_extra=_UPLOAD,
     summary="Grow and publish a task",
     responses={
@@ -343,7 +343,7 @@ def list_tasks(curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
     response_model=TaskView,
     responses={
         200: {
-            "content": {TASK_MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+            "content": {TASK_MEDIA_TYPE: {"schema": BINARY}},
             "headers": {
                 SIGNATURE_HEADER: {
                     "description": "The curator's key and signature, where it signs its tasks.",
@@ -369,7 +369,9 @@ def read_task(
     A draft is shown to readers only.
     """
     stored = shown(curator.store.task(task_id), reader)
-    headers = {"Vary": "Accept", **_signature(request.app.state.signer, stored.task.id)}
+    headers, signer = {"Vary": "Accept"}, request.app.state.signer
+    if signer is not None:
+        headers[SIGNATURE_HEADER] = signer.sign(stored.task.id).header
     if TASK_MEDIA_TYPE in accept:
         kept = "no-store" if stored.state is TaskState.DRAFT else A_DAY
         headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": kept}
@@ -402,34 +404,19 @@ def read_status(
     return view.model_copy(update={"reports": rough, "step": STEP, **dict.fromkeys(EXACT)})
 
 
-@router.post(
-    "/{task_id}/open",
-    dependencies=[AdminOnly],
-    summary="Open a task",
-    responses=described(IllegalMove),
-)
+@admin.post("/{task_id}/open", summary="Open a task", responses=described(IllegalMove))
 def open_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
     """Take reports: for the first time, or again after a close."""
     return _moved(task_id, curator, Move.OPEN, request)
 
 
-@router.post(
-    "/{task_id}/close",
-    dependencies=[AdminOnly],
-    summary="Close a task",
-    responses=described(IllegalMove),
-)
+@admin.post("/{task_id}/close", summary="Close a task", responses=described(IllegalMove))
 def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
     """Take no more reports; fitting and predicting go on."""
     return _moved(task_id, curator, Move.CLOSE, request)
 
 
-@router.delete(
-    "/{task_id}",
-    status_code=status.HTTP_204_NO_CONTENT,
-    dependencies=[AdminOnly],
-    summary="Delete a task",
-)
+@admin.delete("/{task_id}", status_code=status.HTTP_204_NO_CONTENT, summary="Delete a task")
 def delete_task(task_id: TaskId, curator: TheCurator, request: Request) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
     task = curator.store.task(task_id).task
@@ -460,10 +447,9 @@ class Invitations(BaseModel):
     invitations: list[str]
 
 
-@router.post(
+@admin.post(
     "/{task_id}/invitations",
     status_code=status.HTTP_201_CREATED,
-    dependencies=[AdminOnly],
     summary="Invite holders",
     responses=described(InvalidRequest),
 )
@@ -489,7 +475,7 @@ class InvitationsView(View):
     expired: int = Field(description="Not used in time.")
 
 
-@router.get("/{task_id}/invitations", dependencies=[AdminOnly], summary="Count invitations")
+@admin.get("/{task_id}/invitations", summary="Count invitations")
 def count_invitations(task_id: TaskId, curator: TheCurator) -> InvitationsView:
     """How many were issued, used, revoked, and not used in time."""
     return InvitationsView(**asdict(curator.store.invitations(task_id, curator.clock())))
@@ -509,9 +495,8 @@ class Revoked(BaseModel):
     revoked: int
 
 
-@router.post(
+@admin.post(
     "/{task_id}/invitations/revoke",
-    dependencies=[AdminOnly],
     summary="Revoke invitations",
     responses=described(InvalidRequest),
 )
@@ -540,10 +525,7 @@ async def _read_upload(request: Request) -> tuple[bytes, Publication, bytes | No
             public, settings = await _part(form, "public"), await _part(form, "settings")
             onnx = await _part(form, "public_model") if "public_model" in form else None
     except HTTPException as error:
-        if error.status_code in {
-            status.HTTP_408_REQUEST_TIMEOUT,
-            status.HTTP_413_CONTENT_TOO_LARGE,
-        }:
+        if error.status_code in {408, 413}:  # of the layer that reads the body
             raise
         raise InvalidRequest(f"The form cannot be read: {error.detail}") from None
     return public, Publication.parse(settings), onnx
@@ -556,10 +538,6 @@ async def _part(form: Any, name: str) -> bytes:
     if isinstance(part, UploadFile):
         return await part.read()
     return str(part).encode()
-
-
-def _signature(signer: Signer | None, task_id: str) -> dict[str, str]:
-    return {} if signer is None else {SIGNATURE_HEADER: signer.sign(task_id).header}
 
 
 def _json_tag(stored: StoredTask, view: TaskView) -> str:

@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import socket
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import pytest
 
 from privet.curator.access.signing import SIGNING_KEY, read_key
 from privet.curator.access.tokens import Scope, Tokens
+from privet.curator.app import create_app
 from privet.curator.datastore import open_store
 from privet.curator.datastore.store import Store
 from privet.curator.server import serve
@@ -26,8 +28,9 @@ from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task
 from scripts.crash_test import Count, Curators, run_trial
 from scripts.servers import RunningCurator, running_curator
+from tests.curator.access.openid_provider import OpenIdProvider
 from tests.curator.datastore.made import kept, open_task, report, task, total
-from tests.curator.datastore.servers import drop_database, new_database
+from tests.curator.datastore.servers import drop_database, new_database, new_store
 from tests.curator.http.checks import values
 from tests.manual_clock import ManualClock
 
@@ -255,3 +258,32 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
     """A folder that is not there."""
     with pytest.raises(StorageFailed, match="the folder exists"):
         start(f"sqlite:///{tmp_path}/no/x.db")
+
+
+@pytest.mark.parametrize(
+    ("settings", "module", "package", "extra"),
+    [
+        (
+            OpenIdProvider(ManualClock(), "https://a.example").settings,
+            "access.oidc",
+            "joserfc",
+            "oidc",
+        ),
+        (
+            {"otlp_endpoint": "http://127.0.0.1:4318"},
+            "telemetry",
+            "opentelemetry.sdk.metrics",
+            "otel",
+        ),
+    ],
+)
+def test_a_setting_without_its_package_says_what_to_install(
+    settings: dict[str, Any], module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the start."""
+    monkeypatch.delitem(sys.modules, f"privet.curator.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    store = new_store()
+    with pytest.raises(PrivetError, match=rf"privet\[curator,{extra}\]"):
+        create_app(Settings.model_validate(settings), store=store)
+    store.close()

@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,15 +22,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from privet.curator.app import create_app
 from privet.curator.settings import Settings
 from privet.curator.telemetry import SHOWN, Telemetry
 from privet.curator.workers import Workers
-from privet.protocol.errors import PrivetError
 from tests.client.stub_curator import on_a_port
 from tests.curator.access.openid_provider import running
 from tests.curator.access.test_oidc import ADMIN, sign_in
-from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import TOKEN, serving
 from tests.manual_clock import ManualClock
 
@@ -100,12 +96,15 @@ def attributes(span: Any) -> dict[str, Any]:
 
 
 async def test_calls_and_their_statements_are_spans(collector: Collector, workers: Workers) -> None:
-    """Named by route, and by operation and table; statements are within their call."""
+    """Named by route, and by operation and table; statements are within their call. Traces begin
+    here: a caller can neither name nor forbid them."""
     async with serving(workers, otlp_endpoint=collector.root) as http:
-        await http.get("/v1/tasks")
+        for flags in ("00", "01"):
+            named = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-{flags}", "baggage": "a=somebody"}
+            await http.get("/v1/tasks", headers=named)
         await http.get(f"/v1/tasks/{'0' * 64}")
         await http.get("/nowhere")
-    (call,) = collector.named("GET /v1/tasks")
+    call, other = collector.named("GET /v1/tasks")
     assert attributes(call) == {
         "http.request.method": "GET",
         "http.route": "/v1/tasks",
@@ -118,6 +117,10 @@ async def test_calls_and_their_statements_are_spans(collector: Collector, worker
     (missing,) = collector.named("GET /v1/tasks/{task_id}")
     assert attributes(missing)["http.response.status_code"] == 404
     assert attributes(collector.named("GET")[0])["http.response.status_code"] == 404
+    assert not call.parent_span_id
+    assert not other.parent_span_id
+    assert TRACE not in {span.trace_id.hex() for span in collector.spans}
+    assert b"somebody" not in b"".join(collector.bodies)
 
 
 async def test_nothing_of_people_or_secrets_is_sent(collector: Collector, workers: Workers) -> None:
@@ -181,26 +184,11 @@ async def test_reports_leave_no_span(collector: Collector, workers: Workers) -> 
     """Neither of their call nor of what it writes: the moment of a report stays here."""
     async with serving(workers, otlp_endpoint=collector.root) as http:
         task = await http.task()
-        before = (await http.get("/v1/tasks/none")).status_code
         assert (await http.report(task)).status_code == 201
-    assert before == 404
     assert not [span for span in collector.spans if "reports" in span.name]
     calls = [span for span in collector.spans if not span.parent_span_id]
     assert {span.name.split()[0] for span in calls} == {"GET", "POST"}
     assert {span.trace_id for span in collector.spans} == {span.trace_id for span in calls}
-
-
-async def test_traces_begin_here(collector: Collector, workers: Workers) -> None:
-    """A caller can neither name nor forbid them."""
-    async with serving(workers, otlp_endpoint=collector.root) as http:
-        for flags in ("00", "01"):
-            named = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-{flags}", "baggage": "a=somebody"}
-            await http.get("/v1/tasks", headers=named)
-    calls = collector.named("GET /v1/tasks")
-    assert len(calls) == 2
-    assert all(not span.parent_span_id for span in calls)
-    assert TRACE not in {span.trace_id.hex() for span in collector.spans}
-    assert b"somebody" not in b"".join(collector.bodies)
 
 
 async def test_metrics_are_those_of_prometheus(collector: Collector, workers: Workers) -> None:
@@ -263,13 +251,3 @@ def test_an_address_that_is_none_is_refused() -> None:
     for endpoint in ("127.0.0.1:4318", "grpc://collector:4317", "http://", "http://u:p@host/"):
         with pytest.raises(ValidationError, match="it is no address"):
             Settings(otlp_endpoint=endpoint)
-
-
-def test_without_its_packages_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the start."""
-    monkeypatch.delitem(sys.modules, "privet.curator.telemetry")
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.metrics", None)
-    store = new_store()
-    with pytest.raises(PrivetError, match=r"privet\[curator,otel\]"):
-        create_app(Settings(otlp_endpoint="http://127.0.0.1:4318"), store=store)
-    store.close()

@@ -37,41 +37,30 @@ def settings(database: str, signing_key: str = "") -> Settings:
     )
 
 
-def test_a_key_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
-    """Beside the database, mode 0600; the next start finds it, and nothing else is left behind."""
+def key_of(chosen: Settings) -> bytes:
+    """The key that a start with these settings signs with."""
+    signer = signer_for(chosen)
+    assert signer is not None
+    return signer.key
+
+
+def test_a_key_is_made_once_and_only_its_owner_can_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the database, mode 0600, with nothing else left behind; curators that start at once
+    share it, and a full disk at a later start keeps nobody from it."""
     chosen = settings(f"sqlite:///{tmp_path}/privet.db")
-    first, second = signer_for(chosen), signer_for(chosen)
-    assert first is not None
-    assert second is not None
-    assert first.key == second.key
+    with ThreadPoolExecutor(8) as pool:
+        (key,) = set(pool.map(key_of, [chosen] * 8))
     (path,) = tmp_path.iterdir()
     assert path.name == "privet.db.key"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_curators_that_start_at_once_share_the_key(tmp_path: Path) -> None:
-    """Whoever comes second takes the first one's, whole."""
-    chosen = settings(f"sqlite:///{tmp_path}/privet.db")
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: signer_for(chosen), range(8)))
-    assert len({signer.key for signer in found if signer is not None}) == 1
-    assert None not in found
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_a_key_that_is_there_needs_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk at a later start keeps nobody from it."""
-    chosen = settings(f"sqlite:///{tmp_path}/privet.db")
-    first = signer_for(chosen)
 
     def full(*_: object, **__: object) -> None:
         raise OSError(ENOSPC, "No space left on device")
 
     monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
-    again = signer_for(chosen)
-    assert first is not None
-    assert again is not None
-    assert first.key == again.key
+    assert key_of(chosen) == key
 
 
 def test_curators_of_another_database_share_a_named_key(tmp_path: Path) -> None:
@@ -83,15 +72,13 @@ def test_curators_of_another_database_share_a_named_key(tmp_path: Path) -> None:
         signer_for(settings(address, str(path)))
     assert not path.exists()
     make_key(path)
-    one, two = signer_for(settings(address, str(path))), signer_for(settings(address, str(path)))
-    assert one is not None
-    assert two is not None
-    assert one.key == two.key == read_key(path).key
-    assert one.sign("ab" * 32) == two.sign("ab" * 32)
+    assert key_of(settings(address, str(path))) == read_key(path).key
 
 
 def test_a_damaged_key_stops_the_start(tmp_path: Path) -> None:
-    """Neither replaced nor ignored: holders have pinned it."""
+    """Neither replaced nor ignored: holders have pinned it. One that cannot be made does too."""
+    with pytest.raises(PrivetError, match=r"cannot be made.*--signing-key"):
+        make_key(tmp_path / "no" / "privet.key")
     path = tmp_path / "privet.db.key"
     foreign = X25519PrivateKey.generate().private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
@@ -108,7 +95,7 @@ def test_another_key_than_the_databases_is_refused(tmp_path: Path) -> None:
     make_key(tmp_path / "own.key")
     own, known = read_key(tmp_path / "own.key").key.hex(), "ab" * 32
     named = settings("postgresql://nobody@localhost/nothing", str(tmp_path / "own.key"))
-    assert signer_for(named, own) is not None
+    assert signer_for(named, own)
     unsigned = settings("postgresql://nobody@localhost/nothing")
     missing = settings(f"sqlite:///{tmp_path}/restored.db")
     for chosen, said in ((named, own), (unsigned, "has no key"), (missing, "copy it there")):
@@ -117,15 +104,8 @@ def test_another_key_than_the_databases_is_refused(tmp_path: Path) -> None:
         assert known in str(refused.value)
         assert "--new-signing-key" in str(refused.value)
     assert not (tmp_path / "restored.db.key").exists()
-    made = signer_for(missing.model_copy(update={"new_signing_key": True}), known)
-    assert made is not None
+    assert signer_for(missing.model_copy(update={"new_signing_key": True}), known)
     assert signer_for(unsigned.model_copy(update={"new_signing_key": True}), known) is None
-
-
-def test_a_key_that_cannot_be_written_says_where(tmp_path: Path) -> None:
-    """A folder that is not there."""
-    with pytest.raises(PrivetError, match=r"cannot be made.*--signing-key"):
-        make_key(tmp_path / "no" / "privet.key")
 
 
 def test_a_key_that_was_not_the_databases_before_is_noted(tmp_path: Path) -> None:

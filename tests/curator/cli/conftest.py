@@ -1,13 +1,14 @@
 """A curator on a socket of this machine, and the command line run within this process."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 import typer
@@ -23,14 +24,14 @@ from privet.http_server.connections import listen
 from tests.curator import samples
 from tests.curator.datastore.made import open_task, task
 from tests.curator.datastore.servers import new_file, new_store
+from tests.curator.http.conftest import TOKEN
 from tests.curator.small_models import small_public_models
 from tests.learning.onnx_files import trial_in_this_process
 
-__all__ = ["small_public_models", "trial_in_this_process"]
+__all__ = ["TOKEN", "small_public_models", "trial_in_this_process"]
 
 T = TypeVar("T")
 SURVEY = samples.survey()
-TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,12 @@ class Cli:
         code = main(arguments)
         captured = self._capsys.readouterr()
         return Result(code, captured.out, captured.err)
+
+    def json(self, *arguments: str, code: int = 0) -> Any:
+        """What a command prints with ``--json``, if it ends as it should."""
+        result = self(*arguments, "--json")
+        assert result.code == code, result.err
+        return json.loads(result.out)
 
 
 class Threads(Workers):
@@ -107,17 +114,19 @@ def one_parser() -> Iterator[None]:
 
 
 @pytest.fixture
-def cli(
-    curator_url: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Cli:
+def run(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """The command line, without a curator."""
+    return Cli(capsys)
+
+
+@pytest.fixture
+def cli(curator_url: str, run: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    """The command line, at the curator."""
     monkeypatch.setenv("PRIVET_URL", curator_url)
     monkeypatch.setenv("PRIVET_TOKEN", TOKEN)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.chdir(tmp_path)
-    return Cli(capsys)
+    return run
 
 
 @pytest.fixture

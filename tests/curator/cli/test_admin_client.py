@@ -1,16 +1,18 @@
 """The client that notebooks and the command line use, against a real curator and against others."""
 
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+import io
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from starlette.applications import Starlette
 
-from privet import CuratorClient, PrivetError
+from privet import CuratorClient, PrivetError, plan, simulate
 from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.protocol.errors import (
     IllegalMove,
@@ -20,6 +22,8 @@ from privet.protocol.errors import (
     NotEnoughReports,
     TaskNotFound,
 )
+from privet.protocol.task import Task
+from tests.client.stub_curator import on_a_port
 from tests.curator import samples
 from tests.curator.cli.conftest import TOKEN
 
@@ -41,22 +45,35 @@ def curator(curator_url: str) -> CuratorClient:
     return CuratorClient(curator_url, TOKEN)
 
 
-def test_public_records_come_in_many_forms(curator: CuratorClient, tmp_path: Path) -> None:
-    """A file, its bytes and a DataFrame make the same task, which a file names."""
+def polars_of(frame: pd.DataFrame) -> Any:
+    import polars
+
+    return polars.from_pandas(frame)
+
+
+LIBRARIES = [
+    pytest.param(pa.Table.from_pandas, id="pyarrow"),
+    pytest.param(polars_of, id="polars", marks=pytest.mark.slow),
+]
+"""What makes another library's table of a DataFrame."""
+
+
+@pytest.mark.parametrize("of", LIBRARIES)
+def test_a_model_is_fitted_asked_and_exported(
+    of: Callable[[pd.DataFrame], Any],
+    curator: CuratorClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file, its bytes and tables make the same task, which a file names; records, columns and
+    tables get the same predictions, also over several calls."""
     file = tmp_path / "survey.csv"
     file.write_bytes(samples.survey())
-    by_path = curator.create(file, **SETTINGS)
-    assert by_path["name"] == "survey"
-    by_bytes = curator.create(file.read_bytes(), name="survey", **SETTINGS)
-    by_frame = curator.create(pd.read_csv(file), name="survey", **SETTINGS)
-    assert by_path["id"] == by_bytes["id"] == by_frame["id"]
-
-
-def test_a_model_is_fitted_asked_and_exported(
-    curator: CuratorClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Records, columns and a DataFrame get the same predictions, also over several calls."""
-    task = curator.create(samples.survey(), name="survey", **SETTINGS)
+    task = curator.create(file, **SETTINGS)
+    frame = pd.read_csv(file)
+    forms: tuple[Any, ...] = (file.read_bytes(), frame, of(frame))
+    for public in forms:
+        assert curator.create(public, name="survey", **SETTINGS)["id"] == task["id"]
     with pytest.raises(ModelNotFound, match="no model yet"):
         curator.export(task)
     assert curator.fit(task, "public")["number"] == 1
@@ -67,12 +84,37 @@ def test_a_model_is_fitted_asked_and_exported(
     monkeypatch.setattr("privet.curator.admin_client.ROWS_PER_CALL", 1)
     columns: dict[str, Any] = {name: [record[name] for record in RECORDS] for name in RECORDS[0]}
     columns["hours"] = np.array([3.0, np.nan])
-    forms: tuple[Any, ...] = (RECORDS, columns, pd.DataFrame(RECORDS))
+    frame = pd.DataFrame(RECORDS)
+    forms = (RECORDS, columns, frame, of(frame))
     for records in forms:
         assert curator.predict(task, records, model=1) == found
     assert curator.export(task).startswith(b"{")
     assert curator.export(task, model=1, format="onnx")
     assert curator.card(task).startswith("#")
+
+
+@pytest.mark.parametrize("of", LIBRARIES)
+def test_plans_and_simulations_take_tables(
+    of: Callable[[pd.DataFrame], Any], curator: CuratorClient
+) -> None:
+    """Those of every library are the same rows, gaps included."""
+    frame = pd.read_csv(io.BytesIO(samples.survey()))
+    frame.loc[3, "hours"] = np.nan
+    task = Task.model_validate(curator.create(frame, **SETTINGS)["task"])
+    (from_frame,), (from_table,) = simulate(task, frame), simulate(task, of(frame))
+    np.testing.assert_array_equal(from_frame.sums, from_table.sums)
+    asked: dict[str, Any] = {**SETTINGS, "holders": 500}
+    assert plan(of(frame), **asked) == plan(frame, **asked)
+
+
+def test_without_pyarrow_a_table_is_refused_with_what_to_do(
+    curator: CuratorClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The base install has none."""
+    table = pa.table({"x": [1.0]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InvalidRequest, match="pip install pyarrow"):
+        curator.create(table, label="x", epsilon=1.0)
 
 
 def test_tasks_are_named_in_many_ways(curator: CuratorClient) -> None:
@@ -103,28 +145,10 @@ def test_refusals_are_raised_as_their_problem_type(curator: CuratorClient) -> No
         curator.predict("0" * 64, RECORDS)
 
 
-@pytest.fixture
-def stranger() -> Iterator[str]:
-    """A web server that is no curator."""
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_error(418)
-
-        def log_message(self, *_: object) -> None:
-            """Keep quiet."""
-
-    with HTTPServer(("127.0.0.1", 0), Page) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def test_what_is_no_curator_is_told_apart(stranger: str) -> None:
+def test_what_is_no_curator_is_told_apart() -> None:
     """Nobody at the address, and somebody who answers otherwise, are errors of their own."""
     with pytest.raises(CuratorUnreachable, match="privet serve"):
         CuratorClient("http://127.0.0.1:1").tasks()
-    with pytest.raises(UnexpectedAnswer, match="without saying why"):
+    unexpected = pytest.raises(UnexpectedAnswer, match="without saying why")
+    with on_a_port(Starlette()) as stranger, unexpected:
         CuratorClient(stranger).tasks()

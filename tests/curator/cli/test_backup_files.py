@@ -64,22 +64,6 @@ def state(folder: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.iterdir()]}
 
 
-def assert_partial_or_whole(folder: Path) -> None:
-    """What ends as a database does is whole; what else there is says that it is partial."""
-    for path in folder.iterdir():
-        if path.suffix == ".db":
-            assert main(["verify", "--database", f"sqlite:///{path}"]) == 0
-        else:
-            assert path.name.endswith(".privet-partial")
-
-
-def assert_next_run_cleans(folder: Path, source: str) -> None:
-    """Whatever its file's name is."""
-    before = {path.name for path in folder.glob("*.db")}
-    assert main(["backup", str(folder / "next.db"), "--database", source]) == 0
-    assert {path.name for path in folder.iterdir()} == {*before, "next.db"}
-
-
 @pytest.mark.parametrize(
     ("moment", "how"),
     [
@@ -98,9 +82,14 @@ def test_a_killed_backup_leaves_nothing_that_looks_like_one(
     command = ["backup", str(folder / "copy.db"), "--database", source]
     dying = [sys.executable, "-c", DYING, moment, str(int(how)), *command]
     assert subprocess.run(dying, check=False).returncode == -how
-    assert_partial_or_whole(folder)
-    assert (folder / "copy.db").exists() == (moment == MOMENTS[-1])
-    assert_next_run_cleans(folder, source)
+    whole = {path.name for path in folder.glob("*.db")}
+    for path in folder.iterdir():
+        assert path.name in whole or path.name.endswith(".privet-partial")
+    assert whole == ({"copy.db"} if moment == MOMENTS[-1] else set())
+    for name in whole:
+        assert main(["verify", "--database", f"sqlite:///{folder / name}"]) == 0
+    assert main(["backup", str(folder / "next.db"), "--database", source]) == 0
+    assert {path.name for path in folder.iterdir()} == {*whole, "next.db"}
 
 
 def test_a_backup_leaves_alone_what_another_is_making(source: str, folder: Path) -> None:
@@ -113,18 +102,18 @@ def test_a_backup_leaves_alone_what_another_is_making(source: str, folder: Path)
     assert {path.name for path in folder.iterdir()} == {"first.db", "second.db"}
 
 
-def without_rights(*command: str) -> subprocess.CompletedProcess[str]:
-    """Run ``privet`` as a user who has no right beyond what files' modes say."""
-    program = [sys.executable, "-c", WITHOUT_RIGHTS, *command]
-    return subprocess.run(program, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("journal", ["delete", "wal"])
 def test_a_backup_is_read_where_nothing_can_be_written(
     source: str, folder: Path, tmp_path: Path, journal: str
 ) -> None:
-    """A file for reading in a folder for reading, as this version or an earlier one left it."""
+    """A file for reading in a folder for reading, as this version or an earlier one left it, by a
+    user who has no right beyond what files' modes say."""
+
+    def without_rights(*command: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-c", WITHOUT_RIGHTS, *command]
+        return subprocess.run(program, capture_output=True, text=True, check=False)
+
     file, target = folder / "copy.db", tmp_path / "target.db"
     assert main(["backup", str(file), "--database", source]) == 0
     with closing(sqlite3.connect(file)) as connection:

@@ -1,16 +1,15 @@
 """``privet collect`` over a folder, with processes of its own and with a Dask cluster."""
 
-import json
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from privet.curator.cli import main
 from privet.curator.datastore import open_store
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
 from tests.batch_folder import BatchFolder
+from tests.curator.cli.conftest import Cli
 from tests.curator.datastore.made import NOW, batch_of, kept, report, task, total
 
 
@@ -25,18 +24,15 @@ def reports(tmp_path: Path) -> list[Report]:
 
 @pytest.mark.slow
 def test_files_are_counted_once(
-    database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Cli, database: str, reports: list[Report], tmp_path: Path
 ) -> None:
     """Processes of this machine; a second time nothing is added, and then the files go."""
     folder, own = str(tmp_path / "batches"), task().id
-    command = ["collect", folder, "--database", database, "--jobs", "1"]
-    assert main([*command, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    command = ("collect", folder, "--database", database, "--jobs", "1")
     expected = {"files": 3, "removed": 0, "counted": 30, "replayed": 0}
-    assert printed == {"tasks": {own: expected}, "faults": []}
-    assert main(command) == 0
-    assert "30 replayed" in capsys.readouterr().out
-    assert main([*command, "--remove", "--source", "site"]) == 0
+    assert run.json(*command) == {"tasks": {own: expected}, "faults": []}
+    assert "30 replayed" in run(*command).out
+    assert run(*command, "--remove", "--source", "site").code == 0
     assert BatchFolder(folder).names(own) == []
     with closing(open_store(database)) as store:
         assert kept(store, task()) == total(task(), reports)
@@ -49,15 +45,14 @@ def test_files_are_counted_once(
 
 
 def test_refused_reports_stay_and_fail(
-    database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Cli, database: str, reports: list[Report], tmp_path: Path
 ) -> None:
     """A task that was closed first: exit 1, all files are there, and the audit log says so."""
     folder, own = str(tmp_path / "batches"), task().id
     with closing(open_store(database)) as store:
         store.move(own, Move.CLOSE, NOW)
-    command = ["collect", folder, "--database", database, "--jobs", "1", "--remove"]
-    assert main(command) == 1
-    printed = capsys.readouterr()
+    printed = run("collect", folder, "--database", database, "--jobs", "1", "--remove")
+    assert printed.code == 1
     assert "30 task-not-open" in printed.out
     assert "so the file stays: 10 task-not-open" in printed.err
     assert len(BatchFolder(folder).names(own)) == 3
@@ -67,14 +62,14 @@ def test_refused_reports_stay_and_fail(
 
 
 def test_what_cannot_be_collected_is_named(
-    database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Cli, database: str, reports: list[Report], tmp_path: Path
 ) -> None:
     """A file that is damaged and the folder of an unknown task: exit 1, and the rest counts."""
     folder = tmp_path / "batches"
     (folder / task().id / "damaged\x1b[2J.parquet").write_bytes(b"no batch")
     (folder / ("0" * 64)).mkdir()
-    assert main(["collect", str(folder), "--database", database, "--jobs", "1"]) == 1
-    printed = capsys.readouterr()
+    printed = run("collect", str(folder), "--database", database, "--jobs", "1")
+    assert printed.code == 1
     assert "30 counted" in printed.out
     assert "[2J.parquet: This is no sealed batch" in printed.err
     assert "\x1b" not in printed.err
@@ -83,7 +78,7 @@ def test_what_cannot_be_collected_is_named(
 
 
 def test_a_dask_cluster_collects(
-    database: str, reports: list[Report], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Cli, database: str, reports: list[Report], tmp_path: Path
 ) -> None:
     """Any scheduler's, named by its address."""
     distributed = pytest.importorskip("distributed")
@@ -93,7 +88,7 @@ def test_a_dask_cluster_collects(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
     ) as cluster:
         address = cluster.scheduler_address
-        assert main(["collect", folder, "--database", database, "--scheduler", address]) == 0
-    assert "30 counted" in capsys.readouterr().out
+        done = run("collect", folder, "--database", database, "--scheduler", address)
+    assert "30 counted" in done.out
     with closing(open_store(database)) as store:
         assert kept(store, task()) == total(task(), reports)

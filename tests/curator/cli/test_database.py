@@ -1,157 +1,138 @@
-"""``privet backup``, ``verify`` and ``migrate`` on SQLite files."""
+"""``privet backup``, ``restore``, ``verify`` and ``migrate`` on SQLite files."""
 
-import json
 import re
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from privet.curator.cli import main
+from tests.curator.cli.conftest import Cli
+
+
+@pytest.fixture
+def copy(run: Cli, database: str, tmp_path: Path) -> str:
+    """A backup of it, as a database."""
+    assert run("backup", str(tmp_path / "copy.db"), "--database", database).code == 0
+    return f"sqlite:///{tmp_path}/copy.db"
+
+
+def change(database: str, statement: str, row: Sequence[object] = ()) -> None:
+    """Change a database by hand."""
+    with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection:
+        connection.execute(statement, row)
+        connection.commit()
 
 
 def test_a_backup_verifies_and_equals_its_source(
-    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Cli, database: str, copy: str, tmp_path: Path
 ) -> None:
     """The copy is complete, fits together, and holds the same reports; it is not overwritten."""
-    file = tmp_path / "copy.db"
-    assert main(["backup", str(file), "--database", database]) == 0
-    copy = f"sqlite:///{file}"
-    capsys.readouterr()
-    assert main(["verify", "--database", copy, "--against", database, "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    compared = ("verify", "--database", copy, "--against", database)
+    printed = run.json(*compared)
     assert [(task["reports"], task["faults"]) for task in printed["tasks"]] == [(0, [])]
     assert printed["differences"] == []
-    assert main(["verify", "--database", copy, "--against", database]) == 0
-    assert "Both databases hold the same reports" in capsys.readouterr().err
-    assert main(["backup", str(file), "--database", database]) == 1
-    assert "name a new file" in capsys.readouterr().err
+    verified = run(*compared)
+    assert verified.code == 0
+    assert "A whole backup of" in verified.err
+    assert "Both databases hold the same reports" in verified.err
+    again = run("backup", str(tmp_path / "copy.db"), "--database", database)
+    assert again.code == 1
+    assert "name a new file" in again.err
 
 
-def changed(file: str, statement: str) -> None:
-    """Change a database by hand."""
-    with closing(sqlite3.connect(file.removeprefix("sqlite:///"))) as connection:
-        connection.execute(statement)
-        connection.commit()
-
-
-def test_a_newer_source_is_no_fault(
-    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_newer_source_is_no_fault(run: Cli, database: str, copy: str) -> None:
     """A curator that went on differs by a status of its own; one that lost reports is a fault."""
-    copy = f"sqlite:///{tmp_path}/copy.db"
-    assert main(["backup", str(tmp_path / "copy.db"), "--database", database]) == 0
+    compared = ("verify", "--database", copy, "--against", database)
     row = "INSERT INTO buckets (task_no, starts, curator, reports, checksum) "
-    changed(database, row + f"VALUES (1, 0, 0, 3, x'{'00' * 8}')")
-    capsys.readouterr()
-    assert main(["verify", "--database", copy, "--against", database]) == 3
-    assert "Reports were counted since the backup, in 1 of the buckets" in capsys.readouterr().err
-    assert main(["verify", "--database", copy, "--against", database, "--json"]) == 3
-    printed = json.loads(capsys.readouterr().out)
+    change(database, row + f"VALUES (1, 0, 0, 3, x'{'00' * 8}')")
+    newer = run(*compared)
+    assert newer.code == 3
+    assert "Reports were counted since the backup, in 1 of the buckets" in newer.err
+    printed = run.json(*compared, code=3)
     assert (len(printed["differences"]), printed["only_newer"]) == (1, True)
-    changed(database, "UPDATE buckets SET reports = -1")
-    assert main(["verify", "--database", copy, "--against", database]) == 1
+    change(database, "UPDATE buckets SET reports = -1")
+    assert run(*compared).code == 1
 
 
-def test_a_damaged_backup_is_refused(
-    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_backup_is_refused(run: Cli, copy: str, tmp_path: Path) -> None:
     """By verify and by restore, of which nothing remains."""
-    file, target = tmp_path / "copy.db", f"sqlite:///{tmp_path}/restored.db"
-    assert main(["backup", str(file), "--database", database]) == 0
-    assert main(["verify", "--database", f"sqlite:///{file}"]) == 0
-    assert "A whole backup of" in capsys.readouterr().err
-    changed(str(file), "UPDATE tasks SET created = created + 1")
+    change(copy, "UPDATE tasks SET created = created + 1")
     before = {path.name for path in tmp_path.iterdir()}
-    for command in (["verify", "--database", f"sqlite:///{file}"], ["restore", str(file)]):
-        capsys.readouterr()
-        assert main([*command, *(["--database", target] if command[0] == "restore" else [])]) == 1
-        printed = capsys.readouterr().err
-        assert "use another backup" in printed
-        assert "whole" not in printed
+    restore = ("restore", str(tmp_path / "copy.db"), "--database", f"sqlite:///{tmp_path}/new.db")
+    for command in (("verify", "--database", copy), restore):
+        refused = run(*command)
+        assert refused.code == 1
+        assert "use another backup" in refused.err
+        assert "whole" not in refused.err
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
-def test_what_does_not_fit_is_found(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_does_not_fit_is_found(run: Cli, database: str) -> None:
     """A report id that was never counted is a fault: exit 1, and what to do."""
     with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection:
         names = [row[1] for row in connection.execute("PRAGMA table_info(report_ids)")]
-        values = {"task_no": 1, "id": bytes(16)}
-        marks = ", ".join("?" for _ in names)
-        row = [values.get(name, 0) for name in names]
-        connection.execute(f"INSERT INTO report_ids VALUES ({marks})", row)
-        connection.commit()
-    assert main(["verify", "--database", database]) == 1
-    printed = capsys.readouterr()
-    assert "ids are kept" in printed.out + printed.err
-    assert "Traceback" not in printed.err
+    row = [{"task_no": 1, "id": bytes(16)}.get(name, 0) for name in names]
+    change(database, f"INSERT INTO report_ids VALUES ({', '.join('?' * len(row))})", row)
+    found = run("verify", "--database", database)
+    assert found.code == 1
+    assert "ids are kept" in found.out + found.err
+    assert "Traceback" not in found.err
 
 
-def test_the_audit_logs_head_is_printed_and_compared(
-    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("copy")
+def test_the_audit_logs_head_is_printed_and_compared(run: Cli, database: str) -> None:
     """An entry that is gone is a fault, as is a head that was noted and is not in the log."""
-    assert main(["backup", str(tmp_path / "copy.db"), "--database", database]) == 0
-    capsys.readouterr()
-    assert main(["verify", "--database", database]) == 0
-    head = re.search(r"head (1:[0-9a-f]{64})", capsys.readouterr().err)
+    verify = ("verify", "--database", database)
+    head = re.search(r"head (1:[0-9a-f]{64})", run(*verify).err)
     assert head
-    assert main(["verify", "--database", database, "--audit-head", head[1], "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = run.json(*verify, "--audit-head", head[1])
     assert printed["audit"] == {"entries": 1, "head": head[1], "faults": []}
-    assert main(["verify", "--database", database, "--audit-head", "2:ab"]) == 1
-    assert "no entry 2:ab" in capsys.readouterr().err
-    with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection:
-        connection.execute("DELETE FROM audit")
-        connection.commit()
-    assert main(["verify", "--database", database]) == 1
-    assert "ended with 1:" in capsys.readouterr().err
+    assert "no entry 2:ab" in run(*verify, "--audit-head", "2:ab").err
+    change(database, "DELETE FROM audit")
+    gone = run(*verify)
+    assert gone.code == 1
+    assert "ended with 1:" in gone.err
 
 
-def test_migrate_leaves_a_current_database_as_it_is(database: str) -> None:
-    """Running it again changes nothing and succeeds."""
-    assert main(["migrate", "--database", database]) == 0
-    assert main(["verify", "--database", database]) == 0
-
-
-def test_a_backup_is_restored(
-    database: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_current_database_is_not_migrated_and_a_newer_one_refused(
+    run: Cli, database: str
 ) -> None:
+    """With what to do, not with a traceback."""
+    migrate = ("migrate", "--database", database)
+    assert run(*migrate).code == 0
+    assert run("verify", "--database", database).code == 0
+    change(database, "UPDATE alembic_version SET version_num = '9999'")
+    refused = run(*migrate)
+    assert refused.code == 1
+    assert "start the one that wrote it" in refused.err
+
+
+def test_a_backup_is_restored(run: Cli, database: str, copy: str, tmp_path: Path) -> None:
     """Into a new file, with a word about what is missing, and never over another database."""
-    file, target = tmp_path / "copy.db", f"sqlite:///{tmp_path}/restored.db"
-    assert main(["backup", str(file), "--database", database]) == 0
-    assert main(["restore", str(file), "--database", target]) == 0
-    assert "privet-holder resend" in capsys.readouterr().err
-    assert main(["verify", "--database", target, "--against", database]) == 0
-    assert main(["restore", str(file), "--database", target]) == 1
-    assert "is there already" in capsys.readouterr().err
-    assert main(["restore", str(tmp_path / "restored.db"), "--database", "sqlite:///x.db"]) == 1
-    assert "privet backup" in capsys.readouterr().err
+    file, target = copy.removeprefix("sqlite:///"), f"sqlite:///{tmp_path}/restored.db"
+    restored = run("restore", file, "--database", target)
+    assert restored.code == 0
+    assert "privet-holder resend" in restored.err
+    assert run("verify", "--database", target, "--against", database).code == 0
+    for source, place, said in (
+        (file, target, "is there already"),
+        (str(tmp_path / "restored.db"), "sqlite:///x.db", "privet backup"),
+    ):
+        refused = run("restore", source, "--database", place)
+        assert refused.code == 1
+        assert said in refused.err
 
 
-def test_a_newer_schema_is_told(database: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A migration to an older version ends with what to do, not with a traceback."""
-    with closing(sqlite3.connect(database.removeprefix("sqlite:///"))) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        connection.commit()
-    assert main(["migrate", "--database", database]) == 1
-    assert "start the one that wrote it" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("folder", ["/no/such/folder", "."])
-@pytest.mark.parametrize(
-    "command", [["verify"], ["migrate"], ["backup", "copy.db"], ["restore", "copy.db"]]
-)
 def test_a_database_that_is_not_there_is_told(
-    command: list[str],
-    folder: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exit 1 with advice, and no new files."""
     monkeypatch.chdir(tmp_path)
-    assert main([*command, "--database", f"sqlite:///{folder}/x.db"]) == 1
-    assert "database" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+    for command in (["verify"], ["migrate"], ["backup", "copy.db"], ["restore", "copy.db"]):
+        for folder in ("/no/such/folder", "."):
+            refused = run(*command, "--database", f"sqlite:///{folder}/x.db")
+            assert refused.code == 1
+            assert "database" in refused.err
+            assert list(tmp_path.iterdir()) == []

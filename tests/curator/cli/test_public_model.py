@@ -1,7 +1,6 @@
 """A public model of one's own, from the command line to a running curator and its holders."""
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,29 +15,17 @@ from tests.learning.onnx_files import STRIPES, striped, stripes
 RANGE = 'features={"x": {"low": 0, "high": 1}}'
 
 
-@pytest.fixture
-def stripe_files(tmp_path: Path) -> tuple[str, str]:
-    """Public records, and the model that knows what they are."""
-    public, onnx = tmp_path / "stripes.csv", tmp_path / "stripes.onnx"
-    public.write_bytes(striped(40, seed=0))
-    onnx.write_bytes(stripes(1))
-    return str(public), str(onnx)
-
-
 @pytest.mark.usefixtures("trial_in_this_process")
-def test_a_model_of_ones_own_is_served(
-    cli: Cli, curator_url: str, stripe_files: tuple[str, str], tmp_path: Path
-) -> None:
+def test_a_model_of_ones_own_is_served(cli: Cli, curator_url: str, tmp_path: Path) -> None:
     """With five holders all stripes are predicted right: 40 records cannot teach that."""
-    public, onnx = stripe_files
+    Path("stripes.csv").write_bytes(striped(40, seed=0))
+    Path("stripes.onnx").write_bytes(stripes(1))
     options = ("--label", "y", "--epsilon", "1", "--depth", "2", "--set", RANGE)
-    made = cli("task", "create", public, "--public-model", onnx, *options, "--json")
-    assert made.code == 0, made.err
-    task = json.loads(made.out)["id"]
+    made = cli.json("task", "create", "stripes.csv", "--public-model", "stripes.onnx", *options)
+    task = made["id"]
     assert "uploaded ONNX" in cli("task", "show", task).out
     answer_all(f"{curator_url}/v1/tasks/{task}", [{"x": i / 5, "y": "no"} for i in range(5)])
-    fitted = cli("fit", task, "--json")
-    assert json.loads(made.out)["public_model"] in json.loads(fitted.out)["facts"]["public model"]
+    assert made["public_model"] in cli.json("fit", task)["facts"]["public model"]
     middles = (np.arange(STRIPES) + 0.5) / STRIPES
     (tmp_path / "ask.csv").write_text("\n".join(["x", *map(str, middles)]))
     printed = cli("predict", task, "--csv", "ask.csv", "--out", "predicted.csv")
@@ -66,12 +53,8 @@ def test_the_documented_way_leads_there(
     options = ("--label", "label")
     assert cli("encode", survey, *options, "--out", "encoded.csv").code == 0
     exec(compile(program, "docs/estimation.md", "exec"), {})
-    made = cli(
-        *("task", "create", survey, "--public-model", "model.onnx"),
-        *(*options, "--epsilon", "2", "--depth", "2", "--json"),
-    )
-    assert made.code == 0, made.err
-    task = json.loads(made.out)["id"]
+    create = ("task", "create", survey, "--public-model", "model.onnx", *options)
+    task = cli.json(*create, "--epsilon", "2", "--depth", "2")["id"]
     answer_all(f"{curator_url}/v1/tasks/{task}", people(20, seed=1))
     assert cli("fit", task).code == 0
     assert cli("card", task).out.count("uploaded ONNX") == 1
@@ -80,9 +63,7 @@ def test_the_documented_way_leads_there(
 
 def test_encode_shows_columns_in_their_order(cli: Cli, survey: str) -> None:
     """Numbers have a column each, and texts one per category; the label comes last."""
-    shown = json.loads(
-        cli("encode", survey, "--label", "label", "--out", "encoded.csv", "--json").out
-    )
+    shown = cli.json("encode", survey, "--label", "label", "--out", "encoded.csv")
     assert shown["columns"] == [
         *("age", "hours", "job=farmer", "job=nurse", "job=smith"),
         *("member=False", "member=True"),

@@ -2,7 +2,6 @@
 
 import secrets
 import socket
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,16 @@ import typer
 
 from privet.client import cli as holder_cli
 from privet.curator import cli as curator_cli
-from privet.curator.cli import main
 from privet.curator.cli.serve import announce, read_settings
 from privet.curator.settings import OTHER_VARIABLES, Settings
 from privet.protocol.errors import InvalidRequest
 from privet.relay import cli as relay_cli
+from tests.curator.cli.conftest import Cli
 
 
-def test_every_setting_is_an_option_but_the_token(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_setting_is_an_option_but_the_token(run: Cli) -> None:
     """The help lists all settings; secrets are no options, since options are seen by others."""
-    assert main(["serve", "--help"]) == 0
-    help_text = capsys.readouterr().out
+    help_text = run("serve", "--help").out
     for name in set(Settings.model_fields) - {"admin_token", "oidc_client_secret"}:
         assert f"--{name.replace('_', '-')}" in help_text
     assert "--admin-token" not in help_text
@@ -37,24 +35,18 @@ def test_options_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     assert settings.workers == 1
 
 
-@pytest.mark.parametrize("given", [{"port": 70000}, {"log_level": "loud"}, {"workers": 0}])
-def test_impossible_settings_are_named(given: dict[str, object]) -> None:
-    """The refusal names the setting."""
-    with pytest.raises(InvalidRequest, match=next(iter(given))):
-        read_settings(given)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [("PRIVET_DATABSE", "PRIVET_DATABASE"), ("PRIVET_RATELIMIT", "PRIVET_RATE_LIMIT")],
-)
-def test_an_unknown_variable_is_refused(
-    monkeypatch: pytest.MonkeyPatch, name: str, said: str
-) -> None:
-    """A slip would leave a setting to its default; the nearest name is said."""
-    monkeypatch.setenv(name, "1")
-    with pytest.raises(InvalidRequest, match=f"There is no setting {name}: did you mean {said}"):
-        read_settings({})
+def test_impossible_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal names the setting; a slip in a variable's name would leave one to its default, so
+    the nearest name is said."""
+    for given in ({"port": 70000}, {"log_level": "loud"}, {"workers": 0}):
+        with pytest.raises(InvalidRequest, match=next(iter(given))):
+            read_settings(given)
+    for name, meant in (("DATABSE", "DATABASE"), ("RATELIMIT", "RATE_LIMIT")):
+        said = f"There is no setting PRIVET_{name}: did you mean PRIVET_{meant}"
+        with monkeypatch.context() as patch:
+            patch.setenv(f"PRIVET_{name}", "1")
+            with pytest.raises(InvalidRequest, match=said):
+                read_settings({})
 
 
 def test_the_other_commands_variables_are_known() -> None:
@@ -72,34 +64,23 @@ def test_the_other_commands_variables_are_known() -> None:
     assert used - settings == OTHER_VARIABLES - {"PRIVET_TEST_POSTGRES"}
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "",
-        " ",
-        "\t\n",
-        "x" * 64,
+def test_a_weak_admin_token_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing, less than 128 bits, or with a space; it is not repeated. Random ones are taken."""
+    human = (
         "0123456789abcdef",
         "correct horse battery staple",
+        "x" * 64,
         "Zq8" * 7,
         "a" * 22 + " ",
-    ],
-)
-def test_a_weak_admin_token_is_refused(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing, less than 128 bits, or with a space; it is not repeated."""
-    monkeypatch.setenv("PRIVET_ADMIN_TOKEN", token)
-    with pytest.raises(InvalidRequest, match="admin_token") as refused:
-        read_settings({})
-    assert not token.strip() or token not in str(refused.value)
-
-
-@pytest.mark.parametrize("make", [secrets.token_urlsafe, secrets.token_hex])
-def test_a_random_admin_token_is_taken(
-    make: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """32 random bytes in either form."""
-    monkeypatch.setenv("PRIVET_ADMIN_TOKEN", make(32))
-    assert read_settings({}).admin_token is not None
+    )
+    for token in ("", " ", "\t\n", *human):
+        monkeypatch.setenv("PRIVET_ADMIN_TOKEN", token)
+        with pytest.raises(InvalidRequest, match="admin_token") as refused:
+            read_settings({})
+        assert not token.strip() or token not in str(refused.value)
+    for make in (secrets.token_urlsafe, secrets.token_hex):
+        monkeypatch.setenv("PRIVET_ADMIN_TOKEN", make(32))
+        assert read_settings({}).admin_token is not None
 
 
 def test_the_token_is_announced_alone_on_its_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,28 +95,20 @@ def test_the_token_is_announced_alone_on_its_line(capsys: pytest.CaptureFixture[
     assert "token" not in printed.lower()
 
 
-def test_a_port_in_use_is_told_and_no_token_is_lost(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The command exits with 1, says what to do, and makes no token that nobody would see."""
+def test_what_cannot_be_served_is_told_and_no_token_is_lost(run: Cli, tmp_path: Path) -> None:
+    """A port in use, a folder that is not there, an unknown kind of database: exit 1 and what to
+    do, and no token is made that nobody would see."""
     database = tmp_path / "privet.db"
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert main(["serve", "--port", port, "--database", f"sqlite:///{database}"]) == 1
-    printed = capsys.readouterr().err
-    assert "another --port" in printed
-    assert "Traceback" not in printed
+        for given, address, said in (
+            (port, f"sqlite:///{database}", "another --port"),
+            ("0", "sqlite:////no/such/folder/x.db", "database"),
+            ("0", "mysql://x/y", "database"),
+            ("0", "x", "database"),
+        ):
+            refused = run("serve", "--port", given, "--database", address)
+            assert refused.code == 1
+            assert said in refused.err
+            assert "Traceback" not in refused.err
     assert not database.exists()
-
-
-@pytest.mark.parametrize("address", ["sqlite:////no/such/folder/x.db", "mysql://x/y", "x"])
-def test_a_database_that_cannot_be_used_is_told(
-    address: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A folder that is not there or an unknown kind of database: exit 1 and what to do."""
-    assert main(["serve", "--port", "0", "--database", address]) == 1
-    printed = capsys.readouterr().err
-    assert "database" in printed
-    assert "Traceback" not in printed

@@ -61,6 +61,12 @@ def task(curator: RunningCurator) -> str:
     return made
 
 
+def issue(curator: RunningCurator, name: str, scope: str) -> str:
+    """A new token."""
+    asked = {"headers": curator.admin, "json": {"scope": scope}}
+    return str(curator.call("PUT", f"/v1/tokens/{name}", **asked).json()["token"])
+
+
 def reports(tab: Any) -> int:
     """What the page of a task says."""
     return int(re.sub(r"\D", "", tab.inner_text("#reports")))
@@ -72,9 +78,7 @@ def test_from_a_file_to_the_first_answer(
     """Wizard, publication, link, answer page, and the count rises on the dashboard that is open."""
     file = tmp_path / "survey.csv"
     file.write_bytes(samples.survey())
-    with curator.http() as http:
-        issued = http.put("/v1/tokens/relay", json={"scope": "relay"}, headers=curator.admin)
-    token = issued.json()["token"]
+    token = issue(curator, "relay", "relay")
     admin.get_by_role("link", name="New task").click()
     admin.get_by_label("Public records").set_input_files(file)
     admin.get_by_role("button", name="Look at the file").click()
@@ -175,7 +179,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.wait_for_url("**#models")
     models = curator.get(f"/v1/tasks/{task}/models")
     assert [model["aliases"] for model in models] == [[], [], ["serving"]]
-    audit = curator_audit(curator)
+    audit = curator.call("GET", "/v1/audit", headers=curator.admin).json()
     assert [entry["action"] for entry in audit[:2]] == ["model promoted", "model fitted"]
 
 
@@ -270,13 +274,10 @@ def test_a_page_that_is_open_says_that_its_session_ended(
     curator: RunningCurator, tab: Any, task: str
 ) -> None:
     """All of it turns into the stranger's, not only the count that refreshes."""
-    with curator.http() as http:
-        issued = http.put("/v1/tokens/visitor", json={"scope": "reader"}, headers=curator.admin)
-    sign_in(tab, curator.url, issued.json()["token"])
+    sign_in(tab, curator.url, issue(curator, "visitor", "reader"))
     tab.goto(f"{curator.url}/tasks/{task}")
     tab.get_by_text("visitor (reader)").wait_for()
-    with curator.http() as http:
-        http.delete("/v1/tokens/visitor", headers=curator.admin)
+    curator.call("DELETE", "/v1/tokens/visitor", headers=curator.admin)
     tab.get_by_text("You are not signed in").wait_for(timeout=20_000)
     assert tab.get_by_text("visitor (reader)").count() == 0
     assert tab.inner_text("#reports").startswith("0 to 2")
@@ -331,10 +332,3 @@ def pages(task: str) -> list[str]:
         f"/tasks/{task}/compare?one=1&other=2",
         "/tasks/none",
     ]
-
-
-def curator_audit(curator: RunningCurator) -> list[dict[str, Any]]:
-    """The audit log, the latest first."""
-    with curator.http() as http:
-        found: list[dict[str, Any]] = http.get("/v1/audit", headers=curator.admin).json()
-    return found

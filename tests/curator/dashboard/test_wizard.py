@@ -10,7 +10,6 @@ from privet.client import Caps
 from privet.curator.dashboard.wizard import settings_of
 from privet.protocol.errors import InvalidRequest
 from tests.curator import samples
-from tests.curator.dashboard.test_pages import sign_in
 from tests.curator.http.conftest import Http
 
 ASKER = {
@@ -19,6 +18,7 @@ ASKER = {
     "purpose": "To learn who comes back.",
     "link": "https://clinic.example/survey",
 }
+FILES = {"public": ("a.csv", samples.survey())}
 FORM = {
     "name": "survey",
     "label": "y",
@@ -86,44 +86,51 @@ def test_what_was_changed_is_declared(changed: dict[str, str], expected: dict[st
     assert declared == expected
 
 
-@pytest.mark.parametrize("name", ["epsilon", "holders", "low.0"])
-def test_a_number_that_is_none_is_named(name: str) -> None:
-    """By the field's own name."""
-    with pytest.raises(InvalidRequest, match=name.split(".", maxsplit=1)[0]):
-        settings_of(FormData(FORM | {name: "many"}))
-
-
-def test_epsilon_is_what_peoples_own_page_takes() -> None:
-    """What its cap refuses is not published: 2 is the most, on this page as on theirs."""
+def test_numbers_that_cannot_be_are_named() -> None:
+    """By the field's own name. Epsilon is at most what people's own page takes."""
+    for name in ("epsilon", "holders", "low.0"):
+        with pytest.raises(InvalidRequest, match=name.split(".", maxsplit=1)[0]):
+            settings_of(FormData(FORM | {name: "many"}))
     assert settings_of(FormData(FORM | {"epsilon": f"{Caps().task:g}"})).epsilon == Caps().task
-    for epsilon in ("2.01", "3", "9"):
+    for epsilon in ("2.01", "9"):
         with pytest.raises(InvalidRequest, match="own page refuses more than 2"):
             settings_of(FormData(FORM | {"epsilon": epsilon}))
 
 
-async def test_who_asks_is_required(http: Http) -> None:
-    """No task is published from here without it, and each of its parts is asked for."""
-    data = {"form_token": await sign_in(http), "name": "n", "label": "label", "epsilon": "1"}
-    files = {"public": ("a.csv", samples.survey(60))}
+async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> None:
+    """It gives the task of the same file without any declaration, once it says who asks."""
+    form = await http.sign_in()
+    page = await form("/new/columns", FILES)
+    fields = dict(re.findall(r'<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"', page.text))
+    fields.pop("form_token")
+    for place, kind in enumerate(("numeric", "numeric", "categorical", "categorical")):
+        fields |= {f"use.{place}": "on", f"kind.{place}": kind}
+        if kind == "categorical":
+            fields[f"categories.{place}"] = fields[f"found.{place}"].replace("\n", "\r\n")
+    fields |= {"label": "label", "name": "survey", "epsilon": "1.0", "holders": "10000"}
     asker = {f"asker_{name}": text for name, text in ASKER.items()}
-    for left_out in [*asker, None]:
-        told = {} if left_out is None else {**asker, left_out: ""}
-        answer = await http.post("/new", data={**data, **told, "holders": "300"}, files=files)
-        assert answer.status_code == 422, left_out
-        assert "asker" in answer.text if left_out else "Say who is asking" in answer.text
+    wrong = [{name: ""} for name in asker]
+    wrong += [{"low.0": "x"}, {"label": "nobody"}, {"epsilon": "-1"}]
+    for change in wrong:
+        answer = await form("/new", FILES, **{**fields, **asker, **change})
+        assert answer.status_code == 422, change
+        assert "asker" in answer.text or change not in wrong[:4], change
+    assert "Say who is asking" in (await form("/new", FILES, **fields)).text
     assert (await http.get("/v1/tasks")).json() == []
+    made = await form("/new", FILES, **fields, **asker)
+    assert made.status_code == 303, made.text
+    plain = await http.create(depth=None, grower="distilled", asker=ASKER)
+    assert made.headers["location"] == f"/tasks/{plain.json()['id']}#holders"
+    assert plain.status_code == 200  # the same task was there already
 
 
 async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
     """The plan of the form's settings; models side by side, each with its tree."""
-    data = {"form_token": await sign_in(http), "name": "plan", "label": "label", "epsilon": "1"}
-    files = {"public": ("a.csv", samples.survey(60))}
-    columns = [f"name.{place}" for place in range(4)]
-    fields = dict(zip(columns, ("age", "hours", "job", "member"), strict=True))
-    used = {f"use.{place}": "on" for place in range(4)}
-    answer = await http.post(
-        "/new/plan", data={**data, **fields, **used, "holders": "300"}, files=files
-    )
+    form = await http.sign_in()
+    fields = {"name": "plan", "label": "label", "epsilon": "1", "holders": "300"}
+    for place, name in enumerate(("age", "hours", "job", "member")):
+        fields |= {f"name.{place}": name, f"use.{place}": "on"}
+    answer = await form("/new/plan", {"public": ("a.csv", samples.survey(60))}, **fields)
     assert answer.status_code == 200, answer.text
     assert "If the public data are fair" in answer.text
     assert "300 (planned)" in answer.text

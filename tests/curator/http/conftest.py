@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
+from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store
@@ -59,15 +60,52 @@ class Http(httpx.AsyncClient):
     ) -> httpx.Response:
         """Answer a task for somebody."""
         asked = await self.published(task) if isinstance(task, str) else task
+        return await self.post_report(asked, make_report(asked, record, os.urandom), headers)
+
+    async def post_report(
+        self, task: Task, report: Report, headers: Mapping[str, str] = {}
+    ) -> httpx.Response:
+        """Send any report."""
         return await self.post(
-            f"/v1/tasks/{asked.id}/reports",
-            content=make_report(asked, record, os.urandom).pack(),
+            f"/v1/tasks/{task.id}/reports",
+            content=report.pack(),
             headers={"Content-Type": REPORT_MEDIA_TYPE, **headers},
         )
 
     async def fit(self, task_id: str, **asked: Any) -> httpx.Response:
         """Fit a model."""
         return await self.post(f"/v1/tasks/{task_id}/models", headers=self.admin, json=asked)
+
+    async def sign_in(self, token: str = TOKEN) -> Callable[..., Awaitable[httpx.Response]]:
+        """Start a session on the pages; what sends a form of it, with these fields."""
+        answer = await self.post("/sign-in", data={"token": token})
+        assert answer.status_code == 303, answer.text
+        return await self.form()
+
+    async def form(self) -> Callable[..., Awaitable[httpx.Response]]:
+        """What sends a form of the session that there is."""
+        found = re.search(r'name="form_token" value="(\w+)"', (await self.get("/")).text)
+        assert found
+        form_token = found[1]
+
+        def send(path: str, files: Any = None, **fields: str) -> Awaitable[httpx.Response]:
+            return self.post(path, data={"form_token": form_token, **fields}, files=files)
+
+        return send
+
+    async def token(self, scope: str, name: str = "eye") -> str:
+        """A new token."""
+        issued = await self.put(f"/v1/tokens/{name}", headers=self.admin, json={"scope": scope})
+        return str(issued.json()["token"])
+
+    async def bearer(self, scope: str, name: str = "eye") -> dict[str, str]:
+        """The headers of a new token."""
+        return {"Authorization": f"Bearer {await self.token(scope, name)}"}
+
+    async def audit(self) -> list[dict[str, Any]]:
+        """The audit log, the latest first."""
+        entries: list[dict[str, Any]] = (await self.get("/v1/audit", headers=self.admin)).json()
+        return entries
 
 
 @pytest.fixture

@@ -9,10 +9,17 @@ LOADED = re.compile(r'(?:src|href)="([^"]+)"')
 
 
 async def test_the_page_loads_only_what_this_curator_serves(http: Http) -> None:
-    """Every script and style is an address of this curator's, and is there."""
+    """Every script and style is an address of this curator's, and is there; the one policy names no
+    other place and allows no script inside the page."""
     page = await http.get("/docs")
     assert page.status_code == 200
     assert "//" not in page.text.replace("<!DOCTYPE html>", "")
+    (policy,) = page.headers.get_list("content-security-policy")
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == rules["connect-src"] == "'self'"
+    assert "<script>" not in page.text
+    assert " on" not in re.sub(r">[^<]*<", "><", page.text)
     loaded = [a for a in LOADED.findall(page.text) if a != "./" and not a.startswith("data:")]
     kinds = {}
     for address in loaded:
@@ -36,18 +43,6 @@ async def test_the_start_reads_this_curators_description(http: Http) -> None:
     found = re.search(r'url: "([^"]+)"', start)
     assert found
     assert (await http.get(urljoin("/docs", found[1]))).json()["info"]["title"] == "Privet"
-
-
-async def test_the_policy_lets_the_page_call_only_this_curator(http: Http) -> None:
-    """One policy, which names no other place and allows no script inside the page."""
-    page = await http.get("/docs")
-    policies = page.headers.get_list("content-security-policy")
-    assert len(policies) == 1
-    rules = dict(rule.strip().split(" ", 1) for rule in policies[0].split(";"))
-    assert rules["default-src"] == "'none'"
-    assert rules["script-src"] == rules["connect-src"] == "'self'"
-    assert "<script>" not in page.text
-    assert " on" not in re.sub(r">[^<]*<", "><", page.text)
 
 
 async def test_no_other_file_can_be_read(http: Http) -> None:

@@ -1,16 +1,14 @@
 """Models and predictions over HTTP."""
 
 import json
-from collections.abc import MutableMapping
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from privet.curator.app import CuratorApp, create_app
+from privet.curator.app import CuratorApp
 from privet.curator.http.models import LARGE_BYTES
-from privet.curator.http.requests import StrictRequest
 from privet.curator.service import STEP
-from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol.errors import (
     PROBLEMS,
@@ -24,9 +22,8 @@ from privet.protocol.errors import (
     TooLarge,
     TooManyRequests,
 )
-from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import assert_problem
-from tests.curator.http.conftest import TOKEN, Http, serving
+from tests.curator.http.conftest import Http, serving
 from tests.manual_clock import ManualClock
 
 JSON = {"Content-Type": "application/json"}
@@ -44,7 +41,8 @@ async def fitted(http: Http) -> str:
 async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> None:
     """409 without reports; with one, 201, the model's address and its facts."""
     task_id = await http.task()
-    assert_problem(await http.fit(task_id), NotEnoughReports, "'public'")
+    no_body = await http.post(f"/v1/tasks/{task_id}/models", headers=http.admin)  # all defaults
+    assert_problem(no_body, NotEnoughReports, "'public'")
     await http.report(task_id)
     response = await http.fit(task_id, estimator="weighted")
     model = response.json()
@@ -56,31 +54,20 @@ async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> No
     assert (await http.get(f"/v1/tasks/{task_id}/status")).json()["models"] == 1
 
 
-@pytest.mark.slow
-async def test_a_fit_may_have_no_body(http: Http) -> None:
-    """An absent body takes the defaults, as an empty object does."""
-    task_id = await http.task()
-    await http.report(task_id)
-    response = await http.post(f"/v1/tasks/{task_id}/models", headers=http.admin)
-    assert response.status_code == 201
-
-
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
+async def test_impossible_fits_are_refused(http: Http) -> None:
+    """An unknown name says which are known; no model is kept."""
+    address = f"/v1/tasks/{await http.task()}/models"
+    impossible: list[tuple[Any, str]] = [
         ({"estimator": "guess"}, "use one of"),
         ({"estimator": "public", "parameters": {"weight": 1}}, "no parameter weight"),
         ({"estimator": 3}, "estimator"),
         ({"estimators": "public"}, "estimators"),
         ({"parameters": []}, "parameters"),
         ([], "body"),
-    ],
-)
-async def test_impossible_fits_are_refused(http: Http, asked: Any, said: str) -> None:
-    """An unknown name says which are known; no model is kept."""
-    task_id = await http.task()
-    address = f"/v1/tasks/{task_id}/models"
-    assert_problem(await http.post(address, headers=http.admin, json=asked), InvalidRequest, said)
+    ]
+    for asked, said in impossible:
+        refused = await http.post(address, headers=http.admin, json=asked)
+        assert_problem(refused, InvalidRequest, said)
     assert (await http.get(address)).json() == []
 
 
@@ -121,65 +108,53 @@ async def test_an_older_model_is_still_served(http: Http, fitted: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("body", "error", "said"),
-    [
-        (b"", InvalidRequest, "body"),
-        (b"{", InvalidRequest, "JSON"),
-        (b"\xff", InvalidRequest, "JSON"),
-        (b"[" * 5000, InvalidRequest, "JSON"),
-        (b"{}", InvalidRequest, "either records or columns"),
-        (b'{"records": [], "columns": {}}', InvalidRequest, "either"),
-        (b'{"records": [{"age": NaN}]}', InvalidRequest, "NaN is not JSON"),
-        (b'{"records": [{"age": -Infinity}]}', InvalidRequest, "Infinity is not JSON"),
-        (b'{"records": [1]}', InvalidRequest, "records.0"),
-        (b'{"records": {}}', InvalidRequest, "records"),
-        (b'{"records": [{"age": 1}]}', InvalidRecord, "Row 1"),
-        (b'{"records": [{"wage": 1}]}', InvalidRecord, "'wage'"),
-        (b'{"columns": {}}', InvalidRecord, "Missing fields"),
-        (b'{"columns": {"age": [1], "job": []}}', InvalidRecord, "Missing fields"),
-        (b'{"columns": {"age": 1}}', InvalidRequest, "columns.age"),
-        (b'{"model": 1.5, "records": []}', InvalidRequest, "model"),
-        (b'{"records": [' + b" " * 20_000 + b"]}", TooLarge, "20000 bytes"),
-    ],
-)
-async def test_bad_predict_bodies_are_refused(
-    http: Http, fitted: str, body: bytes, error: type[PrivetError], said: str
-) -> None:
+BAD_BODIES: list[tuple[bytes, type[PrivetError], str]] = [
+    (b"", InvalidRequest, "body"),
+    (b"{", InvalidRequest, "JSON"),
+    (b"\xff", InvalidRequest, "JSON"),
+    (b"[" * 5000, InvalidRequest, "JSON"),
+    (b"{}", InvalidRequest, "either records or columns"),
+    (b'{"records": [], "columns": {}}', InvalidRequest, "either"),
+    (b'{"records": [{"age": NaN}]}', InvalidRequest, "NaN is not JSON"),
+    (b'{"records": [{"age": -Infinity}]}', InvalidRequest, "Infinity is not JSON"),
+    (b'{"records": [1]}', InvalidRequest, "records.0"),
+    (b'{"records": {}}', InvalidRequest, "records"),
+    (b'{"records": [{"age": 1}]}', InvalidRecord, "Row 1"),
+    (b'{"records": [{"wage": 1}]}', InvalidRecord, "'wage'"),
+    (b'{"columns": {}}', InvalidRecord, "Missing fields"),
+    (b'{"columns": {"age": [1], "job": []}}', InvalidRecord, "Missing fields"),
+    (b'{"columns": {"age": 1}}', InvalidRequest, "columns.age"),
+    (b'{"model": 1.5, "records": []}', InvalidRequest, "model"),
+    (b'{"records": [' + b" " * 20_000 + b"]}", TooLarge, "20000 bytes"),
+    # large ones, which a worker process reads
+    (b'{"records": [' + b" " * 9_000, InvalidRequest, "not JSON"),
+    (b'{"records": 1, "columns": ' + b" " * 9_000 + b"2}", InvalidRequest, "records"),
+    (b'{"model": 7, "records": [' + b" " * 9_000 + b"]}", ModelNotFound, "1 to 1"),
+    (b'{"records": [{"age": 1}' + b" " * 9_000 + b"]}", InvalidRecord, "Row 1"),
+]
+
+
+async def test_bad_predict_bodies_are_refused(http: Http, fitted: str) -> None:
     """What is not JSON, not of the published form, or not a record is named as that."""
-    headers = {"Content-Type": "application/json"}
-    response = await http.post(f"/v1/tasks/{fitted}/predict", content=body, headers=headers)
-    assert_problem(response, error, said)
+    for body, error, said in BAD_BODIES:
+        response = await http.post(f"/v1/tasks/{fitted}/predict", content=body, headers=JSON)
+        assert_problem(response, error, said)
 
 
-@pytest.mark.parametrize("form", ["records", "columns"])
-async def test_a_large_prediction_is_computed_in_a_worker_process(
-    http: Http, fitted: str, form: str
-) -> None:
-    """Its answer is that of small ones, and bad bodies are refused in the same words."""
-    address, rows = f"/v1/tasks/{fitted}/predict", 250 if form == "records" else 600
-    columns = {name: [value] * rows for name, value in PERSON.items()}
-    asked = {"records": [PERSON] * rows} if form == "records" else {"columns": columns}
-    assert len(json.dumps(asked)) > LARGE_BYTES
-    large = await http.post(address, json={**asked, "model": 1})
-    small = (
-        {"records": [PERSON]}
-        if form == "records"
-        else {"columns": {k: v[:1] for k, v in columns.items()}}
-    )
-    one = (await http.post(address, json=small)).json()
-    if form == "records":
-        assert large.json() == {"model": 1, "predictions": one["predictions"] * rows}
-    else:
-        assert large.json()["values"] == one["values"] * rows
-        assert large.json()["paths"] == one["paths"]
-    for body, error, said in [
-        (b'{"records": [' + b" " * 9_000, InvalidRequest, "not JSON"),
-        (b'{"records": 1, "columns": ' + b" " * 9_000 + b"2}", InvalidRequest, "records"),
-        (b'{"model": 7, "records": [' + b" " * 9_000 + b"]}", ModelNotFound, "1 to 1"),
-        (b'{"records": [{"age": 1}' + b" " * 9_000 + b"]}", InvalidRecord, "Row 1"),
-    ]:
-        assert_problem(await http.post(address, content=body, headers=JSON), error, said)
+async def test_a_large_prediction_is_computed_in_a_worker_process(http: Http, fitted: str) -> None:
+    """Its answer is that of small ones."""
+
+    async def predicted(**asked: Any) -> dict[str, Any]:
+        found: dict[str, Any] = (await http.post(f"/v1/tasks/{fitted}/predict", json=asked)).json()
+        return found
+
+    records, columns = [PERSON] * 250, {name: [value] * 600 for name, value in PERSON.items()}
+    assert min(len(json.dumps(large)) for large in (records, columns)) > LARGE_BYTES
+    one, large = await predicted(records=[PERSON]), await predicted(records=records, model=1)
+    assert large == {"model": 1, "predictions": one["predictions"] * 250}
+    row = {name: [value] for name, value in PERSON.items()}
+    one, large = await predicted(columns=row), await predicted(columns=columns)
+    assert (large["values"], large["paths"]) == (one["values"] * 600, one["paths"])
 
 
 @pytest.mark.parametrize("rows", [101, 4_000])
@@ -222,45 +197,26 @@ async def test_results_are_public_once_no_more_reports_count(
     assert "results" not in (await http.get(f"/v1/tasks/{without}/status")).json()
 
 
-@pytest.mark.parametrize("call", ["models", "predict"])
-async def test_nothing_is_read_of_a_stranger(
-    clock: ManualClock, workers: Workers, call: str
-) -> None:
-    """A body that never ends is not waited for, nor parsed, before the token is looked at."""
-    settings = Settings.model_validate({"admin_token": TOKEN, "guard_models": True})
-    app = create_app(settings, store=new_store(), clock=clock, workers=workers)
-    read = []
+async def test_nothing_is_read_of_a_stranger(workers: Workers) -> None:
+    """A body is not waited for, nor parsed, before the token is looked at; and of a known caller
+    only 64 KiB of JSON are parsed, but for predictions."""
+    read = 0
 
-    async def receive() -> dict[str, object]:
-        read.append(1)
-        return {"type": "http.request", "body": b"[" * 1_000, "more_body": True}
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal read
+        for _ in range(80):
+            read += 1
+            yield b"[" * 1_000
 
-    sent: list[MutableMapping[str, Any]] = []
-
-    async def send(message: MutableMapping[str, Any]) -> None:
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": f"/v1/tasks/{'0' * 64}/{call}",
-        "headers": [(b"content-type", b"application/json")],
-        "query_string": b"",
-    }
-    await app(scope, receive, send)
-    assert sent[0]["status"] == 401
-    assert read == []
-
-
-async def test_other_calls_take_small_json_only() -> None:
-    """A fit of 64 KiB and more is refused unparsed."""
-    body = b'{"parameters": {' + b" " * 70_000 + b"}}"
-
-    async def receive() -> dict[str, object]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    with pytest.raises(TooLarge):
-        await StrictRequest({"type": "http", "headers": []}, receive).json()
+    form = {"Content-Type": "multipart/form-data; boundary=b"}
+    async with serving(workers, guard_models=True) as http:
+        models = f"/v1/tasks/{await http.task()}/models"
+        for path, headers in ((models, JSON), (f"{models[:-6]}predict", JSON), ("/v1/tasks", form)):
+            assert_problem(await http.post(path, headers=headers, content=endless()), NotAuthorized)
+        assert read == 0
+        body = b'{"parameters": {' + b" " * 70_000 + b"}}"
+        large = await http.post(models, headers=JSON | http.admin, content=body)
+        assert_problem(large, TooLarge, "65536 bytes")
 
 
 RECORD = b'{"records": [{"age": N, "hours": 1, "job": "smith", "member": true}]}'
@@ -268,22 +224,19 @@ COLUMNS = b'{"columns": {"age": [N, 1], "hours": [1, 1], "job": ["smith", N], "m
 WEIGHT = b'{"estimator": "weighted", "parameters": {"weight": N}}'
 
 
-@pytest.mark.parametrize("number", [b"1e999", b"9" * 400, b"9" * 5_000], ids=len)
-async def test_numbers_beyond_all_floats_are_refused(
-    http: Http, fitted: str, number: bytes
-) -> None:
+async def test_numbers_beyond_all_floats_are_refused(http: Http, fitted: str) -> None:
     """They are JSON; those of thousands of digits are not even read."""
     await http.report(fitted)
-    readable = len(number) < 4_300
-    for call, content, error in (
-        ("predict", RECORD, InvalidRecord),
-        ("predict", COLUMNS, InvalidRecord),
-        ("models", WEIGHT, InvalidRequest),
-        ("invitations", b'{"count": N}', InvalidRequest),
-    ):
-        body, headers = content.replace(b"N", number), http.admin | JSON
-        answer = await http.post(f"/v1/tasks/{fitted}/{call}", content=body, headers=headers)
-        assert_problem(answer, error if readable else InvalidRequest)
+    for number in (b"1e999", b"9" * 400, b"9" * 5_000):
+        for call, content, error in (
+            ("predict", RECORD, InvalidRecord),
+            ("predict", COLUMNS, InvalidRecord),
+            ("models", WEIGHT, InvalidRequest),
+            ("invitations", b'{"count": N}', InvalidRequest),
+        ):
+            body, headers = content.replace(b"N", number), http.admin | JSON
+            answer = await http.post(f"/v1/tasks/{fitted}/{call}", content=body, headers=headers)
+            assert_problem(answer, error if len(number) < 4_300 else InvalidRequest)
 
 
 async def test_unknown_models_and_formats_are_refused(http: Http) -> None:

@@ -1,23 +1,9 @@
 """Every error leaves as one kind of document, with nothing in it that was not meant to be said."""
 
-import json
-
 import pytest
 
 from privet.curator.app import CuratorApp
-from privet.http_server.problems import problem_response
-from privet.protocol.errors import (
-    NotAuthorized,
-    Overloaded,
-    PrivetError,
-)
 from tests.curator.http.conftest import Http
-
-
-def test_headers_say_when_to_retry_and_how_to_authorize() -> None:
-    """503 carries Retry-After and 401 carries WWW-Authenticate."""
-    assert problem_response(Overloaded("later"), "/").headers["retry-after"] == "1"
-    assert problem_response(NotAuthorized("who?"), "/").headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize(
@@ -54,9 +40,3 @@ async def test_a_failure_tells_the_caller_nothing(http: Http, app: CuratorApp) -
     assert response.json()["type"] == "urn:privet:problem:internal"
     assert "secret" not in response.text
     assert "Traceback" not in response.text
-
-
-def test_a_document_is_json_without_loss() -> None:
-    """Whatever a detail holds, quotes and newlines included, arrives as it was."""
-    detail = 'he said "no"\n\u2028 and [left]'
-    assert json.loads(bytes(problem_response(PrivetError(detail), "/").body))["detail"] == detail

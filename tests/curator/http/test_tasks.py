@@ -4,8 +4,6 @@ import hashlib
 import json
 from collections.abc import AsyncIterator
 
-import pytest
-
 from privet.learning.public_model.onnx import MAX_MODEL_BYTES
 from privet.protocol.errors import (
     InvalidRequest,
@@ -22,38 +20,29 @@ from tests.manual_clock import ManualClock
 NOWHERE = "0" * 64
 
 
-async def test_create_publishes_an_open_task(http: Http) -> None:
-    """201 with the whole task, its address, and what follows from it."""
+async def test_a_task_is_published_and_kept_by_its_id(http: Http) -> None:
+    """Open, with its address and what follows from it; its bytes, whose SHA-256 is the id and the
+    ETag, never change, and whoever knows them is not sent them again."""
     response = await http.create()
     view = response.json()
+    address = f"/v1/tasks/{view['id']}"
     assert response.status_code == 201
-    assert response.headers["location"] == f"/v1/tasks/{view['id']}"
+    assert response.headers["location"] == address
     assert (view["name"], view["state"], view["collecting"]) == ("survey", "open", True)
     assert view["epsilon"] == 1.0
     assert view["questions_in_numbers"][0]["cells"] == 8
     assert Task.checked(view["task"]).id == view["id"]
-
-
-async def test_the_canonical_bytes_are_served_and_cacheable(http: Http) -> None:
-    """Their SHA-256 is the id, which is their ETag; they never change."""
-    task_id = await http.task()
-    response = await http.get(f"/v1/tasks/{task_id}", headers={"Accept": TASK_MEDIA_TYPE})
-    assert hashlib.sha256(response.content).hexdigest() == task_id
+    response = await http.get(address, headers={"Accept": TASK_MEDIA_TYPE})
+    assert hashlib.sha256(response.content).hexdigest() == view["id"]
     assert response.headers["content-type"] == TASK_MEDIA_TYPE
-    assert response.headers["etag"] == f'"{task_id}"'
+    assert response.headers["etag"] == f'"{view["id"]}"'
     assert "immutable" in response.headers["cache-control"]
     assert response.headers["vary"] == "Accept"
-
-
-@pytest.mark.parametrize("tags", ['"{id}"', 'W/"{id}"', '"other", "{id}"', "*"])
-async def test_a_known_task_is_not_sent_again(http: Http, tags: str) -> None:
-    """If-None-Match with the id gives 304 without a body, before and after a close."""
-    task_id = await http.task()
-    headers = {"Accept": TASK_MEDIA_TYPE, "If-None-Match": tags.format(id=task_id)}
-    await http.post(f"/v1/tasks/{task_id}/close", headers=http.admin)
-    response = await http.get(f"/v1/tasks/{task_id}", headers=headers)
-    assert response.status_code == 304
-    assert response.content == b""
+    await http.post(f"{address}/close", headers=http.admin)
+    for tags in ('"{id}"', 'W/"{id}"', '"other", "{id}"', "*"):
+        headers = {"Accept": TASK_MEDIA_TYPE, "If-None-Match": tags.format(id=view["id"])}
+        known = await http.get(address, headers=headers)
+        assert (known.status_code, known.content) == (304, b"")
 
 
 async def test_the_json_view_is_fresh_after_a_move(http: Http, clock: ManualClock) -> None:
@@ -113,53 +102,23 @@ async def test_the_list_is_oldest_first(http: Http, clock: ManualClock) -> None:
     assert [task["name"] for task in listed] == ["b", "a", "c"]
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("POST", "/v1/tasks"),
-        ("POST", "/v1/tasks/{id}/open"),
-        ("POST", "/v1/tasks/{id}/close"),
-        ("DELETE", "/v1/tasks/{id}"),
-        ("POST", "/v1/tasks/{id}/models"),
-    ],
-)
-@pytest.mark.parametrize("authorization", [None, "Bearer wrong", "Basic abc", "Bearer", ""])
-async def test_admin_calls_need_the_token(
-    http: Http, method: str, path: str, authorization: str | None
-) -> None:
+async def test_admin_calls_need_the_token(http: Http) -> None:
     """Without the right token: 401, how to authorize, and nothing has changed."""
-    task_id = await http.task()
-    headers = {} if authorization is None else {"Authorization": authorization}
-    response = await http.request(method, path.format(id=task_id), headers=headers)
-    assert_problem(response, NotAuthorized, "token")
-    assert response.headers["www-authenticate"] == "Bearer"
+    task = f"/v1/tasks/{await http.task()}"
+    calls = [("POST", "/v1/tasks"), ("DELETE", task)]
+    calls += [("POST", f"{task}/{end}") for end in ("open", "close", "models")]
+    for method, path in calls:
+        for authorization in (None, "Bearer wrong", "Basic abc", "Bearer", ""):
+            headers = {} if authorization is None else {"Authorization": authorization}
+            response = await http.request(method, path, headers=headers)
+            assert_problem(response, NotAuthorized, "token")
+            assert response.headers["www-authenticate"] == "Bearer"
     assert (await http.get("/v1/tasks")).json()[0]["state"] == "open"
 
 
-async def test_an_upload_without_token_is_not_read(http: Http) -> None:
-    """The refusal of a stranger's upload does not wait for its bytes."""
-    read = 0
-
-    async def endless() -> AsyncIterator[bytes]:
-        nonlocal read
-        for _ in range(80):
-            read += 1
-            yield b"x" * 1000
-
-    headers = {"Content-Type": "multipart/form-data; boundary=b"}
-    response = await http.post("/v1/tasks", headers=headers, content=endless())
-    assert_problem(response, NotAuthorized)
-    assert read == 0
-
-
-@pytest.mark.parametrize("settings", ["", "{", "[]", "null", '"x"', '{"epsilon": NaN}', "\x00"])
-async def test_settings_must_be_a_json_object(http: Http, settings: str) -> None:
-    """Anything else is an invalid request."""
-    assert_problem(await http.upload(samples.survey(), settings), InvalidRequest)
-
-
 async def test_both_parts_of_the_form_are_needed(http: Http) -> None:
-    """A missing part is named; the sender of a body that is no form learns what to send."""
+    """A missing part is named; the sender of a body that is no form learns what to send; settings
+    are a JSON object."""
     half = await http.post("/v1/tasks", headers=http.admin, files={"public": ("a", b"x")})
     assert_problem(half, InvalidRequest, "'settings'")
     other = await http.post("/v1/tasks", headers=http.admin, data={"settings": "{}"})
@@ -168,6 +127,8 @@ async def test_both_parts_of_the_form_are_needed(http: Http) -> None:
     assert_problem(
         await http.post("/v1/tasks", headers=broken, content=b"--b\r\nx"), InvalidRequest
     )
+    for settings in ("", "{", "[]", "null", '"x"', '{"epsilon": NaN}', "\x00"):
+        assert_problem(await http.upload(samples.survey(), settings), InvalidRequest)
 
 
 async def test_a_declared_length_above_the_limit_is_refused_at_once(http: Http) -> None:
