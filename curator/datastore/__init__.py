@@ -1,5 +1,6 @@
 """Storage: the ``Store``, on SQLite and on PostgreSQL."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import URL, Engine
@@ -62,7 +63,7 @@ def file_of(url: str) -> Path | None:
     Raises ``StorageFailed`` for an unknown scheme.
     """
     parsed, backend = _parsed(url)
-    return Path(parsed.database) if backend is sqlite and parsed.database else None
+    return Path(str(parsed.database)) if backend is sqlite else None
 
 
 def shown_address(url: str) -> str:
@@ -71,11 +72,12 @@ def shown_address(url: str) -> str:
 
 
 def _parsed(url: str) -> tuple[URL, Backend]:
-    try:
+    with suppress(ArgumentError, KeyError, ValueError):
         parsed = make_url(url)
-        return parsed, BACKENDS[parsed.get_backend_name()]
-    except (ArgumentError, KeyError, ValueError):
-        raise StorageFailed(
-            f"Cannot use the database address {url.split(':', maxsplit=1)[0]!r}: give "
-            "sqlite:///path/to/file.db or postgresql://user@host/name."
-        ) from None
+        backend = BACKENDS[parsed.get_backend_name()]
+        if backend is not sqlite or parsed.database not in (None, "", ":memory:"):
+            return parsed, backend
+    raise StorageFailed(
+        f"Cannot use the database address {url.split(':', maxsplit=1)[0]!r}: give "
+        "sqlite:///path/to/file.db or postgresql://user@host/name."
+    )

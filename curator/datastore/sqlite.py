@@ -57,8 +57,7 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 
 def open_engine(url: URL, _curator: bool = False) -> Engine:
     """An engine whose transactions begin as SQLite should begin them; its files are the owner's."""
-    if url.database and url.database != ":memory:":
-        _keep_private(Path(url.database))
+    _keep_private(Path(str(url.database)))
     # the connection used last has its pages still
     return _engine(url, SERVING, pool_use_lifo=True)
 

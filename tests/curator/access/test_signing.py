@@ -130,7 +130,12 @@ async def test_every_view_of_a_task_carries_its_signature(tmp_path: Path, worker
     signer = read_key(tmp_path / "key")
 
     def client(signer: Signer | None) -> Http:
-        app = create_app(settings("sqlite://"), store=new_store(), signer=signer, workers=workers)
+        app = create_app(
+            settings(f"sqlite:///{tmp_path}/unused.db"),
+            store=new_store(),
+            signer=signer,
+            workers=workers,
+        )
         return Http(transport=httpx.ASGITransport(app), base_url="http://curator")
 
     async with client(signer) as http, client(None) as unsigned:
