@@ -14,7 +14,6 @@ score of the public model alone is .238; with all reports it was .189 to .196 in
 
 import json
 import os
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -31,6 +30,7 @@ from scripts import fair_survey
 from scripts.demo import share_of
 from scripts.devices import Devices
 from scripts.pages import fill, measured_on, told
+from scripts.servers import free_port
 
 PAGE, HANDBOOK = Path("docs/deployment.md"), Path("docs/operations.md")
 PROJECT = "privet-test"
@@ -281,13 +281,6 @@ def trusted(stack: Stack) -> str:
 def read(stack: Stack, file: str) -> str:
     """A file of the stack's secrets."""
     return stack.compose("run", "--rm", "--no-deps", "--entrypoint", "cat", "privet", file)
-
-
-def free_port() -> int:
-    """One that nobody listens on."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def outside(stack: Stack) -> httpx.Client:

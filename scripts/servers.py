@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -138,6 +139,13 @@ def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
     msg = f"the curator did not come up; its log {log} ends with:\n{tail}"
     raise RuntimeError(msg)
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from typing import NamedTuple
 import httpx
 import pytest
 
+from scripts.servers import free_port
+
 PER_ADDRESS = 256
 TLS = ssl.create_default_context()
 TLS.check_hostname, TLS.verify_mode = False, ssl.CERT_NONE
@@ -50,14 +52,6 @@ class Proxy(NamedTuple):
     plain: int
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def certify(folder: Path) -> None:
     """Make a certificate of its own for the proxy."""
     names = ("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem"))
@@ -73,7 +67,7 @@ def running(folder: Path, behind: int, how: str) -> Iterator[tuple[Proxy, subpro
     ``how`` are directives of how it runs.
     """
     certify(folder)
-    ports = Proxy(*free_ports(3))
+    ports = Proxy(free_port(), free_port(), free_port())
     text = CONFIGURATION.read_text(encoding="utf-8")
     text = text.replace("/tmp/", f"{folder}/").replace("/run/privet/tls", str(folder))
     text = re.sub(r"http://(curator:8000|relay:8100)", f"http://127.0.0.1:{behind}", text)
@@ -175,7 +169,7 @@ def test_the_image_asks_whether_it_is_alive(proxy: Proxy) -> None:
     """By the command in the Dockerfile: well while nginx runs, and not where nothing listens."""
     stage = (CONFIGURATION.parents[1] / "Dockerfile").read_text().split(" AS proxy\n")[1]
     command = json.loads(stage.split("CMD ", 1)[1].splitlines()[0])
-    for port, alive in ((proxy.plain, True), (free_ports(1)[0], False)):
+    for port, alive in ((proxy.plain, True), (free_port(), False)):
         asked = [word.replace("/8080", f"/{port}") for word in command]
         done = subprocess.run(asked, capture_output=True, timeout=10, check=False)
         assert (done.returncode == 0) is alive
@@ -212,7 +206,7 @@ def test_one_address_does_not_take_all_connections(
 def test_it_takes_a_new_certificate(tmp_path: Path) -> None:
     """At SIGHUP, in the same process, on both ports of TLS; not before."""
     user = f"user {getuser()};"  # a worker of root's would be somebody who cannot open its folder
-    with running(tmp_path, free_ports(1)[0], user) as (ports, server):
+    with running(tmp_path, free_port(), user) as (ports, server):
         first = [certificate(port) for port in ports[:2]]
         certify(tmp_path)
         assert [certificate(port) for port in ports[:2]] == first
