@@ -98,20 +98,6 @@ for name in {sorted(NEED_THE_EXTRA)}:
         assert "pip install 'privet[learning]'" in line
 
 
-def test_importing_the_package_imports_nothing_else() -> None:
-    """``import privet`` is free: everything comes when it is first used."""
-    loaded = output_of(
-        sys.executable,
-        "-c",
-        """
-import sys, privet
-print(*(name for name in sys.modules if name.partition(".")[0] in
-        {"numpy", "pydantic", "httpx", "sklearn"} or name.startswith("privet.")))
-""",
-    )
-    assert not loaded.strip()
-
-
 @pytest.mark.slow
 def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every example of docs/python.md, one after the other, against a curator of its own."""
