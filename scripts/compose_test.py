@@ -29,7 +29,7 @@ from privet.client import ReportClient
 from scripts import fair_survey
 from scripts.demo import share_of
 from scripts.devices import Devices
-from scripts.pages import fill, measured_on, told
+from scripts.pages import fill, measured_on, shell_block
 from scripts.servers import free_port
 
 PAGE, HANDBOOK = Path("docs/deployment.md"), Path("docs/operations.md")
@@ -72,9 +72,9 @@ class Stack:
         environment = os.environ | self._settings | settings
         return run("docker", "compose", *arguments, environment=environment)
 
-    def follow(self, page: Path, sign: str, **settings: str) -> None:
-        """Run the block of commands of a page that has ``sign`` in it, beside the backups."""
-        command = ("sh", "-euc", told(page, sign))
+    def follow(self, page: Path, containing: str, **settings: str) -> None:
+        """Run the block of commands of a page that contains a text, beside the backups."""
+        command = ("sh", "-euc", shell_block(page, containing))
         run(*command, environment=os.environ | self._settings | settings, folder=self.folder)
 
     def privet(self, *arguments: str) -> str:

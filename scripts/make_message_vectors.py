@@ -473,13 +473,17 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
         "record": record,
         "fits": misfit is None,
         **(encoded if misfit is None else {}),
-        **({} if shown is None else {"shown": told(task, int(shown.of_cell[cells[0]]), replaced)}),
+        **(
+            {}
+            if shown is None
+            else {"shown": shown_cell_view(task, int(shown.of_cell[cells[0]]), replaced)}
+        ),
         "seed": seed,
         "report": make_report(task, record, Stream(seed)).pack().hex(),
     }
 
 
-def told(task: Task, shown_cell: int, replaced: tuple[str, ...]) -> dict[str, Any]:
+def shown_cell_view(task: Task, shown_cell: int, replaced: tuple[str, ...]) -> dict[str, Any]:
     """A shown cell, its conditions, and for which features in them another value counts."""
     assert task.shown_cells is not None
     node = int(task.shown_cells.nodes[shown_cell])

@@ -144,6 +144,7 @@ def test_browsers_are_told_to_come_by_tls(proxy: Proxy, http: httpx.Client, serv
     for path in ("/", "/metrics", f"/v1/tasks/{'0' * 64}/reports"):
         answer = http.get(url + path, headers={"Host": "curator.example"})
         assert answer.headers["strict-transport-security"] == "max-age=31536000"
+        assert (answer.status_code == 404) == (path == "/metrics")  # not for the outside
     own = http.get(url, headers={"Host": "localhost:8443"})
     assert "strict-transport-security" not in own.headers
 
@@ -160,11 +161,6 @@ def test_plain_http_is_sent_to_tls(proxy: Proxy, http: httpx.Client, server: str
     assert plain.headers["location"] == "https://curator.example/x"
 
 
-def test_it_says_that_it_is_alive(proxy: Proxy, http: httpx.Client) -> None:
-    """On the plain port, without asking anybody."""
-    assert http.get(f"http://127.0.0.1:{proxy.plain}/healthz").text == "ok\n"
-
-
 def test_the_image_asks_whether_it_is_alive(proxy: Proxy) -> None:
     """By the command in the Dockerfile: well while nginx runs, and not where nothing listens."""
     stage = (CONFIGURATION.parents[1] / "Dockerfile").read_text().split(" AS proxy\n")[1]
@@ -173,12 +169,6 @@ def test_the_image_asks_whether_it_is_alive(proxy: Proxy) -> None:
         asked = [word.replace("/8080", f"/{port}") for word in command]
         done = subprocess.run(asked, capture_output=True, timeout=10, check=False)
         assert (done.returncode == 0) is alive
-
-
-def test_metrics_are_not_for_the_outside(proxy: Proxy, http: httpx.Client) -> None:
-    """Of neither."""
-    for port in (proxy.curators, proxy.relay):
-        assert http.get(f"https://127.0.0.1:{port}/metrics").status_code == 404
 
 
 @pytest.mark.parametrize("server", ["curators", "relay"])

@@ -12,7 +12,7 @@ import pytest
 from privet.curator.admin_client import CuratorClient
 from privet.curator.cli import main
 from scripts.devices import Devices
-from scripts.pages import told
+from scripts.pages import shell_block
 from scripts.postgres import postgres_server
 from scripts.servers import running_curator, running_relay, wait_for_reports
 from tests.curator import samples
@@ -71,7 +71,7 @@ class Site:
 
 def restored_as_told(kept: Path, folder: Path) -> None:
     """Run the handbook's commands, with this test's folders and user in place of a machine's."""
-    script = told(PAGE, "systemctl enable")
+    script = shell_block(PAGE, "systemctl enable")
     for place, ours in {
         "/opt/privet/bin/privet ": f"{sys.executable} -m privet.curator ",
         "/var/lib/privet": str(folder),
