@@ -93,14 +93,6 @@ def test_informed_partitions_split_the_column_that_matters(partition: str) -> No
     assert at_random == {0, 1}
 
 
-def test_without_information_the_first_column_is_split() -> None:
-    """Public labels that are all equal leave every score equal (LPCT, section 3.2)."""
-    X, y = quadrants(1000)
-    model = LPCTClassifier(AMPLE, depth=1, random_state=0)
-    model.fit(X, y, public=(X[:10], np.zeros(10)))
-    assert model.question_.partition.feature[0] == 0
-
-
 def test_ranges_are_the_public_records_unless_declared() -> None:
     """Theorem 5's scaling; a declared range makes the same cells whatever the public records."""
     X, y = quadrants(1000)
