@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def silence() -> Iterator[None]:
     """What servers log of faults is no news here."""
     logging.disable(logging.CRITICAL)

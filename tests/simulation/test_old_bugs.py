@@ -143,7 +143,6 @@ def shortest(breaks: Callable[[list[Step]], bool], chance: Random, ops: list[Op]
     return schedule
 
 
-@pytest.mark.usefixtures("silence")
 def test_a_schedule_does_the_same_again() -> None:
     """Else what is found could not be made smaller."""
     chance = Random(1)
@@ -164,7 +163,6 @@ def test_a_schedule_does_the_same_again() -> None:
         (spool, "_add", add, "was acknowledged with 20", OF_THE_RELAY),
     ],
 )
-@pytest.mark.usefixtures("silence")
 def test_an_old_bug_is_found_and_shrunk(
     target: Any, name: str, bug: Callable[..., Any], seen: str, ops: list[Op]
 ) -> None:
