@@ -75,12 +75,12 @@ class Curators:
             self.running.append(self._stack.enter_context(started))
 
     def kill(self) -> None:
-        """End them at once, wherever they are."""
+        """Kill all processes."""
         for curator in self.running:
             curator.process.kill()
 
     def wait(self) -> None:
-        """Wait for the processes to be gone."""
+        """Wait until the processes have ended."""
         self._stack.close()
         self.running.clear()
 

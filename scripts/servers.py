@@ -1,4 +1,4 @@
-"""A curator and a relay of one's own, as processes on loopback, to demonstrate and to measure.
+"""Start a curator or a relay as a process on loopback, for demonstrations and measurements.
 
 They ignore the terminal's Ctrl-C, as do processes that start while ``interrupts_held``; the caller
 stops them.
@@ -47,8 +47,9 @@ def running_curator(
     """Start ``privet serve`` with its database and log in ``folder``; stop it at the end.
 
     ``settings`` are those of ``curator.settings``, by name; None leaves one to its default, and no
-    other comes from the environment. Without an admin token of one's own, that of the first start
-    is known. Raises ``RuntimeError`` with the log's last lines if the curator does not come up.
+    other comes from the environment. With ``admin_token=None`` the curator makes a token, which is
+    known after its first start. Raises ``RuntimeError`` with the log's last lines if the curator
+    does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
     chosen = {

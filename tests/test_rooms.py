@@ -1,4 +1,4 @@
-"""A line knows its room, and what is imported is no more than what is used."""
+"""Imports show which room they come from, and load no more than is used."""
 
 import ast
 import re

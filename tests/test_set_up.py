@@ -86,7 +86,7 @@ def test_pins_hold_for_each_python_that_is_promised(python: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", set_up.LOCKED)
 def test_the_lists_pin_what_pyproject_asks_for(name: str, tmp_path: Path) -> None:
-    """Writing a list anew changes nothing: nobody forgot `make lock`."""
+    """Writing a list again changes nothing: `make lock` was not forgotten."""
     stored, again = ROOT / "requirements" / f"{name}.txt", tmp_path / f"{name}.txt"
     shutil.copy(stored, again)
     set_up.pin(name, again)

@@ -175,7 +175,7 @@ def what_showing_gains(_experiment: Experiment, table: pd.DataFrame) -> str:
 
 
 def _number(value: float | None) -> str:
-    """Three digits, and a dash for what is not measured."""
+    """Three digits, or a dash for what was not measured."""
     return "–" if value is None else f"{value:.3f}"
 
 

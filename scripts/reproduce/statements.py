@@ -1,4 +1,4 @@
-"""How often something false is said of a collection, at one look and at any of many.
+"""How often a statement about a collection is false, at one look and at any of many.
 
 Public records and holders come from one population, so every difference that is listed between them
 is false; or in one cell of eight the holders' classes have changed places, or their numbers are

@@ -195,7 +195,7 @@ def test_one_address_does_not_take_all_connections(
 
 def test_it_takes_a_new_certificate(tmp_path: Path) -> None:
     """At SIGHUP, in the same process, on both ports of TLS; not before."""
-    user = f"user {getuser()};"  # a worker of root's would be somebody who cannot open its folder
+    user = f"user {getuser()};"  # as root, workers would run as a user who cannot open the folder
     with running(tmp_path, free_port(), user) as (ports, server):
         first = [certificate(port) for port in ports[:2]]
         certify(tmp_path)
@@ -209,5 +209,5 @@ def test_it_takes_a_new_certificate(tmp_path: Path) -> None:
 
 
 def certificate(port: int) -> str:
-    """What is shown at a port."""
+    """The certificate that is served at a port."""
     return ssl.get_server_certificate(("127.0.0.1", port), timeout=30)

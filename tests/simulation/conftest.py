@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def silence() -> Iterator[None]:
-    """What servers log of faults is no news here."""
+    """Faults are planned here, so that what servers log of them is of no use."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)
