@@ -15,7 +15,7 @@ from privet.baselines import (
     NonPrivateTreeRegressor,
 )
 from privet.baselines.base import Floats, Public
-from privet.baselines.trees import theorem_4
+from privet.baselines.trees import ask, theorem_4
 from privet.learning.trees import locate
 
 AMPLE = 64.0
@@ -62,6 +62,16 @@ def test_lpct_is_equation_8_and_another_weight_needs_no_new_reports(mechanism: s
         anew = LPCTClassifier(1.0, weight=weight, **settings).fit(X[60:], y[60:], public)
         assert np.array_equal(other.predict_proba(X), anew.predict_proba(X))
     assert np.array_equal(first.predict_proba(X), before)
+
+
+def test_holders_whose_record_does_not_fit_count_as_such() -> None:
+    """At an ε at which every answer is the true one."""
+    X, y = quadrants(500)
+    model = LPCTClassifier(AMPLE, depth=1, random_state=0).fit(X, y)
+    cells, rng = model.question_.partition, np.random.default_rng(0)
+    asked = ask("subset", AMPLE, model._label, cells, X, y, rng, misfits=50)
+    assert asked.n == 550
+    assert asked.counts.sum() == pytest.approx(500.0)
 
 
 def test_a_cell_without_noisy_mass_is_empty() -> None:
