@@ -11,7 +11,8 @@ from scripts.reproduce import ours
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.lpct_design import LABEL, draw, eta
 
-SPLIT = Split(*(draw(n, 1.0, np.random.default_rng(n)) for n in (40, 500, 400)), LABEL)
+PUBLIC, PRIVATE, TEST = (draw(n, 1.0, np.random.default_rng(n)) for n in (40, 500, 400))
+SPLIT = Split(PUBLIC, PRIVATE, TEST, LABEL)
 
 
 @pytest.mark.parametrize(("expected", "covered"), [(0.57, 1.0), (0.58, 0.0), (0.42, 0.0)])
@@ -19,7 +20,7 @@ def test_a_plan_is_covered_within_the_errors_of_both(
     expected: float, covered: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """1.96 hypot(.03, .025) = .077 from .5, where half of 400 test records are predicted right."""
-    split = replace(SPLIT, test=PublicData(SPLIT.test.X, np.arange(400) % 2))
+    split = replace(SPLIT, test=PublicData(TEST.X, np.arange(400.0) % 2.0))
     plan = SimpleNamespace(expected=SimpleNamespace(value=expected, standard_error=0.03))
     model = SimpleNamespace(predict_proba=lambda X: np.tile([0.9, 0.1], (len(X), 1)))
     monkeypatch.setattr(ours, "plan", lambda *_, **__: plan)
