@@ -68,6 +68,7 @@ def test_pip_does_it_where_uv_reaches_no_index(tmp_path: Path) -> None:
     """A company's index may be in pip's configuration alone."""
     folder = checkout(tmp_path / "privet")
     environment = os.environ | {"UV_DEFAULT_INDEX": UNREACHABLE}
+    assert not (folder / ".venv").exists()  # this checkout's own, if it is a link
     set_up_holder = (sys.executable, "scripts/set_up.py", "holder")
     assert "pip does the same" in output_of(*set_up_holder, cwd=folder, env=environment)
     assert "privet-holder" in output_of(folder / ".venv/bin/privet-holder", "--help")
