@@ -72,7 +72,7 @@ class HistOfTreeClassifier(BaselineClassifier, HistOfTree):
     the law of the message differs by at most e^ε; the leaf itself has no privacy. One report, no
     interaction; public labels only choose the splits.
 
-    From the paper are the tree on the shown features with a histogram of the others in each leaf,
+    From the paper come the tree on the shown features with a histogram of the others in each leaf,
     and perturbed cells. We have read its abstract and introduction only. Ours are: the tree is
     grown on public records, as in LPCT; cell and label are one category, for which ``mechanism``
     is chosen, so that the rival has no more noise than Privet; a cell without noisy mass has the

@@ -17,6 +17,7 @@ from privet.learning.simulation import simulate_question
 from privet.learning.sklearn.data import value_errors
 from privet.learning.trees import locate
 from privet.protocol.features import Classes, Label, Range
+from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 
@@ -287,11 +288,26 @@ def ask(
     X: Floats,
     y: Floats,
     rng: np.random.Generator,
+    *,
+    scale: LabelScale | None = None,
+    misfits: int = 0,
 ) -> QuestionCounts:
-    """The counts of all holders' reports to one question, exact in distribution."""
+    """The counts of all holders' reports to one question, exact in distribution.
+
+    ``misfits`` more holders have a record that does not fit.
+    """
     randomizer = create_mechanism(
         mechanism, epsilon, partition.cells, label.slots, regression=isinstance(label, Range)
     )
-    copies = np.ones(len(X), dtype=np.int64)
-    sums = simulate_question(partition, randomizer, label=label, X=X, y=y, copies=copies, rng=rng)
-    return QuestionCounts(partition, randomizer, sums, len(X))
+    sums = simulate_question(
+        partition,
+        randomizer,
+        label=label,
+        X=X,
+        y=y,
+        copies=np.ones(len(X), dtype=np.int64),
+        rng=rng,
+        scale=scale,
+        misfits=misfits,
+    )
+    return QuestionCounts(partition, randomizer, sums, len(X) + misfits, scale=scale)

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from bench.figures import Effort, Figure, seconds
-from bench.samples import LABEL, full_tree, mechanism, records, reports
+from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
+from privet.baselines.trees import ask
 from privet.learning.estimators import Model, QuestionCounts, fit
 from privet.learning.public_data import PublicData
-from privet.learning.simulation import simulate_question
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 from privet.protocol.mechanisms.base import Payloads
 from privet.protocol.partition import Partition
@@ -44,8 +44,8 @@ def fitting(effort: Effort) -> Iterator[Figure]:
     [elapsed] = seconds(partial(from_reports, partition, randomizer, public, payloads))
     case = f"reports={holders},cells={cells}"
     yield Figure("fitting", case, "per_record", 1e6 * elapsed / holders, "us")
-    unary, private = mechanism(cells, "oue"), records(holders, 8, seed=1)
-    [elapsed] = seconds(partial(from_records, partition, unary, public, private))
+    private = records(holders, 8, seed=1)
+    [elapsed] = seconds(partial(from_records, partition, public, private))
     case = f"records={holders},cells={cells}"
     yield Figure("fitting", case, "per_record", 1e6 * elapsed / holders, "us")
     counts = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), holders)
@@ -66,20 +66,10 @@ def from_reports(
     return fit("weighted", LABEL, public, [counts])
 
 
-def from_records(
-    partition: Partition, randomizer: Mechanism, public: PublicData, private: PublicData
-) -> Model:
+def from_records(partition: Partition, public: PublicData, private: PublicData) -> Model:
     """Let every record's holder answer, exactly in distribution, and fit."""
-    sums = simulate_question(
-        partition,
-        randomizer,
-        label=LABEL,
-        X=private.X,
-        y=private.y,
-        copies=np.ones(len(private), dtype=np.int64),
-        rng=np.random.default_rng(0),
-    )
-    counts = QuestionCounts(partition, randomizer, sums, len(private))
+    rng = np.random.default_rng(0)
+    counts = ask("oue", EPSILON, LABEL, partition, private.X, private.y, rng)
     return fit("weighted", LABEL, public, [counts])
 
 

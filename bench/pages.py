@@ -38,7 +38,7 @@ def showing(effort: Effort) -> Iterator[Figure]:
 
 
 def _fill(database: Path, tasks: int) -> None:
-    """A database with so many open tasks that differ in their names."""
+    """Create a database with this number of open tasks, which differ in their names."""
     tree = Tree.of(full_tree(CELLS, COLUMNS))
     public = records(100, COLUMNS)
     store = open_store(f"sqlite:///{database}", 86_400)

@@ -24,7 +24,7 @@ from privet.protocol.task import Task
 from scripts.crash_test import unique_task
 from scripts.load.sender import Message, Outcomes, Sender
 from scripts.load.traffic import Address, requests
-from scripts.servers import running_curator
+from scripts.servers import free_port, running_curator
 
 CONNECTIONS = 64
 CATEGORIES = 512
@@ -37,9 +37,7 @@ Server = tuple[int, int]
 @contextmanager
 def empty_server() -> Iterator[Server]:
     """A FastAPI route that does nothing, served as uvicorn serves by default."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     application = ["--factory", "bench.traffic:empty_app", "--port", str(port)]
     quiet = ["--log-level", "warning", "--no-access-log"]
     process = subprocess.Popen([sys.executable, "-m", "uvicorn", *application, *quiet])

@@ -14,7 +14,6 @@ score of the public model alone is .238; with all reports it was .189 to .196 in
 
 import json
 import os
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -30,7 +29,8 @@ from privet.client import ReportClient
 from scripts import fair_survey
 from scripts.demo import share_of
 from scripts.devices import Devices
-from scripts.pages import fill, measured_on, told
+from scripts.pages import fill, measured_on, shell_block
+from scripts.servers import free_port
 
 PAGE, HANDBOOK = Path("docs/deployment.md"), Path("docs/operations.md")
 PROJECT = "privet-test"
@@ -72,9 +72,9 @@ class Stack:
         environment = os.environ | self._settings | settings
         return run("docker", "compose", *arguments, environment=environment)
 
-    def follow(self, page: Path, sign: str, **settings: str) -> None:
-        """Run the block of commands of a page that has ``sign`` in it, beside the backups."""
-        command = ("sh", "-euc", told(page, sign))
+    def follow(self, page: Path, containing: str, **settings: str) -> None:
+        """Run the block of commands of a page that contains a text, beside the backups."""
+        command = ("sh", "-euc", shell_block(page, containing))
         run(*command, environment=os.environ | self._settings | settings, folder=self.folder)
 
     def privet(self, *arguments: str) -> str:
@@ -139,7 +139,7 @@ def run_test(stack: Stack) -> None:
     stack.compose("up", "--detach", "--no-deps", "relay", RELAY_LEAST="1")
     holders = len(fair_survey.load().holders)
     wait_for(holders)
-    check(counted() == holders, f"{counted()} reports of {holders} holders")
+    assert counted() == holders, f"{counted()} reports of {holders} holders"
     stack.say(f"{holders} reports are counted, one of each holder")
     check_database(stack)
     check_holder(stack, task["id"])
@@ -155,7 +155,8 @@ def check_database(stack: Stack) -> None:
     stack.privet("backup", "/data/nightly.db")
     audit = json.loads(stack.privet("verify", "--against", "sqlite:////data/nightly.db", "--json"))
     faults = [task["faults"] for task in audit["tasks"]]
-    check(faults == [[]] and not audit["differences"], f"verify found {audit}")
+    assert faults == [[]], f"verify found {audit}"
+    assert not audit["differences"], f"verify found {audit}"
     stack.say("every checksum of ids and sums fits, and a backup equals its source")
 
 
@@ -163,7 +164,7 @@ def check_holder(stack: Stack, task_id: str) -> None:
     """A holder's own image trusts the certificate and takes the task from the relay."""
     address = f"https://proxy:8444/v1/tasks/{task_id}"
     shown = stack.compose("run", "--rm", "--no-deps", "holder", "show", address, "--json")
-    check(json.loads(shown)["task"] == task_id, shown)
+    assert json.loads(shown)["task"] == task_id, shown
     stack.say("a holder's container verifies the task through the relay")
 
 
@@ -182,16 +183,16 @@ def check_accuracy(stack: Stack) -> None:
         f"accuracy {model['accuracy']:.3f}, Brier score {model['brier']:.3f} (without reports "
         f"{public['brier']:.3f}), share {model['share']:.0%} (in truth {truth:.0%})"
     )
-    check(abs(model["share"] - truth) < ERRORS * error, f"the share is {model['share']}")
-    check(model["brier"] < public["brier"], f"the Brier score is {model['brier']}")
+    assert abs(model["share"] - truth) < ERRORS * error, f"the share is {model['share']}"
+    assert model["brier"] < public["brier"], f"the Brier score is {model['brier']}"
 
 
 def check_proxy(stack: Stack, client: httpx.Client) -> None:
     """Long heads end at the proxy, and metrics are not for the outside."""
     long = client.get("/healthz", headers={"X-Long": "x" * 40_000}).status_code
-    check(long in {400, 431}, f"a head of 40 kB gets {long}")
+    assert long in {400, 431}, f"a head of 40 kB gets {long}"
     metrics = client.get("/metrics").status_code
-    check(metrics == 404, f"/metrics gets {metrics}")
+    assert metrics == 404, f"/metrics gets {metrics}"
     users = {
         name: run(
             "docker", "inspect", "--format", "{{.Config.User}} {{.HostConfig.ReadonlyRootfs}}", name
@@ -199,7 +200,7 @@ def check_proxy(stack: Stack, client: httpx.Client) -> None:
         for service in ("curator", "proxy", "relay")
         for name in stack.compose("ps", "--quiet", service).split()
     }
-    check(set(users.values()) == {"1000:1000 true\n"}, f"users and file systems are {users}")
+    assert set(users.values()) == {"1000:1000 true\n"}, f"users and file systems are {users}"
     stack.say("the proxy refuses long heads and /metrics; all run as user 1000 and read-only")
     client.close()
 
@@ -209,8 +210,8 @@ def check_certificate(stack: Stack) -> None:
     before = started(stack), served(stack)
     stack.follow(PAGE, "--signal HUP")
     wait(lambda: served(stack) != before[1])
-    check(started(stack) == before[0], f"{before[0]} became {started(stack)}")
-    check(served(stack).strip() == trusted(stack).strip(), "holders are given another certificate")
+    assert started(stack) == before[0], f"{before[0]} became {started(stack)}"
+    assert served(stack).strip() == trusted(stack).strip(), "holders are given another certificate"
     stack.say("a new certificate is served, and nothing was started again")
 
 
@@ -247,28 +248,28 @@ def check_recovery(stack: Stack, task_id: str, before: int) -> None:
     wait(lambda: client.get(status).json()["reports"] == before + DEVICES)
     devices.resend()  # learns of the relayed ones that they were counted
     counted = [answer.counted for answer in devices.answers()]
-    check(counted == [True] * DEVICES, f"{counted} after {DEVICES} answers")
+    assert counted == [True] * DEVICES, f"{counted} after {DEVICES} answers"
     stack.say(f"{DEVICES} more holders were counted after the nightly backup, half of them relayed")
 
     remove(stack)
     volumes = run("docker", "volume", "ls", "--quiet", "--filter", f"name={PROJECT}_")
-    check(not volumes, f"there still are {volumes}")
+    assert not volumes, f"there still are {volumes}"
     stack.say("removed every container and every volume")
     stack.follow(HANDBOOK, "-x < keys.tar", RELAY_LEAST="1")
     client = outside(stack)
     wait(lambda: client.get("/readyz").is_success)
     restored = client.get(status).json()
-    check(restored["reports"] == before, f"{restored['reports']} reports were restored")
-    check(restored["asks_again"], "the curator does not ask again")
+    assert restored["reports"] == before, f"{restored['reports']} reports were restored"
+    assert restored["asks_again"], "the curator does not ask again"
     stack.say(f"restored as the handbook says: {before} reports, and the curator asks for more")
     wait(lambda: httpx.get(f"{stack.relay}/healthz", verify=trust).is_success)
     for _ in range(2):
         devices.resend()
         wait(lambda: client.get(status).json()["reports"] >= before + DEVICES)
     reports = client.get(status).json()["reports"]
-    check(reports == before + DEVICES, f"{reports} reports of {before + DEVICES} holders")
+    assert reports == before + DEVICES, f"{reports} reports of {before + DEVICES} holders"
     audit = json.loads(stack.privet("verify", "--json"))
-    check([task["faults"] for task in audit["tasks"]] == [[]], f"verify found {audit}")
+    assert [task["faults"] for task in audit["tasks"]] == [[]], f"verify found {audit}"
     stack.say(f"holders sent again what was missing: {reports} reports are counted, each once")
     client.close()
 
@@ -281,13 +282,6 @@ def trusted(stack: Stack) -> str:
 def read(stack: Stack, file: str) -> str:
     """A file of the stack's secrets."""
     return stack.compose("run", "--rm", "--no-deps", "--entrypoint", "cat", "privet", file)
-
-
-def free_port() -> int:
-    """One that nobody listens on."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def outside(stack: Stack) -> httpx.Client:
@@ -331,11 +325,6 @@ def sizes() -> str:
     ask = ("docker", "image", "inspect", "--format", "{{.Size}}")
     images = ((name, int(run(*ask, f"privet-{name}")) / 1e6) for name in names)
     return ", ".join(f"{name} {size:.0f} MB" for name, size in images)
-
-
-def check(condition: bool, otherwise: str) -> None:
-    if not condition:
-        raise RuntimeError(otherwise)
 
 
 def remove(stack: Stack) -> None:

@@ -75,12 +75,12 @@ class Curators:
             self.running.append(self._stack.enter_context(started))
 
     def kill(self) -> None:
-        """End them at once, wherever they are."""
+        """Kill all processes."""
         for curator in self.running:
             curator.process.kill()
 
-    def bury(self) -> None:
-        """Wait for the processes to be gone."""
+    def wait(self) -> None:
+        """Wait until the processes have ended."""
         self._stack.close()
         self.running.clear()
 
@@ -167,7 +167,7 @@ def run_trial(
     killer.start()
     sender.send([curator.url for curator in curators.running], range(reports))
     killer.join()
-    curators.bury()
+    curators.wait()
     curators.start()
     count.trials += 1
     count.sent += reports
@@ -213,7 +213,7 @@ def run_trials(
         run_trial(store, curators, count, reports, crash)
         if count.trials % 10 == 0:
             print(count, flush=True)
-    curators.bury()
+    curators.wait()
     store.close()
     return count
 

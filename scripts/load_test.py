@@ -10,8 +10,8 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -47,18 +47,12 @@ console = Console()
 
 @dataclass(frozen=True)
 class Load:
-    """How the reports go out, and through what."""
+    """How the reports go out, and to which curator, with its process if it is on this machine."""
 
     mode: Literal["single", "relay"]
     through_relay: bool
     batch: int
-
-
-@dataclass(frozen=True)
-class Target:
-    """The curator to load, and the ids of its processes if they are on this machine."""
-
-    url: str
+    curator: str
     token: str
     processes: dict[str, int]
 
@@ -83,13 +77,14 @@ def main(
 ) -> None:
     """Run the load test; exit status 1 if a report was lost or counted twice."""
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    load = Load(mode, through_relay, batch)
-    with tempfile.TemporaryDirectory(prefix="privet-load-") as name:
+    with tempfile.TemporaryDirectory(prefix="privet-load-") as name, ExitStack() as stack:
         folder = Path(name)
-        with _target(folder / "curator", curator) as target:
-            admin = CuratorClient(target.url, target.token)
-            task_url = population.publish(admin, cells)
-            summary = run(load, target, admin, task_url, folder, holders)
+        if curator is None:
+            started = stack.enter_context(running_curator(folder / "curator"))
+            known = started.url, started.token, {"curator": started.process.pid}
+        else:
+            known = curator.rstrip("/"), os.environ["PRIVET_TOKEN"], {}
+        summary = run(Load(mode, through_relay, batch, *known), folder, holders, cells)
     console.print(summary.table())
     console.print(f"[dim]wrote {summary.write(out)}[/dim]")
     if write_docs:
@@ -98,26 +93,14 @@ def main(
     raise typer.Exit(0 if summary.is_clean else 1)
 
 
-@contextmanager
-def _target(folder: Path, url: str | None) -> Iterator[Target]:
-    """The curator at ``url``, or one that is started in ``folder``."""
-    if url is not None:
-        yield Target(url, os.environ["PRIVET_TOKEN"], {})
-        return
-    with running_curator(folder) as started:
-        yield Target(started.url, started.token, {"curator": started.process.pid})
-
-
-def run(
-    load: Load, curator: Target, admin: CuratorClient, task_url: str, folder: Path, holders: int
-) -> Summary:
+def run(load: Load, folder: Path, holders: int, cells: int) -> Summary:
     """Let holders privatize, send, wait until all is counted, check and sum up."""
+    admin = CuratorClient(load.curator, load.token)
+    task_url = population.publish(admin, cells)
     task = population.fetch(task_url)
     shards = _privatized(task, holders, folder, load)
     before, outcomes = admin.status(task_url), Outcomes()
-    seconds, cpu_seconds, memory = _delivered(
-        load, task, task_url, folder, shards, curator, admin, outcomes
-    )
+    seconds, cpu_seconds, memory = _delivered(load, admin, task, folder, shards, outcomes)
     counted, matches = audit(task, shards, before, admin.status(task_url))
     return Summary(
         mode=load.mode,
@@ -147,12 +130,10 @@ def _privatized(task: Task, holders: int, folder: Path, load: Load) -> list[Shar
 
 def _delivered(
     load: Load,
+    admin: CuratorClient,
     task: Task,
-    task_url: str,
     folder: Path,
     shards: list[Shard],
-    curator: Target,
-    admin: CuratorClient,
     outcomes: Outcomes,
 ) -> tuple[float, dict[str, float], dict[str, int]]:
     """Send all reports and wait until the curator has them.
@@ -160,33 +141,34 @@ def _delivered(
     Returns the seconds until all was counted, and per side the processor's seconds and the
     resident bytes at the end. A relay is started again with a ``least`` of 1, to forward the rest.
     """
-    servers, token = curator.processes, curator.token if load.mode == "relay" else ""
+    servers = load.processes
     if not load.through_relay:
         before = cpu_of(servers)
-        uvloop.run(_sent(task_url, task, shards, load, outcomes, token))
+        uvloop.run(_sent(load.curator, task, shards, load, outcomes))
         used = {side: cpu - before[side] for side, cpu in cpu_of(servers).items()}
         return outcomes.seconds, used, memory_of(servers)
     spool, counted = folder / "relay", int(admin.status(task.id)["reports"])
     counted += sum(shard.reports for shard in shards)
-    with running_relay(spool, curator.url, curator.token, least=LEAST, every=EVERY) as relay:
-        url, servers = f"{relay.url}/v1/tasks/{task.id}", servers | {"relay": relay.process.pid}
+    with running_relay(spool, load.curator, load.token, least=LEAST, every=EVERY) as relay:
+        servers = servers | {"relay": relay.process.pid}
         before = cpu_of(servers)
-        uvloop.run(_sent(url, task, shards, load, outcomes, token))
+        uvloop.run(_sent(relay.url, task, shards, load, outcomes))
         wait_for_reports(admin, task.id, counted - LEAST + 1)
         used = {side: cpu - before[side] for side, cpu in cpu_of(servers).items()}
         memory = memory_of(servers)
-    with running_relay(spool, curator.url, curator.token, least=1, every=EVERY):
+    with running_relay(spool, load.curator, load.token, least=1, every=EVERY):
         wait_for_reports(admin, task.id, counted)
     return time.perf_counter() - outcomes.started, used, memory
 
 
 async def _sent(
-    task_url: str, task: Task, shards: list[Shard], load: Load, outcomes: Outcomes, token: str
+    server: str, task: Task, shards: list[Shard], load: Load, outcomes: Outcomes
 ) -> None:
-    """Send every report to a task's address, and show how far it is."""
-    url, is_single = httpx.URL(task_url), load.mode == "single"
-    call = "reports" if is_single else "reports/batch"
-    to = Address(url.host, url.port or 80, f"{url.path}/{call}", token)
+    """Send every report to a server, and show how far it is."""
+    is_single = load.mode == "single"
+    call, token = ("reports", "") if is_single else ("reports/batch", load.token)
+    url = httpx.URL(f"{server}/v1/tasks/{task.id}/{call}")
+    to = Address(url.host, url.port or 80, url.path, token)
     messages = singles(shards, task, to) if is_single else batches(shards, to)
     sender = Sender(to.host, to.port, messages, outcomes, connections=CONNECTIONS[load.mode])
     columns = (TextColumn("Reports go out"), BarColumn(), MofNCompleteColumn())

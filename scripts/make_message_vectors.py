@@ -85,7 +85,7 @@ def first_record(task: Task) -> dict[str, Any]:
 
 
 def damaged(packed: bytes) -> dict[str, bytes]:
-    """What nobody can read, by name."""
+    """Unreadable messages, by name."""
     return {
         "empty": b"",
         "not a map": wire.pack([1]),
@@ -163,7 +163,7 @@ def bad_tasks() -> list[dict[str, Any]]:
 
 
 def badly_introduced() -> dict[str, dict[str, Any]]:
-    """Changes to who asks and to translations that no reader takes, by name."""
+    """Invalid changes to the asker and to translations, by name."""
     whole = INTRODUCED.model_dump()
     asker, texts = whole["asker"], [("no", "nein")]
     german = {"language": "de", "texts": texts}
@@ -188,7 +188,7 @@ def badly_introduced() -> dict[str, dict[str, Any]]:
 
 
 def badly_centred() -> dict[str, bytes]:
-    """Tasks whose centring cannot be answered, by name."""
+    """Tasks with an invalid centring, by name."""
     whole = CENTRED.model_dump()
     centring = whole["questions"][0]["centring"]
     first = centring["centres"][:-1]
@@ -213,7 +213,7 @@ def badly_centred() -> dict[str, bytes]:
 
 
 def badly_shown() -> dict[str, bytes]:
-    """Tasks with shown columns that nobody answers, by name."""
+    """Invalid tasks with shown columns, by name."""
     whole = SHOWN.model_dump()
     (question,), crowds = whole["questions"], whole["crowds"]
     centring = {"centres": [0.0] * 7, "radius": 1.0}
@@ -473,13 +473,17 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
         "record": record,
         "fits": misfit is None,
         **(encoded if misfit is None else {}),
-        **({} if shown is None else {"shown": told(task, int(shown.of_cell[cells[0]]), replaced)}),
+        **(
+            {}
+            if shown is None
+            else {"shown": shown_cell_view(task, int(shown.of_cell[cells[0]]), replaced)}
+        ),
         "seed": seed,
         "report": make_report(task, record, Stream(seed)).pack().hex(),
     }
 
 
-def told(task: Task, shown_cell: int, replaced: tuple[str, ...]) -> dict[str, Any]:
+def shown_cell_view(task: Task, shown_cell: int, replaced: tuple[str, ...]) -> dict[str, Any]:
     """A shown cell, its conditions, and for which features in them another value counts."""
     assert task.shown_cells is not None
     node = int(task.shown_cells.nodes[shown_cell])

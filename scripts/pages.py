@@ -31,10 +31,10 @@ def fill(page: Path, tables: Mapping[str, str]) -> None:
     page.write_text(text, encoding="utf-8")
 
 
-def told(page: Path, sign: str) -> str:
-    """The one block of shell commands of a page that has ``sign`` in it."""
+def shell_block(page: Path, containing: str) -> str:
+    """The only block of shell commands of a page that contains a text."""
     blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
-    (block,) = (str(each) for each in blocks if sign in each)
+    (block,) = (str(block) for block in blocks if containing in block)
     return block
 
 

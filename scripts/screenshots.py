@@ -65,7 +65,7 @@ def main(
 def answer_page(
     browser: Any, task_url: str, record: fair_survey.Record
 ) -> Iterator[tuple[str, Any]]:
-    """What is said beforehand and the check before sending, in each look."""
+    """The introduction and the check before sending, in each look."""
     server = answer_page_server(task_url, port=0)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for name, look in LOOKS.items():

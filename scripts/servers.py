@@ -1,4 +1,4 @@
-"""A curator and a relay of one's own, as processes on loopback, to demonstrate and to measure.
+"""Start a curator or a relay as a process on loopback, for demonstrations and measurements.
 
 They ignore the terminal's Ctrl-C, as do processes that start while ``interrupts_held``; the caller
 stops them.
@@ -8,10 +8,11 @@ import os
 import re
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from privet import CuratorClient
 SERVE = ("-m", "privet.curator", "serve")
 START_SECONDS = 120.0
 TOKEN_SHOWN = r'(?:Admin token.*\n|"admin_token": ")([\w-]+)'
-ADDRESS_SHOWN = r'(?:Privet curator at |"url": ")(http://[\w.:]+)'
+ADDRESS_SHOWN = r'(?:Privet curator at |Relay for \S+ at |"url": ")(http://[\w.:]+)'
 """For people, and as JSON."""
 STOP_SECONDS = 60.0
 LOOK_SECONDS = 0.1
@@ -46,8 +47,9 @@ def running_curator(
     """Start ``privet serve`` with its database and log in ``folder``; stop it at the end.
 
     ``settings`` are those of ``curator.settings``, by name; None leaves one to its default, and no
-    other comes from the environment. Without an admin token of one's own, that of the first start
-    is known. Raises ``RuntimeError`` with the log's last lines if the curator does not come up.
+    other comes from the environment. With ``admin_token=None`` the curator makes a token, which is
+    known after its first start. Raises ``RuntimeError`` with the log's last lines if the curator
+    does not come up.
     """
     folder.mkdir(parents=True, exist_ok=True)
     chosen = {
@@ -59,6 +61,49 @@ def running_curator(
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")}
     environment |= {f"PRIVET_{k.upper()}": v for k, v in chosen.items() if v is not None}
     log = folder / "curator.log"
+    with _running(command, environment, log) as (url, process):
+        shown = re.search(TOKEN_SHOWN, log.read_text())
+        token = chosen["admin_token"] or (shown[1] if shown else "")
+        yield RunningCurator(url, token, process, log)
+
+
+@dataclass(frozen=True)
+class RunningRelay:
+    """Where a started relay answers."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+
+@contextmanager
+def running_relay(
+    folder: Path, curator: str, token: str, *, least: int, every: float, port: int = 0
+) -> Iterator[RunningRelay]:
+    """Start ``privet-relay serve`` with its spool and log in ``folder``; stop it at the end.
+
+    The curator takes batches with ``token``. Raises ``RuntimeError`` with the log's last lines if
+    the relay does not come up.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    options = {"curator": curator, "spool": folder / "relay.db", "port": port}
+    options |= {"least": least, "every": every}
+    command = ["-m", "privet.relay", "serve", *(f"--{k}={v}" for k, v in options.items())]
+    tokens = dict.fromkeys(("PRIVET_RELAY_TOKEN", "PRIVET_RELAY_PEER_TOKEN"), token)
+    with _running(command, os.environ | tokens, folder / "relay.log") as (url, process):
+        yield RunningRelay(url, process)
+
+
+def wait_for_reports(admin: CuratorClient, task: str, least: int) -> None:
+    """Wait until ``task``'s curator has counted ``least`` reports."""
+    while admin.status(task)["reports"] < least:
+        time.sleep(LOOK_SECONDS)
+
+
+@contextmanager
+def _running(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A server, as Python's arguments, and the address at which it is ready."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, *command],
@@ -68,10 +113,7 @@ def running_curator(
             start_new_session=True,
         )
     try:
-        url = _wait_until_ready(process, log)
-        shown = re.search(TOKEN_SHOWN, log.read_text())
-        token = chosen["admin_token"] or (shown[1] if shown else "")
-        yield RunningCurator(url, token, process, log)
+        yield _wait_until_ready(process, log), process
     finally:
         process.terminate()
         try:
@@ -80,52 +122,8 @@ def running_curator(
             process.kill()
 
 
-@dataclass(frozen=True)
-class RunningRelay:
-    """Where a started relay answers."""
-
-    url: str
-    process: subprocess.Popen[str]
-
-
-@contextmanager
-def running_relay(
-    folder: Path, curator: str, token: str, *, least: int, every: float, port: int = 0
-) -> Iterator[RunningRelay]:
-    """Start ``privet-relay serve`` with its spool in ``folder``; stop it at the end.
-
-    The curator takes batches with ``token``. Raises ``RuntimeError`` if the relay does not come up.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    options = {"curator": curator, "spool": folder / "relay.db", "port": port}
-    options |= {"least": least, "every": every}
-    command = [sys.executable, "-m", "privet.relay", "serve"]
-    command += [f"--{name}={value}" for name, value in options.items()]
-    tokens = dict.fromkeys(("PRIVET_RELAY_TOKEN", "PRIVET_RELAY_PEER_TOKEN"), token)
-    environment = os.environ | tokens
-    process = subprocess.Popen(
-        command, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    try:
-        assert process.stderr is not None
-        first = process.stderr.readline()
-        if " at http" not in first:
-            msg = f"the relay did not come up; it said: {first}"
-            raise RuntimeError(msg)
-        yield RunningRelay(first.rsplit(" ", 1)[1].strip(), process)
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
-
-
-def wait_for_reports(admin: CuratorClient, task: str, least: int) -> None:
-    """Wait until ``task``'s curator has counted ``least`` reports."""
-    while admin.status(task)["reports"] < least:
-        time.sleep(LOOK_SECONDS)
-
-
 def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
-    """The address in the curator's first words, once it is ready."""
+    """The address in a server's first words, once it is ready."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         shown = re.search(ADDRESS_SHOWN, log.read_text(errors="replace"))
@@ -136,8 +134,15 @@ def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
             pass  # the port is bound before it is shown, and served a little later
         time.sleep(0.05)
     tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-    msg = f"the curator did not come up; its log {log} ends with:\n{tail}"
+    msg = f"the server did not come up; its log {log} ends with:\n{tail}"
     raise RuntimeError(msg)
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
 
 
 @contextmanager

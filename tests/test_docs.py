@@ -29,7 +29,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_the_index_links_every_page() -> None:
-    """A page that nothing links is found by nobody."""
+    """Readers cannot find a page without a link."""
     index = DOCS / "index.md"
     linked = {
         (DOCS / target).resolve()

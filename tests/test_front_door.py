@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -13,6 +12,7 @@ import pytest
 
 import privet
 from scripts.servers import running_curator
+from tests.processes import output_of
 
 NEED_THE_EXTRA = {
     "PrivateTreeClassifier",
@@ -53,12 +53,6 @@ assert {"fastapi", "sklearn", "pyarrow"} <= blocked, blocked
 """
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_every_name_is_real_and_listed() -> None:
     """`__all__` is sorted, and what it names is what static tools see imported."""
     assert list(privet.__all__) == sorted(privet.__all__)
@@ -86,7 +80,10 @@ def test_unknown_names_are_attribute_errors() -> None:
 def test_the_base_install_answers_and_administers() -> None:
     """Without the curator's libraries the other names import, and these say what to install."""
     base = sorted(set(privet.__all__) - NEED_THE_EXTRA)
-    printed = run(f"""{BASE_INSTALL}
+    printed = output_of(
+        sys.executable,
+        "-c",
+        f"""{BASE_INSTALL}
 from privet import {", ".join(base)}
 import privet
 for name in {sorted(NEED_THE_EXTRA)}:
@@ -94,20 +91,11 @@ for name in {sorted(NEED_THE_EXTRA)}:
         getattr(privet, name)
     except ImportError as error:
         print(error)
-""")
+""",
+    )
     for name, line in zip(sorted(NEED_THE_EXTRA), printed.splitlines(), strict=True):
         assert f"privet.{name} needs " in line
         assert "pip install 'privet[learning]'" in line
-
-
-def test_importing_the_package_imports_nothing_else() -> None:
-    """``import privet`` is free: everything comes when it is first used."""
-    loaded = run("""
-import sys, privet
-print(*(name for name in sys.modules if name.partition(".")[0] in
-        {"numpy", "pydantic", "httpx", "sklearn"} or name.startswith("privet.")))
-""")
-    assert not loaded.strip()
 
 
 @pytest.mark.slow

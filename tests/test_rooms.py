@@ -1,6 +1,7 @@
-"""A line knows its room, and what is imported is no more than what is used."""
+"""Imports show which room they come from, and load no more than is used."""
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,7 @@ def test_imports_are_relative_at_home_and_absolute_elsewhere(role: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [
+        ("import privet", ("numpy", "pydantic", "httpx", "sklearn")),
         ("from privet import PrivateTreeClassifier", (*SERVERS, *ON_DEMAND)),
         ("from privet import Holder", ("sklearn", "scipy", "starlette", "sqlalchemy", *ON_DEMAND)),
         ("import privet.curator.cli", ("onnx", "scipy", "sklearn", "sqlalchemy", "starlette")),
@@ -45,13 +47,24 @@ def test_imports_are_relative_at_home_and_absolute_elsewhere(role: str) -> None:
 def test_what_is_imported_loads_no_more_than_it_uses(
     statement: str, unwanted: tuple[str, ...]
 ) -> None:
-    """Learning loads no server and no client, a holder no statistics, a command little."""
+    """Nothing by itself; learning no server, a holder no statistics, a command little."""
     code = (
         f"import sys; sys.modules['pandas'] = None; {statement}; "
         f"print(*sorted(set({unwanted!r}) & set(sys.modules)))"
     )
     printed = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
     assert printed.split() == []
+
+
+def test_the_protocol_has_one_place_for_each_name() -> None:
+    """Its package is a list of its modules, all of them, and exports nothing itself."""
+    opening = ast.parse((ROOT / "protocol" / "__init__.py").read_text(encoding="utf-8"))
+    assert len(opening.body) == 1
+    listed = re.findall(
+        r"^    (\w+)  ", ast.get_docstring(opening, clean=False) or "", re.MULTILINE
+    )
+    modules = {path.stem for path in (ROOT / "protocol").iterdir() if path.stem[0] not in "_."}
+    assert sorted(listed) == sorted(modules)
 
 
 def test_a_checkout_without_links_says_what_to_do(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts import set_up
+from tests.processes import checkout, output_of
 
 ROOT = Path(__file__).parent.parent
 COREUTILS = ("cat", "cp", "date", "ls", "mkdir", "mv", "rm", "sha256sum", "sleep", "test", "touch")
@@ -17,17 +18,6 @@ KEPT = ("CERT", "PROXY", "PIP_", "UV_")
 UNREACHABLE = "http://127.0.0.1:9/simple"
 SOME = "tests/client tests/curator/datastore tests/learning/sklearn tests/test_front_door.py"
 MINUTES = 60
-
-
-def checkout(folder: Path) -> Path:
-    """A copy of what git would hand out of this checkout."""
-    listed = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    names = subprocess.check_output(listed, cwd=ROOT, text=True).split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
-    return folder
 
 
 def bare_machine(folder: Path) -> dict[str, str]:
@@ -55,22 +45,6 @@ def another_python() -> Path:
     return Path(sys.base_prefix, "bin", f"python{own[0]}.{own[1]}").resolve()
 
 
-def run(command: list[str], folder: Path, environment: dict[str, str]) -> str:
-    """What a command prints."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-10_000:]
-    return done.stdout
-
-
 @pytest.mark.needs("git", "make")
 @pytest.mark.timeout(30 * MINUTES)
 def test_a_bare_machine_runs_the_demo_and_the_tests(tmp_path: Path) -> None:
@@ -80,8 +54,10 @@ def test_a_bare_machine_runs_the_demo_and_the_tests(tmp_path: Path) -> None:
     """
     environment, folder = bare_machine(tmp_path), checkout(tmp_path / "privet")
     make = str(shutil.which("make"))
-    assert "Predictions of 1273 test records" in run([make, "demo"], folder, environment)
-    said = run([make, "test", f"ARGS={SOME}"], folder, environment)
+    assert "Predictions of 1273 test records" in output_of(
+        make, "demo", cwd=folder, env=environment
+    )
+    said = output_of(make, "test", f"ARGS={SOME}", cwd=folder, env=environment)
     assert "`make test-all` runs them" in said
     assert " failed" not in said
 
@@ -92,10 +68,10 @@ def test_pip_does_it_where_uv_reaches_no_index(tmp_path: Path) -> None:
     """A company's index may be in pip's configuration alone."""
     folder = checkout(tmp_path / "privet")
     environment = os.environ | {"UV_DEFAULT_INDEX": UNREACHABLE}
-    said = run([sys.executable, "scripts/set_up.py", "holder"], folder, environment)
-    assert "pip does the same" in said
-    holder = [str(folder / ".venv/bin/privet-holder"), "--help"]
-    assert "privet-holder" in run(holder, folder, environment)
+    assert not (folder / ".venv").exists()  # this checkout's own, if it is a link
+    set_up_holder = (sys.executable, "scripts/set_up.py", "holder")
+    assert "pip does the same" in output_of(*set_up_holder, cwd=folder, env=environment)
+    assert "privet-holder" in output_of(folder / ".venv/bin/privet-holder", "--help")
 
 
 @pytest.mark.slow
@@ -105,13 +81,13 @@ def test_pins_hold_for_each_python_that_is_promised(python: str) -> None:
     lock = ROOT / "requirements" / "all.txt"
     asked = ("--quiet", "--all-extras", "--group=all", f"--constraint={lock}")
     command = [sys.executable, "-m", "uv", "pip", "compile", *asked, f"--python-version={python}"]
-    run([*command, "pyproject.toml"], ROOT, dict(os.environ))
+    output_of(*command, "pyproject.toml", cwd=ROOT)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", set_up.LOCKED)
 def test_the_lists_pin_what_pyproject_asks_for(name: str, tmp_path: Path) -> None:
-    """Writing a list anew changes nothing: nobody forgot `make lock`."""
+    """Writing a list again changes nothing: `make lock` was not forgotten."""
     stored, again = ROOT / "requirements" / f"{name}.txt", tmp_path / f"{name}.txt"
     shutil.copy(stored, again)
     set_up.pin(name, again)

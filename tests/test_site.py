@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 import privet
 from scripts.notebooks import NOTEBOOKS
 from tests.browsing import violations
+from tests.processes import output_of
 
 ROOT = Path(__file__).parent.parent
 SURVEY = "examples/survey"
@@ -29,12 +29,8 @@ LOADED = {"href": {"link"}, "src": None, "srcset": None, "data": {"object"}, "po
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built strictly: every warning, as of a link that leads nowhere, is an error."""
     folder = tmp_path_factory.mktemp("site")
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(
-        build, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    build = (sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder)
+    output_of(*build, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
     return folder
 
 
@@ -134,10 +130,8 @@ def test_notebooks_run(path: Path, tmp_path: Path) -> None:
     copy.parent.mkdir(parents=True)
     copy.write_bytes(path.read_bytes())
     (tmp_path / "scripts").symlink_to(ROOT / "scripts")  # what notebooks read of a checkout
-    command = [sys.executable, "-m", "scripts.notebooks", str(copy)]
     alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # its threads spin while they wait
-    done = subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    output_of(sys.executable, "-m", "scripts.notebooks", copy, cwd=ROOT, env=alone)
     assert shape(copy) == shape(path)
 
 

@@ -52,7 +52,7 @@ class Tuned:
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
         for point in self.points(split):
-            model = self.made(point, epsilon, seed)
+            model = self.build(point, epsilon, seed)
             yield self.name, point, scores(fitted(model, split), split)
 
     def points(self, split: Split) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ class Tuned:
         grid = self.grid(split) if callable(self.grid) else self.grid
         return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
-    def made(self, point: Mapping[str, Any], epsilon: float, seed: int) -> Any:
+    def build(self, point: Mapping[str, Any], epsilon: float, seed: int) -> Any:
         """The estimator at a point."""
         budget = {"epsilon": epsilon} if self.private else {}
         return self.estimator(**budget, **self.settings, **point, random_state=seed)
@@ -68,7 +68,7 @@ class Tuned:
     def middle(self, split: Split, epsilon: float, seed: int) -> Any:
         """The estimator in the middle of the grid; None where no point fits the split."""
         points = self.points(split)
-        return self.made(points[len(points) // 2], epsilon, seed) if points else None
+        return self.build(points[len(points) // 2], epsilon, seed) if points else None
 
 
 class LPCTCounts(LPCTClassifier):
@@ -92,7 +92,7 @@ class Lpct:
         for depth, min_leaf in product(self.depths, self.min_leaves):
             if min_leaf == 0 and depth > FULL_GRID_DEPTH:
                 continue
-            model = fitted(self.made(depth, min_leaf, epsilon, seed, LPCTCounts), split)
+            model = fitted(self.build(depth, min_leaf, epsilon, seed, LPCTCounts), split)
             right = right_in_cells(model.question_.partition, split)
             for weight in (0.0, *WEIGHTS, np.inf):
                 name = {0.0: f"{self.name}-P", np.inf: f"{self.name}-Q"}.get(weight, self.name)
@@ -100,7 +100,7 @@ class Lpct:
                 label = model.labels_at(weight)
                 yield name, point, {"score": float(right[np.arange(len(label)), label].sum())}
 
-    def made(
+    def build(
         self,
         depth: int,
         min_leaf: int,
@@ -121,7 +121,7 @@ class Lpct:
     def middle(self, split: Split, epsilon: float, seed: int) -> LPCTClassifier:  # noqa: ARG002
         """The estimator in the middle of the grid."""
         depth = self.depths[len(self.depths) // 2]
-        return self.made(depth, self.min_leaves[-1], epsilon, seed)
+        return self.build(depth, self.min_leaves[-1], epsilon, seed)
 
 
 @dataclass(frozen=True)

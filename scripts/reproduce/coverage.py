@@ -76,7 +76,7 @@ def covered(case: Case, population: Quadrants, epsilon: float, run: int) -> NDAr
     public = public_rows(case.label, run % PUBLIC_SETS)
     partition = grid(public, distilled_depth(holders, epsilon, centred=case.centred))
     truth = true_means(partition, population.shift, rng)
-    scale = scale_of(case, public, partition)
+    scale = scale_of(case.label, public, partition, centred=case.centred)
     per_cell = holders // partition.cells
     question = collected(case.label, partition, truth, per_cell, epsilon, scale, rng)
     model = fit(case.estimator, case.label, public, [question])
@@ -87,10 +87,14 @@ def public_rows(label: Classes | Range, seed: int) -> PublicData:
     """Uniform rows whose label leans up with the first column."""
     rng = np.random.default_rng(seed)
     X = rng.random((PUBLIC_ROWS, 2))
-    lean = 0.2 + 0.6 * X[:, 0]
+    return PublicData(X, drawn(label, 0.2 + 0.6 * X[:, 0], rng))
+
+
+def drawn(label: Classes | Range, means: Floats, rng: np.random.Generator) -> Floats:
+    """Labels with these chances of the second class, or about these means, ``(rows,)``."""
     if isinstance(label, Range):
-        return PublicData(X, np.clip(lean + SPREAD * rng.standard_normal(PUBLIC_ROWS), 0.0, 1.0))
-    return PublicData(X, (rng.random(PUBLIC_ROWS) < lean).astype(float))
+        return np.clip(means + SPREAD * rng.standard_normal(len(means)), 0.0, 1.0)
+    return (rng.random(len(means)) < means).astype(float)
 
 
 def grid(public: PublicData, depth: int) -> Partition:
@@ -116,15 +120,17 @@ def true_means(partition: Partition, shift: float, rng: np.random.Generator) -> 
     return np.asarray(np.clip(moved, SPREAD, 1.0 - SPREAD))
 
 
-def scale_of(case: Case, public: PublicData, partition: Partition) -> LabelScale | None:
+def scale_of(
+    label: Classes | Range, public: PublicData, partition: Partition, *, centred: bool
+) -> LabelScale | None:
     """What numbers are reported on; None for classes."""
-    if not isinstance(case.label, Range):
+    if not isinstance(label, Range):
         return None
     centring = None
-    if case.centred:
+    if centred:
         means, _ = public_knowledge(public.X, public.y, 0).cell_means(partition)
-        centring = residual_centring(case.label, public, partition, means[:, 0])
-    return LabelScale.of(case.label, partition.cells, centring)
+        centring = residual_centring(label, public, partition, means[:, 0])
+    return LabelScale.of(label, partition.cells, centring)
 
 
 def collected(

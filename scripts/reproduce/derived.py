@@ -58,13 +58,12 @@ def ranks(table: pd.DataFrame, best: str) -> "pd.Series[float]":
     return total
 
 
-def mechanisms_noise(experiment: Experiment, table: pd.DataFrame) -> str:
+def mechanisms_noise(_experiment: Experiment, table: pd.DataFrame) -> str:
     """The variance of a cell's prediction by LPDT's eq. 3 and 4, for one cell and for two halves.
 
     Y's noise counts with Ũ². Where U is 1, Ũ is 1 - p with probability 1 - p and -p otherwise;
     where U is 0 it is -p and 1 - p.
     """
-    del experiment
     epsilon = float(table["epsilon"].max())
     p = 1.0 / (1.0 + np.exp(epsilon / 4.0))
     inside, outside = (1.0 - p) ** 3 + p**3, p * (1.0 - p)
@@ -91,9 +90,8 @@ HALF_RANGES = {
 """Half of the label's range M, and private records n, of LPDT's sets."""
 
 
-def what_shifts_show(experiment: Experiment, table: pd.DataFrame) -> str:
+def what_shifts_show(_experiment: Experiment, table: pd.DataFrame) -> str:
     """The share of the way to raw records, and where a simpler answer is better."""
-    del experiment
     return f"{share_of_the_way(table)}\n{rows_below(table)}"
 
 
@@ -148,9 +146,8 @@ def share_of_the_way(table: pd.DataFrame) -> str:
     return markdown(["share of the way", *(f"ε = {budget:g}" for budget in budgets(table))], lines)
 
 
-def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
+def what_showing_gains(_experiment: Experiment, table: pd.DataFrame) -> str:
     """Brier scores at two ε, and how often one method's is lower than another's at all ε."""
-    del experiment
     brier = table.set_index(["problem", "series", "epsilon"])["brier"]
     rows = (
         [
@@ -178,7 +175,7 @@ def what_showing_gains(experiment: Experiment, table: pd.DataFrame) -> str:
 
 
 def _number(value: float | None) -> str:
-    """Three digits, and a dash for what is not measured."""
+    """Three digits, or a dash for what was not measured."""
     return "–" if value is None else f"{value:.3f}"
 
 
@@ -192,9 +189,8 @@ COMPARED = (
 """Pairs of methods."""
 
 
-def holders_needed(experiment: Experiment, table: pd.DataFrame) -> str:
+def holders_needed(_experiment: Experiment, table: pd.DataFrame) -> str:
     """By what factor fewer holders give the Brier score of all holders with everything hidden."""
-    del experiment
     rows = []
     for problem, panel in table.groupby("problem", sort=False):
         for series in (HALF, LABEL):

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.learning.counts import Interval, QuestionCounts
+from privet.baselines.trees import ask
+from privet.learning.counts import Interval
 from privet.learning.estimators import fit
 from privet.learning.insight import CellDifference, Comparison, insight
 from privet.learning.node_shares import node_shares
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.knowledge import residual_centring
-from privet.learning.simulation import Integers, simulate_question
+from privet.learning.simulation import Integers
 from privet.learning.trees import locate
-from privet.protocol.features import Classes, Label, Range
+from privet.protocol.features import Label, Range
 from privet.protocol.label_scale import LabelScale
-from privet.protocol.mechanisms import SubsetSelection
 from scripts.reproduce.contestants import Scored
-from scripts.reproduce.coverage import CLASSES, NUMBER, SPREAD, Floats, grid
+from scripts.reproduce.coverage import CLASSES, NUMBER, Floats, drawn, grid
 
 WHOLE_RANGE = "number, whole range"
 KINDS: dict[str, Label] = {"classes": CLASSES, "number": NUMBER, WHOLE_RANGE: NUMBER}
@@ -69,19 +69,9 @@ def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
         means = np.bincount(where, public.y, tree.cells) / np.bincount(where, minlength=tree.cells)
         centring = residual_centring(label, public, tree, means)
         scale = LabelScale.of(label, tree.cells, None if of.kind == WHOLE_RANGE else centring)
-    mechanism = SubsetSelection.create(epsilon, tree.cells, 2, regression=scale is not None)
-    sums = simulate_question(
-        tree,
-        mechanism,
-        label=label,
-        X=holders.X,
-        y=holders.y,
-        copies=np.ones(HOLDERS, dtype=np.int64),
-        rng=rng,
-        scale=scale,
-        misfits=MISFITS,
+    question = ask(
+        "subset", epsilon, label, tree, holders.X, holders.y, rng, scale=scale, misfits=MISFITS
     )
-    question = QuestionCounts(tree, mechanism, sums, HOLDERS + MISFITS, scale=scale)
     model = fit("private", label, public, [question])
     said = insight(label, public, [question], model)
     size = np.bincount(cells, minlength=tree.cells)
@@ -115,7 +105,4 @@ def within(interval: Interval | Comparison | CellDifference, value: float) -> fl
 def rows(label: Label, number: int, moved: float, rng: np.random.Generator) -> PublicData:
     """Uniform rows whose label leans up with the first column, and by ``moved``."""
     X = rng.random((number, 2))
-    lean = 0.2 + 0.3 * X[:, 0] + moved
-    if isinstance(label, Classes):
-        return PublicData(X, (rng.random(number) < lean).astype(float))
-    return PublicData(X, np.clip(lean + SPREAD * rng.standard_normal(number), 0.0, 1.0))
+    return PublicData(X, drawn(label, 0.2 + 0.3 * X[:, 0] + moved, rng))

@@ -99,7 +99,8 @@ def references(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     Laplace noise of the same ε.
     """
     rng = np.random.default_rng([seed, round(1000 * epsilon)])
-    cells = distilled(split.public, distilled_depth(len(split.private), epsilon))
+    public, depth = split.public, distilled_depth(len(split.private), epsilon)
+    cells = GROWERS["distilled"](public.X, public.y, depth=depth, classes=2, min_leaf=1)
     X, y = split.private.X, split.private.y
     counts = ask("subset", epsilon, split.label, cells, X, y, rng).counts.sum(axis=0)
     share = float(np.clip(counts[1] / counts.sum(), 0.0, 1.0))
@@ -110,11 +111,6 @@ def references(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     covered = share_covered(model, locate(cells, X).astype(np.int64), y)
     values = model.predict(split.test.X).values
     yield "trusted curator", {}, value_scores(values, split) | {"coverage": covered}
-
-
-def distilled(public: PublicData, depth: int) -> Partition:
-    """Privet's own cells for two classes."""
-    return GROWERS["distilled"](public.X, public.y, depth=depth, classes=2, min_leaf=1)
 
 
 def ask_centrally(

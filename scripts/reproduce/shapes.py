@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from privet.baselines.trees import ask
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import fit
 from privet.learning.model import Model, to_model
@@ -22,9 +23,7 @@ from privet.learning.public_data import PublicData
 from privet.learning.public_model.knowledge import Knowledge, public_knowledge
 from privet.learning.shift import Expected, Prior, estimate_shift
 from privet.learning.shift.prior import GRID, NO_SHIFT_OF_CLASSES
-from privet.learning.trees import locate
 from privet.protocol.features import Classes
-from privet.protocol.mechanisms import SubsetSelection
 from scripts.reproduce.contestants import Scored
 
 Floats = NDArray[np.float64]
@@ -106,7 +105,7 @@ class Compared:
         public, truth = PublicData(X, y), law(points)
         knowledge = public_knowledge(X, y, slots)
         for holders, epsilon in COLLECTIONS:
-            question = collected(public, law, slots, holders, epsilon, rng)
+            question = collected(public, law, label, holders, epsilon, rng)
             models = {
                 "with": shifted(label, question, knowledge, Prior.default(numeric=False)),
                 "without": shifted(label, question, knowledge, Prior(GRID, NO_SHIFT_OF_CLASSES)),
@@ -123,7 +122,7 @@ class Compared:
 def collected(
     public: PublicData,
     law: Law,
-    slots: int,
+    label: Classes,
     holders: int,
     epsilon: float,
     rng: np.random.Generator,
@@ -131,12 +130,9 @@ def collected(
     """Reports of holders at uniform points, in the default grower's cells at its default depth."""
     depth = distilled_depth(holders, epsilon)
     grow = GROWERS["distilled"]
-    tree = grow(public.X, public.y, depth=depth, classes=slots, rng=np.random.default_rng(0))
+    tree = grow(public.X, public.y, depth=depth, classes=label.slots, rng=np.random.default_rng(0))
     X = rng.random((holders, COLUMNS))
-    place = locate(tree, X) * slots + drawn(law(X), rng).astype(np.int64)
-    counts = np.bincount(place, minlength=tree.cells * slots).reshape(tree.cells, slots)
-    mechanism = SubsetSelection.create(epsilon, tree.cells, slots)
-    return QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), holders)
+    return ask("subset", epsilon, label, tree, X, drawn(law(X), rng), rng)
 
 
 def shifted(label: Classes, question: QuestionCounts, knowledge: Knowledge, prior: Prior) -> Model:

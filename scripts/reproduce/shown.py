@@ -33,7 +33,7 @@ MADE = {"fair": ("faithful", 2), "flipped": ("changed", 2), "useless": ("useless
 """How public labels are drawn, of ``shapes.KINDS``, and of how many classes."""
 MADE_PUBLIC, MADE_HOLDERS, MADE_POINTS, MADE_KNOWN = 300, 4000, 3000, (0, 1, 2)
 PARTS = (1.0, 1 / 2, 1 / 5, 1 / 10, 1 / 30)
-"""Of the holders who report."""
+"""Fractions of the holders who report."""
 HIDDEN, HALF, LABEL = "Privet, all hidden", "Privet, half shown", "Privet, label only"
 ALONE, FINEST = "Privet, label only, crowds of 1", 10
 

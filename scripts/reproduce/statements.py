@@ -1,4 +1,4 @@
-"""How often something false is said of a collection, at one look and at any of many.
+"""How often a statement about a collection is false, at one look and at any of many.
 
 Public records and holders come from one population, so every difference that is listed between them
 is false; or in one cell of eight the holders' classes have changed places, or their numbers are
@@ -12,22 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from privet.baselines.trees import ask
 from privet.learning.counts import Label, QuestionCounts, public_counts
 from privet.learning.estimators import fit
 from privet.learning.insight import FALSE_DISCOVERY_RATE, cell_differences
 from privet.learning.partitions import GROWERS
 from privet.learning.partitions.distilled import distilled_depth
 from privet.learning.public_data import PublicData
-from privet.learning.public_model.knowledge import public_knowledge, residual_centring
 from privet.learning.ratio import fieller_interval
-from privet.learning.simulation import simulate_question
 from privet.learning.trees import locate
-from privet.protocol.features import Classes, Range
-from privet.protocol.label_scale import LabelScale
+from privet.protocol.features import Classes
 from privet.protocol.mechanisms import SubsetSelection
-from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored
-from scripts.reproduce.coverage import NUMBER, SPREAD, grid, public_rows
+from scripts.reproduce.coverage import NUMBER, SPREAD, drawn, grid, public_rows, scale_of
 
 Floats = NDArray[np.float64]
 Setting = float | str
@@ -172,41 +169,16 @@ def grown(of: Collection, epsilon: float, seed: int) -> Drawn:
     tree = grow(
         public.X, public.y, depth=of.depth, classes=of.classes, rng=np.random.default_rng(0)
     )
-    scale = None
-    if isinstance(label, Range):
-        means, _ = public_knowledge(public.X, public.y, 0).cell_means(tree)
-        scale = LabelScale.of(
-            label, tree.cells, residual_centring(label, public, tree, means[:, 0])
-        )
-    mechanism = SubsetSelection.create(
-        epsilon, tree.cells, of.classes or 2, regression=scale is not None
-    )
+    scale = scale_of(label, public, tree, centred=True)
     moved = np.where(locate(tree, holders.X) % EIGHTH == 0, other(of, holders.y), holders.y)
-    alike, changed = (
-        reported(label, public, tree, mechanism, scale, holders.X, y, rng)
+    questions = (
+        ask("subset", epsilon, label, tree, holders.X, y, rng, scale=scale)
         for y in (holders.y, moved)
     )
-    return Drawn(public_counts(label, public, tree, scale), alike, changed)
-
-
-def reported(
-    label: Label,
-    public: PublicData,
-    tree: Partition,
-    mechanism: SubsetSelection,
-    scale: LabelScale | None,
-    X: Floats,
-    y: Floats,
-    rng: np.random.Generator,
-) -> tuple[QuestionCounts, float]:
-    """The holders' reports, and the selection factor of the model that is fitted to them."""
-    everybody = np.ones(len(X), dtype=np.int64)
-    sums = simulate_question(
-        tree, mechanism, label=label, X=X, y=y, copies=everybody, rng=rng, scale=scale
+    alike, changed = (
+        (question, fit("drift", label, public, [question]).selection) for question in questions
     )
-    question = QuestionCounts(tree, mechanism, sums, len(X), scale=scale)
-    model = fit("drift", label, public, [question])
-    return question, model.selection
+    return Drawn(public_counts(label, public, tree, scale), alike, changed)
 
 
 def other(of: Collection, y: Floats) -> Floats:
@@ -218,8 +190,7 @@ def some_rows(of: Collection, rows: int, rng: np.random.Generator) -> PublicData
     """Uniform rows whose label leans to the last class, or up, with the first column."""
     X = rng.random((rows, COLUMNS))
     if not of.classes:
-        y = 0.2 + 0.6 * X[:, 0] + SPREAD * rng.standard_normal(rows)
-        return PublicData(X, np.clip(y, 0.0, 1.0))
+        return PublicData(X, drawn(NUMBER, 0.2 + 0.6 * X[:, 0], rng))
     leans = rng.random(rows) < 0.2 + 0.6 * X[:, 0]
     another = rng.integers(of.classes - 1, size=rows)
     return PublicData(X, np.where(leans, of.classes - 1, another).astype(float))

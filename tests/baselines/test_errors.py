@@ -5,6 +5,7 @@ import pytest
 
 from privet.baselines import (
     DeconvolutionRegressor,
+    HistOfTreeClassifier,
     LPCTClassifier,
     LPDTRegressor,
     NonPrivateTreeClassifier,
@@ -23,6 +24,9 @@ from privet.baselines.base import Baseline
         (LPCTClassifier(partition="oblique"), 2, "use one of max_edge, random, cart"),
         (LPCTClassifier(0.0), 2, "epsilon is 0.0: choose a positive number"),
         (LPCTClassifier(weight=-1.0), 2, "weight is -1"),
+        (HistOfTreeClassifier(shown=[-1]), 3, "give the numbers of columns, 0 to 2"),
+        (HistOfTreeClassifier(shown=[0, 3]), 3, "give the numbers of columns, 0 to 2"),
+        (HistOfTreeClassifier(shown=[0], bins=4), 20, "use fewer parts"),
         (LPCTClassifier(public_fraction=1.0), 2, "must lie between 0 and 1"),
         (LPDTRegressor(label_range=(1.0, 1.0)), 2, "set label_range"),
         (NonPrivateTreeClassifier("mine"), 2, "use all, private or public"),

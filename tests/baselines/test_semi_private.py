@@ -110,16 +110,8 @@ def test_learns_its_class(hypotheses: str, columns: int) -> None:
     assert model.score(X, y) > 0.87
 
 
-def test_the_lower_bound_lies_below_what_suffices() -> None:
-    """Theorem 4.1's proof: 100 n_pub α > 1/16."""
-    for alpha in (0.01, 0.1, 0.5):
-        least = least_public_records(alpha)
-        assert 100 * least * alpha == pytest.approx(1 / 16)
-        assert least < sample_sizes(alpha, 1.0, hypotheses="thresholds")[0]
-
-
 def test_bounds_shrink_and_sample_sizes_suffice() -> None:
-    """α falls with either number of records, and the calculator's numbers give the α asked for."""
+    """α falls with either number of records, and the numbers of records give the α asked for."""
     public, private = sample_sizes(0.1, 0.5, hypotheses="stumps", columns=4)
     bound = excess_error(public, private, 0.5, hypotheses="stumps", columns=4)
     assert bound.total <= 0.1
@@ -129,5 +121,7 @@ def test_bounds_shrink_and_sample_sizes_suffice() -> None:
     more = sample_sizes(0.05, 0.5, hypotheses="stumps", columns=4)
     assert 2 < more[0] / public < 2.5
     assert 3 < more[1] / private < 4.5
+    # Theorem 4.1's proof: 100 n_pub α > 1/16
+    assert 100 * least_public_records(0.1) * 0.1 == pytest.approx(1 / 16)
     with pytest.raises(ValueError, match="between 0 and 1"):
         sample_sizes(1.5, 1.0)

@@ -100,16 +100,3 @@ def test_a_cell_without_mass_has_its_leafs_shares() -> None:
     expected = np.array([[0.7, 0.3], [0.75, 0.25]])
     assert shares_in_leaf(counts, 40) == pytest.approx(expected)
     assert shares_in_leaf(np.zeros((1, 2)), 0) == pytest.approx(np.array([[0.5, 0.5]]))
-
-
-@pytest.mark.parametrize("shown", [[-1], [0, 3]])
-def test_columns_that_are_not_there_are_refused(shown: list[int]) -> None:
-    X, y = checkerboard(300)
-    with pytest.raises(ValueError, match="give the numbers of columns, 0 to 2"):
-        HistOfTreeClassifier(1.0, shown=shown).fit(X, y)
-
-
-def test_too_many_hidden_cells_are_refused() -> None:
-    X = np.random.default_rng(0).random((200, 20))
-    with pytest.raises(ValueError, match="use fewer parts"):
-        HistOfTreeClassifier(1.0, shown=[0], bins=4).fit(X, X[:, 0] > 0.5)

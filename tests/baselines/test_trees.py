@@ -15,7 +15,7 @@ from privet.baselines import (
     NonPrivateTreeRegressor,
 )
 from privet.baselines.base import Floats, Public
-from privet.baselines.trees import theorem_4
+from privet.baselines.trees import ask, theorem_4
 from privet.learning.trees import locate
 
 AMPLE = 64.0
@@ -34,44 +34,44 @@ def corners(X: Floats, y: Floats) -> Public:
     return np.vstack([X, np.zeros(2), np.ones(2)]), np.concatenate([y, [0.0, 1.0]])
 
 
-@pytest.mark.parametrize("weight", [0.0, 1.0, 30.0, np.inf])
-def test_lpct_is_equation_8(weight: float) -> None:
-    """η is (V_P + λ V_Q) / (U_P + λ U_Q) in each cell, for the limits of λ too."""
+@pytest.mark.parametrize("mechanism", ["laplace", "subset"])
+def test_lpct_is_equation_8_and_another_weight_needs_no_new_reports(mechanism: str) -> None:
+    """η is (V_P + λ V_Q) / (U_P + λ U_Q) in each cell, for the limits of λ too.
+
+    ``with_weight`` gives what a fit with that λ does and leaves the model as it was, and
+    ``labels_at`` the class with the larger η.
+    """
     X, y = quadrants(3000)
     public = corners(X[:60], y[:60])
-    model = LPCTClassifier(1.0, depth=2, weight=weight, random_state=1)
-    model.fit(X[60:], y[60:], public=public)
-    cells = locate(model.question_.partition, np.asarray(public[0]))
-    for cell in range(4):
-        at = cells == cell
-        u_q, v_q = at.sum(), np.asarray(public[1])[at].sum()
-        v_p = model.question_.counts[cell, 1]
-        u_p = model.question_.counts[cell].sum()
+    settings: dict[str, Any] = {"depth": 2, "mechanism": mechanism, "random_state": 1}
+    first = LPCTClassifier(1.0, **settings).fit(X[60:], y[60:], public)
+    deep = LPCTClassifier(0.5, **settings | {"depth": 6}).fit(X, y)
+    before = first.predict_proba(X)
+    assert first.question_.mechanism.name == mechanism
+    assert first.question_.mechanism.log_ratio() <= 1.0
+    cells = locate(first.question_.partition, np.asarray(public[0]))
+    u_q = np.bincount(cells, minlength=4)
+    v_q = np.bincount(cells, np.asarray(public[1]), minlength=4)
+    u_p, v_p = first.question_.counts.sum(axis=1), first.question_.counts[:, 1]
+    for weight in (0.0, 1.0, 30.0, np.inf):
+        other = first.with_weight(weight)
         eta = v_q / u_q if weight == np.inf else (v_p + weight * v_q) / (u_p + weight * u_q)
-        assert model.model_.values[cell, 1] == pytest.approx(np.clip(eta, 0, 1))
-    assert model.question_.mechanism.name == "laplace"
-    assert model.question_.mechanism.log_ratio() <= 1.0
+        assert other.model_.values[:, 1] == pytest.approx(np.clip(eta, 0, 1))
+        likelier = deep.with_weight(weight).model_.values.argmax(axis=1)
+        assert np.array_equal(deep.labels_at(weight), likelier)
+        anew = LPCTClassifier(1.0, weight=weight, **settings).fit(X[60:], y[60:], public)
+        assert np.array_equal(other.predict_proba(X), anew.predict_proba(X))
+    assert np.array_equal(first.predict_proba(X), before)
 
 
-def test_another_weight_needs_no_new_reports() -> None:
-    """``with_weight`` equals a fit with that λ, and leaves the first model as it was."""
-    X, y = quadrants(2000)
-    one = LPCTClassifier(1.0, depth=2, weight=1.0, random_state=3).fit(X, y)
-    before = one.predict_proba(X)
-    other = LPCTClassifier(1.0, depth=2, weight=9.0, random_state=3).fit(X, y)
-    assert np.array_equal(one.with_weight(9.0).predict_proba(X), other.predict_proba(X))
-    assert np.array_equal(one.predict_proba(X), before)
-
-
-@pytest.mark.parametrize("mechanism", ["laplace", "subset"])
-def test_cells_have_the_labels_of_the_larger_count(mechanism: str) -> None:
-    """``labels_at`` says without shares what ``with_weight`` predicts."""
-    X, y = quadrants(2000)
-    model = LPCTClassifier(0.5, depth=6, mechanism=mechanism, random_state=3).fit(X, y)
-    assert model.question_.mechanism.name == mechanism
-    for weight in (0.0, 1.0, 9.0, np.inf):
-        expected = model.with_weight(weight).model_.values.argmax(axis=1)
-        assert np.array_equal(model.labels_at(weight), expected)
+def test_holders_whose_record_does_not_fit_count_as_such() -> None:
+    """At an ε at which every answer is the true one."""
+    X, y = quadrants(500)
+    model = LPCTClassifier(AMPLE, depth=1, random_state=0).fit(X, y)
+    cells, rng = model.question_.partition, np.random.default_rng(0)
+    asked = ask("subset", AMPLE, model._label, cells, X, y, rng, misfits=50)
+    assert asked.n == 550
+    assert asked.counts.sum() == pytest.approx(500.0)
 
 
 def test_a_cell_without_noisy_mass_is_empty() -> None:
@@ -101,14 +101,6 @@ def test_informed_partitions_split_the_column_that_matters(partition: str) -> No
         for seed in range(30)  # all on one column by chance: 2^-29
     }
     assert at_random == {0, 1}
-
-
-def test_without_information_the_first_column_is_split() -> None:
-    """Public labels that are all equal leave every score equal (LPCT, section 3.2)."""
-    X, y = quadrants(1000)
-    model = LPCTClassifier(AMPLE, depth=1, random_state=0)
-    model.fit(X, y, public=(X[:10], np.zeros(10)))
-    assert model.question_.partition.feature[0] == 0
 
 
 def test_ranges_are_the_public_records_unless_declared() -> None:

@@ -4,7 +4,6 @@ What can be checked by the program that reads it is, where that program is insta
 """
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import yaml
 
 from privet.curator.settings import Settings
+from tests.processes import output_of
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -20,15 +20,6 @@ UNITS = sorted((DEPLOY / "systemd").iterdir())
 MANIFESTS = sorted(
     set((DEPLOY / "kubernetes").glob("*.yaml")) - {DEPLOY / "kubernetes/kustomization.yaml"}
 )
-
-
-def run(program: str, *arguments: str, folder: Path | None = None) -> str:
-    """What a program prints."""
-    done = subprocess.run(
-        [program, *arguments], capture_output=True, text=True, check=False, cwd=folder
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 def services(file: Path) -> dict[str, dict[str, Any]]:
@@ -54,7 +45,7 @@ def pods() -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("file", [STACK, DEMO], ids=lambda file: file.name)
 def test_compose_accepts_its_file(file: Path) -> None:
     """As docker compose reads it, with every profile."""
-    run("docker", "compose", "--file", str(file), "--profile", "*", "config", "--quiet")
+    output_of("docker", "compose", "--file", str(file), "--profile", "*", "config", "--quiet")
 
 
 def test_services_of_the_stack_have_no_rights_and_few_networks() -> None:
@@ -105,15 +96,12 @@ def stages() -> dict[str, str]:
 
 def test_each_image_that_is_built_has_its_target() -> None:
     """And a service that is not built uses an image that another one builds, or a published one."""
-    targets = set(
-        re.findall(r"^FROM .* AS (\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    )
     for file in (STACK, DEMO):
         each = services(file).values()
         built = {
             service["image"]: service["build"]["target"] for service in each if "build" in service
         }
-        assert set(built.values()) <= targets
+        assert set(built.values()) <= stages().keys()
         used = {service["image"] for service in each} - set(built)
         assert all(re.search(r"/|postgres:", image) for image in used), used
 
@@ -149,7 +137,7 @@ def test_backups_are_where_no_command_of_compose_removes_them() -> None:
 )
 def test_promtool_accepts_the_alerts(check: tuple[str, ...]) -> None:
     """Their syntax, and when each of them sounds."""
-    assert "SUCCESS" in run("promtool", *check, folder=DEPLOY / "prometheus")
+    assert "SUCCESS" in output_of("promtool", *check, cwd=DEPLOY / "prometheus")
 
 
 @pytest.mark.slow
@@ -166,7 +154,9 @@ def test_kubernetes_accepts_its_resources(resource: dict[str, Any]) -> None:
 @pytest.mark.needs("kubectl")
 def test_kustomize_renders_every_file() -> None:
     """Each resource comes out, in the namespace and with images of a registry."""
-    rendered = list(yaml.safe_load_all(run("kubectl", "kustomize", str(DEPLOY / "kubernetes"))))
+    rendered = list(
+        yaml.safe_load_all(output_of("kubectl", "kustomize", str(DEPLOY / "kubernetes")))
+    )
     assert len(rendered) == len(resources())
     assert {each["metadata"]["namespace"] for each in rendered} == {"privet"}
     images = {
@@ -243,4 +233,4 @@ def test_systemd_accepts_its_units(unit: Path, tmp_path: Path) -> None:
     if unit.name in {"privet-curator.service", "privet-relay.service"}:
         text = unit.read_text(encoding="utf-8")
         assert all(f"\n{limit}=" in text for limit in ("MemoryMax", "TasksMax", "LimitNOFILE"))
-    assert run("systemd-analyze", "verify", "--man=no", str(tmp_path / unit.name)) == ""
+    assert output_of("systemd-analyze", "verify", "--man=no", str(tmp_path / unit.name)) == ""

@@ -18,6 +18,8 @@ from typing import NamedTuple
 import httpx
 import pytest
 
+from scripts.servers import free_port
+
 PER_ADDRESS = 256
 TLS = ssl.create_default_context()
 TLS.check_hostname, TLS.verify_mode = False, ssl.CERT_NONE
@@ -50,14 +52,6 @@ class Proxy(NamedTuple):
     plain: int
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def certify(folder: Path) -> None:
     """Make a certificate of its own for the proxy."""
     names = ("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem"))
@@ -73,7 +67,7 @@ def running(folder: Path, behind: int, how: str) -> Iterator[tuple[Proxy, subpro
     ``how`` are directives of how it runs.
     """
     certify(folder)
-    ports = Proxy(*free_ports(3))
+    ports = Proxy(free_port(), free_port(), free_port())
     text = CONFIGURATION.read_text(encoding="utf-8")
     text = text.replace("/tmp/", f"{folder}/").replace("/run/privet/tls", str(folder))
     text = re.sub(r"http://(curator:8000|relay:8100)", f"http://127.0.0.1:{behind}", text)
@@ -150,6 +144,7 @@ def test_browsers_are_told_to_come_by_tls(proxy: Proxy, http: httpx.Client, serv
     for path in ("/", "/metrics", f"/v1/tasks/{'0' * 64}/reports"):
         answer = http.get(url + path, headers={"Host": "curator.example"})
         assert answer.headers["strict-transport-security"] == "max-age=31536000"
+        assert (answer.status_code == 404) == (path == "/metrics")  # not for the outside
     own = http.get(url, headers={"Host": "localhost:8443"})
     assert "strict-transport-security" not in own.headers
 
@@ -166,25 +161,14 @@ def test_plain_http_is_sent_to_tls(proxy: Proxy, http: httpx.Client, server: str
     assert plain.headers["location"] == "https://curator.example/x"
 
 
-def test_it_says_that_it_is_alive(proxy: Proxy, http: httpx.Client) -> None:
-    """On the plain port, without asking anybody."""
-    assert http.get(f"http://127.0.0.1:{proxy.plain}/healthz").text == "ok\n"
-
-
 def test_the_image_asks_whether_it_is_alive(proxy: Proxy) -> None:
     """By the command in the Dockerfile: well while nginx runs, and not where nothing listens."""
     stage = (CONFIGURATION.parents[1] / "Dockerfile").read_text().split(" AS proxy\n")[1]
     command = json.loads(stage.split("CMD ", 1)[1].splitlines()[0])
-    for port, alive in ((proxy.plain, True), (free_ports(1)[0], False)):
+    for port, alive in ((proxy.plain, True), (free_port(), False)):
         asked = [word.replace("/8080", f"/{port}") for word in command]
         done = subprocess.run(asked, capture_output=True, timeout=10, check=False)
         assert (done.returncode == 0) is alive
-
-
-def test_metrics_are_not_for_the_outside(proxy: Proxy, http: httpx.Client) -> None:
-    """Of neither."""
-    for port in (proxy.curators, proxy.relay):
-        assert http.get(f"https://127.0.0.1:{port}/metrics").status_code == 404
 
 
 @pytest.mark.parametrize("server", ["curators", "relay"])
@@ -211,8 +195,8 @@ def test_one_address_does_not_take_all_connections(
 
 def test_it_takes_a_new_certificate(tmp_path: Path) -> None:
     """At SIGHUP, in the same process, on both ports of TLS; not before."""
-    user = f"user {getuser()};"  # a worker of root's would be somebody who cannot open its folder
-    with running(tmp_path, free_ports(1)[0], user) as (ports, server):
+    user = f"user {getuser()};"  # as root, workers would run as a user who cannot open the folder
+    with running(tmp_path, free_port(), user) as (ports, server):
         first = [certificate(port) for port in ports[:2]]
         certify(tmp_path)
         assert [certificate(port) for port in ports[:2]] == first
@@ -225,5 +209,5 @@ def test_it_takes_a_new_certificate(tmp_path: Path) -> None:
 
 
 def certificate(port: int) -> str:
-    """What is shown at a port."""
+    """The certificate that is served at a port."""
     return ssl.get_server_certificate(("127.0.0.1", port), timeout=30)

@@ -67,19 +67,13 @@ class RunningCurator:
         """The response to any call, over a connection that is kept."""
         return self._http.request(method, path, **request)
 
-    def upload(
-        self, public: bytes, settings: dict[str, Any], onnx: bytes | None = None
-    ) -> httpx.Response:
-        """The response to a new task, which may bring a public model."""
+    def create(self, public: bytes, *, onnx: bytes | None = None, **settings: Any) -> str:
+        """The id of a new task, which may bring a public model."""
         files = {"public": ("public.csv", public)}
         if onnx is not None:
             files["public_model"] = ("model.onnx", onnx)
         data = {"settings": json.dumps({"name": "a task", **settings})}
-        return self.call("POST", "/v1/tasks", headers=self.admin, files=files, data=data)
-
-    def create(self, public: bytes, *, onnx: bytes | None = None, **settings: Any) -> str:
-        """The id of a new task."""
-        response = self.upload(public, settings, onnx)
+        response = self.call("POST", "/v1/tasks", headers=self.admin, files=files, data=data)
         assert response.status_code == 201, response.text
         return str(response.json()["id"])
 

@@ -132,7 +132,7 @@ def three(task: Task) -> bytes:
 
 
 def unknown(_task: Task) -> bytes:
-    """An admission of nobody's invitation."""
+    """An admission for an invitation that was never issued."""
     return Admission.of(os.urandom(16), [sha256(os.urandom(16)).digest()]).pack()
 
 
@@ -298,7 +298,7 @@ def test_announced_bodies_that_are_too_large(pair: Pair, call: str) -> None:
 
 @pytest.mark.parametrize("server", ["curator", "relay"])
 def test_one_address_does_not_take_all_connections(pair: Pair, server: str) -> None:
-    """4200 that say nothing, as many as a process takes, keep nobody else out."""
+    """4200 silent connections, as many as a process takes, do not keep others out."""
     url = httpx.URL(pair.urls[server])
     allow_connections(4_200)
     with ExitStack() as idle:

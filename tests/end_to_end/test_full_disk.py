@@ -13,7 +13,6 @@ import pytest
 
 from privet.curator.datastore import open_store
 from privet.protocol.report import REPORT_MEDIA_TYPE
-from privet.protocol.task import Task
 from scripts.postgres import PostgresServer
 from scripts.servers import running_curator
 from tests.curator.datastore.made import open_task, report, task
@@ -71,23 +70,10 @@ def readiness(url: str, expected: int) -> int:
     return status
 
 
-def assert_told(url: str) -> None:
-    """Reports are refused, and the curator no longer says that it can take them."""
-    assert send(url, 2_000) == 503
-    assert readiness(url, 503) == 503
-    assert httpx.get(f"{url}/healthz").status_code == 200
-
-
 def assert_well(url: str) -> None:
     """It is ready, and takes reports."""
     assert readiness(url, 200) == 200
     assert send(url, 3) == 201
-
-
-def create_task(database: str, made: Task = TASK) -> None:
-    """An open task."""
-    with closing(open_store(database)) as store:
-        open_task(store, made)
 
 
 @pytest.mark.slow
@@ -103,10 +89,13 @@ def test_a_curator_on_a_full_disk_is_not_ready(kind: str, tmp_path: Path) -> Non
             stack.callback(server.stop)
             database = server.url
         curator = stack.enter_context(running_curator(tmp_path, database=database))
-        create_task(database)
+        with closing(open_store(database)) as store:
+            open_task(store, TASK)
         assert_well(curator.url)
         filling = fill(disk)
         assert os.statvfs(disk).f_bavail == 0
-        assert_told(curator.url)
+        assert send(curator.url, 2_000) == 503
+        assert readiness(curator.url, 503) == 503
+        assert httpx.get(f"{curator.url}/healthz").status_code == 200
         filling.unlink()
         assert_well(curator.url)

@@ -3,7 +3,6 @@
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,18 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from scripts.servers import RunningCurator, running_curator
+from scripts.servers import RunningCurator, free_port, running_curator
 from tests.browsing import violations
 
 pytestmark = [pytest.mark.needs("node", "npm"), pytest.mark.slow]
 PACKAGE = "oidc-provider@8.8.1"
 SCRIPT = Path(__file__).parent / "openid_provider.mjs"
 API = "urn:privet:api"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

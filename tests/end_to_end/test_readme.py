@@ -3,7 +3,6 @@
 import doctest
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from scripts.servers import running_curator
+from tests.processes import output_of
 
 ROOT = Path(__file__).parents[2]
 SESSION = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -51,7 +51,8 @@ def test_sessions_print_what_they_say(tmp_path: Path) -> None:
         real_id = written_id.group()
         for command, expected in examples(text):
             here = command.replace("http://127.0.0.1:8000", curator.url)
-            printed = run(here.replace(written_id.group(), real_id), environment)
+            here = here.replace(written_id.group(), real_id)
+            printed = output_of("bash", "-c", here, cwd=ROOT, env=environment, timeout=120)
             if command.startswith("privet task create"):
                 found = TASK_ID.search(printed)
                 assert found is not None, printed
@@ -62,18 +63,3 @@ def test_sessions_print_what_they_say(tmp_path: Path) -> None:
             assert checker.check_output(
                 without_padding(expected), without_padding(comparable), doctest.ELLIPSIS
             ), f"$ {command}\n{comparable}"
-
-
-def run(command: str, environment: dict[str, str]) -> str:
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=120,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-import time
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,15 +12,14 @@ import pytest
 from privet.curator.admin_client import CuratorClient
 from privet.curator.cli import main
 from scripts.devices import Devices
-from scripts.pages import told
+from scripts.pages import shell_block
 from scripts.postgres import postgres_server
-from scripts.servers import running_curator, running_relay
+from scripts.servers import running_curator, running_relay, wait_for_reports
 from tests.curator import samples
 from tests.curator.datastore.made import slow_checksum
 from tests.end_to_end.population import thirds
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
-PATIENCE = 60.0
 
 
 class Site:
@@ -71,17 +69,9 @@ class Site:
         self._stack.close()
 
 
-def wait_for(site: Site, task_id: str, reports: int) -> None:
-    """Wait until the curator has counted as many."""
-    end = time.monotonic() + PATIENCE
-    while (counted := site.admin.status(task_id)["reports"]) < reports:
-        assert time.monotonic() < end, f"{counted} of {reports}"
-        time.sleep(0.1)
-
-
 def restored_as_told(kept: Path, folder: Path) -> None:
     """Run the handbook's commands, with this test's folders and user in place of a machine's."""
-    script = told(PAGE, "systemctl enable")
+    script = shell_block(PAGE, "systemctl enable")
     for place, ours in {
         "/opt/privet/bin/privet ": f"{sys.executable} -m privet.curator ",
         "/var/lib/privet": str(folder),
@@ -110,12 +100,12 @@ def test_a_lost_site_comes_back_and_every_report_counts_once(kind: str, tmp_path
 
     devices.answer(direct, thirds(10, seed=1))
     devices.answer(relayed, thirds(10, seed=2))
-    wait_for(site, task["id"], 20)
+    wait_for_reports(site.admin, task["id"], 20)
     backup = kept / "2026-11-23T0317.db"
     assert main(["backup", str(backup), "--database", site.database]) == 0
     devices.answer(direct, thirds(10, seed=3))
     devices.answer(relayed, thirds(10, seed=4))
-    wait_for(site, task["id"], 40)
+    wait_for_reports(site.admin, task["id"], 40)
     devices.resend()
     site.curator.process.kill()
     devices.answer(relayed, thirds(5, seed=5))
@@ -138,7 +128,7 @@ def test_a_lost_site_comes_back_and_every_report_counts_once(kind: str, tmp_path
     devices.resend()
     answers = devices.answers()
     assert len(answers) == 50
-    wait_for(site, task["id"], len(answers))
+    wait_for_reports(site.admin, task["id"], len(answers))
     devices.resend()
     assert {answer.state for answer in devices.answers()} == {"counted"}
     status = site.admin.status(task["id"])

@@ -71,14 +71,14 @@ class Holders:
         self._running = [self._pool.submit(self._send, place) for place in range(HOLDERS)]
 
     def wait_for(self, more: int) -> None:
-        """Until so many more reports were acknowledged."""
+        """Wait until this many more reports were acknowledged."""
         least, last = self.acknowledged + more, time.monotonic() + 120
         while self.acknowledged < least:
             assert time.monotonic() < last
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Have what was begun acknowledged, and end."""
+        """Wait until every report that was begun is acknowledged, and end."""
         self._stopped.set()
         for running in self._running:
             running.result(120)

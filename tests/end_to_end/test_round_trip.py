@@ -5,10 +5,8 @@ The curator is a process of its own, which is killed in the middle of the collec
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import pytest
 
 from privet.client import LedgerEntry
 from privet.curator.datastore import open_store
@@ -50,58 +48,37 @@ def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[Ledg
         np.testing.assert_array_equal(sums.vector, vector)
 
 
-@dataclass(frozen=True)
-class Before:
-    """What a curator had told and taken in before it was killed."""
-
-    token: str
-    classes: str
-    """The id of a task of three classes, which ``answers`` are to."""
-    answers: list[LedgerEntry]
-    predicted: object
-    """By the model of these answers."""
-
-
 CENTRES = {"records": [{"x": 1 / 6}, {"x": 1 / 2}, {"x": 5 / 6}]}
 
 
-@pytest.fixture(scope="session")
-def before(curator: RunningCurator) -> Before:
-    """A collection in the middle of which the curator was killed and started again."""
-    classes = curator.create(
-        samples.classes(), label="level", epsilon=8, grower="cart", depth=2, holders=300
-    )
-    answers = population.answer_all(
-        f"{curator.url}/v1/tasks/{classes}", population.thirds(150, seed=1)
-    )
-    assert_counted(curator, classes, answers)
-    curator.post(f"/v1/tasks/{classes}/models", {"estimator": "private"})
-    predicted = curator.post(f"/v1/tasks/{classes}/predict", CENTRES)
-    told = Before(curator.token, classes, answers, predicted)
-    curator.restart(signal.SIGKILL)
-    return told
-
-
-def test_three_classes_are_learned_over_a_kill(curator: RunningCurator, before: Before) -> None:
+def test_three_classes_are_learned_over_a_kill(curator: RunningCurator) -> None:
     """300 holders at epsilon 8 teach three classes; a kill on the way loses nothing.
 
     A wrong centre needs an error of more than 7 standard deviations.
     """
+    task_id = curator.create(
+        samples.classes(), label="level", epsilon=8, grower="cart", depth=2, holders=300
+    )
+    url, token = f"/v1/tasks/{task_id}", curator.token
+    answers = population.answer_all(curator.url + url, population.thirds(150, seed=1))
+    assert_counted(curator, task_id, answers)
+    curator.post(f"{url}/models", {"estimator": "private"})
+    predicted = curator.post(f"{url}/predict", CENTRES)
+    curator.restart(signal.SIGKILL)
+
     assert "Admin token" not in curator.log()
-    assert curator.token == before.token
-    task_id, url = before.classes, f"/v1/tasks/{before.classes}"
-    assert_counted(curator, task_id, before.answers)
-    replays = [curator.report(task_id, answer.report) for answer in before.answers[:20]]
+    assert curator.token == token
+    assert_counted(curator, task_id, answers)
+    replays = [curator.report(task_id, answer.report) for answer in answers[:20]]
     assert {(again.status_code, again.json()["counted"]) for again in replays} == {(200, False)}
-    people = population.thirds(150, seed=2)
-    answers = before.answers + population.answer_all(curator.url + url, people)
+    answers += population.answer_all(curator.url + url, population.thirds(150, seed=2))
     assert_counted(curator, task_id, answers)
 
-    assert curator.post(f"{url}/predict", CENTRES) == before.predicted
+    assert curator.post(f"{url}/predict", CENTRES) == predicted
     model = curator.post(f"{url}/models", {"estimator": "private", "promote": True})
     assert (model["number"], model["reports"]) == (2, 300)
-    predicted = curator.post(f"{url}/predict", CENTRES)["predictions"]
-    assert [prediction["label"] for prediction in predicted] == ["low", "middle", "high"]
+    learned = curator.post(f"{url}/predict", CENTRES)["predictions"]
+    assert [prediction["label"] for prediction in learned] == ["low", "middle", "high"]
 
 
 def test_one_question_each(curator: RunningCurator) -> None:

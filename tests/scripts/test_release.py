@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import tomllib
 import zipfile
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from scripts.release import ROLES, ROOT, bill, build, export
+from tests.processes import output_of
 
 PIN = re.compile(r"^([a-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
@@ -70,8 +70,7 @@ def test_a_bill_names_what_its_image_installs(role: str, tmp_path: Path) -> None
 def test_the_workflow_is_one() -> None:
     """By the schema of those who run it; and no step of it can write to the repository."""
     file = ROOT / ".github/workflows/release.yml"
-    command = ["-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(file)]
-    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    schema = ("--builtin-schema", "vendor.github-workflows")
+    output_of(sys.executable, "-m", "check_jsonschema", *schema, file)
     assert "contents: write" not in file.read_text(encoding="utf-8")
     assert "secrets." not in file.read_text(encoding="utf-8")

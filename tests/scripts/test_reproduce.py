@@ -194,19 +194,17 @@ def test_the_noise_of_lpdt_is_that_of_its_reports() -> None:
 
 
 def test_only_what_was_measured_anew_is_replaced() -> None:
-    """Rows are told apart by panel, line and x, and stand in the experiment's order."""
+    """Rows are told apart by panel, line and x, and stand in the experiment's order.
+
+    Rows of a series that is no longer shown are dropped.
+    """
     old = MEANS[["series", "problem", "mean"]]
     new = pd.DataFrame({"series": ["Privet"], "problem": ["rice"], "mean": [0.96]})
     table = pages.merged(TABLE, old, new)
     assert table["series"].tolist() == ["tree", "tree", "Privet", "Privet", "stack"]
     assert table["mean"].tolist() == [0.8, 0.9, 0.8, 0.96, 0.99]
-
-
-def test_rows_of_a_series_that_is_no_longer_shown_are_dropped() -> None:
-    """Else a renamed method's old figures would stay on the page."""
-    only = replace(TABLE, series=("tree", "Privet"))
-    table = pages.merged(only, MEANS[["series", "problem", "mean"]], MEANS.iloc[:0])
-    assert set(table["series"]) == {"tree", "Privet"}
+    renamed = replace(TABLE, series=("tree", "Privet"))
+    assert set(pages.merged(renamed, old, new)["series"]) == {"tree", "Privet"}
 
 
 def test_rice_is_drawn_at_random(tmp_path: Path) -> None:
@@ -323,7 +321,7 @@ def test_every_method_runs_and_says_how_good_it_is(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_documented_file_adds_a_method_and_a_data_set(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As printed, with the command that follows it; the set that is not there is named."""
     pytest.importorskip("matplotlib")
@@ -336,27 +334,21 @@ def test_the_documented_file_adds_a_method_and_a_data_set(
     Path("clinic.csv").write_text("\n".join(["a,b,label", *rows]))
     built_in = len(EXPERIMENTS)
     try:
-        command.main(add=Path("mine.py"), data=tmp_path, jobs=1, replications=2)
+        names = "mi,lpdt-figure-4"
+        command.main(add=Path("mine.py"), only=names, quick=True, data=tmp_path, jobs=1)
     finally:
         del EXPERIMENTS[built_in:], METHODS["mine"], PROBLEMS["clinic"]
     table = pd.read_csv("privet-data/reproduce/results/mine.csv")
     assert table["series"].tolist() == ["mine", "LPCT CART", "Privet"]
     assert set(table["problem"]) == {"clinic"}
     assert table["mean"].min() > 0.8
-
-
-@pytest.mark.slow
-def test_the_quick_run_needs_no_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is synthetic is measured and shown, and missing sets are named."""
-    pytest.importorskip("matplotlib")
-    monkeypatch.chdir(tmp_path)
-    command.main(only="lpdt-figure-1,lpdt-figure-4", quick=True, data=tmp_path, jobs=1)
-    results = Path("privet-data/reproduce/results").glob("*.csv")
-    assert [file.stem for file in results] == ["lpdt-figure-1"]
-    assert "## LPDT, Figure 1" in Path("privet-data/reproduce/results.md").read_text()
-    assert "is skipped" in capsys.readouterr().out
+    assert set(table["replications"]) == {1}
+    results = Path("privet-data/reproduce")
+    assert [file.stem for file in (results / "results").glob("*.csv")] == ["mine"]
+    assert "## Mine against LPCT and Privet" in (results / "results.md").read_text()
+    said = capsys.readouterr().out
+    assert "diabetes is skipped" in said
+    assert "mixed wine is skipped" in said
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The suite of shifts: whom its public rows are, and what follows from its table."""
+"""The suite of shifts: which rows are public, and what follows from its table."""
 
 from pathlib import Path
 

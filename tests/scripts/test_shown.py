@@ -55,7 +55,7 @@ def test_a_made_population_is_scored_by_its_law() -> None:
 
 
 def test_tested_records_are_nobodys_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    """About a fifth of the different ones, with all rows of theirs; the other rows stay."""
+    """About a fifth of the distinct records, with all their rows; the other rows stay."""
     X = np.random.default_rng(1).integers(0, 9, size=(600, 2)).astype(float)
     rows = PublicData(X, np.arange(600.0))
     public, private, test = (

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def silence() -> Iterator[None]:
-    """What servers log of faults is no news here."""
+    """Faults are planned here, so that what servers log of them is of no use."""
     logging.disable(logging.CRITICAL)
     yield
     logging.disable(logging.NOTSET)

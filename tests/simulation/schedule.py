@@ -102,7 +102,7 @@ NOT_COUNTED = {"task-not-found", "storage-failed"}
 
 
 class Op(Enum):
-    """What somebody begins to do."""
+    """What a step begins."""
 
     CREATE = "an admin creates the task at a curator"
     ANSWER = "a holder answers, at a curator or the relay"
@@ -137,7 +137,7 @@ class Step:
 
 
 class CuratorNode(Node):
-    """A curator: what ``create_app`` assembles, but for the calls that nobody here makes."""
+    """A curator: what ``create_app`` assembles, without the calls that are not made here."""
 
     world: "Collection"
 

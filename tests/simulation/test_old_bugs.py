@@ -33,7 +33,7 @@ from .world import Fault
 SCHEDULES = 1_000
 """Maximum number of schedules until one shows a bug."""
 LONGEST, MOST_FAULTS = 4, 2
-"""Steps and faults of what is left of a schedule that shows it."""
+"""Maximum number of steps and of faults of a schedule once it is shrunk."""
 ALL, OF_THE_RELAY = list(Op), [Op.ANSWER, Op.FORWARD, Op.CLASH]
 PACES = list(Pace)
 
@@ -143,9 +143,8 @@ def shortest(breaks: Callable[[list[Step]], bool], chance: Random, ops: list[Op]
     return schedule
 
 
-@pytest.mark.usefixtures("silence")
 def test_a_schedule_does_the_same_again() -> None:
-    """Else what is found could not be made smaller."""
+    """Otherwise a schedule that was found could not be shrunk."""
     chance = Random(1)
     for _ in range(4):
         schedule = random_schedule(chance, ALL)
@@ -164,11 +163,10 @@ def test_a_schedule_does_the_same_again() -> None:
         (spool, "_add", add, "was acknowledged with 20", OF_THE_RELAY),
     ],
 )
-@pytest.mark.usefixtures("silence")
 def test_an_old_bug_is_found_and_shrunk(
     target: Any, name: str, bug: Callable[..., Any], seen: str, ops: list[Op]
 ) -> None:
-    """Generated schedules show it, and what is left of one has few steps and faults."""
+    """Generated schedules show it, and shrunk ones have few steps and faults."""
 
     def breaks(schedule: list[Step]) -> bool:
         return any(seen in wrong for wrong in run(schedule)[0])

@@ -37,7 +37,7 @@ BUSY_SECONDS, LATE_STATEMENT, LATE_MESSAGE, LOST_MESSAGE = 15.0, 1.0, 40.0, 30.0
 RESTART_SECONDS = 5.0
 PLACES = {"BEGIN", "COMMIT", "INSERT", "UPDATE", "DELETE"}
 TOLD = (PrivetError, httpx.HTTPError)
-"""What may come out of a task: somebody is told that something did not work."""
+"""Errors that may end a task: its caller is told that something did not work."""
 connect = sqlite3.connect
 
 
@@ -262,7 +262,7 @@ class Connection(sqlite3.Connection):
         super().close()
 
     def reach(self, verb: str, sql: str) -> None:
-        """Let what is planned happen before a statement."""
+        """Carry out the fault that is planned before this statement."""
         if not self._node.alive:
             raise Crash
         if verb not in PLACES:
@@ -354,7 +354,7 @@ class Node:
         self.world.loop.call_later(RESTART_SECONDS, self.start)
 
     def end(self) -> None:
-        """Take away what is in memory; called by no thread."""
+        """Discard what is in memory; must not be called by a thread of the node."""
         self.alive, self.handle = False, None
         for task in list(self.tasks):
             task.cancel()

@@ -20,8 +20,7 @@ from privet.client.errors import BudgetSpent
 from privet.curator.admin_client import CuratorClient
 from privet.curator.canary import ENOUGH, EPSILON, NAME, RECORD, SETTINGS, make_task
 from privet.protocol.report import Report
-from scripts.compose_test import free_port
-from scripts.servers import running_curator, running_relay
+from scripts.servers import free_port, running_curator, running_relay
 from tests.curator import samples
 from tests.curator.cli.conftest import TOKEN, Cli, Front, Result
 

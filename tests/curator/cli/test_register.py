@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from privet.curator.admin_client import CuratorClient
-from scripts.compose_test import free_port
+from scripts.servers import free_port
 from tests.curator.cli.conftest import TOKEN, Cli
 from tests.end_to_end.population import answer_all
 from tests.end_to_end.population import survey as holders
