@@ -23,8 +23,7 @@ from scipy.sparse.csgraph import connected_components
 from privet.protocol.errors import InvalidPublicData, TooLarge
 
 from ..public_data import Floats
-
-Single = NDArray[np.float32]
+from .base import Single
 
 MAX_MODEL_BYTES = 64 * 2**20
 ML = "ai.onnx.ml"
