@@ -8,7 +8,8 @@ import pytest
 from privet.learning.counts import Label, QuestionCounts, public_counts
 from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
-from tests.learning.estimators.examples import (
+
+from .estimators.examples import (
     NUMBER,
     THREE,
     complete,

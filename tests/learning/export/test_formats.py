@@ -24,6 +24,8 @@ from privet.protocol.task import Task
 from tests.curator import samples
 from tests.protocol.examples import make_task
 
+from .. import test_cell_learners
+
 VALUES = Path(__file__).parents[2] / "vectors" / "values.json"
 
 
@@ -93,6 +95,18 @@ def test_onnx_predicts_the_same(public: bytes, given: dict[str, Any], estimator:
     clear = best[:, -1] - best[:, -2] > 1e-4
     assert clear.any()
     assert found["label"][clear].tolist() == labels[clear].tolist()
+
+
+@pytest.mark.parametrize("kind", ["classes", "number"])
+def test_onnx_holds_what_was_learned_from_shown_cells(kind: str) -> None:
+    """Learned members, public model and drift in one graph."""
+    task, public, questions = test_cell_learners.collected(kind, 2.0, 0, misled=True)
+    model = fit("drift", task.label, public, questions)
+    assert "learned from cells" in model.facts
+    X = np.random.default_rng(3).random((200, test_cell_learners.COLUMNS))
+    columns = {feature.name: x for feature, x in zip(task.features, X.T, strict=True)}
+    found = through_onnx(task, FittedModel(task.id, 1, 0.0, model), columns)
+    np.testing.assert_allclose(found["values"], model.predict(X).values, atol=1e-5)
 
 
 def test_onnx_follows_the_published_rules() -> None:

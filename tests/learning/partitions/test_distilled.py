@@ -8,7 +8,8 @@ from privet.learning.partitions.distilled import distilled_depth
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.trees import locate
 from privet.protocol.features import Classes, Range
-from tests.learning.estimators.examples import BINARY, NUMBER, THREE, public_rows
+
+from ..estimators.examples import BINARY, NUMBER, THREE, public_rows
 
 
 @pytest.mark.parametrize("label", [BINARY, THREE, NUMBER])

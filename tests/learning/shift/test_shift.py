@@ -13,9 +13,10 @@ from privet.learning.shift import Expected, Prior, estimate_shift
 from privet.learning.shift.likelihood import Contrasts, cell_masses, contrasts_of, reported_masses
 from privet.learning.shift.posterior import shift_posterior
 from privet.learning.shift.prior import GRID
-from tests.learning.estimators.examples import BINARY, complete, public_rows, reports
-from tests.learning.estimators.trees import random_tree
-from tests.learning.shift.test_tree_smoothing import prior_covariance
+
+from ..estimators.examples import BINARY, complete, public_rows, reports
+from ..estimators.trees import random_tree
+from .test_tree_smoothing import prior_covariance
 
 RUNS = 300
 SHARES = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5], [0.05, 0.95]])
@@ -36,7 +37,7 @@ def sample(seed: int, shares: np.ndarray, n: int = 4000) -> np.ndarray:
     return np.random.default_rng(seed).multinomial(n, law).reshape(shares.shape)
 
 
-def expected(shares: np.ndarray, mass: np.ndarray | float | None = None) -> Expected:
+def expected(shares: np.ndarray, mass: np.ndarray | None = None) -> Expected:
     """Class probabilities ``(cells, classes)`` of 200 records, by default spread evenly."""
     mass = np.full(len(shares), 1.0 / len(shares)) if mass is None else mass
     return Expected.classes(shares, 4000.0 * mass, 200)
@@ -290,7 +291,7 @@ def test_intervals_cover_the_cells_shares(
         law = np.stack([mass * (1.0 - p), mass * p], axis=1)
         counts = rng.multinomial(n, law.ravel()).reshape(16, 2)
         question = reports(complete(4), counts, epsilon, run, shown=shown, misfits=misfits)
-        points = 10.0 * rng.multinomial(200, mass)
+        points = 10.0 * rng.multinomial(200, mass).astype(np.float64)
         known = Expected.classes(np.column_stack([1.0 - q, q]), points, 200)
         estimates = estimate_shift(question, known)
         covered.append((estimates.low[:, 1] <= p) & (p <= estimates.high[:, 1]))
