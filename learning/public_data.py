@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from privet.protocol.features import Classes, Label
 
 Floats = NDArray[np.float64]
+Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)

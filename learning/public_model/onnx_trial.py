@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Classes, Label
 
-from ..public_data import PublicData, class_count
-from .base import BaseModel, OnnxModel, Single, from_onnx
+from ..public_data import PublicData, Single, class_count
+from .base import BaseModel, OnnxModel, from_onnx
 from .onnx import SIZES, check_size, refused
 
 MIB = 2**20

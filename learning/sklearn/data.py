@@ -31,8 +31,8 @@ from privet.protocol.features import (
 )
 from privet.protocol.wire import first_fault
 
-from ..public_data import Floats, PublicData
-from ..public_model.base import BaseModel, Component, Single
+from ..public_data import Floats, PublicData, Single
+from ..public_model.base import BaseModel, Component
 from ..task_building.columns import count_rows, is_arrow
 from ..task_building.schema import ABOUT_DATES
 

@@ -22,6 +22,7 @@ from privet.learning.cell_learners import (
 )
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import Model, fit
+from privet.learning.model import FittedModel
 from privet.learning.public_data import PublicData, class_count
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.shift import Expected, estimate_shift
@@ -123,6 +124,10 @@ def test_misleading_public_labels_are_learned_around(
             np.testing.assert_allclose(without, drift.without_reports().predict(X).values)
         assert (learned.low <= learned.values).all()
         assert (learned.values <= learned.high).all()
+        assert learned.base is not None
+        assert learned.public_base is not None
+        held = FittedModel("task", 1, 0.0, learned).nbytes
+        assert held > learned.base.nbytes + learned.public_base.nbytes
 
 
 def test_fair_public_labels_are_left_alone() -> None:

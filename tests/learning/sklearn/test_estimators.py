@@ -98,7 +98,6 @@ def test_reports_without_information_get_no_credit(parameters: dict[str, Any]) -
     assert abs(model.private_score_ - model.public_score_) < 0.01
     assert model.insight_ is not None
     assert model.insight_.moved < 0.01
-    assert 0.9 < model.public_share_ <= 1.0
 
 
 def test_random_state_says_which_collection_is_simulated() -> None:
@@ -329,7 +328,7 @@ def test_stand_ins_for_public_records_are_announced() -> None:
 
 
 def test_a_summary_says_whether_reports_mattered() -> None:
-    """They do where public labels are wrong."""
+    """They do where public labels are wrong, and do not where a few say little at tiny epsilon."""
     X, y = moons(20_000)
     misled = PrivateTreeClassifier(4.0, depth=4, **QUICK, random_state=0)
     misled.fit(X[200:], y[200:], public=(X[:200], 1 - y[:200]))
@@ -337,7 +336,10 @@ def test_a_summary_says_whether_reports_mattered() -> None:
     assert "improved the model" in misled.summary()
     assert misled.private_score_ == pytest.approx(misled.score(X[200:], y[200:]), abs=0.03)
     assert "differ" in misled.summary()
-    assert misled.public_share_ < 0.1
+    idle = PrivateTreeClassifier(0.01, depth=4, random_state=0)
+    idle.fit(X[200:400], y[200:400], public=(X[:200], y[:200]))
+    assert "no measurable difference" in idle.summary()
+    assert misled.public_share_ < idle.public_share_ <= 1.0
 
 
 @pytest.mark.parametrize("shown", [[], pytest.param(["x0", "x1"], marks=pytest.mark.slow)])
