@@ -11,7 +11,8 @@ from privet.learning.public_data import PublicData
 from privet.learning.public_model.base import BaseModel, Linear, Link
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
-from privet.protocol.partition import Partition
+from privet.protocol.partition import LEAF, Partition
+from tests import naive
 
 BINARY = Classes(name="y", classes=("no", "yes"))
 THREE = Classes(name="y", classes=("a", "b", "c"))
@@ -66,3 +67,17 @@ def public_rows(label: Classes | Range, rows: int, seed: int, columns: int = 2) 
     lean = 0.2 + 0.6 * X[:, 0]
     other = rng.integers(label.slots - 1, size=rows)
     return PublicData(X, np.where(rng.random(rows) < lean, label.slots - 1, other).astype(float))
+
+
+def random_tree(seed: int, cells: int, *, deep: bool = False) -> Partition:
+    """A random binary tree with this many cells, over three columns.
+
+    A ``deep`` one splits only leaves made last, so that some paths are long and some short.
+    """
+    rng, tree = np.random.default_rng(seed), naive.Tree()
+    for _ in range(cells - 1):
+        leaves = [node for node, child in enumerate(tree.left) if child == LEAF]
+        node = int(rng.choice(leaves[-2:] if deep else leaves))
+        tree.feature[node], tree.threshold[node] = int(rng.integers(3)), float(rng.random())
+        tree.left[node], tree.right[node] = tree.add_leaf(), tree.add_leaf()
+    return Partition.build(3, tree.feature, tree.threshold, tree.left, tree.right)

@@ -99,6 +99,7 @@ def test_values_are_possible_and_influence_is_at_most_the_span(name: str) -> Non
     assert (model.values <= model.high).all()
     assert (model.high <= NUMBER.high).all()
     assert model.widest == 2 * RADIUS
+    assert (model.influence <= model.widest + 1e-9).all()
 
 
 def test_public_labels_alone_are_not_cut_at_the_radius() -> None:

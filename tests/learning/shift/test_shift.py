@@ -14,8 +14,7 @@ from privet.learning.shift.likelihood import Contrasts, cell_masses, contrasts_o
 from privet.learning.shift.posterior import shift_posterior
 from privet.learning.shift.prior import GRID
 
-from ..estimators.examples import BINARY, complete, public_rows, reports
-from ..estimators.trees import random_tree
+from ..estimators.examples import BINARY, complete, public_rows, random_tree, reports
 from .test_tree_smoothing import prior_covariance
 
 RUNS = 300

@@ -15,7 +15,7 @@ from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import SPLITS
 from tests.strategies import partitions
 
-from ..estimators.trees import random_tree
+from ..estimators.examples import random_tree
 
 COLUMNS = 3
 ODD = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e38]
