@@ -1,5 +1,7 @@
 """Exported models predict what the curator predicts."""
 
+import csv
+import io
 import json
 from itertools import product, starmap
 from pathlib import Path
@@ -18,6 +20,7 @@ from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
+from privet.protocol.conditions import conditions_at
 from privet.protocol.features import NUMBER, Categorical, Numeric, Range, category_text
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Task
@@ -137,6 +140,18 @@ def test_onnx_takes_the_texts_of_a_file() -> None:
         values, cell = session.run(["values", "cell"], given)
         np.testing.assert_allclose(values, expected.values)
         assert cell.tolist() == expected.cells.tolist()
+
+
+def test_a_csv_file_says_where_its_cells_are() -> None:
+    """In the words of each cell's own path, beside its figures."""
+    task, fitted = collected(samples.survey(), "weighted", label="label")
+    written = EXPORTS["csv"].write(task, fitted).decode()
+    tree = fitted.model.partition
+    for cell, row in enumerate(csv.DictReader(io.StringIO(written))):
+        conditions = conditions_at(tree, task.columns, int(tree.leaves[cell]))
+        assert row["splits"] == " and ".join(map(str, conditions))
+        assert float(row["1 low"]) == fitted.model.low[cell, 1]
+    assert cell == tree.cells - 1
 
 
 GROUPS = [group for group in json.loads(VALUES.read_text()) if "listed" in group]
