@@ -48,7 +48,7 @@ from .public_model.knowledge import Knowledge
 from .ratio import project_on_simplex
 from .shift import Expected, shift_shares
 from .shift.likelihood import LEAST_SPREAD
-from .trees import locate
+from .trees import cell_sums, locate
 
 PARTS = 5
 """K, as many as folds of cross-validation."""
@@ -167,12 +167,13 @@ class _Trial:
     ) -> None:
         self.label, self.question, self.expected = label, question, expected
         self.knowledge, self.classes = knowledge, isinstance(label, Classes)
+        self.width = 1.0 if isinstance(label, Classes) else question.scale_of(label).width
         tree = question.partition
         at = locate(tree, knowledge.points)
         size = np.bincount(at, minlength=tree.cells)
         mass = question.plausible.sum(axis=1)
         self.cells = (size > 0) & (mass > 0.0)
-        sums = np.stack([np.bincount(at, x, minlength=tree.cells) for x in knowledge.points.T], 1)
+        sums = cell_sums(at, knowledge.points, tree.cells)
         self.X = sums[self.cells] / size[self.cells, None]
         self.mass = mass[self.cells]
         self.public, _ = knowledge.cell_means(tree)
@@ -198,16 +199,12 @@ class _Trial:
         T = V / holders[:, None]
         T = T + (1.0 - T.sum(axis=1, keepdims=True)) / slots
         variance = np.diagonal(self._noise(n), axis1=1, axis2=2).mean(axis=1)
-        change, overall_change = float(self.question.count_influence.max()), self._overall_change
-        least = LEAST_SPREAD / holders
-        if not isinstance(self.label, Classes):
-            every = np.zeros((len(counts), slots))
-            every[self.cells] = T
-            T = self.in_units(every)[self.cells]
-            width = self.question.scale_of(self.label).width
-            change, overall_change = change * width, overall_change * width
-            least *= width**2
-        precision, public = 1.0 / np.maximum(variance, least), self.public[self.cells]
+        every = np.zeros((len(counts), slots))
+        every[self.cells] = T
+        T = self.in_units(every)[self.cells]
+        precision = 1.0 / np.maximum(variance, LEAST_SPREAD / holders * self.width**2)
+        change = float(self.question.count_influence.max()) * self.width
+        overall_change, public = self._overall_change * self.width, self.public[self.cells]
         return Rows(self.X, T, precision, holders, public, change, overall_change, self.classes)
 
     @cached_property
@@ -264,9 +261,7 @@ class _Trial:
             self.covariance[self.cells] / (self.mass**2 * n / self.question.n)[:, None, None]
         )
         of_shares = around_mean @ of_reports @ around_mean
-        if isinstance(self.label, Classes):
-            return np.asarray(of_shares)
-        return np.asarray(of_shares[:, 1:, 1:] * self.question.scale_of(self.label).width ** 2)
+        return np.asarray(of_shares if self.classes else of_shares[:, 1:, 1:] * self.width**2)
 
     def _thinned(self) -> Iterator[tuple[Floats, Floats]]:
         """Pairs of the counts without a part of the reports, and of that part."""

@@ -21,7 +21,7 @@ from privet.protocol.task import Task
 
 from .looks import ONE_LOOK, Looks, factor_at
 from .public_data import Floats, PublicData
-from .trees import locate
+from .trees import cell_sums, locate
 
 Label = Classes | Range
 
@@ -255,8 +255,7 @@ def public_counts(
         return counts.reshape(partition.cells, label.slots).astype(np.float64)
     scale = LabelScale.of(label, partition.cells) if scale is None else scale
     t = scale.to_unit(cells, public.y)
-    slots = [np.bincount(cells, weights, minlength=partition.cells) for weights in (1.0 - t, t)]
-    return np.stack(slots, axis=1)
+    return cell_sums(cells, np.stack([1.0 - t, t], axis=1), partition.cells)
 
 
 def sampling_covariance(counts: Floats) -> Floats:

@@ -39,14 +39,7 @@ from privet.protocol.features import Classes, Range
 
 from .clipping import all_clipped, public_distances, whole_means
 from .contrasts import contrast_variance
-from .counts import (
-    Estimate,
-    Interval,
-    Label,
-    QuestionCounts,
-    misfit_share,
-    public_counts,
-)
+from .counts import Estimate, Interval, Label, QuestionCounts, misfit_share, public_counts
 from .looks import LEVEL, Looks, factor_at, p_of_equal_means, p_of_equal_shares, reports_until
 from .model import Model
 from .public_data import Floats, PublicData
@@ -235,8 +228,8 @@ def _overall(
         centred = (question.mean(of_class - part) for of_class in weights.values())
         reported = [replace(share, value=part + share.value) for share in centred]
         intervals = on_simplex(reported)
-        expected = [float((public.y == slot).mean()) for slot in range(label.slots)]
-        hits = np.array([float((public.y == slot).sum()) for slot in range(label.slots)])
+        hits = np.bincount(public.y.astype(np.int64), minlength=label.slots).astype(np.float64)
+        expected = (hits / m).tolist()
         shares = np.array([share.value for share in reported])
         sampled = _binomial_variance(shares, hits / m) / n
         noise = np.array([share.variance for share in reported])
@@ -253,11 +246,8 @@ def _overall(
             spread = (alike - label.low) * (label.high - alike)
         of_reports = distance.variance + spread / n
         p_values = [float(_mean_p(question, distance.value, of_reports, spread / m))]
-    rows = []
-    for row, name in enumerate(weights):
-        of = intervals[row]
-        rows.append(Comparison(name, of.value, of.low, of.high, expected[row], p_values[row]))
-    return tuple(rows)
+    figures = zip(weights, intervals, expected, p_values, strict=True)
+    return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
 
 
 def on_simplex(shares: Sequence[Estimate]) -> list[Interval]:
@@ -366,10 +356,7 @@ def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[_Compared]
     error = np.sqrt(noise + _binomial_variance(reported, public) / n)
     p = _share_p(question, public_by_cell.sum(axis=1), m, reported, error)
     columns = np.stack([reported, np.sqrt(noise), public, p]).T.tolist()
-    return [
-        _Compared(cell, None, value, deviation, expected, p_value)
-        for cell, (value, deviation, expected, p_value) in enumerate(columns)
-    ]
+    return [_Compared(cell, None, *figures) for cell, figures in enumerate(columns)]
 
 
 def _labels(
@@ -396,17 +383,9 @@ def _labels(
         scale = question.scale_of(label)
         low, width = np.broadcast_to(scale.low, len(mass)), scale.width
         error = sampled  # rounding varies as a sample does
+    figures = np.stack(np.broadcast_arrays(share, error, q, p, low[:, None], width), -1).tolist()
     return [
-        _Compared(
-            cell,
-            names[slot],
-            float(share[cell, slot]),
-            float(error[cell, slot]),
-            float(q[cell, slot]),
-            float(p[cell, slot]),
-            float(low[cell]),
-            width,
-        )
+        _Compared(cell, names[slot], *figures[cell][slot])
         for cell, slot in np.ndindex(*p.shape)
         if mass[cell, 0] > 1.0 and names[slot]
     ]

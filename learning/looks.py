@@ -65,17 +65,15 @@ def reports_until(precision: float, planned: float | None) -> int:
     """
     if planned is None:
         return ceil(ONE_LOOK**2 * precision)
-    from scipy.optimize import (
-        brentq,  # SciPy takes half a second, and every command loads this module
-    )
+    # SciPy takes half a second, and every command loads this module
+    from scipy.optimize import brentq
 
     def missing(log_n: float) -> float:
         return log_n - 2.0 * log(factor_at(exp(log_n) / planned)) - log(precision)
 
     start = log(precision)
-    return ceil(
-        exp(brentq(missing, start, start + 2.0 * log(factor_at(exp(start) / planned)) + 1.0))
-    )
+    end = start + 2.0 * log(factor_at(exp(start) / planned)) + 1.0
+    return ceil(exp(brentq(missing, start, end)))
 
 
 def critical_difference(

@@ -282,7 +282,8 @@ class FittedModel:
     def nbytes(self) -> int:
         """Approximate bytes of memory it takes once it has predicted."""
         cells = sum(getattr(self.model, name).nbytes for name in CELL_ARRAYS)
-        return int(cells) + (0 if self.model.base is None else self.model.base.nbytes)
+        bases = self.model.base, self.model.public_base
+        return int(cells) + sum(base.nbytes for base in bases if base is not None)
 
     def to_document(self) -> dict[str, Any]:
         """The model as it is exported in JSON."""

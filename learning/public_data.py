@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.protocol.features import Classes, Label
+
 Floats = NDArray[np.float64]
+Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +27,11 @@ class PublicData:
 
     def __len__(self) -> int:
         return len(self.X)
+
+
+def class_count(label: Label) -> int:
+    """Number of classes; 0 for a numeric label."""
+    return label.slots if isinstance(label, Classes) else 0
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
 from .counts import Label, QuestionCounts
+from .public_data import Floats
 from .task_building.build import encode_labels
 from .task_building.columns import Columns, is_arrow
 from .trees import locate
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 

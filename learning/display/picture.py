@@ -13,13 +13,13 @@ from html import escape
 
 import numpy as np
 
+from privet.protocol.conditions import Condition
 from privet.protocol.features import Classes, Column
 from privet.protocol.partition import LEAF, Index, Partition
 
 from ..estimators import Model
 from ..public_data import Floats
 from ..trees import node_depth, node_sums
-from ..trees.descriptions import describe_split
 
 LOW, HIGH = (0x2E, 0x7E, 0xC8), (0xD0, 0x64, 0x14)
 """Ends of the colour scale of numbers and of two classes, legible on black and on white."""
@@ -134,14 +134,17 @@ def lay_out(
     nodes = []
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
-        left = parent >= 0 and int(partition.left[parent]) == node
+        condition = ""
+        if parent >= 0:
+            left = int(partition.left[parent]) == node
+            condition = str(Condition.of(partition, columns, parent, left))
         nodes.append(
             Node(
                 number=node,
                 parent=None if parent < 0 else parent,
                 depth=int(depths[node]),
                 row=int(rows[node]),
-                condition="" if parent < 0 else describe_split(partition, columns, parent, left),
+                condition=condition,
                 mass=float(shares[node]),
                 color=colors[node],
                 cell=None if cell < 0 else cell,

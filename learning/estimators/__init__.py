@@ -19,7 +19,7 @@ from ..clipping import unclipped
 from ..counts import Label, QuestionCounts, misfit_share
 from ..looks import MEANING
 from ..model import Model, Predictions
-from ..public_data import PublicData
+from ..public_data import PublicData, class_count
 from ..public_model.base import BaseModel, from_onnx
 from ..selection import selection_factor
 from .drift import DRIFT
@@ -83,8 +83,7 @@ def fit(
     given: dict[str, Any] = dict(values)
     if estimator.takes_base:
         if base is None and public.onnx is not None:
-            slots = label.slots if isinstance(label, Classes) else 0
-            base = from_onnx(public.onnx, public.X.shape[1], slots)
+            base = from_onnx(public.onnx, public.X.shape[1], class_count(label))
         given["base"] = base
     elif base is not None:
         others = _names(lambda other: other.takes_base)

@@ -16,7 +16,7 @@ from privet.protocol.features import Classes
 from ..cell_learners import Learned, learn
 from ..counts import Label, QuestionCounts
 from ..model import Model, to_model
-from ..public_data import PublicData
+from ..public_data import PublicData, class_count
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import public_knowledge
 from ..shift import Expected, estimate_shift
@@ -36,8 +36,7 @@ def fit_drift(
     ``base`` is f_Q; without it, the stacked public model of the public records.
     """
     (question,) = questions
-    slots, rows = label.slots if isinstance(label, Classes) else 0, len(public)
-    knowledge = public_knowledge(public.X, public.y, slots, base)
+    rows, knowledge = len(public), public_knowledge(public.X, public.y, class_count(label), base)
     means, points = knowledge.cell_means(question.partition)
     if isinstance(label, Classes):
         expected = Expected.classes(means, points, rows)

@@ -8,7 +8,7 @@ a graph cannot refuse a record.
 """
 
 from contextlib import suppress
-from itertools import count
+from itertools import count, starmap
 from threading import Lock
 from typing import Any
 
@@ -48,17 +48,6 @@ def write_onnx(task: Task, fitted: FittedModel) -> bytes:
 
     One is written at a time: a public model of a million nodes takes some 700 MB meanwhile.
     """
-    with WRITING:
-        return _written(task, fitted)
-
-
-def _written(task: Task, fitted: FittedModel) -> bytes:
-    graph = Graph(task)
-    X = graph.add("Concat", *[encode(graph, feature) for feature in task.features], axis=1)
-    predict(graph, fitted.model, X)
-    model = graph.model
-    model.producer_name = "privet"
-    model.opset_import.extend(helper.make_opsetid(*version) for version in graph.versions.items())
     facts = {
         "task": task.id,
         "model": fitted.number,
@@ -68,10 +57,17 @@ def _written(task: Task, fitted: FittedModel) -> bytes:
         **({} if fitted.model.span is None else {"span": fitted.model.span}),
         **fitted.model.facts,
     }
-    helper.set_model_props(model, {name: str(value) for name, value in facts.items()})
-    written = bytes(model.SerializeToString())
-    checker.check_model(written)
-    return written
+    with WRITING:
+        graph = Graph(task)
+        X = graph.add("Concat", *[encode(graph, feature) for feature in task.features], axis=1)
+        predict(graph, fitted.model, X)
+        model = graph.model
+        model.producer_name = "privet"
+        model.opset_import.extend(starmap(helper.make_opsetid, graph.versions.items()))
+        helper.set_model_props(model, {name: str(value) for name, value in facts.items()})
+        written = bytes(model.SerializeToString())
+        checker.check_model(written)
+        return written
 
 
 class Graph:

@@ -15,7 +15,7 @@ from scipy.special import betaincinv
 from privet.protocol.partition import LEAF, Partition
 
 from ..public_data import Floats
-from ..trees import locate, node_sums
+from ..trees import cell_sums, locate, node_sums
 from .grower import Growth, Shown
 
 CONFIDENCE = 0.95
@@ -74,7 +74,7 @@ def unexplained(partition: Partition, points: Floats, scores: Floats) -> float:
     """Sum of squares of ``scores``, ``(points, S)``, around their cells' means."""
     cells = locate(partition, points)
     size = np.bincount(cells, minlength=partition.cells)
-    sums = np.stack([np.bincount(cells, s, minlength=partition.cells) for s in scores.T], axis=1)
+    sums = cell_sums(cells, scores, partition.cells)
     return float((scores**2).sum() - (sums**2 / np.maximum(size, 1)[:, None]).sum())
 
 

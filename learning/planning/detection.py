@@ -25,11 +25,11 @@ from privet.protocol.label_scale import LabelScale
 from privet.protocol.task import Task
 
 from ..contrasts import contrast_variance
-from ..counts import Label, rounding_variance
+from ..counts import rounding_variance
 from ..looks import Looks, critical_difference, factor_at
 from ..public_data import PublicData
 from ..selection import selection_factor
-from ..trees import locate
+from ..trees import cell_sums, locate
 from .populations import Population
 
 HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
@@ -102,19 +102,17 @@ def detection(
     cells, m = locate(tree, population.points), records
     points = np.bincount(cells, minlength=tree.cells) + 0.5
     w = points / points.sum()
-    sums = np.stack(
-        [np.bincount(cells, t, minlength=tree.cells) for t in population.truth.T], axis=1
-    )
+    sums = cell_sums(cells, population.truth, tree.cells)
     q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
     selection = selection_factor(label, public, tree, q)
     if isinstance(label, Classes):
-        width, tests = 1.0, tree.cells * (1 + label.slots)
+        width, largest, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
         q /= q.sum(axis=1, keepdims=True)
         units = [np.broadcast_to(row, q.shape) for row in np.eye(label.slots)]
         spread = (w @ q) * (1.0 - w @ q)
     else:
         scale = task.label_scales[place] or LabelScale.of(label, tree.cells)
-        width, tests = scale.width, 2 * tree.cells
+        width, largest, tests = scale.width, label.high - label.low, 2 * tree.cells
         t = scale.to_unit(np.arange(tree.cells), q[:, 0])
         q = np.stack([1.0 - t, t], axis=1)
         low = np.broadcast_to(scale.low, tree.cells)
@@ -124,29 +122,18 @@ def detection(
     noise = np.array([mechanism.linear_variance(unit, ceil(n), counts) for unit in units])
     if not isinstance(label, Classes):
         noise += [rounding_variance(mechanism, unit, counts) for unit in units]
-    worst = int((noise / n**2 + spread / n).argmax())
+    reported = noise / n**2 + spread / n
+    worst = int(reported.argmax())
     in_cell = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
     in_cell = (width / size) ** 2 * (np.maximum(in_cell, 0.0) + size * q * (1.0 - q))
     of_rows = width**2 * selection * q * (1.0 - q) / (m * w + 1.0)[:, None]
-    total = (in_cell + of_rows).max(axis=1)
-    middle = int(np.argsort(total)[len(total) // 2])
-    slot = int((in_cell + of_rows)[middle].argmax())
+    total = in_cell + of_rows
+    middle = int(np.argsort(total.max(axis=1))[tree.cells // 2])
+    of_middle = middle, int(total[middle].argmax())
     factor = factor_at(None if looks == "once" else 1.0)
     return Detection(
-        Difference(
-            float(noise[worst] / n**2 + spread[worst] / n),
-            float(spread[worst] / m),
-            len(units),
-            _largest(label),
-            looks,
-        ),
-        Difference(
-            float(in_cell[middle, slot]),
-            float(of_rows[middle, slot]),
-            tests,
-            _largest(label),
-            looks,
-        ),
+        Difference(float(reported[worst]), float(spread[worst] / m), len(units), largest, looks),
+        Difference(float(in_cell[of_middle]), float(of_rows[of_middle]), tests, largest, looks),
         factor * sqrt(float(noise.max())) / n,
         float(noise.max()) / n**2 * holders,
     )
@@ -175,7 +162,3 @@ def asking(task: Task) -> int:
     if "label" not in asked:
         raise InvalidRequest("No question asks for the label: plan a task with one that does.")
     return asked.index("label")
-
-
-def _largest(label: Label) -> float:
-    return 1.0 if isinstance(label, Classes) else label.high - label.low

@@ -149,7 +149,7 @@ class Plan:
             f"overall, {of} {enough}: {self.here.power:.0%} of such collections do. "
             f"{self._needed(self.for_shift, f'{self.power:.0%}')}{more}"
         )
-        cell = "no shift" if here.cell_shift is None else self.amount(here.cell_shift)
+        cell = self.amount(here.cell_shift, "no shift")
         local = f"In a single cell they show {cell}{'' if here.cell_shift is None else ' or more'}."
         when = "at every look" if self.looks == "many" else "at one look, set beforehand"
         width = (
@@ -167,8 +167,7 @@ class Plan:
         for other in self.showing:
             what = f"{listed(other.columns)} shown" if other.columns else "everything hidden"
             what = "only the label hidden" if other is self.showing[-1] else what
-            shift = other.here.cell_shift
-            least = "no shift" if shift is None else self.amount(shift)
+            least = self.amount(other.here.cell_shift, "no shift")
             takes.append(f"{_number(other.stop_after)} reports with {what}")
             shows.append(f"{least} ({other.cells} cells) with {what}")
         void = [other.columns for other in self.showing if other.columns and other.shown_cells == 1]
@@ -269,8 +268,10 @@ class Plan:
     def _alike(self) -> str:
         return ", both of one such group," if self.showing else ""
 
-    def amount(self, shift: float) -> str:
+    def amount(self, shift: float | None, none: str = "none") -> str:
         """A shift in points, or in the label's units."""
+        if shift is None:
+            return none
         return f"{100 * shift:.1f} points" if self.score == "accuracy" else f"{shift:.3g}"
 
     def plot(self, ax: Any = None) -> Any:
@@ -301,8 +302,8 @@ class Plan:
                 f"{each.epsilon:g}",
                 f"{each.power:.0%}",
                 self.amount(each.half_width),
-                "none" if each.overall_shift is None else self.amount(each.overall_shift),
-                "none" if each.cell_shift is None else self.amount(each.cell_shift),
+                self.amount(each.overall_shift),
+                self.amount(each.cell_shift),
             )
             for each in self.others
         ]

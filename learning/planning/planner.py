@@ -31,7 +31,7 @@ from privet.protocol.task import Task
 from ..counts import Label
 from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, fit
 from ..looks import reports_until
-from ..public_data import Floats, PublicData
+from ..public_data import Floats, PublicData, class_count
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import Knowledge
 from ..simulation import simulate_counts
@@ -164,7 +164,7 @@ class Planner:
         rng = np.random.default_rng(seed)
         rows = rng.permutation(len(every))[:MOST_RECORDS]
         public = PublicData(every.X[rows], every.y[rows])
-        self.slots = self.label.slots if isinstance(self.label, Classes) else 0
+        self.slots = class_count(self.label)
         self.weights, out_of_fold = cross_validated(public, self.slots)
         self.residuals = public.y - out_of_fold[:, 0]
         wrong = out_of_fold.argmax(axis=1) != public.y
@@ -179,7 +179,7 @@ class Planner:
         self.shifts = dict(self._shifts(rng))
         self.relay = None if shuffling is None else self._behind_relay(shuffling)
 
-    def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, "Scenario"]]:
+    def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
         public, population = self.fair.public, self.fair.population
         for name, rows in few_rows(public.X, FEWEST_RECORDS, rng):
             some = PublicData(public.X[rows], public.y[rows])
@@ -216,12 +216,8 @@ class Planner:
         if self.slots:
             expected = Figure(1.0 - expected.value, expected.standard_error)
         questions = tuple(
-            {
-                "mechanism": question.mechanism,
-                "cells": mechanism.cells,
-                "bytes": mechanism.report_bytes,
-            }
-            for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
+            {"mechanism": question.mechanism, "cells": asked.cells, "bytes": asked.report_bytes}
+            for question, asked in zip(task.questions, task.mechanisms, strict=True)
         )
         others = [
             self.prospect(settings.holders * holders, settings.epsilon * epsilon, target, power)
@@ -229,8 +225,6 @@ class Planner:
             for holders in HOLDER_STEPS
             if settings.epsilon * epsilon <= MOST_EPSILON or epsilon == 1.0
         ]
-        spread = self.detection(settings.holders, settings.epsilon).variance
-        planned = settings.holders if settings.looks == "many" else None
         return Plan(
             score="accuracy" if self.slots else "mean squared error",
             label=label.name,
@@ -249,7 +243,7 @@ class Planner:
             for_shift=self.needed(lambda detected: detected.overall.power(target) >= power),
             half_width=width,
             for_width=self.needed(lambda detected: detected.half_width <= width),
-            stop_after=reports_until(spread / width**2, planned),
+            stop_after=self.stop_after(width),
             gains={name: self.gain(task, scenario) for name, scenario in self.shifts.items()},
             showing=tuple(self._showing(target, power, width)) if settings.shown else (),
             relay=self.relay,
@@ -270,11 +264,14 @@ class Planner:
                 task.tree_of(0).cells,
                 1 if task.shown_cells is None else len(task.shown_cells),
                 other.prospect(settings.holders, settings.epsilon, target, power),
-                reports_until(
-                    other.detection(settings.holders, settings.epsilon).variance / width**2,
-                    settings.holders if settings.looks == "many" else None,
-                ),
+                other.stop_after(width),
             )
+
+    def stop_after(self, width: float) -> int:
+        """Reports to the planned task after which overall figures are told to ± ``width``."""
+        holders, looks = self.settings.holders, self.settings.looks
+        variance = self.detection(holders, self.settings.epsilon).variance
+        return reports_until(variance / width**2, holders if looks == "many" else None)
 
     def stack(self, public: PublicData) -> BaseModel:
         """The curator's stack with fewer trees and the weights of all public records."""
@@ -283,10 +280,9 @@ class Planner:
 
         return stacking.stacked(public.X, public.y, self.slots, self.weights, VALIDATION_TREES)
 
-    def task(self, settings: TaskSettings, scenario: "Scenario") -> Task:
+    def task(self, settings: TaskSettings, scenario: Scenario) -> Task:
         """The task published from a scenario's public records."""
-        public, base = scenario.public, scenario.base
-        return build_encoded(settings, self.features, self.label, public, base)
+        return build_encoded(settings, self.features, self.label, scenario.public, scenario.base)
 
     def detection(
         self, holders: float, epsilon: float, settings: TaskSettings | None = None
@@ -318,16 +314,12 @@ class Planner:
     def needed(self, enough: Callable[[Detection], bool]) -> Needed:
         """The fewest holders at the planned epsilon, and the least epsilon for as many holders."""
         n, epsilon = self.settings.holders, self.settings.epsilon
+        published = self.features, self.label, self.fair.public
 
         def least_of(values: Sequence[float], at: Callable[[float], tuple[float, float]]) -> Any:
             return least(
                 lambda value: enough(self.detection(*at(value))),
-                lambda value: depths(
-                    _changed(self.settings, *at(value)),
-                    self.features,
-                    self.label,
-                    self.fair.public,
-                ),
+                lambda value: depths(_changed(self.settings, *at(value)), *published),
                 values,
             )
 
@@ -336,7 +328,7 @@ class Planner:
             least_of(EPSILONS, lambda some: (n, some)),
         )
 
-    def gain(self, task: Task, scenario: "Scenario") -> Figure:
+    def gain(self, task: Task, scenario: Scenario) -> Figure:
         """Improvement over the public model by the reports, over ``DRAWS`` collections."""
         base, population, scores = scenario.base, scenario.population, scenario.scores
         if base is not self.fair.base:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from ..public_data import Floats
+from ..public_data import Floats, Single
 from ..trees import Traversal
 from ..trees.traversal import BLOCK
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from .onnx import OnnxSession
 
 Link = Literal["identity", "softmax"]
-Single = NDArray[np.float32]
 Int32 = NDArray[np.int32]
 
 

@@ -142,22 +142,20 @@ def _of_forest(
     values = []
     for tree in trees:
         value = np.zeros((tree.node_count, len(offset)), dtype=np.float32)
-        leaves = np.flatnonzero(tree.children_left < 0)
-        value[np.ix_(leaves, classes)] = tree.value[leaves, 0, :] * (sharpness / len(trees))
+        value[:, classes] = tree.value[:, 0, :] * (sharpness / len(trees))
         values.append(value)
-    arrays = [(t.feature, t.threshold, t.children_left, t.children_right) for t in trees]
-    return _join(arrays, values, link, offset)
+    return _join([_arrays(tree) for tree in trees], values, link, offset)
 
 
 def as_trees(fitted: Any, width: int) -> Trees:
     """A fitted forest of regression trees with ``width`` values a row."""
     trees = [estimator.tree_ for estimator in fitted.estimators_]
     values = [(tree.value[:, :, 0] / len(trees)).astype(np.float32) for tree in trees]
-    arrays = [(t.feature, t.threshold, t.children_left, t.children_right) for t in trees]
-    leaf = [
-        np.where(t.children_left[:, None] < 0, v, 0.0) for t, v in zip(trees, values, strict=True)
-    ]
-    return _join(arrays, [v.astype(np.float32) for v in leaf], "identity", np.zeros(width))
+    return _join([_arrays(tree) for tree in trees], values, "identity", np.zeros(width))
+
+
+def _arrays(tree: Any) -> tuple[NDArray[Any], ...]:
+    return tree.feature, tree.threshold, tree.children_left, tree.children_right
 
 
 def _of_boosting(fitted: Any, targets: NDArray[Any], link: Link, offset: Floats) -> Trees:
@@ -171,7 +169,7 @@ def _of_boosting(fitted: Any, targets: NDArray[Any], link: Link, offset: Floats)
             )
             arrays.append((nodes["feature_idx"], nodes["num_threshold"], left, right))
             value = np.zeros((len(nodes), len(offset)), dtype=np.float32)
-            value[leaf, target] = nodes["value"][leaf]
+            value[:, target] = nodes["value"]
             values.append(value)
     return _join(arrays, values, link, offset)
 
@@ -182,6 +180,7 @@ def _join(
     link: Link,
     offset: Floats,
 ) -> Trees:
+    """One component of many trees; ``values`` of inner nodes are left out."""
     sizes = [len(value) for value in values]
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
     columns = [np.concatenate(parts) for parts in zip(*arrays, strict=True)]
@@ -194,7 +193,7 @@ def _join(
         threshold=_floor32(np.where(leaf, 0.0, threshold)),
         left=np.where(leaf, -1, left + shift).astype(np.int32),
         right=np.where(leaf, -1, right + shift).astype(np.int32),
-        value=np.concatenate(values),
+        value=np.where(leaf[:, None], np.concatenate(values), np.float32(0)),
         roots=roots,
         offset=offset,
     )

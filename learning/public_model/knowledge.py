@@ -13,7 +13,7 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition
 
 from ..public_data import ArrayKey, Floats, PublicData
-from ..trees import locate, node_sums
+from ..trees import cell_sums, locate, node_sums
 from .base import BaseModel
 
 POINTS = 8000
@@ -60,8 +60,7 @@ class Knowledge:
         """
         cells, size = locate(partition, self.points[self.training_rows :]), partition.cells
         counts = np.bincount(cells, minlength=size).astype(np.float64)
-        scores = self.scores[self.training_rows :]
-        sums = np.stack([np.bincount(cells, s, minlength=size) for s in scores.T], axis=1)
+        sums = cell_sums(cells, self.scores[self.training_rows :], size)
         points_below, sums_below = node_sums(partition, counts), node_sums(partition, sums)
         node = partition.leaves.copy()
         while (empty := points_below[node] == 0.0).any():

@@ -22,9 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
 
-from ..public_data import Floats
-
-Single = NDArray[np.float32]
+from ..public_data import Floats, Single
 
 MAX_MODEL_BYTES = 64 * 2**20
 ML = "ai.onnx.ml"
@@ -168,10 +166,12 @@ def read_graph(data: bytes) -> ModelProto:
         raise refused("is not an ONNX file with a graph: send the bytes that the converter wrote.")
     try:
         _check_parts(model)
-        _check_form(model)
+        checker.check_model(model)
         _check_sizes(model.graph)
     except UnicodeDecodeError:
         raise refused("has names that are not UTF-8 text: convert it again.") from None
+    except (checker.ValidationError, ValueError) as error:
+        raise refused(f"is no valid ONNX model ({first_line(error)}): convert it again.") from None
     return model
 
 
@@ -202,14 +202,6 @@ def _fault(error: Exception, otherwise: str) -> InvalidPublicData:
 def first_line(error: Exception) -> str:
     """The first line of an error's text, shortened."""
     return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-
-
-def _check_form(model: ModelProto) -> None:
-    """Raise unless ONNX's own checker accepts the model."""
-    try:
-        checker.check_model(model)
-    except (checker.ValidationError, ValueError) as error:
-        raise refused(f"is no valid ONNX model ({first_line(error)}): convert it again.") from None
 
 
 def _check_parts(model: ModelProto) -> None:

@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Classes, Label
 
-from ..public_data import PublicData
+from ..public_data import PublicData, Single, class_count
 from .base import BaseModel, OnnxModel, from_onnx
 from .onnx import SIZES, check_size, refused
-
-Single = NDArray[np.float32]
 
 MIB = 2**20
 SEEN_ROWS = 256
@@ -68,7 +66,7 @@ def try_model(
 def tried_model(data: bytes, label: Label, public: PublicData) -> BaseModel:
     """A public model that has passed its trial; raises as ``try_model`` does."""
     try_model(data, public.X, label)
-    return from_onnx(data, public.X.shape[1], label.slots if isinstance(label, Classes) else 0)
+    return from_onnx(data, public.X.shape[1], class_count(label))
 
 
 def trial_rows(X: NDArray[np.float64]) -> Single:

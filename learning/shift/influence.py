@@ -26,12 +26,12 @@ def influence(question: QuestionCounts, contrasts: Contrasts, average: Average) 
     """The bound for each mean share, ``(cells, slots)``."""
     change, part = ContrastChange(question, contrasts.reference), average.flat
     shaped = average.shaped
-    of_shaped = _of_posterior(question, contrasts, change, shaped)
+    of_shaped = _of_posterior(contrasts, change, shaped)
     if average.shapeless is None:
         return of_shaped
     shapeless, slots = average.shapeless, contrasts.reference.shape[1]
     moved = (1.0 - part) * of_shaped
-    moved += part * _of_posterior(question, contrasts, change, shapeless)
+    moved += part * _of_posterior(contrasts, change, shapeless)
     gain = shapeless.mean(_by_contrasts(contrasts, shapeless))
     gain -= shaped.mean(_by_contrasts(contrasts, shaped))
     of_odds = (slots - 1) / slots * float(change.summed(np.abs(gain)).sum())
@@ -41,18 +41,12 @@ def influence(question: QuestionCounts, contrasts: Contrasts, average: Average) 
     return np.asarray(moved)
 
 
-def _of_posterior(
-    question: QuestionCounts,
-    contrasts: Contrasts,
-    change: "ContrastChange",
-    posterior: Posterior,
-) -> Floats:
+def _of_posterior(contrasts: Contrasts, change: "ContrastChange", posterior: Posterior) -> Floats:
     """The bound for the mean shares of one posterior, ``(cells, slots)``."""
     D, a, gamma = contrasts.variance, contrasts.direction, contrasts.common_precision
     of_noise = gamma * change.summed(np.abs(a / D))
-    within = posterior.mean(
-        posterior.derivative * _of_theta(question, contrasts, posterior, of_noise)
-    )
+    of_theta = _of_theta(contrasts, change, posterior, of_noise)
+    within = posterior.mean(posterior.derivative * of_theta)
     by_R = posterior.deviation(_by_contrasts(contrasts, posterior))
     return np.asarray(within + posterior.deviation(posterior.shares) * change.summed(by_R))
 
@@ -92,19 +86,19 @@ class ContrastChange:
 
 
 def _of_theta(
-    question: QuestionCounts, contrasts: Contrasts, posterior: Posterior, of_noise: Floats
+    contrasts: Contrasts, change: ContrastChange, posterior: Posterior, of_noise: Floats
 ) -> Floats:
     """The most that theta changes by within each prior, ``(priors, cells, slots)``."""
-    contrast_change = ContrastChange(question, contrasts.reference)
     b_D = contrasts.size * posterior.derivative / contrasts.variance
     b_a_D = np.abs(b_D * contrasts.direction)
-    of_H = b_D * contrast_change.single + b_a_D * of_noise
-    change = smooth(question.partition, posterior.steps, posterior.J, of_H[None]).means[0]
+    of_H = b_D * change.single + b_a_D * of_noise
+    tree = change.question.partition
+    moved = smooth(tree, posterior.steps, posterior.J, of_H[None]).means[0]
     for vector in (np.abs(posterior.by_slope), np.abs(posterior.by_noise)):
-        change = change + vector * (vector * of_H).sum(axis=1, keepdims=True)
+        moved = moved + vector * (vector * of_H).sum(axis=1, keepdims=True)
     deviation = np.sqrt(posterior.variance)
     for g in np.flatnonzero((posterior.weights > LEAST_WEIGHT).any(axis=1)):
-        joint = contrast_change.summed(deviation[g] * b_D[g])
+        joint = change.summed(deviation[g] * b_D[g])
         joint = joint + (deviation[g] * b_a_D[g]).sum(axis=0) * of_noise
-        change[g] = np.minimum(change[g], deviation[g] * joint)
-    return np.asarray(change)
+        moved[g] = np.minimum(moved[g], deviation[g] * joint)
+    return np.asarray(moved)

@@ -31,12 +31,11 @@ from privet.protocol.features import (
 )
 from privet.protocol.wire import first_fault
 
-from ..public_data import PublicData
-from ..public_model.base import BaseModel, Component, Single
+from ..public_data import Floats, PublicData, Single
+from ..public_model.base import BaseModel, Component
 from ..task_building.columns import count_rows, is_arrow
 from ..task_building.schema import ABOUT_DATES
 
-Floats = NDArray[np.float64]
 MOST_OUTSIDE = 0.5
 """Part of a column beyond the public range from which on it is probably in another unit."""
 

@@ -32,13 +32,12 @@ from ..export.formats import EXPORTS
 from ..insight import insight, question_about
 from ..model import FittedModel
 from ..partitions import GROWERS
-from ..public_data import PublicData
+from ..public_data import Floats, PublicData
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns, encode_labels
 from ..task_building.settings import DEFAULT_CROWD, TaskSettings
 from ..trees import locate, node_sums
 from .data import (
-    Floats,
     checked_labels,
     checked_public,
     checked_table,
@@ -234,26 +233,20 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def _settings(
         self, holders: int, seed: int, features: Mapping[str, Mapping[str, Any]], label: str
     ) -> TaskSettings:
-        values = {
-            "name": "simulation",
-            "label": label,
-            "features": features,
-            "epsilon": self.epsilon,
-            "grower": self.grower,
-            "depth": self.depth,
-            "criterion": self.criterion,
-            "min_leaf": self.min_leaf,
-            "seed": seed,
-            "mechanism": self.mechanism,
-            "shown": (self.shown,) if isinstance(self.shown, str) else tuple(self.shown),
-            "hidden_depth": self.hidden_depth,
-            "crowd": self.crowd,
-            "questions": tuple(dict(question) for question in self.questions),
-            "allocation": self.allocation,
-            "holders": max(holders, 1),
-            **self._label_settings(),
-        }
-        return TaskSettings.model_validate({name: _plain(value) for name, value in values.items()})
+        hyperparameters = self.get_params(deep=False).items()
+        return TaskSettings.model_validate(
+            {
+                **{k: _plain(v) for k, v in hyperparameters if k in TaskSettings.model_fields},
+                "name": "simulation",
+                "label": label,
+                "features": features,
+                "seed": seed,
+                "shown": (self.shown,) if isinstance(self.shown, str) else tuple(self.shown),
+                "questions": tuple(dict(question) for question in self.questions),
+                "holders": max(holders, 1),
+                **self._label_settings(),
+            }
+        )
 
     def _predict(self, X: ArrayLike) -> Predictions:
         check_is_fitted(self)
@@ -534,8 +527,4 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
         return y
 
     def _label_settings(self) -> dict[str, Any]:
-        return {
-            "label_type": "range",
-            "label_range": self.label_range,
-            "centred": self.centred,
-        }
+        return {"label_type": "range"}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLarge
-from privet.protocol.features import Classes, Feature, Label, Range, encode_table, label_value
+from privet.protocol.features import Feature, Label, Range, columns_of, encode_table, label_value
 from privet.protocol.label_scale import Centring
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.mechanisms import MECHANISMS
@@ -29,7 +29,7 @@ from ..partitions import (
     least_rows,
     unexplained,
 )
-from ..public_data import PublicData
+from ..public_data import PublicData, class_count
 from ..public_model.base import BaseModel
 from ..public_model.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
 from ..trees import locate
@@ -132,7 +132,7 @@ def encode_columns(
 
 def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns) -> PublicData:
     """The public records in encoded form; raises ``InvalidPublicData`` where one does not fit."""
-    width = sum(len(getattr(feature, "categories", (None,))) for feature in features)
+    width = len(columns_of(features))
     if width * count_rows(columns) > MAX_VALUES:
         raise TooLarge(
             f"The public data takes {width} encoded columns times {count_rows(columns)} rows; "
@@ -201,7 +201,7 @@ def _trees(
 
     Several ways where the number of levels for hidden columns is left open.
     """
-    criterion = question["criterion"] or default_criterion(_classes(label))
+    criterion = question["criterion"] or default_criterion(class_count(label))
     stated, grower = question["depth"], question["grower"]
 
     def tree(hidden_depth: int | None) -> _Tree:
@@ -265,7 +265,7 @@ def _best(
             public.X,
             public.y,
             depth=tree.depth,
-            classes=_classes(label),
+            classes=class_count(label),
             criterion=tree.criterion,
             min_leaf=tree.min_leaf,
             rng=np.random.default_rng(tree.seed),
@@ -276,16 +276,11 @@ def _best(
     ]
     if len(grown) == 1:
         return grown[0]
-    known = public_knowledge(public.X, public.y, _classes(label), base)
+    known = public_knowledge(public.X, public.y, class_count(label), base)
     of_all = unexplained(Partition.root(public.X.shape[1]), known.points, known.scores)
     left = [unexplained(tree, known.points, known.scores) for tree in grown]
     enough = min(left) + WORTH_HIDING * of_all
     return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
-
-
-def _classes(label: Label) -> int:
-    """Number of classes; 0 for a numeric label."""
-    return label.slots if isinstance(label, Classes) else 0
 
 
 def _is_centred(settings: TaskSettings, question: Mapping[str, Any], label: Label) -> bool:

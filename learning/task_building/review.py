@@ -53,13 +53,12 @@ def propose(columns: Columns) -> list[Proposal]:
     """A proposal for every column, in file order."""
     proposals = []
     for name, values in columns.items():
-        remarks = tuple(f"It {remark}" for remark in remarks_on(values))
+        feature, remarks = None, tuple(f"It {remark}" for remark in remarks_on(values))
         try:
             feature = infer_feature(name, values)
         except InvalidPublicData as error:
-            proposals.append(Proposal(name, None, (error.detail, *remarks)))
-        else:
-            proposals.append(Proposal(name, feature, remarks))
+            remarks = (error.detail, *remarks)
+        proposals.append(Proposal(name, feature, remarks))
     return proposals
 
 

@@ -24,6 +24,7 @@ from privet.protocol.features import (
     Numeric,
     Range,
     category_text,
+    columns_of,
     is_missing,
     listed_name,
     number_value,
@@ -74,7 +75,12 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | 
         raise varied[0] if len(varied) == 1 else _all_too_varied(varied)
     if not features:
         raise InvalidPublicData("The public data has no column besides the label: add features.")
-    _check_width(features)
+    width = len(columns_of(features))
+    if width > MAX_COLUMNS:
+        raise InvalidPublicData(
+            f"The features take {width} encoded columns, one per number and per category; "
+            f"the limit is {MAX_COLUMNS}: ignore some columns or join categories."
+        )
     return tuple(features)
 
 
@@ -131,15 +137,6 @@ def _check_named(columns: Columns, settings: TaskSettings) -> None:
         )
 
 
-def _check_width(features: Sequence[Numeric | Categorical]) -> None:
-    width = sum(len(f.categories) if isinstance(f, Categorical) else 1 for f in features)
-    if width > MAX_COLUMNS:
-        raise InvalidPublicData(
-            f"The features take {width} encoded columns, one per number and per category; "
-            f"the limit is {MAX_COLUMNS}: ignore some columns or join categories."
-        )
-
-
 def infer_feature(
     name: str, values: ColumnValues, declared: FeatureSettings = NOTHING_DECLARED
 ) -> Numeric | Categorical:
@@ -191,13 +188,11 @@ def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> 
     if missing is None and len(present) < len(values):
         missing = MISSING_CATEGORY
         categories = (*categories, missing) if missing not in categories else categories
-    unknown = declared.unknown or (None if declared.categories else _stand_in(counts))
+    unknown = declared.unknown
+    if unknown is None and not declared.categories and 1 in counts.values():
+        # a category seen once: others were probably not seen, and count as the most frequent
+        unknown = counts.most_common(1)[0][0]
     return Categorical(name=name, categories=categories, missing=missing, unknown=unknown)
-
-
-def _stand_in(counts: Counter[str]) -> str | None:
-    """The most frequent category, if some occurs only once: then others were probably not seen."""
-    return counts.most_common(1)[0][0] if 1 in counts.values() else None
 
 
 def _found_categories(name: str, counts: Counter[str], rows: int) -> tuple[str, ...]:

@@ -205,7 +205,7 @@ def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
         return _values(name, column.cast(kind.value_type))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _numbers(column)
-    if any(is_text(kind) for is_text in TEXT_TYPES):
+    if _is_text(kind):
         return cast("list[str | None]", column.to_pylist())
     if pa.types.is_boolean(kind):
         return cast("list[bool | None]", column.to_pylist())

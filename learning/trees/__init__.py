@@ -2,13 +2,14 @@
 
 from .cell_table import locate
 from .descriptions import describe_node, describe_path, path_to
-from .nodes import ancestors, boxes, node_depth, node_sums
+from .nodes import ancestors, boxes, cell_sums, node_depth, node_sums
 from .traversal import Traversal
 
 __all__ = [
     "Traversal",
     "ancestors",
     "boxes",
+    "cell_sums",
     "describe_node",
     "describe_path",
     "locate",

@@ -1,16 +1,8 @@
 """The splits of a partition in the features' own units, for people to read."""
 
-from privet.protocol.conditions import Condition, conditions_at
+from privet.protocol.conditions import conditions_at
 from privet.protocol.features import Column
 from privet.protocol.partition import Partition
-
-
-def describe_split(partition: Partition, columns: tuple[Column, ...], node: int, left: bool) -> str:
-    """The condition under which records go ``left`` (or else right) at an inner node.
-
-    In the features' own units: ``age < 37.5``, ``age >= 37.5``, ``occupation is not farming``.
-    """
-    return str(Condition.of(partition, columns, node, left))
 
 
 def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) -> list[str]:

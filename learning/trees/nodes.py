@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 from privet.protocol.partition import LEAF, Floats, Index, Partition
 
 
+def cell_sums(cells: Index, values: Floats, size: int) -> Floats:
+    """Sums of rows' ``values``, ``(rows, k)``, over the rows in each of ``size`` cells."""
+    return np.stack([np.bincount(cells, column, minlength=size) for column in values.T], axis=1)
+
+
 def node_sums(partition: Partition, per_cell: NDArray[Any]) -> NDArray[Any]:
     """Sums over the cells below each node: ``(cells, ...)`` in, ``(nodes, ...)`` out."""
     per_cell = np.asarray(per_cell)

@@ -1,4 +1,5 @@
 from tests.curator.small_models import small_public_models
-from tests.learning.onnx_files import trial_in_this_process
+
+from .onnx_files import trial_in_this_process
 
 __all__ = ["small_public_models", "trial_in_this_process"]

@@ -1,12 +1,22 @@
 """What estimators work on: counts from reports and from public data."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from privet.learning.counts import Label, QuestionCounts, public_counts
 from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
-from tests.learning.estimators.examples import NUMBER, THREE, complete, public_rows, reports
+
+from .estimators.examples import (
+    NUMBER,
+    THREE,
+    complete,
+    public_rows,
+    reports,
+    unasked,
+)
 
 CENTRES, RADIUS = (0.5, -1.0, 4.0, 6.0), 1.5
 AROUND = LabelScale.of(NUMBER, 4, Centring(centres=CENTRES, radius=RADIUS))
@@ -40,8 +50,7 @@ def test_plausible_counts_are_possible() -> None:
 
 def test_without_reports_all_counts_are_zero() -> None:
     """Before the first report all counts, noise and sampling variances are zero."""
-    some = reports(complete(2), np.full((4, 2), 5), epsilon=1.0, seed=4)
-    none = QuestionCounts(some.partition, some.mechanism, np.zeros_like(some.sums), 0)
+    none = unasked(reports(complete(2), np.full((4, 2), 5), epsilon=1.0, seed=4))
     assert not none.counts.any()
     assert not none.total_covariance.any()
 
@@ -55,12 +64,20 @@ def test_count_influence_is_what_one_count_can_change_by() -> None:
     np.testing.assert_allclose(question.count_influence, one - other)
 
 
-@pytest.mark.parametrize("name", ["subset", "grr", "oue", "projective", "laplace"])
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        *((name, ()) for name in ("subset", "grr", "oue", "projective", "laplace")),
+        *(("subset", shown) for shown in ((0,) * 8, (0, 0, 1, 1, 1, 2, 2, 2), range(8))),
+    ],
+)
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
-def test_total_influence_bounds_what_any_two_reports_differ_by(name: str, epsilon: float) -> None:
+def test_total_influence_bounds_what_any_two_reports_differ_by(
+    name: str, epsilon: float, shown: Sequence[int]
+) -> None:
     """No pair of 400 reports differs by more, weights included, and no count by more than its."""
     rng = np.random.default_rng(6)
-    mechanism = create_mechanism(name, epsilon, 8, 2)
+    mechanism = create_mechanism(name, epsilon, 8, 2, shown=shown)
     question = QuestionCounts(complete(3), mechanism, np.zeros(mechanism.sum_size, np.int64), 0)
     drawn = []
     for category in rng.integers(16, size=400):

@@ -12,16 +12,15 @@ import pytest
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import Model, fit
 from privet.learning.false_reports import worst_found
-from privet.learning.public_model.base import BaseModel, Linear
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Sums
 from privet.protocol.mechanisms.shown import ShownMechanism
-from tests.learning.estimators.examples import BINARY, complete, public_rows, reports
+
+from .estimators.examples import BINARY, complete, linear_model, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 100, seed=1)
-STEEP = Linear("softmax", np.array([[0.0, 3.0], [0.0, 0.0]]), np.array([0.0, -1.5]))
-BASE = BaseModel("steep", (STEEP,), (1.0,))
+BASE = linear_model([[0, 3], [0, 0]], [0, -1.5])
 Refit = Callable[[Sequence[QuestionCounts]], Model]
 
 

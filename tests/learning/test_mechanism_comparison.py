@@ -13,7 +13,6 @@ from privet.learning.mechanism_comparison import (
 )
 from privet.protocol.errors import InvalidTask
 from privet.protocol.mechanisms import MECHANISMS, SubsetSelection, create_mechanism
-from privet.protocol.mechanisms.base import Counts
 
 
 @pytest.mark.parametrize(
@@ -68,18 +67,3 @@ def test_auto_takes_the_least_variance_within_the_limit() -> None:
     with pytest.raises(InvalidTask, match="allow 2 bytes"):
         choose(1.0, 256, 2, max_report_bytes=1)
     assert not any(row.chosen or row.fits for row in compare(1.0, 256, 2, max_report_bytes=1))
-
-
-def test_a_mechanism_can_be_added_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One entry in MECHANISMS is all that building, comparing and choosing need."""
-
-    class Perfect(SubsetSelection):
-        name = "perfect"
-
-        def variance(self, n: float, counts: Counts) -> Counts:
-            return 0 * super().variance(n, counts)
-
-    monkeypatch.setitem(MECHANISMS, "perfect", Perfect)
-    assert create_mechanism("perfect", 1.0, 4, 2, {"k": 3}).parameters() == {"k": 3}
-    assert choose(1.0, 4, 2).name == "perfect"
-    assert [row.name for row in compare(1.0, 4, 2) if row.chosen] == ["perfect"]

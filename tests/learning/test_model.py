@@ -11,7 +11,8 @@ from privet.learning.model import FittedModel
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import Centring, LabelScale
-from tests.learning.estimators.examples import (
+
+from .estimators.examples import (
     BINARY,
     LABELS,
     NUMBER,

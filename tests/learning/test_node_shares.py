@@ -8,10 +8,11 @@ from privet.learning.estimators import fit
 from privet.learning.insight import reports_for
 from privet.learning.node_shares import node_shares
 from privet.learning.trees import locate
-from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
-from tests.learning.test_insight import HOLDERS, PUBLIC, TREE, compared, counts_of
 from tests.naive import path_to
 from tests.stat_checks import ALPHA, clopper_pearson
+
+from .estimators.examples import BINARY, EVERY_LABEL, NUMBER, complete, public_rows, reports
+from .test_insight import HOLDERS, PUBLIC, TREE, compared, counts_of
 
 NODE = 2
 """The root's right child, whose cells are the last four."""
@@ -23,7 +24,7 @@ def cells_below(node: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("node", [0, NODE, 3])
-@pytest.mark.parametrize("label", [BINARY, THREE, NUMBER], ids=["two", "three", "number"])
+@EVERY_LABEL
 def test_without_noise_the_figures_are_the_holders_own(label: Label, node: int) -> None:
     """At epsilon 60 nothing is perturbed: mass, shares and mean are exact, beside public ones."""
     public = public_rows(label, PUBLIC, seed=1)

@@ -5,9 +5,9 @@ import pytest
 from scipy.special import expit
 
 from privet.learning.estimators import fit
-from privet.learning.public_model.base import BaseModel, Linear
 from privet.learning.trees import boxes, locate
-from tests.learning.estimators.examples import BINARY, complete, public_rows, reports
+
+from .examples import BINARY, complete, linear_model, public_rows, reports
 
 RUNS = 60
 PUBLIC = public_rows(BINARY, 10, seed=0)
@@ -42,8 +42,7 @@ def test_the_interval_at_a_record_covers_its_cells_share() -> None:
     """
     tree = complete(4)
     grid = np.stack(np.meshgrid(*[(np.arange(200) + 0.5) / 200] * 2), axis=-1).reshape(-1, 2)
-    steep = Linear("softmax", np.array([[0.0, 5.0], [0.0, 5.0]]), np.array([0.0, -5.0]))
-    base = BaseModel("steep", (steep,), (1.0,))
+    base = linear_model([[0, 5], [0, 5]], [0, -5])
     cells, covered, of_records = locate(tree, grid), [], []
     for run in range(RUNS):
         rng = np.random.default_rng(run)

@@ -5,24 +5,18 @@ import pytest
 
 from privet.learning.estimators import QuestionCounts, fit
 from privet.learning.partitions import GROWERS
-from privet.learning.public_data import PublicData
-from privet.learning.public_model.base import BaseModel, Linear
+from privet.learning.public_data import PublicData, class_count
+from privet.learning.public_model.base import BaseModel
 from privet.learning.trees import locate
 from privet.protocol.features import Classes, Range
-from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
-from tests.learning.estimators.examples import BINARY, THREE, complete, public_rows, reports
+
+from .examples import BINARY, THREE, complete, linear_model, public_rows, reports
 
 
 def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
-    return GROWERS["distilled"](
-        public.X,
-        public.y,
-        depth=depth,
-        classes=label.slots if isinstance(label, Classes) else 0,
-        min_leaf=1,
-        rng=np.random.default_rng(0),
-    )
+    grow, classes = GROWERS["distilled"], class_count(label)
+    return grow(public.X, public.y, depth=depth, classes=classes, min_leaf=1)
 
 
 def population(
@@ -62,8 +56,7 @@ def test_a_cell_that_moves_far_takes_all_its_records_along() -> None:
     f_Q falls from .95 to .05 within the one cell, four fifths of whose holders have the label.
     """
     public = public_rows(BINARY, 200, seed=23)
-    steep = Linear("softmax", np.array([[0.0, -6.0], [0.0, 0.0]]), np.array([0.0, 3.0]))
-    own = BaseModel("steep", (steep,), (1.0,))
+    own = linear_model([[0, -6], [0, 0]], [0, 3])
     question = reports(complete(0), np.array([[20_000, 80_000]]), 4.0, seed=24)
     model = fit("drift", BINARY, public, [question], base=own)
     assert model.base_slope is not None
@@ -75,9 +68,8 @@ def test_a_cell_that_moves_far_takes_all_its_records_along() -> None:
 def test_a_public_model_that_reports_call_flat_is_flattened_within_cells() -> None:
     """Where no cell follows f_Q, records within cells do not either."""
     public, tree = public_rows(BINARY, 200, seed=25), complete(4)
-    steep = Linear("softmax", np.array([[0.0, 4.0], [0.0, 4.0]]), np.array([0.0, -4.0]))
     question = reports(tree, np.tile([2000, 6000], (16, 1)), 4.0, seed=26)
-    model = fit("drift", BINARY, public, [question], base=BaseModel("steep", (steep,), (1.0,)))
+    model = fit("drift", BINARY, public, [question], base=linear_model([[0, 4], [0, 4]], [0, -4]))
     assert model.base_slope is not None
     assert (model.base_slope < 0.2).all()
 
@@ -89,12 +81,11 @@ def test_a_public_model_that_reports_speak_against_gives_way_to_counts() -> None
     """
     public, tree = public_rows(BINARY, 200, seed=20), complete(4)
     rng = np.random.default_rng(21)
-    noise = rng.normal(0.0, 0.02, size=(2, 2))
-    own = BaseModel("noise", (Linear("softmax", noise, np.zeros(2)),), (1.0,))
+    own = linear_model(rng.normal(0.0, 0.02, size=(2, 2)), np.zeros(2))
     ones = np.where(np.arange(tree.cells) % 2, 850, 150)
     question = reports(tree, np.stack([1000 - ones, ones], axis=1), 2.0, seed=22)
     drift = fit("drift", BINARY, public, [question], base=own)
-    half = BaseModel("half", (Linear("softmax", np.zeros((2, 2)), np.zeros(2)),), (1.0,))
+    half = linear_model(np.zeros((2, 2)), np.zeros(2))
     from_constant = fit("drift", BINARY, public, [question], base=half)
     right = np.stack([1000 - ones, ones], axis=1) / 1000
     np.testing.assert_allclose(drift.values, from_constant.values, atol=0.05)
@@ -105,8 +96,7 @@ def test_no_reports_give_the_public_model() -> None:
     """Before the first report the model predicts what the public model predicts."""
     public = public_rows(THREE, 60, seed=10)
     tree = grown(THREE, public, 3)
-    mechanism = create_mechanism("subset", 1.0, tree.cells, 3)
-    nothing = QuestionCounts(tree, mechanism, np.zeros(mechanism.sum_size, dtype=np.int64), 0)
+    nothing = reports(tree, np.zeros((tree.cells, 3)), 1.0, seed=0)
     model = fit("drift", THREE, public, [nothing])
     X = np.random.default_rng(11).random((100, 2))
     assert model.base is not None
@@ -129,7 +119,7 @@ def test_a_plain_tree_gives_each_cell_one_value() -> None:
     assert not np.allclose(full.predict(X).values, predicted)
 
 
-POOR = BaseModel("poor", (Linear("identity", np.zeros((2, 2)), np.array([0.45, 0.55])),), (1,))
+POOR = linear_model(np.zeros((2, 2)), [0.45, 0.55], "identity")
 EVENLY = np.full((8, 2), 2000)
 LEANING = np.round(50 * np.stack([np.linspace(0.7, 0.3, 8), np.linspace(0.3, 0.7, 8)], axis=1))
 

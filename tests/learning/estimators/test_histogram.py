@@ -9,7 +9,8 @@ from privet.learning.simulation import simulate_question
 from privet.learning.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.mechanisms import create_mechanism
-from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows, reports
+
+from .examples import BINARY, NUMBER, complete, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 20, seed=0)
 SHARES = np.linspace(0.1, 0.9, 16)

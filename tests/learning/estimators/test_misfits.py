@@ -10,9 +10,10 @@ from privet.learning.estimators import ESTIMATORS, QuestionCounts, fit
 from privet.learning.insight import insight
 from privet.learning.simulation import simulate
 from privet.protocol.mechanisms import MECHANISMS, create_mechanism
-from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows
 from tests.protocol.examples import make_task
 from tests.stat_checks import ALPHA, clopper_pearson
+
+from .examples import BINARY, NUMBER, complete, public_rows
 
 TREE = complete(2)
 COUNTS = np.array([[300, 100], [150, 250], [500, 300], [200, 200]])

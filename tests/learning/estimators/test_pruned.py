@@ -9,7 +9,8 @@ from privet.learning.estimators import fit
 from privet.learning.estimators.pruned import Search, best_weight
 from privet.learning.trees import ancestors
 from privet.protocol.errors import InvalidRequest
-from tests.learning.estimators.examples import BINARY, complete, public_rows, reports
+
+from .examples import BINARY, complete, public_rows, reports
 
 
 @pytest.mark.parametrize("seed", range(10))

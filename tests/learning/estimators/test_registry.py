@@ -8,9 +8,9 @@ import pytest
 from privet.learning.counts import Label
 from privet.learning.estimators import ESTIMATORS, Estimator, Model, Parameter, QuestionCounts, fit
 from privet.learning.public_data import PublicData
-from privet.learning.public_model.base import BaseModel, Linear
 from privet.protocol.errors import InvalidRequest
-from tests.learning.estimators.examples import BINARY, NUMBER, THREE, complete, public_rows, reports
+
+from .examples import BINARY, NUMBER, THREE, complete, linear_model, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 50, seed=0)
 QUESTION = reports(complete(1), np.full((2, 2), 50), 1.0, seed=0)
@@ -64,7 +64,7 @@ def test_labels_that_are_not_served_are_refused(name: str, label: Label, kind: s
 
 def test_a_public_model_of_ones_own_is_refused_where_it_has_no_use() -> None:
     """The error names the estimators that start from one."""
-    own = BaseModel("own", (Linear("softmax", np.zeros((2, 2)), np.zeros(2)),), (1.0,))
+    own = linear_model(np.zeros((2, 2)), np.zeros(2))
     with pytest.raises(InvalidRequest, match="starts from no public model: use drift"):
         fit("weighted", BINARY, PUBLIC, [QUESTION], base=own)
-    assert fit("drift", BINARY, PUBLIC, [QUESTION], base=own).facts["public model"] == "own"
+    assert fit("drift", BINARY, PUBLIC, [QUESTION], base=own).facts["public model"] == "linear"

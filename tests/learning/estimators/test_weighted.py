@@ -9,7 +9,8 @@ from privet.learning.public_data import PublicData
 from privet.learning.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
-from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows, reports
+
+from .examples import BINARY, NUMBER, complete, public_rows, reports
 
 COUNTS = np.random.default_rng(0).integers(100, 900, size=(8, 2))
 
@@ -77,8 +78,6 @@ def test_unknown_names_and_values_are_refused_with_what_is_possible() -> None:
     for faulty in (-1.0, "heavy", float("nan"), True):
         with pytest.raises(InvalidRequest, match="weight is"):
             fit("weighted", BINARY, public, questions, weight=faulty)
-    with pytest.raises(InvalidRequest, match="one question"):
-        fit("private", BINARY, public, questions * 2)
 
 
 def test_public_records_that_agree_leave_doubt() -> None:

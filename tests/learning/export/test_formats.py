@@ -1,5 +1,7 @@
 """Exported models predict what the curator predicts."""
 
+import csv
+import io
 import json
 from itertools import product, starmap
 from pathlib import Path
@@ -18,11 +20,14 @@ from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
+from privet.protocol.conditions import conditions_at
 from privet.protocol.features import NUMBER, Categorical, Numeric, Range, category_text
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Task
 from tests.curator import samples
 from tests.protocol.examples import make_task
+
+from .. import test_cell_learners
 
 VALUES = Path(__file__).parents[2] / "vectors" / "values.json"
 
@@ -95,6 +100,18 @@ def test_onnx_predicts_the_same(public: bytes, given: dict[str, Any], estimator:
     assert found["label"][clear].tolist() == labels[clear].tolist()
 
 
+@pytest.mark.parametrize("kind", ["classes", "number"])
+def test_onnx_holds_what_was_learned_from_shown_cells(kind: str) -> None:
+    """Learned members, public model and drift in one graph."""
+    task, public, questions = test_cell_learners.collected(kind, 2.0, 0, misled=True)
+    model = fit("drift", task.label, public, questions)
+    assert "learned from cells" in model.facts
+    X = np.random.default_rng(3).random((200, test_cell_learners.COLUMNS))
+    columns = {feature.name: x for feature, x in zip(task.features, X.T, strict=True)}
+    found = through_onnx(task, FittedModel(task.id, 1, 0.0, model), columns)
+    np.testing.assert_allclose(found["values"], model.predict(X).values, atol=1e-5)
+
+
 def test_onnx_follows_the_published_rules() -> None:
     """Missing values, unlisted categories and values out of range are taken as the task says."""
     public = b"x,t,label\n1,a,0\n2,a,1\n,b,0\n4,,1\n5,a,0\n6,a,1\n7,b,1\n8,b,0\n9,c,1\n"
@@ -123,6 +140,18 @@ def test_onnx_takes_the_texts_of_a_file() -> None:
         values, cell = session.run(["values", "cell"], given)
         np.testing.assert_allclose(values, expected.values)
         assert cell.tolist() == expected.cells.tolist()
+
+
+def test_a_csv_file_says_where_its_cells_are() -> None:
+    """In the words of each cell's own path, beside its figures."""
+    task, fitted = collected(samples.survey(), "weighted", label="label")
+    written = EXPORTS["csv"].write(task, fitted).decode()
+    tree = fitted.model.partition
+    for cell, row in enumerate(csv.DictReader(io.StringIO(written))):
+        conditions = conditions_at(tree, task.columns, int(tree.leaves[cell]))
+        assert row["splits"] == " and ".join(map(str, conditions))
+        assert float(row["1 low"]) == fitted.model.low[cell, 1]
+    assert cell == tree.cells - 1
 
 
 GROUPS = [group for group in json.loads(VALUES.read_text()) if "listed" in group]

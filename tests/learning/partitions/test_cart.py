@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from privet.learning.partitions import GROWERS
 from privet.learning.partitions.cart import first_right
 from privet.learning.trees import locate
+
+from .test_growers import grow
 
 
 def near(values: np.ndarray) -> np.ndarray:
@@ -27,15 +28,7 @@ def test_cells_are_the_leaves_of_scikit_learn(classes: int, criterion: str, min_
     rng = np.random.default_rng(1)
     X = np.round(rng.random((400, 4)), 2)
     y = rng.integers(0, classes, 400).astype(float) if classes else rng.normal(size=400)
-    partition = GROWERS["cart"](
-        X,
-        y,
-        depth=6,
-        classes=classes,
-        criterion=criterion,
-        min_leaf=min_leaf,
-        rng=np.random.default_rng(5),
-    )
+    partition = grow("cart", X, y, classes, 6, 5, criterion=criterion, min_leaf=min_leaf)
     model = DecisionTreeClassifier if classes else DecisionTreeRegressor
     tree = model(
         criterion=criterion if classes else "squared_error",

@@ -1,33 +1,26 @@
 """Partitions distilled from a public model."""
 
 import numpy as np
-import pytest
 
-from privet.learning.partitions import GROWERS
 from privet.learning.partitions.distilled import distilled_depth
+from privet.learning.public_data import class_count
 from privet.learning.public_model.knowledge import public_knowledge
 from privet.learning.trees import locate
 from privet.protocol.features import Classes, Range
-from tests.learning.estimators.examples import BINARY, NUMBER, THREE, public_rows
+
+from ..estimators.examples import EVERY_LABEL, public_rows
+from .test_growers import grow
 
 
-@pytest.mark.parametrize("label", [BINARY, THREE, NUMBER])
+@EVERY_LABEL
 def test_cells_explain_the_model_better_the_more_there_are(label: Classes | Range) -> None:
     """The model's variance within cells falls from one depth to the next, within the limit."""
     public = public_rows(label, 80, seed=1)
-    classes = 0 if isinstance(label, Range) else label.slots
+    classes = class_count(label)
     known = public_knowledge(public.X, public.y, classes)
     spread = []
     for depth in (0, 2, 4, 6):
-        tree = GROWERS["distilled"](
-            public.X,
-            public.y,
-            depth=depth,
-            classes=classes,
-            min_leaf=1,
-            rng=np.random.default_rng(2),
-            base=known.model,
-        )
+        tree = grow("distilled", public.X, public.y, classes, depth, seed=2, base=known.model)
         assert tree.cells <= 2**depth
         means, _ = known.cell_means(tree)
         spread.append(((known.scores - means[locate(tree, known.points)]) ** 2).mean())

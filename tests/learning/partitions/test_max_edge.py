@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privet.learning.partitions import GROWERS
 from privet.learning.trees import boxes
 from privet.protocol.partition import Partition
 from tests import naive
+
+from . import test_growers
 
 GRID = [i / 8 for i in range(9)]
 Table = Sequence[Sequence[float]] | NDArray[Any]
@@ -40,15 +41,9 @@ def grow(
     grower: str = "max_edge",
     seed: int = 0,
 ) -> Partition:
-    return GROWERS[grower](
-        np.array(X, dtype=float),
-        np.array(y, dtype=float),
-        depth=depth,
-        classes=classes,
-        criterion=criterion,
-        min_leaf=min_leaf,
-        rng=np.random.default_rng(seed),
-    )
+    table, labels = np.array(X, dtype=float), np.array(y, dtype=float)
+    given: dict[str, Any] = {"criterion": criterion, "min_leaf": min_leaf}
+    return test_growers.grow(grower, table, labels, classes, depth, seed, **given)
 
 
 def assert_same(partition: Partition, twin: naive.Tree) -> None:

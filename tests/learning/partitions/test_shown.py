@@ -9,7 +9,8 @@ from privet.learning.partitions.shown import CONFIDENCE
 from privet.learning.trees import locate
 from privet.protocol.partition import LEAF, Partition
 from privet.protocol.shown_cells import ShownCells
-from tests.learning.partitions.test_growers import EVERY, LABELS, data, grow
+
+from .test_growers import EVERY, LABELS, data, grow
 
 SHOWN = np.array([True, False, True])
 

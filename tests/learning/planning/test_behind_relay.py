@@ -13,7 +13,8 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP
 from privet.protocol.task import Task
-from tests.learning.planning.test_planner import QUICK, halves
+
+from .test_planner import QUICK, halves
 
 PUBLIC = halves(100)
 SHUFFLING = Shuffling(epsilon=0.3, delta=1e-8, batch=5_000, cap=8.0)

@@ -1,9 +1,6 @@
 """Uploaded ONNX models predict what their makers' programs predict."""
 
-import copy
-import json
 import os
-import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +16,10 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from privet.learning.public_model.base import BaseModel, from_onnx
+from privet.learning.public_model.base import from_onnx
 from privet.learning.public_model.onnx import SIZES, blocks
-from tests.learning.onnx_files import stripes
+
+from ..onnx_files import stripes
 
 TOLERANCE = 1e-4
 """ONNX files are in single precision throughout."""
@@ -42,11 +40,6 @@ def converted(fitted: Any, X: np.ndarray) -> bytes:
     return bytes(to_onnx(fitted, X[:1], options=options).SerializeToString())
 
 
-@pytest.fixture(scope="module")
-def rows() -> np.ndarray:
-    return np.random.default_rng(0).random((700, 4)).astype(np.float32)
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
@@ -57,9 +50,8 @@ def test_converted_models_predict_what_scikit_learn_predicts(estimator: Any) -> 
     y = (3 * rows[:, 0]).astype(int) if classes else 10 * rows[:, 0]
     estimator.fit(rows, y)
     expected = estimator.predict_proba(rows) if classes else estimator.predict(rows)[:, None]
-    found = from_onnx(converted(estimator, rows), 4, 3 if classes else 0).predict(
-        rows.astype(float)
-    )
+    base = from_onnx(converted(estimator, rows), 4, 3 if classes else 0)
+    found = base.predict(rows.astype(float))
     np.testing.assert_allclose(found, expected, atol=TOLERANCE)
 
 
@@ -72,21 +64,6 @@ def test_rows_are_predicted_alike_in_any_number(count: int) -> None:
     assert found.shape == (count, 2)
     odd = np.floor(64 * X.astype(np.float32)[:, 0]) % 2
     np.testing.assert_allclose(found[:, 1], np.where(odd, 0.98, 0.02), atol=1e-6)
-
-
-def test_a_document_holds_the_whole_model() -> None:
-    """Through JSON, and through the copies that searches over parameters make, all is the same."""
-    X = np.random.default_rng(2).random((50, 2))
-    base = from_onnx(stripes(2), 2, 2)
-    expected = base.predict(X)
-    document = json.loads(json.dumps(base.to_document()))
-    for again in (
-        BaseModel.from_document(document),
-        pickle.loads(pickle.dumps(base)),
-        copy.deepcopy(base),
-    ):
-        assert again.name == base.name
-        np.testing.assert_array_equal(again.predict(X), expected)
 
 
 def test_threads_share_one_model() -> None:

@@ -14,7 +14,8 @@ from privet.learning.public_model.onnx import MAX_MODEL_BYTES, SIZES, read_graph
 from privet.learning.public_model.onnx_trial import TrialLimits, judge, trial_rows, try_model
 from privet.protocol.errors import InvalidPublicData, TooLarge
 from privet.protocol.features import Classes
-from tests.learning.onnx_files import FLOAT, INT64, constant, model, stripes
+
+from ..onnx_files import FLOAT, INT64, constant, model, stripes
 
 TWO = Classes(name="y", classes=("no", "yes"))
 HALVES = constant("halves", [[0.0, 0.0]])

@@ -27,7 +27,8 @@ from privet.learning.public_model.stacking import (
 )
 from privet.learning.trees import locate
 from tests.curator.small_models import SHARED_TREES
-from tests.learning.estimators.examples import BINARY, NUMBER, complete, public_rows
+
+from ..estimators.examples import BINARY, NUMBER, complete, public_rows
 
 
 def test_a_linear_truth_gives_linear_models_their_weight() -> None:

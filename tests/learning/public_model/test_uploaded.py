@@ -19,8 +19,9 @@ from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
 from tests.curator.datastore.servers import new_store
 from tests.curator.test_service import answer
-from tests.learning.onnx_files import STRIPES, striped, stripes
 from tests.manual_clock import ManualClock
+
+from ..onnx_files import STRIPES, striped, stripes
 
 MIDDLES = (np.arange(STRIPES) + 0.5) / STRIPES
 pytestmark = pytest.mark.usefixtures("trial_in_this_process")

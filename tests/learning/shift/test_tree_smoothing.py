@@ -5,8 +5,9 @@ import pytest
 
 from privet.learning.shift.tree_smoothing import smooth
 from privet.protocol.partition import Partition
-from tests.learning.estimators.trees import random_tree
 from tests.naive import path_to
+
+from ..estimators.examples import random_tree
 
 
 def prior_covariance(tree: Partition, steps: np.ndarray) -> np.ndarray:

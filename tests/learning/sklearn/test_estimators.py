@@ -28,7 +28,8 @@ from privet.learning.sklearn import PrivateTreeClassifier, PrivateTreeRegressor
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric, encode_table
 from privet.protocol.task import Task
-from tests.learning.onnx_files import stripes
+
+from ..onnx_files import stripes
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:fit was given no public records"),

@@ -1,29 +1,37 @@
+"""Tasks as they are published, from an admin's settings and public columns."""
+
 from typing import Any
 
+import numpy as np
 import pytest
 
+from privet.client import Explanation
+from privet.learning.mechanism_comparison import compare
 from privet.learning.partitions.distilled import distilled_depth
 from privet.learning.task_building.build import build_task
+from privet.learning.task_building.encode import encode_records
+from privet.learning.task_building.encoded_table import as_csv, encoded_table
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
-from privet.protocol.errors import InvalidPublicData, InvalidTask
-from privet.protocol.mechanisms import MECHANISMS, SubsetSelection
+from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
+from privet.protocol.mechanisms import MECHANISMS, SubsetSelection, create_mechanism
+from privet.protocol.mechanisms.base import Counts
 from privet.protocol.task import Task
 from tests.curator import samples
 
 
-def test_max_edge_keeps_the_full_grid_by_default() -> None:
-    """Without settings for it, a tree of depth p has 2^p cells however few the public records."""
-    settings = TaskSettings(name="survey", label="label", epsilon=1.0, depth=5, grower="max_edge")
-    task, _ = build_task(settings, read_table(samples.survey()))
-    assert task.tree_of(0).cells == 2**5
+def survey_task(**more: Any) -> Task:
+    settings = TaskSettings(**{"name": "survey", "label": "label", "epsilon": 1.0, **more})
+    return build_task(settings, read_table(samples.survey()))[0]
 
 
-def test_distilled_cells_follow_what_reports_can_distinguish() -> None:
-    """Without a depth, the default grower makes the cells that 100 holders can distinguish."""
-    settings = TaskSettings(name="survey", label="label", epsilon=1.0, holders=100)
-    task, _ = build_task(settings, read_table(samples.survey()))
-    assert 1 < task.tree_of(0).cells <= 2 ** distilled_depth(100, 1.0)
+def test_cells_are_as_many_as_is_said() -> None:
+    """A max-edge tree of depth p has 2^p, however few the public records.
+
+    Without a depth, the default grower makes those that 100 holders can distinguish.
+    """
+    assert survey_task(depth=5, grower="max_edge").tree_of(0).cells == 2**5
+    assert 1 < survey_task(holders=100).tree_of(0).cells <= 2 ** distilled_depth(100, 1.0)
 
 
 def line_task(rows: int = 300, **more: Any) -> Task:
@@ -32,13 +40,19 @@ def line_task(rows: int = 300, **more: Any) -> Task:
 
 
 def test_a_mechanism_added_at_run_time_can_be_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One entry in MECHANISMS is all that the settings of a task and the task itself ask for."""
+    """One entry in MECHANISMS is all that building, comparing, choosing and publishing need."""
 
-    class Other(SubsetSelection):
-        name = "other"
+    class Perfect(SubsetSelection):
+        name = "perfect"
 
-    monkeypatch.setitem(MECHANISMS, "other", Other)
-    assert type(line_task(mechanism="other").mechanisms[0]) is Other
+        def variance(self, n: float, counts: Counts) -> Counts:
+            return 0 * super().variance(n, counts)
+
+    monkeypatch.setitem(MECHANISMS, "perfect", Perfect)
+    assert create_mechanism("perfect", 1.0, 4, 2, {"k": 3}).parameters() == {"k": 3}
+    assert [row.name for row in compare(1.0, 4, 2) if row.chosen] == ["perfect"]
+    for mechanism in ("perfect", "auto"):
+        assert type(line_task(mechanism=mechanism).mechanisms[0]) is Perfect
 
 
 def test_numbers_are_reported_around_the_public_models_means() -> None:
@@ -94,11 +108,59 @@ def test_any_grower_can_be_centred() -> None:
 def test_centres_that_nothing_can_be_said_of_are_refused() -> None:
     """Classes, the cell alone, and too few public records for an explicit wish."""
     with pytest.raises(InvalidTask, match="centred is for questions about a numeric label"):
-        build_task(
-            TaskSettings(name="s", label="label", epsilon=1.0, depth=1, centred=True),
-            read_table(samples.survey()),
-        )
+        survey_task(depth=1, centred=True)
     with pytest.raises(InvalidTask, match="centred is for questions about a numeric label"):
         line_task(grower="max_edge", questions=[{"asks": "cell", "centred": True}, {}])
     with pytest.raises(InvalidPublicData, match="at least 10 public records, and there are 9"):
         line_task(rows=9, depth=1, grower="max_edge", centred=True)
+
+
+DESCRIBED = {
+    "age": {"description": "At your last birthday.", "unit": "years"},
+    "job": {"description": "What you do."},
+    "label": {"description": "Did it help?"},
+}
+
+
+def test_people_read_what_was_described() -> None:
+    """Of a number, a text and the label; what is not described has neither field in the bytes."""
+    plain, task = (survey_task(depth=1, grower="cart", describe=d) for d in ({}, DESCRIBED))
+    assert b"unit" not in plain.canonical
+    assert plain.canonical.count(b"description") == 1  # the task's own
+    shown = Explanation.of(Task.parse(task.canonical, task.id))
+    assert shown.reads[0] == "age: a number in years, taken as 18 to 69. At your last birthday."
+    assert shown.reads[2].endswith("What you do.")
+    assert shown.label.endswith("Did it help?")
+
+
+@pytest.mark.parametrize(
+    ("describe", "said"),
+    [
+        ({"job": {"unit": "years"}}, "unit"),
+        ({"age": {"unit": ""}}, "at least 1"),
+        ({"age": {"description": "one\ntwo"}}, "control character"),
+        ({"nobody": {"description": "x"}}, "no column 'nobody'"),
+    ],
+)
+def test_what_no_task_takes_is_refused(describe: dict[str, dict[str, str]], said: str) -> None:
+    """A unit of a text, an empty or multi-line description, and an unknown column are refused."""
+    with pytest.raises(InvalidPublicData, match=said):
+        survey_task(depth=1, grower="cart", describe=describe)
+
+
+def test_records_are_encoded_as_the_public_table_is() -> None:
+    """A column per number and per category; an unknown field is refused with its row."""
+    settings = TaskSettings(name="t", label="label", epsilon=1.0, grower="cart", depth=1)
+    columns = read_table(samples.survey(30))
+    task, public = build_task(settings, columns)
+    table = encoded_table(columns, settings)
+    jobs = ["job=farmer", "job=nurse", "job=smith"]
+    assert table.column_names == ["age", "hours", *jobs, "member=False", "member=True", "label"]
+    *encoded, labels = (column.to_numpy() for column in table.columns)
+    np.testing.assert_array_equal(np.stack(encoded, axis=1), public.X)
+    np.testing.assert_array_equal(labels, public.y)
+    assert read_table(as_csv(table)).keys() == set(table.column_names)
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    np.testing.assert_array_equal(encode_records(task, records), public.X)
+    with pytest.raises(InvalidRecord, match="Row 2: Unknown fields 'shoe'"):
+        encode_records(task, [records[0], {**records[1], "shoe": 1}])

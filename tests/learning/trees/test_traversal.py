@@ -12,9 +12,10 @@ from privet.learning.trees import cell_table, locate
 from privet.learning.trees.cell_table import MAX_CODES, CellTable
 from privet.learning.trees.traversal import BLOCK, STRIDE, Numbers, Traversal
 from privet.protocol.partition import LEAF, Partition
-from tests.learning.estimators.trees import random_tree
 from tests.protocol.examples import SPLITS
 from tests.strategies import partitions
+
+from ..estimators.examples import random_tree
 
 COLUMNS = 3
 ODD = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -5e-324, 1e38]
