@@ -40,8 +40,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Counts, Payloads, RandomBytes, Sums, multinomial
-from .exact import WORD, draw, exp_below, floor_word
+from .base import Counts, Payloads, Sums, Words, multinomial
+from .exact import WORD, exp_below, floor_word
 from .frequency_oracle import FrequencyOracle, Support, mean_variance
 from .limits import checked_integer, checked_question
 from .payloads import (
@@ -132,19 +132,17 @@ class SubsetSelection(FrequencyOracle):
     def random_bytes(self) -> int:
         return 8 * (self.k + 1)
 
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
-        drawn = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
-        words = drawn.astype(np.uint64, copy=False).data
+    def payload(self, category: int, words: Words) -> bytes:
+        drawn = words.data  # numbers of Python's own, one at a time
         others = self.categories - 1
         # an array, since a million numbers of Python's own would take 40 MB
         pool = array("I", np.arange(self.categories, dtype=np.uintc).tobytes())
         pool[category] = others  # now the first m - 1 entries are the others
-        for i, word in enumerate(words[1:]):
+        for i, word in enumerate(drawn[1:]):
             j = i + ((others - i) * word >> 64)
             pool[i], pool[j] = pool[j], pool[i]
         chosen = pool[: self.k]
-        chosen[-1] = (chosen[-1], category)[words[0] < self.threshold]
+        chosen[-1] = (chosen[-1], category)[drawn[0] < self.threshold]
         return self._encode(chosen)
 
     def _encode(self, chosen: Sequence[int]) -> bytes:
