@@ -5,7 +5,6 @@ any language.
 """
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from random import Random
@@ -22,19 +21,18 @@ from privet.protocol.mechanisms import MECHANISMS
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
+from tests.holder_js.node import NODE, evaluated
 from tests.protocol.test_conditions import bound
 from tests.stat_checks import ALPHA
 
 HERE = Path(__file__).parent
 VECTORS = HERE.parent / "vectors"
-NODE = shutil.which("node")
 
 pytestmark = pytest.mark.needs("node")
 
 
 def run(script: str, *arguments: str, given: str = "") -> str:
     """What a script prints."""
-    assert NODE is not None
     command = [NODE, "--unhandled-rejections=strict", str(HERE / script), *arguments]
     done = subprocess.run(
         command, input=given, capture_output=True, text=True, timeout=120, check=False
@@ -45,14 +43,11 @@ def run(script: str, *arguments: str, given: str = "") -> str:
 
 def test_limits_are_those_of_the_protocol() -> None:
     """Else a task that one holder answers is refused by another."""
-    assert NODE is not None
-    script = (
+    printed = evaluated(
         'import { MAX } from "./task.js"; import { MAX_TABLE_ENTRIES } from "./mechanisms.js";'
         'import { MAX_SUMS } from "./shown.js";'
         "console.log(JSON.stringify({ ...MAX, tables: MAX_TABLE_ENTRIES, sums: MAX_SUMS }));"
     )
-    command = [NODE, "--input-type=module", "--eval", script]
-    printed = subprocess.check_output(command, cwd=HERE.parents[1] / "page", text=True)
     names = {
         "cells": limits.MAX_CELLS,
         "nodes": limits.MAX_NODES,
@@ -71,7 +66,7 @@ def test_limits_are_those_of_the_protocol() -> None:
         "tables": limits.MAX_TABLE_ENTRIES,
         "sums": limits.MAX_SUMS,
     }
-    assert json.loads(printed).items() >= names.items()
+    assert printed.items() >= names.items()
 
 
 def test_every_vector_is_reproduced() -> None:
@@ -129,16 +124,11 @@ def test_numbers_are_told_in_the_same_digits() -> None:
         low, width = chance.choice([-a, 0, a, a / 1024]), (b + 1) / chance.choice([1, 64])
         cut = chance.choice([chance.random(), chance.randrange(1, 4097) / 4096, 1 / width])
         given.append((low, low + width, min(cut, 1.0), float(chance.randrange(2))))
-    assert NODE is not None
-    command = [NODE, "--input-type=module", "--eval", BOUNDS]
-    printed = subprocess.check_output(
-        command, input=json.dumps(given), cwd=HERE.parents[1] / "page", text=True
-    )
     expected = [
         "" if low == high else str(bound(low, high, cut, left=column < cut))
         for low, high, cut, column in given
     ]
-    assert json.loads(printed) == expected
+    assert evaluated(BOUNDS, json.dumps(given)) == expected
     assert {text.split()[1] for text in expected if text} == {"<", "<=", ">", ">="}
 
 
@@ -169,12 +159,9 @@ console.log(JSON.stringify([pinned, await sent({}), calls]));
 
 def test_a_kept_answer_is_not_sent_without_the_pinned_keys_signature() -> None:
     """As Python's holder, which a host that does not show it does not get the report from."""
-    assert NODE is not None
     task = make_message_vectors.SMALL
     script = PINNED.replace("TASK", task.canonical.hex()).replace("ID", task.id)
-    command = [NODE, "--input-type=module", "--eval", script]
-    printed = subprocess.check_output(command, cwd=HERE.parents[1] / "page", text=True)
-    assert json.loads(printed) == ["refused", True, ["GET", "POST"]]
+    assert evaluated(script) == ["refused", True, ["GET", "POST"]]
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))

@@ -12,6 +12,7 @@ from privet.protocol.features import (
     Range,
     encode_record,
 )
+from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question, Task
 
@@ -61,3 +62,14 @@ def make_task(**changes: Any) -> Task:
 def question(**changes: Any) -> dict[str, Any]:
     """The fields of a question, some of them replaced."""
     return {"partition": 0, "mechanism": "subset", "epsilon": 1.0, **changes}
+
+
+def counted(source: RandomBytes = bytes) -> tuple[list[int], RandomBytes]:
+    """The sizes that are asked of ``source``, by default of zeros, and the source to ask."""
+    asked: list[int] = []
+
+    def randomness(size: int) -> bytes:
+        asked.append(size)
+        return source(size)
+
+    return asked, randomness

@@ -87,20 +87,6 @@ def test_chunks_bound_memory() -> None:
     assert [len(part) for part in chunks(payloads[:3], 10 * CHUNK_BYTES)] == [1, 1, 1]
 
 
-def test_subset_takes_the_shorter_form() -> None:
-    """Few of many categories are sent as indices, others as a bitmap, and both count alike."""
-    rng = np.random.default_rng(4)
-    listed = SubsetSelection.create(4.0, 150, 2)
-    mapped = SubsetSelection.create(1.0, 150, 2)
-    assert listed.report_bytes == 2 * listed.k < bitmap_bytes(301)
-    assert mapped.report_bytes == bitmap_bytes(301)
-    for mechanism in (listed, mapped):
-        payload = mechanism.privatize(299, rng.bytes)
-        sums = mechanism.accumulate(as_row(payload))
-        assert sums.sum() == mechanism.k
-        assert sums.max() == 1
-
-
 def test_subset_indices_must_increase() -> None:
     """A repeated, unsorted or too large index is refused."""
     mechanism = SubsetSelection.create(4.0, 150, 2, k=3)

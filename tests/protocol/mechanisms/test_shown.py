@@ -162,16 +162,6 @@ def test_variances_of_expected_counts_are_not_rounded(name: str) -> None:
     assert few > 0.0
 
 
-def test_impossible_shown_cells_are_invalid() -> None:
-    """A shown cell that does not exist, and a good one before an impossible answer."""
-    mechanism = build("grr", {}, SHOWN, regression=False)
-    good = mechanism.privatize(0, os.urandom)
-    assert mechanism.fault(good) is None
-    assert "below 3" in str(mechanism.fault(bytes([3]) + good[1:]))
-    assert "below 5" in str(mechanism.fault(good[:1] + bytes([5])))
-    assert "bytes" in str(mechanism.fault(good[:1]))
-
-
 def test_sums_are_bounded() -> None:
     """Uneven shown cells cannot ask for tables above the limit."""
     shown = (*range(40_000), *[0] * 20_000)
