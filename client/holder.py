@@ -196,7 +196,8 @@ class Holder:
     async def _address(self, kept: LedgerEntry, key: str | None = None) -> TaskAddress:
         """Where an answer is, after the pinned key or ``key`` has been shown to sign its task."""
         address = self.http.address(kept.url)
-        if key := self.curator_key or key:
+        key = key if self.curator_key is None else self.curator_key
+        if key is not None:
             check_key(await self.http.offer(address), key)
         return address
 

@@ -93,7 +93,6 @@ export function taskIdIn(url) {
 export async function fetchTask(url, options = {}) {
   const id = taskIdIn(url);
   const reply = await persist(url, { headers: { Accept: TASK_TYPE } }, MAX.taskBytes, options);
-  if (reply.status !== 200) throw problemIn(reply);
   if (reply.type !== TASK_TYPE) throw unexpected(reply);
   if (options.curatorKey !== undefined && !(await isSigned(id, reply.signature, options.curatorKey))) {
     throw new Problem("refused", "The task is not signed with the key that this holder trusts.");
@@ -111,7 +110,6 @@ export async function fetchTask(url, options = {}) {
  */
 export async function collectionOf(url, options = {}) {
   const reply = await persist(`${url}/status`, { headers: { Accept: "application/json" } }, MAX.taskBytes, options);
-  if (reply.status !== 200) throw problemIn(reply);
   const { collecting, invited, results = null } = json(reply);
   return { collecting, invited, results };
 }
@@ -200,8 +198,7 @@ export async function send(url, drawn, options = {}) {
   const headers = { Accept: "application/json" }; // and no Content-Type, so that browsers ask nothing first
   if (options.invitation) headers["Privet-Invitation"] = options.invitation;
   const request = { method: "POST", headers, body: drawn.bytes };
-  const reply = await persist(`${url}/reports`, request, MAX_ANSWER_BYTES, options);
-  if (![200, 201, 202].includes(reply.status)) throw problemIn(reply);
+  const reply = await persist(`${url}/reports`, request, MAX_ANSWER_BYTES, options, [200, 201, 202]);
   const { report, counted } = json(reply);
   if (report !== drawn.id || typeof counted !== "boolean") throw unexpected(reply);
   return { report, counted, held: reply.status === 202 };
@@ -218,19 +215,22 @@ export async function send(url, drawn, options = {}) {
 export async function fateOf(url, id, options = {}) {
   const request = { headers: { Accept: "application/json" } };
   const reply = await persist(`${url}/reports/${id}`, request, MAX_ANSWER_BYTES, options);
-  if (reply.status !== 200) throw problemIn(reply);
   const { state, reason } = json(reply);
   if (!["held", "counted", "refused"].includes(state)) throw unexpected(reply);
   return { state, reason };
 }
 
-/** The first reply that sending the same bytes again would not change, or the last one. */
-async function persist(url, request, limit, { http = fetch, sleep = pause, attempts = 6 }) {
+/**
+ * The first reply with a `good` status; throws what another stands for, if sending the same bytes again
+ * would not change it or it is the last one.
+ */
+async function persist(url, request, limit, { http = fetch, sleep = pause, attempts = 6 }, good = [200]) {
   for (let attempt = 1; ; attempt += 1) {
     let wait = Math.min(0.5 * 2 ** (attempt - 1), 30) * (0.5 + Math.random() / 2);
     try {
       const reply = await once(http, url, request, limit);
-      if (!AGAIN.has(reply.status) || attempt === attempts) return reply;
+      if (good.includes(reply.status)) return reply;
+      if (!AGAIN.has(reply.status) || attempt === attempts) throw problemIn(reply);
       wait = Math.max(wait, Math.min(reply.retryAfter, 60));
     } catch (error) {
       if (error instanceof Problem) throw error;

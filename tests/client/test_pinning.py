@@ -14,6 +14,7 @@ from privet.client import (
     CuratorUnreachable,
     Holder,
     HolderError,
+    LedgerEntry,
     MemoryLedger,
     Offer,
     ReportState,
@@ -173,9 +174,14 @@ async def test_holders_who_pin_and_holders_who_do_not_share_a_client() -> None:
 async def test_a_damaged_pin_is_refused() -> None:
     """A pin that is no key protects nobody: it is an error, not a pin that is left out."""
     for pinned in ("", KEY[:-1], KEY + "00", "g" * 64):
-        holder = Holder(publishing(signed(OURS)).client(), MemoryLedger(), curator_key=pinned)
+        network, ledger = publishing(signed(OURS)), MemoryLedger()
+        holder = Holder(network.client(), ledger, curator_key=pinned)
         with pytest.raises(InvalidRequest, match="64 hexadecimal"):
             await holder.fetch(URL)
+        ledger.keep(LedgerEntry("me", TASK.id, URL, 1.0, "0", b"", 0.0, state=ReportState.HELD))
+        (fault,) = await holder.ask_relays()
+        assert "64 hexadecimal" in fault
+        assert {str(request.url) for request in network.requests} == {URL}
 
 
 async def test_without_the_package_nothing_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:

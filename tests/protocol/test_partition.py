@@ -48,16 +48,6 @@ def test_locate_one_equals_trying_every_cell(partition: Partition, rows: list[li
     assert [partition.locate_one(x) for x in X] == expected
 
 
-@given(partitions(COLUMNS))
-def test_arrays_agree_with_each_other(partition: Partition) -> None:
-    """Parents and levels describe the same tree."""
-    for cell in range(partition.cells):
-        for node, level in zip(path_to(partition, cell), partition.levels, strict=False):
-            assert node in level
-    assert sorted(np.concatenate(partition.levels).tolist()) == list(range(partition.nodes))
-    assert partition.cells == (partition.nodes + 1) // 2
-
-
 def test_a_partition_cannot_be_changed() -> None:
     """The arrays are frozen copies: neither they nor the lists they came from can move a cell."""
     source = np.zeros(1)

@@ -257,22 +257,6 @@ def test_odd_categories_and_short_randomness_are_refused(case: Case) -> None:
         mechanism.privatize(0, lambda size: bytes(size - 1))
 
 
-@pytest.mark.parametrize("case", [*USUAL, *EXTREME], ids=str)
-def test_a_published_mechanism_can_be_rebuilt(case: Case) -> None:
-    """create_mechanism with what a task publishes gives an equal object with an equal hash."""
-    mechanism = case.build()
-    again = create_mechanism(
-        mechanism.name,
-        mechanism.epsilon,
-        mechanism.cells,
-        mechanism.slots,
-        mechanism.parameters(),
-        regression=case.regression,
-    )
-    assert again == mechanism
-    assert hash(again) == hash(mechanism)
-
-
 @extreme
 def test_extremes_keep_the_promise(case: Case) -> None:
     """At the ends of ε, and with two or many categories, the ratio is at most e^ε, in fractions."""
