@@ -1,11 +1,11 @@
 import asyncio
-import io
 import logging
 import math
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any, NoReturn
 
 import httpx
@@ -35,8 +35,7 @@ from privet.protocol.errors import (
 from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.report import make_report
-from privet.protocol.task import TASK_MEDIA_TYPE
-from tests.client.fakes import TASK, URL, Canned, Network, media, problem, publish, receipt
+from tests.client.fakes import TASK, URL, Canned, Network, problem, publish, publishing, receipt
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RECORD, make_task
 
@@ -74,14 +73,13 @@ def test_the_blocking_holder_does_the_same(curator: StubCurator, ledger: SqliteL
 
     With the same random bytes the same report is drawn.
     """
-    stream = bytes(range(256)) * 40
-    with BlockingHolder(ledger, randomness=io.BytesIO(stream).read) as holder:
+    with BlockingHolder(ledger, randomness=Random(1).randbytes) as holder:
         task = holder.fetch(curator.url)
         assert holder.explain(task).epsilon == 1.0
         holder.check(task)
         answered = holder.answer(curator.url, RECORD)
         assert answered.counted
-        assert answered.report == make_report(task, RECORD, io.BytesIO(stream).read).pack()
+        assert answered.report == make_report(task, RECORD, Random(1).randbytes).pack()
         assert holder.resend() == []
         with pytest.raises(TaskNotFound):
             holder.fetch(curator.url.replace(task.id, "0" * 64))
@@ -92,6 +90,17 @@ async def test_blocking_inside_a_running_loop_works_too(curator: StubCurator) ->
     """A notebook has a loop of its own; the blocking holder's loop is elsewhere."""
     with BlockingHolder(MemoryLedger()) as holder:
         assert holder.fetch(curator.url) == curator.task
+
+
+async def test_answers_to_twin_tasks_are_two_draws() -> None:
+    """Of the same question under two names: nothing links one task's report to the other's."""
+    twins, ledger = [make_task(name=name) for name in "ab"], MemoryLedger()
+    client = Network([publishing(*twins)]).client()
+    holder = Holder(client, ledger, "me", Random(1).randbytes)
+    answers = [await holder.answer(URL.replace(TASK.id, twin.id), RECORD) for twin in twins]
+    stream = Random(1).randbytes
+    assert [a.report for a in answers] == [make_report(t, RECORD, stream).pack() for t in twins]
+    assert ledger.spent("me") == 2.0
 
 
 async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: SqliteLedger) -> None:
@@ -168,13 +177,7 @@ async def test_an_invitation_goes_along_and_is_kept_for_resending(ledger: Sqlite
 INVITED = TASK.model_copy(update={"invited": True})
 INVITED_URL = URL.replace(TASK.id, INVITED.id)
 ELSEWHERE = INVITED_URL.replace("curator.example", "elsewhere.example")
-
-
-def invite(request: httpx.Request) -> httpx.Response:
-    """The same task, for invited holders only."""
-    if request.method == "POST":
-        return receipt(request)
-    return httpx.Response(200, content=INVITED.canonical, headers=media(TASK_MEDIA_TYPE))
+invite = publishing(INVITED)
 
 
 async def test_a_task_that_needs_an_invitation_says_so_before_a_draw() -> None:
@@ -329,8 +332,7 @@ async def test_the_private_value_leaves_no_trace(
     }
     task = make_task(features=(Numeric(name="age", low=0, high=100), TASK.features[1]))
     record = {"age": CANARY_AGE, "work": CANARY_WORK, "answer": "yes"}
-    offer = httpx.Response(200, content=task.canonical, headers=media(TASK_MEDIA_TYPE))
-    network = Network([offer, replies[outcome]])
+    network = Network([publishing(task), replies[outcome]])
     ledger: Ledger = SqliteLedger(tmp_path / "answers.sqlite3")
     texts = []
     try:

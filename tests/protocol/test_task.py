@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from privet.protocol import wire
 from privet.protocol.errors import InvalidTask, TaskMismatch
 from privet.protocol.features import Categorical, Numeric
-from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.partition import Tree
 from privet.protocol.task import Question, Task
 from scripts.crash_test import complete_tree
@@ -74,14 +73,6 @@ def test_epsilon_adds_up_over_questions_or_is_the_largest() -> None:
     for task in (both, one):
         assert 0 < task.log_ratio <= task.epsilon
     assert both.log_ratio == math.fsum(m.log_ratio() for m in both.mechanisms)
-
-
-def test_a_question_may_ask_for_the_cell_alone() -> None:
-    """Then there is one slot per cell and no label in the answer."""
-    asks_cell = Question(partition=0, mechanism="subset", epsilon=1.0, asks="cell")
-    for label in (CLASSES, RANGE):
-        (mechanism,) = make_task(questions=(asks_cell,), label=label).mechanisms
-        assert (mechanism.cells, mechanism.slots, mechanism.categories) == (4, 1, 5)
 
 
 def tree_fields(**changes: Any) -> dict[str, Any]:
@@ -179,13 +170,6 @@ def test_a_report_that_would_be_huge_is_refused_with_its_size() -> None:
     questions = [question(epsilon=0.1, mechanism="laplace")] * 64
     with pytest.raises(InvalidTask, match="report would have"):
         Task.checked(task_fields(partitions=[complete_tree(2**16, columns=4)], questions=questions))
-
-
-def test_the_largest_task_is_parsed() -> None:
-    """65 536 cells fit into the bytes that a holder reads."""
-    task = make_task(partitions=(complete_tree(2**16, columns=4),))
-    assert Task.parse(task.canonical, task.id).trees[0].cells == 2**16
-    assert len(task.canonical) < MAX_TASK_BYTES
 
 
 def test_other_bytes_than_asked_for_are_a_mismatch() -> None:
