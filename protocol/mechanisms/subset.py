@@ -222,17 +222,14 @@ def subset_sums(
     m = len(counts)
     own = rng.binomial(counts, (p - k / m) / (1 - k / m))
     uniform = Histogram(k, np.array([counts.sum() - own.sum()]))
-    before = [_picks_before(x, own[x], m, k, rng) for x in range(m)]
+    before = []  # the holders of x by how many of their k - 1 other picks come before x
+    for x in range(m):
+        first, probabilities = _hypergeometric(k - 1, x, m - 1 - x)
+        before.append(Histogram(first, multinomial(own[x], probabilities, rng)))
     after = [histogram.mirrored(k - 1) for histogram in before]
     rightward = _walk([[uniform], *([joining] for joining in after[:-1])], k, rng)
     leftward = _walk([[], *([joining] for joining in before[:0:-1])], k, rng)
     return own + rightward + leftward[::-1]
-
-
-def _picks_before(x: int, holders: int, m: int, k: int, rng: np.random.Generator) -> Histogram:
-    """Holders of x by how many of their k - 1 other picks come before x."""
-    first, probabilities = _hypergeometric(k - 1, x, m - 1 - x)
-    return Histogram(first, multinomial(holders, probabilities, rng))
 
 
 def _hypergeometric(draws: int, good: int, bad: int) -> tuple[int, NDArray[np.float64]]:
