@@ -117,7 +117,7 @@ def show(
             offer = holder.offer(url)
         explanation = holder.explain(offer.task, signed_by(offer, curator_key))
     if as_json:
-        _print_json(explanation.to_json())
+        _print_json(asdict(explanation))
     else:
         _print_explanation(explanation)
 
@@ -596,7 +596,7 @@ def _dry_run(
         _say(openly)
     if as_json:
         told = {"answered": earlier is not None, "dry_run": True, "misfit": misfit}
-        _print_json({**explanation.to_json(), **told, "told_openly": openly})
+        _print_json({**asdict(explanation), **told, "told_openly": openly})
     elif earlier is not None:
         _say(f"Answered before ({_state(earlier)}). Dry run: nothing was sent.")
     else:

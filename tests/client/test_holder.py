@@ -68,8 +68,10 @@ def no_record() -> Any:
     return Untouchable()
 
 
-def test_the_blocking_holder_does_the_same(curator: StubCurator, ledger: SqliteLedger) -> None:
-    """Without an event loop: fetch, explain, check, answer; errors arrive as themselves.
+async def test_the_blocking_holder_does_the_same(
+    curator: StubCurator, ledger: SqliteLedger
+) -> None:
+    """Fetch, explain, check, answer, also inside a running loop; errors arrive as themselves.
 
     With the same random bytes the same report is drawn.
     """
@@ -84,12 +86,6 @@ def test_the_blocking_holder_does_the_same(curator: StubCurator, ledger: SqliteL
         with pytest.raises(TaskNotFound):
             holder.fetch(curator.url.replace(task.id, "0" * 64))
     assert len(curator.counted) == 1
-
-
-async def test_blocking_inside_a_running_loop_works_too(curator: StubCurator) -> None:
-    """A notebook has a loop of its own; the blocking holder's loop is elsewhere."""
-    with BlockingHolder(MemoryLedger()) as holder:
-        assert holder.fetch(curator.url) == curator.task
 
 
 async def test_answers_to_twin_tasks_are_two_draws() -> None:
