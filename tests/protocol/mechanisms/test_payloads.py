@@ -11,6 +11,7 @@ from privet.protocol.mechanisms.payloads import (
     bit_sums,
     bitmap_bytes,
     chunks,
+    index_sums,
     padding_is_zero,
     unpack_bits,
 )
@@ -41,6 +42,14 @@ def test_bit_sums_of_several_pieces() -> None:
     packed = np.random.default_rng(5).integers(256, size=(rows, bits // 8), dtype=np.uint8)
     expected = sum(unpack_bits(part, bits).sum(axis=0) for part in np.array_split(packed, 9))
     np.testing.assert_array_equal(bit_sums(packed, bits), expected)
+
+
+def test_index_sums_of_several_pieces() -> None:
+    """Indices in more than one piece are all counted."""
+    indices = np.random.default_rng(3).integers(300, size=CHUNK_BYTES // 2 + 5)
+    payloads = indices.astype("<u2").view(np.uint8).reshape(-1, 2)
+    expected = np.bincount(indices, minlength=300)
+    np.testing.assert_array_equal(index_sums(payloads, 2, 300), expected)
 
 
 def test_chunks_bound_memory() -> None:
