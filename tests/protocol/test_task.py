@@ -93,8 +93,8 @@ BAD_TASKS: dict[str, dict[str, Any]] = {
     "an infinite range": {
         "features": [{"kind": "numeric", "name": "a", "low": -1e308, "high": 1e308}]
     },
-    "NaN in a range": {
-        "features": [{"kind": "numeric", "name": "a", "low": 0.0, "high": math.nan}]
+    "NaN as replacement": {
+        "features": [{"kind": "numeric", "name": "a", "low": 0.0, "high": 1.0, "missing": math.nan}]
     },
     "repeated categories": {
         "features": [{"kind": "categorical", "name": "a", "categories": ["x", "x"]}]
