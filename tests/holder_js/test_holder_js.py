@@ -18,6 +18,7 @@ from scipy.stats import mannwhitneyu
 
 from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.task import Task
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
@@ -132,36 +133,42 @@ def test_numbers_are_told_in_the_same_digits() -> None:
     assert {text.split()[1] for text in expected if text} == {"<", "<=", ">", ">="}
 
 
-PINNED = """
+CHECKS = """
 import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { answer } from "./holder.js";
 globalThis.crypto ??= webcrypto; // global from Node 20 on
+const { task, id, isKept, options } = JSON.parse(readFileSync(0, "utf8"));
 const calls = [];
 const http = async (url, { method = "GET" }) => {
   calls.push(method);
   const receipt = JSON.stringify({ report: "00", counted: true });
-  const body = method === "GET" ? Buffer.from("TASK", "hex") : receipt;
+  const body = method === "GET" ? Buffer.from(task, "hex") : receipt;
   return new Response(body, { headers: { "Content-Type": "application/vnd.privet.task+msgpack" } });
 };
-const kept = new Map([["ID", { id: "00", bytes: new Uint8Array(1) }]]);
-const sent = async (options) => {
-  try {
-    const url = "https://curator.example/v1/tasks/ID";
-    return (await answer(url, {}, { http, kept, ...options })).counted;
-  } catch ({ type }) {
-    return type;
-  }
-};
-const pinned = await sent({ curatorKey: "0".repeat(64) });
-console.log(JSON.stringify([pinned, await sent({}), calls]));
+const kept = new Map(isKept ? [[id, { id: "00", bytes: new Uint8Array(1) }]] : []);
+const sent = answer(`https://curator.example/v1/tasks/${id}`, {}, { http, kept, ...options });
+const ended = await sent.then(({ counted }) => counted, ({ type }) => type);
+console.log(JSON.stringify([ended, calls]));
 """
+SMALL, SHOWN = make_message_vectors.SMALL, make_message_vectors.SHOWN
 
 
-def test_a_kept_answer_is_not_sent_without_the_pinned_keys_signature() -> None:
-    """As Python's holder, which a host that does not show it does not get the report from."""
-    task = make_message_vectors.SMALL
-    script = PINNED.replace("TASK", task.canonical.hex()).replace("ID", task.id)
-    assert evaluated(script) == ["refused", True, ["GET", "POST"]]
+@pytest.mark.parametrize(
+    ("task", "is_kept", "options", "ends"),
+    [
+        (SMALL, True, {}, [True, ["POST"]]),
+        (SMALL, True, {"curatorKey": "0" * 64}, ["refused", ["GET"]]),
+        (SMALL.model_copy(update={"invited": True}), False, {}, ["refused", ["GET"]]),
+        (SHOWN, False, {"leastCrowd": 10**6}, ["refused", ["GET"]]),
+    ],
+)
+def test_what_the_other_holder_refuses_is_refused(
+    task: Task, is_kept: bool, options: dict[str, Any], ends: list[Any]
+) -> None:
+    """A kept answer without the pinned key's signature; the uninvited, and who is in few people."""
+    given = {"task": task.canonical.hex(), "id": task.id, "isKept": is_kept, "options": options}
+    assert evaluated(CHECKS, json.dumps(given)) == ends
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
