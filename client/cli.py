@@ -117,9 +117,9 @@ def show(
             offer = holder.offer(url)
         explanation = holder.explain(offer.task, signed_by(offer, curator_key))
     if as_json:
-        _print_json(explanation.to_json())
+        _print_json(asdict(explanation))
     else:
-        _print_explanation(Console(), explanation)
+        _print_explanation(explanation)
 
 
 @app.command(
@@ -176,7 +176,7 @@ def answer(
     with _faults():
         # before the curator hears from this device
         task_id = TaskAddress.parse(url, insecure_http=insecure_http).id
-        find = _no_answer if record is None else partial(book.find, subject, task_id)
+        find = (lambda: None) if record is None else partial(book.find, subject, task_id)
         earlier = find()
         fields = _read(record) if record is not None and earlier is None else {}
         lines = [] if csv_file is None else list(_lines(csv_file, *columns))
@@ -189,7 +189,7 @@ def answer(
         task = offer.task
         explanation = holder.explain(task, signed_by(offer, curator_key))
         if not as_json:
-            _print_explanation(Console(), explanation)
+            _print_explanation(explanation)
         if csv_file is not None:
             check_promise(task)
             check_crowds(task, least_crowd)
@@ -381,7 +381,7 @@ def budget(
         sums = {"spent": spent, "spent_in_year": in_year, "caps": asdict(caps)}
         _print_json({"subject": subject, **sums, "answers": listed})
     else:
-        _print_answers(Console(), answers)
+        _print_answers(answers)
         left = max(caps.year - in_year, 0)
         print(f"Spent {in_year:g} of epsilon {caps.year:g} within a year; {left:g} left.")
         print(f"In all {spent:g}; one task may cost {caps.task:g}.")
@@ -596,7 +596,7 @@ def _dry_run(
         _say(openly)
     if as_json:
         told = {"answered": earlier is not None, "dry_run": True, "misfit": misfit}
-        _print_json({**explanation.to_json(), **told, "told_openly": openly})
+        _print_json({**asdict(explanation), **told, "told_openly": openly})
     elif earlier is not None:
         _say(f"Answered before ({_state(earlier)}). Dry run: nothing was sent.")
     else:
@@ -625,7 +625,7 @@ def _print_json(value: Any) -> None:
     print(json.dumps(value, indent=2))
 
 
-def _print_explanation(console: Console, shown: Explanation) -> None:
+def _print_explanation(shown: Explanation) -> None:
     """The explanation as a panel; text from the task is never read as markup."""
     parts = [Text(shown.description.strip())] if shown.description.strip() else []
     parts += _section("Who asks, as they say", list(shown.asked_by)) if shown.asked_by else []
@@ -636,7 +636,7 @@ def _print_explanation(console: Console, shown: Explanation) -> None:
     parts += _section("Sent", [shown.sends])
     parts += _section("What that tells about you", [shown.means])
     parts += _section("Who signed this task", [shown.signed_by]) if shown.signed_by else []
-    console.print(Panel(Group(*parts), title=Text(shown.name), subtitle=Text(shown.task[:16])))
+    Console().print(Panel(Group(*parts), title=Text(shown.name), subtitle=Text(shown.task[:16])))
 
 
 def _section(title: str, lines: list[str]) -> list[Text]:
@@ -662,7 +662,8 @@ def _answer_json(answer: LedgerEntry) -> dict[str, Any]:
     }
 
 
-def _print_answers(console: Console, answers: list[LedgerEntry]) -> None:
+def _print_answers(answers: list[LedgerEntry]) -> None:
+    console = Console()
     table = Table("drawn", "task", "epsilon", "state")
     for answer in answers:
         drawn = datetime.fromtimestamp(answer.drawn, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -693,12 +694,8 @@ def _decline() -> NoReturn:
     raise typer.Exit(EXIT_FAULT)
 
 
-def _no_answer() -> None:
-    """Where none can have been drawn."""
-
-
 @contextmanager
-def _faults(find: Callable[[], LedgerEntry | None] = _no_answer) -> Iterator[None]:
+def _faults(find: Callable[[], LedgerEntry | None] = lambda: None) -> Iterator[None]:
     """Turn a ``PrivetError`` into one sentence and an exit status; ``find`` asks the ledger."""
     try:
         yield

@@ -1,8 +1,7 @@
 """What answering a task means, in plain words, before anything is answered."""
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from privet.http_client.report_client import printable
 from privet.protocol.conditions import conditions_at
@@ -49,9 +48,6 @@ class Explanation:
             means=_means(task),
             signed_by=signed_by,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def _asked_by(task: Task) -> tuple[str, ...]:

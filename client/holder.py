@@ -113,7 +113,8 @@ class Holder:
         after those last ones the answer is kept, and ``answer`` or ``resend`` tries again.
         """
         address = self.http.address(task_url)
-        check_invitation(invitation)
+        if invitation is not None and not INVITATION.fullmatch(invitation):
+            raise InvalidRequest("The invitation is damaged: give it exactly as you received it.")
         misfit = None
         answer = await self._ask(self.ledger.find, self.subject, address.id)
         if answer is None:
@@ -196,7 +197,8 @@ class Holder:
     async def _address(self, kept: LedgerEntry, key: str | None = None) -> TaskAddress:
         """Where an answer is, after the pinned key or ``key`` has been shown to sign its task."""
         address = self.http.address(kept.url)
-        if key := self.curator_key or key:
+        key = key if self.curator_key is None else self.curator_key
+        if key is not None:
             check_key(await self.http.offer(address), key)
         return address
 
@@ -267,12 +269,6 @@ def state_after(error: PrivetError) -> ReportState:
     """Where a report stands after an attempt to send it ended in ``error``."""
     says_nothing = isinstance(error, POSTPONED) or type(error) is PrivetError
     return ReportState.DRAWN if says_nothing else ReportState.REFUSED
-
-
-def check_invitation(invitation: str | None) -> None:
-    """Raise ``InvalidRequest`` for what could not travel in a header."""
-    if invitation is not None and not INVITATION.fullmatch(invitation):
-        raise InvalidRequest("The invitation is damaged: give it exactly as you received it.")
 
 
 def check_invited(task: Task, invitation: str | None) -> None:

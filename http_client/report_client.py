@@ -12,7 +12,7 @@ import json
 import ssl
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from http import HTTPStatus
 from http.cookiejar import CookieJar
@@ -104,9 +104,9 @@ class Call:
 
     method: str
     url: str
-    headers: dict[str, str]
-    content: bytes | None
-    limit: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+    limit: int = MAX_ANSWER_BYTES
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,10 @@ class ReportClient:
         Raises what the curator answered, ``UnexpectedAnswer`` for a receipt of something else,
         or ``CuratorUnreachable``.
         """
-        headers = {"Content-Type": REPORT_MEDIA_TYPE, "Accept": "application/json"}
+        headers = {"Content-Type": REPORT_MEDIA_TYPE}
         if invitation is not None:
             headers["Privet-Invitation"] = invitation
-        call = Call("POST", address.reports, headers, report, MAX_ANSWER_BYTES)
+        call = Call("POST", address.reports, headers, report)
         reply = await self._persist(call, self._retry, DELIVERED)
         receipt = _read_as(Receipt, reply, "no receipt")
         if receipt.report != report_id:
@@ -202,9 +202,7 @@ class ReportClient:
         Raises ``ReportNotFound`` if the relay does not know it, ``UnexpectedAnswer``, what else the
         relay answered, or ``CuratorUnreachable``.
         """
-        url = f"{address.reports}/{report_id}"
-        call = Call("GET", url, {"Accept": "application/json"}, None, MAX_ANSWER_BYTES)
-        reply = await self._persist(call, self._retry)
+        reply = await self._persist(Call("GET", f"{address.reports}/{report_id}"), self._retry)
         fate = _read_as(Fate, reply, "no report's fate")
         if fate.report != report_id:
             raise _unexpected(reply, "another report's fate")
@@ -216,8 +214,8 @@ class ReportClient:
         Raises ``ReportNotFound`` if there is none, ``UnexpectedAnswer``, what else was answered, or
         ``CuratorUnreachable``.
         """
-        headers = {"Content-Type": REPORT_MEDIA_TYPE, "Accept": "application/json"}
-        call = Call("POST", f"{address.url}/receipts", headers, report, MAX_ANSWER_BYTES)
+        headers = {"Content-Type": REPORT_MEDIA_TYPE}
+        call = Call("POST", f"{address.url}/receipts", headers, report)
         return _read_as(SignedReceipt, await self._persist(call, self._retry), "no receipt")
 
     async def send_batch(
@@ -242,12 +240,11 @@ class ReportClient:
     async def _send_as_relay(
         self, url: str, media_type: str, body: bytes, more: Mapping[str, str]
     ) -> bytes:
-        headers = {"Content-Type": media_type, "Accept": "application/json", **more}
+        headers = {"Content-Type": media_type, **more}
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
         call = Call("POST", url, headers, body, MAX_BATCH_ANSWER_BYTES)
-        reply = await self._persist(call, self._retry, DELIVERED)
-        return reply.body
+        return (await self._persist(call, self._retry, DELIVERED)).body
 
     async def status(self, address: TaskAddress) -> bytes:
         """The status document of a task, from a curator or a relay.
@@ -262,15 +259,13 @@ class ReportClient:
         return _read_as(CollectionStatus, reply, "no curator's status")
 
     async def _status(self, address: TaskAddress, retry: Retry) -> Reply:
-        headers = {"Accept": "application/json"}
-        call = Call("GET", f"{address.url}/status", headers, None, MAX_STATUS_BYTES)
+        call = Call("GET", f"{address.url}/status", limit=MAX_STATUS_BYTES)
         return await self._persist(call, retry)
 
     async def _fetch(self, address: TaskAddress) -> Offer:
         """Few attempts: nothing is lost if this fails, and somebody may be waiting for it."""
         retry = replace(self._retry, attempts=min(self._retry.attempts, FETCH_ATTEMPTS))
-        headers = {"Accept": TASK_MEDIA_TYPE}
-        call = Call("GET", address.url, headers, None, MAX_TASK_BYTES)
+        call = Call("GET", address.url, {"Accept": TASK_MEDIA_TYPE}, limit=MAX_TASK_BYTES)
         reply = await self._persist(call, retry)
         if reply.media_type != TASK_MEDIA_TYPE:
             raise _unexpected(reply, f"{printable(reply.media_type, 100)!r} instead of a task")
@@ -309,7 +304,7 @@ class ReportClient:
             await self._sleep(pause)
 
     async def _once(self, call: Call) -> Reply:
-        headers = {**call.headers, "Accept-Encoding": "identity"}
+        headers = {"Accept": "application/json", **call.headers, "Accept-Encoding": "identity"}
         request = self._http.build_request(
             call.method, _parsed(call.url), headers=headers, content=call.content
         )

@@ -14,6 +14,7 @@ import { isSigned } from "./signature.js";
 import { MAX, hex, readTask } from "./task.js";
 
 const TASK_TYPE = "application/vnd.privet.task+msgpack";
+const AS_JSON = { Accept: "application/json" };
 const MAX_ANSWER_BYTES = 2 ** 16;
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
 export const LEAST_CROWD = 20;
@@ -48,14 +49,18 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @throws {Problem} by its type; `unreachable` and `unexpected-answer` are this holder's own
  */
 export async function answer(url, record, options = {}) {
-  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2, leastCrowd } = options;
+  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2, leastCrowd = LEAST_CROWD } = options;
   const id = taskIdIn(url);
   let drawn = await kept.get(id);
   if (drawn === undefined) {
     const task = await fetchTask(url, options);
     checkDates(task, now?.());
-    checkCrowds(task, leastCrowd);
-    checkInvitation(task, options.invitation);
+    const { crowds = [], invited } = task;
+    // of any shown cell: a refusal that depended on the record's own would tell it
+    if (crowds.some((crowd) => crowd < leastCrowd)) {
+      throw new Problem("refused", `It shows columns, and expects fewer than ${leastCrowd} people in a shown cell.`);
+    }
+    if (invited && !options.invitation) throw new Problem("refused", "It needs an invitation.");
     const spends = epsilonOf(task);
     if (!(spends <= mostEpsilon)) {
       throw new Problem("refused", `The task would spend epsilon ${spends}, above ${mostEpsilon}.`);
@@ -93,7 +98,6 @@ export function taskIdIn(url) {
 export async function fetchTask(url, options = {}) {
   const id = taskIdIn(url);
   const reply = await persist(url, { headers: { Accept: TASK_TYPE } }, MAX.taskBytes, options);
-  if (reply.status !== 200) throw problemIn(reply);
   if (reply.type !== TASK_TYPE) throw unexpected(reply);
   if (options.curatorKey !== undefined && !(await isSigned(id, reply.signature, options.curatorKey))) {
     throw new Problem("refused", "The task is not signed with the key that this holder trusts.");
@@ -110,8 +114,7 @@ export async function fetchTask(url, options = {}) {
  * @throws {Problem}
  */
 export async function collectionOf(url, options = {}) {
-  const reply = await persist(`${url}/status`, { headers: { Accept: "application/json" } }, MAX.taskBytes, options);
-  if (reply.status !== 200) throw problemIn(reply);
+  const reply = await persist(`${url}/status`, { headers: AS_JSON }, MAX.taskBytes, options);
   const { collecting, invited, results = null } = json(reply);
   return { collecting, invited, results };
 }
@@ -125,27 +128,6 @@ export function checkDates({ opens, closes }, now = Date.now() / 1000) {
   if ((opens !== null && now < opens) || (closes !== null && now >= closes)) {
     throw new Problem("task-not-open", "The task is not open at this date: nothing was drawn.");
   }
-}
-
-/**
- * The record's own shown cell does not matter: a refusal that depended on it would tell it.
- * @param {object} task
- * @param {number} [least]
- * @throws {Problem} `refused` where fewer people are expected in any shown cell
- */
-export function checkCrowds({ crowds = [] }, least = LEAST_CROWD) {
-  if (crowds.some((crowd) => crowd < least)) {
-    throw new Problem("refused", `It shows columns, and expects fewer than ${least} people in a shown cell.`);
-  }
-}
-
-/**
- * @param {object} task
- * @param {string} [invitation]
- * @throws {Problem} `refused` where the task needs one
- */
-export function checkInvitation({ invited }, invitation) {
-  if (invited && !invitation) throw new Problem("refused", "It needs an invitation.");
 }
 
 /**
@@ -197,11 +179,10 @@ const seconds = () => performance.now() / 1000;
  * @throws {Problem}
  */
 export async function send(url, drawn, options = {}) {
-  const headers = { Accept: "application/json" }; // and no Content-Type, so that browsers ask nothing first
+  const headers = { ...AS_JSON }; // and no Content-Type, so that browsers ask nothing first
   if (options.invitation) headers["Privet-Invitation"] = options.invitation;
   const request = { method: "POST", headers, body: drawn.bytes };
-  const reply = await persist(`${url}/reports`, request, MAX_ANSWER_BYTES, options);
-  if (![200, 201, 202].includes(reply.status)) throw problemIn(reply);
+  const reply = await persist(`${url}/reports`, request, MAX_ANSWER_BYTES, options, [200, 201, 202]);
   const { report, counted } = json(reply);
   if (report !== drawn.id || typeof counted !== "boolean") throw unexpected(reply);
   return { report, counted, held: reply.status === 202 };
@@ -216,21 +197,20 @@ export async function send(url, drawn, options = {}) {
  * @throws {Problem} `report-not-found`: send it again
  */
 export async function fateOf(url, id, options = {}) {
-  const request = { headers: { Accept: "application/json" } };
-  const reply = await persist(`${url}/reports/${id}`, request, MAX_ANSWER_BYTES, options);
-  if (reply.status !== 200) throw problemIn(reply);
+  const reply = await persist(`${url}/reports/${id}`, { headers: AS_JSON }, MAX_ANSWER_BYTES, options);
   const { state, reason } = json(reply);
   if (!["held", "counted", "refused"].includes(state)) throw unexpected(reply);
   return { state, reason };
 }
 
-/** The first reply that sending the same bytes again would not change, or the last one. */
-async function persist(url, request, limit, { http = fetch, sleep = pause, attempts = 6 }) {
+/** The first reply with a `good` status; throws what another stands for that is final, or the last. */
+async function persist(url, request, limit, { http = fetch, sleep = pause, attempts = 6 }, good = [200]) {
   for (let attempt = 1; ; attempt += 1) {
     let wait = Math.min(0.5 * 2 ** (attempt - 1), 30) * (0.5 + Math.random() / 2);
     try {
       const reply = await once(http, url, request, limit);
-      if (!AGAIN.has(reply.status) || attempt === attempts) return reply;
+      if (good.includes(reply.status)) return reply;
+      if (!AGAIN.has(reply.status) || attempt === attempts) throw problemIn(reply);
       wait = Math.max(wait, Math.min(reply.retryAfter, 60));
     } catch (error) {
       if (error instanceof Problem) throw error;

@@ -122,7 +122,9 @@ class Batch:
             raise TooLarge(f"The batch has {count} reports: send at most {max_reports} at a time.")
         questions = tuple(range(len(task.questions)))
         if "question" in fields:
-            questions = (_question(fields["question"]),)
+            questions = (fields["question"],)
+            if type(questions[0]) is not int or questions[0] < 0:
+                raise MalformedReport("question must be the number of a question, from 0.")
         check_questions(task, questions)
         width = sum(task.mechanisms[question].report_bytes for question in questions)
         payloads = _column(fields, "payloads", width, count)
@@ -256,9 +258,3 @@ def _column(fields: dict[str, Any], name: str, width: int, count: int | None = N
             "all columns need one row per report."
         )
     return rows
-
-
-def _question(question: Any) -> int:
-    if type(question) is not int or question < 0:
-        raise MalformedReport("question must be the number of a question, from 0.")
-    return question

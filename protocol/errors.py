@@ -184,7 +184,4 @@ ERRORS_BY_URI: dict[str, type[PrivetError]] = {
 
 def problem_of(error: PrivetError) -> ProblemType:
     """The problem type of ``error``: its own class's, or the nearest ancestor's."""
-    for cls in type(error).__mro__:
-        if cls in PROBLEMS:
-            return PROBLEMS[cls]
-    return PROBLEMS[PrivetError]
+    return next(PROBLEMS[cls] for cls in type(error).__mro__ if cls in PROBLEMS)

@@ -23,13 +23,8 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
 from .errors import InvalidRecord
-from .limits import (
-    MAX_CATEGORY_LENGTH,
-    MAX_CLASSES,
-    MAX_COLUMNS,
-    MAX_NAME_LENGTH,
-)
-from .wire import Message
+from .limits import MAX_CATEGORY_LENGTH, MAX_CLASSES, MAX_COLUMNS, MAX_NAME_LENGTH
+from .wire import Message, left_out
 
 T = TypeVar("T")
 Matrix = NDArray[np.float64]
@@ -73,17 +68,13 @@ class Described(Message):
     """A field of a record, with what people who fill it in should know."""
 
     name: Name
-    description: Category | None = Field(
-        default=None, exclude_if=lambda text: text is None, description="What is asked for."
-    )
+    description: Category | None = left_out(None, "What is asked for.")
 
 
 class Measured(Described):
     """A numeric field."""
 
-    unit: Name | None = Field(
-        default=None, exclude_if=lambda unit: unit is None, description="What it is counted in."
-    )
+    unit: Name | None = left_out(None, "What it is counted in.")
 
 
 class Numeric(Measured):

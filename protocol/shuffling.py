@@ -99,6 +99,7 @@ class Randomizer:
         return min(self.variation / (self.ratio - 1.0), 1.0 / (self.ratio + 1.0))
 
 
+@lru_cache(maxsize=4096)
 def central_epsilon(randomizer: Randomizer, reports: int, delta: float) -> float:
     """The least ε for which (ε, delta) is shown of ``reports`` shuffled reports.
 
@@ -110,12 +111,7 @@ def central_epsilon(randomizer: Randomizer, reports: int, delta: float) -> float
         raise ValueError(f"delta is {delta!r}: give a number from {LEAST_DELTA} to below 1")
     if reports < 2 or not 1.0 < randomizer.ratio < GREATEST_RATIO:
         return randomizer.epsilon
-    return _search(randomizer, min(reports, MOST_REPORTS), delta)
-
-
-@lru_cache(maxsize=4096)
-def _search(randomizer: Randomizer, reports: int, delta: float) -> float:
-    batch = Batch(randomizer, reports, delta)
+    batch = Batch(randomizer, min(reports, MOST_REPORTS), delta)
     low = high = randomizer.epsilon
     if batch.delta(0.0) <= delta:
         return 0.0

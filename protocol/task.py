@@ -17,17 +17,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from . import wire
 from .errors import InvalidTask, TaskMismatch
-from .features import (
-    Category,
-    Column,
-    Feature,
-    Label,
-    Name,
-    Numeric,
-    Range,
-    columns_of,
-    showable,
-)
+from .features import Category, Column, Feature, Label, Name, Numeric, Range, columns_of, showable
 from .label_scale import Centring, LabelScale
 from .limits import (
     MAX_CATEGORY_LENGTH,
@@ -143,10 +133,8 @@ class Question(wire.Message):
     asks: Literal["label", "cell"] = Field(
         default="label", description="Whether the answer is (cell, label) or the cell alone."
     )
-    centring: Centring | None = Field(
-        default=None,
-        exclude_if=lambda centring: centring is None,
-        description="Per-cell centres and a radius, relative to which a numeric label is reported.",
+    centring: Centring | None = wire.left_out(
+        None, "Per-cell centres and a radius, relative to which a numeric label is reported."
     )
 
 
@@ -177,48 +165,23 @@ class Task(wire.Message):
     allocation: Literal["all", "one"] = "all"
     opens: Second | None = Field(default=None, description="First second of collection, Unix time.")
     closes: Second | None = Field(default=None, description="End of collection, Unix time.")
-    invited: bool = Field(
-        default=False,
-        exclude_if=lambda invited: not invited,
-        description="Whether only reports with an invitation count.",
+    invited: bool = wire.left_out(False, "Whether only reports with an invitation count.")
+    edition: int = wire.left_out(
+        1, "Tells it apart from deleted tasks that asked the same.", ge=1, lt=2**31
     )
-    edition: int = Field(
-        default=1,
-        ge=1,
-        lt=2**31,
-        exclude_if=lambda edition: edition == 1,
-        description="Tells it apart from deleted tasks that asked the same.",
-    )
-    asker: Asker | None = Field(
-        default=None,
-        exclude_if=lambda asker: asker is None,
-        description="Who asks, and what for.",
-    )
-    language: Language | None = Field(
-        default=None,
-        exclude_if=lambda language: language is None,
-        description="The language of the task's texts, as a BCP 47 tag.",
+    asker: Asker | None = wire.left_out(None, "Who asks, and what for.")
+    language: Language | None = wire.left_out(
+        None, "The language of the task's texts, as a BCP 47 tag."
     )
     translations: Annotated[
         tuple[Translation, ...], Field(strict=False, max_length=MAX_TRANSLATIONS)
-    ] = Field(
-        default=(),
-        exclude_if=lambda translations: not translations,
-        description="The task's texts in other languages.",
-    )
-
-    shown: Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_COLUMNS)] = Field(
-        default=(),
-        exclude_if=lambda shown: not shown,
-        description="Features that a report says in the clear, as far as the cells tell them.",
+    ] = wire.left_out((), "The task's texts in other languages.")
+    shown: Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_COLUMNS)] = wire.left_out(
+        (), "Features that a report says in the clear, as far as the cells tell them."
     )
     crowds: Annotated[
         tuple[Crowd, ...], Field(strict=False, fail_fast=True, max_length=MAX_CELLS)
-    ] = Field(
-        default=(),
-        exclude_if=lambda crowds: not crowds,
-        description="Holders that the curator expects in each shown cell.",
-    )
+    ] = wire.left_out((), "Holders that the curator expects in each shown cell.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

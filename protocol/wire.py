@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgpack
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class Message(BaseModel):
@@ -20,6 +20,16 @@ class Message(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def left_out(default: Any, description: str, **limits: Any) -> Any:
+    """A field of a message that is left out of it where it has its default."""
+    return Field(
+        default=default,
+        exclude_if=lambda value: value == default,
+        description=description,
+        **limits,
+    )
 
 
 @dataclass(frozen=True)

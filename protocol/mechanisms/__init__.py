@@ -1,7 +1,7 @@
 """Local randomizers: one file each, the holder's half and the curator's half together.
 
 ``base`` is the contract, ``frequency_oracle`` and ``vector_pair`` are the two families,
-``registry`` finds a mechanism by its name.
+``payloads`` has the forms of messages, ``registry`` finds a mechanism by its name.
 """
 
 from .base import Mechanism

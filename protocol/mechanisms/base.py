@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .discrete_laplace import DiscreteLaplace
-from .exact import log_of
+from .exact import draw, log_of
 from .limits import checked_question
 
 RandomBytes = Callable[[int], bytes]
@@ -37,6 +37,7 @@ RandomBytes = Callable[[int], bytes]
 Counts = NDArray[np.float64]
 Sums = NDArray[np.int64]
 Payloads = NDArray[np.uint8]
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,6 @@ class Mechanism(ABC):
         """How many of n reports came from each shown cell, exactly, ``(shown_cells,)``."""
         return np.array([n], dtype=np.int64)
 
-    def check_category(self, category: int) -> None:
-        """ValueError unless ``category`` is in ``range(categories)``."""
-        if not 0 <= category < self.categories:
-            raise ValueError(f"category {category} is not in range({self.categories})")
-
     @property
     @abstractmethod
     def report_bytes(self) -> int:
@@ -128,12 +124,22 @@ class Mechanism(ABC):
     def sum_size(self) -> int:
         """Length of the int64 vector that payloads are added up into."""
 
-    @abstractmethod
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
         """One payload of ``report_bytes`` for a holder whose answer is ``category``.
 
-        Draws ``random_bytes``, for every category. Raises ValueError for a
+        Draws ``random_bytes`` in one call, for every category. Raises ValueError for a
         category outside ``range(categories)``.
+        """
+        if not 0 <= category < self.categories:
+            raise ValueError(f"category {category} is not in range({self.categories})")
+        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
+        return self.payload(category, words.astype(np.uint64, copy=False))
+
+    @abstractmethod
+    def payload(self, category: int, words: Words) -> bytes:
+        """The payload that ``words``, all of ``random_bytes``, give for a ``category``.
+
+        The steps taken do not depend on the category.
         """
 
     @abstractmethod

@@ -5,7 +5,6 @@ random word. Which integer is allowed at a given epsilon is decided with the bou
 rational numbers; floating point decides nothing that privacy rests on.
 """
 
-import struct
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -76,8 +75,3 @@ def draw(randomness: Callable[[int], bytes], size: int) -> bytes:
     if len(drawn) != size:
         raise ValueError(f"the randomness source gave {len(drawn)} bytes of the {size} asked for")
     return drawn
-
-
-def draw_words(randomness: Callable[[int], bytes], count: int) -> tuple[int, ...]:
-    """``count`` uniform integers below ``WORD``, read as little-endian."""
-    return struct.unpack(f"<{count}Q", draw(randomness, 8 * count))

@@ -16,14 +16,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Counts, Payloads, RandomBytes, Sums, multinomial
-from .exact import WORD, ceil_word, draw_words, exp_below
+from .base import Counts, Sums, Words, multinomial
+from .exact import WORD, ceil_word, exp_below
 from .frequency_oracle import FrequencyOracle, Support
-from .payloads import index_counts, index_sums, integer_width, read_integers
+from .payloads import IndexPayloads
 
 
 @dataclass(frozen=True)
-class GeneralizedResponse(FrequencyOracle):
+class GeneralizedResponse(IndexPayloads, FrequencyOracle):
     """The index of one category, as a little-endian integer."""
 
     name: ClassVar[str] = "grr"
@@ -46,35 +46,15 @@ class GeneralizedResponse(FrequencyOracle):
     def worst_ratio(self) -> Fraction:
         return self.p / self.q
 
-    @property
-    def report_bytes(self) -> int:
-        return integer_width(self.categories - 1)
-
-    @property
-    def random_bytes(self) -> int:
-        return 8
-
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
-        (word,) = draw_words(randomness, 1)
+    def payload(self, category: int, words: Words) -> bytes:
         # 0 is the own category, 1 the next one, and so on around
-        step = max(0, (word - self.own_words) // self.other_words + 1)
+        step = max(0, (int(words[0]) - self.own_words) // self.other_words + 1)
         reported = (category + step) % self.categories
         return reported.to_bytes(self.report_bytes, "little")
-
-    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        indices = read_integers(payloads, self.report_bytes)[:, 0]
-        return np.asarray(indices < self.categories)
 
     @property
     def rule(self) -> str:
         return f"the category must be below {self.categories}"
-
-    def accumulate(self, payloads: Payloads) -> Sums:
-        return index_sums(payloads, self.report_bytes, self.categories)
-
-    def sums_of_each(self, payloads: Payloads) -> Sums:
-        return index_counts(payloads, self.report_bytes, self.categories)
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights.min()), float(weights.max())

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from .base import Counts, Mechanism, Payloads, RandomBytes, Sums, multinomial
+from .base import Counts, Mechanism, Payloads, Sums, Words, multinomial
 from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
-from .exact import WORD, draw, flip_threshold
+from .exact import WORD, flip_threshold
 from .limits import checked_integer, checked_question, checked_table
 from .payloads import (
     CHUNK_BYTES,
@@ -147,10 +147,8 @@ class LabelResponse(Mechanism):
     def random_bytes(self) -> int:
         return 8 * (self.cells + 2)
 
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
+    def payload(self, category: int, words: Words) -> bytes:
         cell, level = divmod(category, self.levels)
-        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
         x = (2 * level, self.resolution)[category == self.misfit]
         noisy = self.lattice.perturb(np.array([x]), words[:1]) - self.lattice.low
         U = np.zeros(self.cells + 1, dtype=np.bool_)

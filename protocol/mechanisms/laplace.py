@@ -21,9 +21,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Payloads, RandomBytes, Sums, multinomial
+from .base import Payloads, Sums, Words, multinomial
 from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
-from .exact import draw
 from .limits import checked_integer, checked_question, checked_table
 from .payloads import chunks, integer_width, read_integers
 from .vector_pair import Coordinate, VectorPair, coordinate_share
@@ -91,9 +90,7 @@ class Laplace(VectorPair):
     def random_bytes(self) -> int:
         return 8 * self.sum_size
 
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
-        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
+    def payload(self, category: int, words: Words) -> bytes:
         noisy = self.lattice.perturb(self._coordinates(category), words)
         noisy -= self.lattice.low
         return noisy.astype(f"<u{self._width}").tobytes()

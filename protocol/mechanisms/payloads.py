@@ -1,11 +1,12 @@
 """Payloads as bytes: packed bits, fixed-width integers, and sums of many of them at once."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Payloads, Sums
+from .base import Mechanism, Payloads, Sums, Words
 
 CHUNK_BYTES = 2**20
 """Batches are read in pieces of about this size, so that memory does not depend on their length."""
@@ -14,8 +15,6 @@ MANY = 1_024
 """From this many rows on, adding them up as words pays."""
 FEW = 48
 """So few rows are added up bit by bit."""
-
-Words = NDArray[np.uint64]
 
 
 def chunks(payloads: Payloads, bytes_per_row: int) -> Iterator[Payloads]:
@@ -131,3 +130,51 @@ def index_sums(payloads: Payloads, width: int, size: int) -> Sums:
     for part in chunks(payloads, payloads.shape[1]):
         sums += np.bincount(read_integers(part, width).ravel(), minlength=size)
     return sums
+
+
+@dataclass(frozen=True)
+class BitPayloads(Mechanism):
+    """A payload is ``sum_size`` bits, each of which takes one random word."""
+
+    @property
+    def report_bytes(self) -> int:
+        return bitmap_bytes(self.sum_size)
+
+    @property
+    def random_bytes(self) -> int:
+        return 8 * self.sum_size
+
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        return padding_is_zero(payloads, self.sum_size)
+
+    @property
+    def rule(self) -> str:
+        return f"only the first {self.sum_size} bits may be set"
+
+    def accumulate(self, payloads: Payloads) -> Sums:
+        return bit_sums(payloads, self.sum_size)
+
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        return unpack_bits(payloads, self.sum_size).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class IndexPayloads(Mechanism):
+    """A payload is one integer below ``sum_size``; it takes one random word."""
+
+    @property
+    def report_bytes(self) -> int:
+        return integer_width(self.sum_size - 1)
+
+    @property
+    def random_bytes(self) -> int:
+        return 8
+
+    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
+        return np.asarray(read_integers(payloads, self.report_bytes)[:, 0] < self.sum_size)
+
+    def accumulate(self, payloads: Payloads) -> Sums:
+        return index_sums(payloads, self.report_bytes, self.sum_size)
+
+    def sums_of_each(self, payloads: Payloads) -> Sums:
+        return index_counts(payloads, self.report_bytes, self.sum_size)

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from .base import Counts, Payloads, RandomBytes, Sums, multinomial
-from .exact import WORD, draw_words, exp_below
+from .base import Counts, Sums, Words, multinomial
+from .exact import WORD, exp_below
 from .frequency_oracle import FrequencyOracle, Support, mean_variance
 from .limits import checked_integer, checked_question
-from .payloads import index_counts, index_sums, integer_width, read_integers
+from .payloads import IndexPayloads
 from .projective_space import ProjectiveSpace, hyperplane_draws
 
 MAX_POINTS = 2**24
@@ -47,7 +47,7 @@ TOLERANCE = Fraction(101, 100)
 
 
 @dataclass(frozen=True)
-class ProjectiveResponse(FrequencyOracle):
+class ProjectiveResponse(IndexPayloads, FrequencyOracle):
     """The number of one point of the space, as a little-endian integer."""
 
     name: ClassVar[str] = "projective"
@@ -102,10 +102,6 @@ class ProjectiveResponse(FrequencyOracle):
         return Fraction(*self.words)
 
     @property
-    def report_bytes(self) -> int:
-        return integer_width(self.space.size - 1)
-
-    @property
     def sum_size(self) -> int:
         """How often each point was reported."""
         return self.space.size
@@ -114,14 +110,8 @@ class ProjectiveResponse(FrequencyOracle):
     def _used(self) -> NDArray[np.int64]:
         return np.arange(self.categories)
 
-    @property
-    def random_bytes(self) -> int:
-        return 8
-
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
-        (word,) = draw_words(randomness, 1)
-        (A, B), c = self.words, self.space.hyperplane_size
+    def payload(self, category: int, words: Words) -> bytes:
+        word, (A, B), c = int(words[0]), self.words, self.space.hyperplane_size
         # both are computed, so that time does not reveal whether y is orthogonal to x
         hyperplane = ProjectiveSpace(self.order, self.dimension - 1)
         orthogonal = hyperplane.vector(min(word // A, c - 1))
@@ -131,19 +121,9 @@ class ProjectiveResponse(FrequencyOracle):
         y = self.space.solve(x, (orthogonal, other)[is_other], is_other)
         return y.to_bytes(self.report_bytes, "little")
 
-    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        points = read_integers(payloads, self.report_bytes)[:, 0]
-        return np.asarray(points < self.space.size)
-
     @property
     def rule(self) -> str:
         return f"the point must be below {self.space.size}"
-
-    def accumulate(self, payloads: Payloads) -> Sums:
-        return index_sums(payloads, self.report_bytes, self.space.size)
-
-    def sums_of_each(self, payloads: Payloads) -> Sums:
-        return index_counts(payloads, self.report_bytes, self.space.size)
 
     def supports(self, sums: Sums) -> Sums:
         supports = self.space.orthogonal_sums(sums.astype(np.float64), self._used)

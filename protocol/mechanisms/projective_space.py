@@ -96,13 +96,11 @@ class ProjectiveSpace:
         places = np.arange(self.t)
         d = np.max(np.where(vectors != 0, places, 0), axis=-1)
         last = np.take_along_axis(vectors, d[..., np.newaxis], axis=-1)
-        canonical = vectors * self._inverses()[last] % self.q
+        inverses = np.array([0] + [pow(a, -1, self.q) for a in range(1, self.q)])
+        canonical = vectors * inverses[last] % self.q
         below = np.where(places < d[..., np.newaxis], canonical, 0) @ self.q**places
         starts = np.array([self.subspace(d) for d in range(self.t)])
         return np.asarray(starts[d] + below)
-
-    def _inverses(self) -> NDArray[np.int64]:
-        return np.array([0] + [pow(a, -1, self.q) for a in range(1, self.q)])
 
     def hyperplanes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The points orthogonal to each of ``numbers``, shape ``(len(numbers), hyperplane_size)``.

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from .base import Payloads, RandomBytes, Sums
-from .exact import WORD, draw, flip_threshold
-from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero, unpack_bits
+from .base import Sums, Words
+from .exact import WORD, flip_threshold
+from .payloads import BitPayloads, pack_bits
 from .vector_pair import Coordinate, VectorPair
 
 
 @dataclass(frozen=True)
-class RandomizedResponse(VectorPair):
+class RandomizedResponse(BitPayloads, VectorPair):
     """The bits of U and V, each flipped with probability Q."""
 
     name: ClassVar[str] = "randomized_response"
@@ -53,33 +53,10 @@ class RandomizedResponse(VectorPair):
     def coordinate_ratio(self) -> Fraction:
         return Fraction(WORD - self.flip_words, self.flip_words)
 
-    @property
-    def report_bytes(self) -> int:
-        return bitmap_bytes(self.sum_size)
-
-    @property
-    def random_bytes(self) -> int:
-        return 8 * self.sum_size
-
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
-        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
+    def payload(self, category: int, words: Words) -> bytes:
         U, V = self.one_hot(*divmod(category, self.slots))
         bits = np.concatenate([U, V.ravel()])
         return pack_bits(bits ^ (words < np.uint64(self.flip_words)))
-
-    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        return padding_is_zero(payloads, self.sum_size)
-
-    @property
-    def rule(self) -> str:
-        return f"only the first {self.sum_size} bits may be set"
-
-    def accumulate(self, payloads: Payloads) -> Sums:
-        return bit_sums(payloads, self.sum_size)
-
-    def sums_of_each(self, payloads: Payloads) -> Sums:
-        return unpack_bits(payloads, self.sum_size).astype(np.int64)
 
     def simulate(
         self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0

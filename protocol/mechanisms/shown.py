@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidTask
 from ..limits import MAX_SUMS
-from .base import Counts, Mechanism, Payloads, RandomBytes, Sums, multinomial
+from .base import Counts, Mechanism, Payloads, Sums, Words, multinomial
 from .discrete_laplace import DiscreteLaplace
 from .payloads import chunks, integer_width, read_integers
 
@@ -117,14 +117,13 @@ class ShownMechanism(Mechanism):
         """Of two categories of one shown cell, like ``worst_ratio``."""
         return self.inner.variation
 
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
+    def payload(self, category: int, words: Words) -> bytes:
         cell, level = divmod(category, self.levels)
         fits = category < self.misfit
         cell = (0, cell)[fits]
         answer = int(self.hidden_of_cell[cell]) * self.levels + level
         shown = (category - self.misfit, self.shown[cell])[fits]
-        hidden = self.inner.privatize((self.inner.misfit, answer)[fits], randomness)
+        hidden = self.inner.payload((self.inner.misfit, answer)[fits], words)
         return shown.to_bytes(self.width, "little") + hidden
 
     def read_shown(self, payloads: Payloads) -> NDArray[np.int64]:

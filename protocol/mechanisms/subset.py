@@ -40,8 +40,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Counts, Payloads, RandomBytes, Sums, multinomial
-from .exact import WORD, draw, exp_below, floor_word
+from .base import Counts, Payloads, Sums, Words, multinomial
+from .exact import WORD, exp_below, floor_word
 from .frequency_oracle import FrequencyOracle, Support, mean_variance
 from .limits import checked_integer, checked_question
 from .payloads import (
@@ -132,19 +132,17 @@ class SubsetSelection(FrequencyOracle):
     def random_bytes(self) -> int:
         return 8 * (self.k + 1)
 
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
-        drawn = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
-        words = drawn.astype(np.uint64, copy=False).data
+    def payload(self, category: int, words: Words) -> bytes:
+        drawn = words.data  # numbers of Python's own, one at a time
         others = self.categories - 1
         # an array, since a million numbers of Python's own would take 40 MB
         pool = array("I", np.arange(self.categories, dtype=np.uintc).tobytes())
         pool[category] = others  # now the first m - 1 entries are the others
-        for i, word in enumerate(words[1:]):
+        for i, word in enumerate(drawn[1:]):
             j = i + ((others - i) * word >> 64)
             pool[i], pool[j] = pool[j], pool[i]
         chosen = pool[: self.k]
-        chosen[-1] = (chosen[-1], category)[words[0] < self.threshold]
+        chosen[-1] = (chosen[-1], category)[drawn[0] < self.threshold]
         return self._encode(chosen)
 
     def _encode(self, chosen: Sequence[int]) -> bytes:
@@ -224,17 +222,14 @@ def subset_sums(
     m = len(counts)
     own = rng.binomial(counts, (p - k / m) / (1 - k / m))
     uniform = Histogram(k, np.array([counts.sum() - own.sum()]))
-    before = [_picks_before(x, own[x], m, k, rng) for x in range(m)]
+    before = []  # the holders of x by how many of their k - 1 other picks come before x
+    for x in range(m):
+        first, probabilities = _hypergeometric(k - 1, x, m - 1 - x)
+        before.append(Histogram(first, multinomial(own[x], probabilities, rng)))
     after = [histogram.mirrored(k - 1) for histogram in before]
     rightward = _walk([[uniform], *([joining] for joining in after[:-1])], k, rng)
     leftward = _walk([[], *([joining] for joining in before[:0:-1])], k, rng)
     return own + rightward + leftward[::-1]
-
-
-def _picks_before(x: int, holders: int, m: int, k: int, rng: np.random.Generator) -> Histogram:
-    """Holders of x by how many of their k - 1 other picks come before x."""
-    first, probabilities = _hypergeometric(k - 1, x, m - 1 - x)
-    return Histogram(first, multinomial(holders, probabilities, rng))
 
 
 def _hypergeometric(draws: int, good: int, bad: int) -> tuple[int, NDArray[np.float64]]:

@@ -17,14 +17,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Counts, Payloads, RandomBytes, Sums
-from .exact import WORD, draw, flip_threshold
+from .base import Counts, Sums, Words
+from .exact import WORD, flip_threshold
 from .frequency_oracle import FrequencyOracle, Support
-from .payloads import bit_sums, bitmap_bytes, pack_bits, padding_is_zero, unpack_bits
+from .payloads import BitPayloads, pack_bits
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(FrequencyOracle):
+class UnaryEncoding(BitPayloads, FrequencyOracle):
     """m independent bits; a subclass says with which probabilities they are 1."""
 
     @property
@@ -45,33 +45,10 @@ class UnaryEncoding(FrequencyOracle):
     def worst_ratio(self) -> Fraction:
         return self.p * (1 - self.q) / (self.q * (1 - self.p))
 
-    @property
-    def report_bytes(self) -> int:
-        return bitmap_bytes(self.categories)
-
-    @property
-    def random_bytes(self) -> int:
-        return 8 * self.categories
-
-    def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        self.check_category(category)
-        words = np.frombuffer(draw(randomness, self.random_bytes), dtype="<u8")
+    def payload(self, category: int, words: Words) -> bytes:
         thresholds = np.full(self.categories, self.other_words, dtype=np.uint64)
         thresholds[category] = self.own_words
         return pack_bits(words < thresholds)
-
-    def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        return padding_is_zero(payloads, self.categories)
-
-    @property
-    def rule(self) -> str:
-        return f"only the first {self.categories} bits may be set"
-
-    def accumulate(self, payloads: Payloads) -> Sums:
-        return bit_sums(payloads, self.categories)
-
-    def sums_of_each(self, payloads: Payloads) -> Sums:
-        return unpack_bits(payloads, self.categories).astype(np.int64)
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights[weights < 0].sum()), float(weights[weights > 0].sum())

@@ -13,7 +13,7 @@ from privet.client import ReportClient, Retry
 from privet.http_client.address import TaskAddress
 from privet.protocol.errors import PrivetError, problem_of
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
-from privet.protocol.task import TASK_MEDIA_TYPE
+from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.protocol.examples import make_task
 
 TASK = make_task()
@@ -48,12 +48,21 @@ class Network:
         return ReportClient(http, retry=Retry(attempts), sleep=self.sleep)
 
 
-def publish(request: httpx.Request) -> httpx.Response:
-    """The example task to whoever asks, and a receipt for whatever is reported."""
-    if request.method == "GET":
-        return httpx.Response(200, content=TASK.canonical, headers=media(TASK_MEDIA_TYPE))
-    assert request.headers["content-type"] == REPORT_MEDIA_TYPE
-    return receipt(request)
+def publishing(*tasks: Task) -> Callable[[httpx.Request], httpx.Response]:
+    """Each task to whoever asks, and a receipt for whatever is reported."""
+    published = {task.id: task.canonical for task in tasks}
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            content = published[request.url.path.split("/")[3]]
+            return httpx.Response(200, content=content, headers=media(TASK_MEDIA_TYPE))
+        assert request.headers["content-type"] == REPORT_MEDIA_TYPE
+        return receipt(request)
+
+    return reply
+
+
+publish = publishing(TASK)
 
 
 def receipt(request: httpx.Request) -> httpx.Response:

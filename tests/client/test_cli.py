@@ -1,68 +1,29 @@
 import json
 from collections.abc import Callable
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from privet.client import (
     CuratorUnreachable,
     LedgerEntry,
-    ReportState,
-    SqliteLedger,
     UnexpectedAnswer,
     departure,
 )
-from privet.client.cli import EXIT_KEPT, STATUSES, app
+from privet.client.cli import EXIT_KEPT, STATUSES
 from privet.client.explanation import Explanation
 from privet.protocol.errors import PROBLEMS, Overloaded, PrivetError
 from privet.protocol.features import Classes
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question
+from tests.client.command import Command
 from tests.client.stub_curator import StubCurator, problem, serving
 from tests.protocol.examples import RANGE, RECORD, make_task
-
-
-class Command:
-    """`privet-holder` with a ledger of its own and a record on disk."""
-
-    def __init__(self, folder: Path) -> None:
-        self.ledger = SqliteLedger(folder / "ledger")
-        self.record = folder / "record.json"
-        self.record.write_text(json.dumps(RECORD))
-
-    def __call__(self, *arguments: str, stdin: str | None = None) -> Result:
-        ledger = [] if arguments[0] == "show" else ["--ledger", str(self.ledger.path)]
-        return CliRunner().invoke(app, [*arguments, *ledger], input=stdin)
-
-    def answer_lines(
-        self, url: str, lines: str, *arguments: str, stdin: str | None = None
-    ) -> Result:
-        """Answer for every line of a file whose subjects are in the column ``who``."""
-        file = self.record.with_name("site.csv")
-        file.write_text(f"who,age,work,answer\n{lines}")
-        csv = ("--csv", str(file), "--subject-column", "who")
-        return self("answer", url, *csv, *arguments, stdin=stdin)
-
-    def answer(self, url: str, *arguments: str, stdin: str | None = None) -> Result:
-        return self("answer", url, "--record", str(self.record), *arguments, stdin=stdin)
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls are tried twice, without a pause."""
-    pauses = "privet.http_client.report_client.Retry.pauses"
-    monkeypatch.setattr(pauses, lambda _self: iter([0.0]))
-
-
-@pytest.fixture
-def command(tmp_path: Path) -> Command:
-    return Command(tmp_path)
 
 
 def as_json(result: Result) -> Any:
@@ -89,12 +50,15 @@ def test_show_explains_in_plain_words(curator: StubCurator, command: Command) ->
 
 
 def test_answering_sends_one_report_after_asking(curator: StubCurator, command: Command) -> None:
-    """Yes sends; the receipt is on stderr and the ledger knows."""
+    """Yes sends; the receipt is on stderr and the ledger knows. A record may come from stdin."""
     result = command.answer(curator.url, stdin="y\n")
     assert (result.exit_code, len(curator.counted)) == (0, 1)
     assert "Draw a perturbed answer and send it?" in result.stderr
     assert "Counted." in result.stderr
     assert [answer.counted for answer in command.ledger.answers()] == [True]
+    other = ("--subject", "other", "--record", "-", "--yes")
+    assert command("answer", curator.url, *other, stdin=json.dumps(RECORD)).exit_code == 0
+    assert len(curator.counted) == 2
 
 
 @pytest.mark.parametrize("reply", ["n\n", "", "\n"])
@@ -136,23 +100,16 @@ def test_answering_again_costs_nothing(curator: StubCurator, command: Command) -
     assert len(curator.posts) == 1
 
 
-def test_the_record_may_come_from_stdin(curator: StubCurator, command: Command) -> None:
-    """With - the record never touches the disk."""
-    result = command("answer", curator.url, "--record", "-", "--yes", stdin=json.dumps(RECORD))
-    assert result.exit_code == 0
-    assert len(curator.counted) == 1
-
-
-NO_RECORDS = ["", "[]", "{", '"x"', "[" * 100_000]
-
-
-@pytest.mark.parametrize("text", NO_RECORDS, ids=lambda text: text[:20])
+@pytest.mark.parametrize("text", [None, "", "[]", "{", '"x"', "[" * 100_000], ids=str)
 def test_what_is_no_record_is_one_sentence(
-    curator: StubCurator, command: Command, text: str
+    curator: StubCurator, command: Command, text: str | None
 ) -> None:
     """Exit status 1, no traceback, and the curator has not even been asked for the task."""
-    command.record.write_text(text)
-    assert_refused(command.answer(curator.url, "--yes"), 1)
+    command.record.unlink()
+    if text is not None:
+        command.record.write_text(text)
+    said = assert_refused(command.answer(curator.url, "--yes"), 1)
+    assert ("cannot be read" in said) is (text is None)
     assert (curator.gets, curator.posts, command.ledger.answers()) == (0, [], [])
 
 
@@ -180,12 +137,6 @@ def test_a_record_that_does_not_fit_can_be_mended_or_reported(
     assert len(curator.counted) == 1
     assert why in as_json(sent)["misfit"]
     assert why in sent.stderr
-
-
-def test_a_missing_record_file_is_one_sentence(curator: StubCurator, command: Command) -> None:
-    """The path and the reason are named."""
-    command.record.unlink()
-    assert "cannot be read" in assert_refused(command.answer(curator.url, "--yes"), 1)
 
 
 def assert_refused(result: Result, status: int) -> str:
@@ -244,17 +195,11 @@ def test_a_task_of_many_features_is_shown_at_once(command: Command, count: int) 
     assert taken < 3.0  # of processor time, the curator's included; 20 if all 20 000 were shown
 
 
-def test_the_curators_no_is_status_1(curator: StubCurator, command: Command) -> None:
-    """An unknown task is what the curator says it is."""
-    unknown = curator.url.replace(curator.task.id, "0" * 64)
-    assert "There is no such task" in assert_refused(command.answer(unknown, "--yes"), 1)
-
-
 @pytest.mark.usefixtures("impatient")
 def test_an_undelivered_answer_is_kept_and_resent(command: Command) -> None:
     """Status 4 while it is kept, `resend` delivers the same bytes, then nothing is left to do."""
     with serving(StubCurator(make_task(), busy=2)) as curator:
-        result = command.answer(curator.url, "--yes")
+        result = command.answer(curator.url, "--yes", "--invitation", "inv-123")
         assert result.exit_code == 4
         assert "privet-holder resend" in result.stderr
         assert "Overloaded" in command("budget").stdout.replace("\n", "")
@@ -264,27 +209,7 @@ def test_an_undelivered_answer_is_kept_and_resent(command: Command) -> None:
         assert outcome["state"] == "counted"
         assert "Every answer has been counted" in command("resend").stderr
         assert (len(set(curator.posts)), len(curator.counted)) == (1, 1)
-
-
-@pytest.mark.usefixtures("impatient")
-def test_another_host_gets_no_invitation_and_without_a_signature_nothing(command: Command) -> None:
-    """A kept answer is sent where its owner says, but not what was given for the first address."""
-    with (
-        serving(StubCurator(make_task(), busy=2)) as first,
-        serving(StubCurator(make_task())) as second,
-    ):
-        assert command.answer(first.url, "--yes", "--invitation", "inv-123").exit_code == 4
-        pinned = command.answer(second.url, "--yes", "--curator-key", "0" * 64)
-        assert (pinned.exit_code, second.posts) == (3, [])
-        assert command.answer(second.url, "--yes").exit_code == 0
-        assert set(first.invitations) == {"inv-123"}
-        assert second.invitations == [None]
-
-
-def test_every_state_has_an_exit_status_of_its_own() -> None:
-    """None is left out, and none stands for two."""
-    assert set(STATUSES) == set(ReportState)
-    assert len(set(STATUSES.values())) == len(ReportState)
+        assert set(curator.invitations) == {"inv-123"}
 
 
 FAILURES = [*PROBLEMS, CuratorUnreachable, UnexpectedAnswer]
@@ -330,11 +255,13 @@ def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_curator_that_is_down_is_one_sentence(command: Command) -> None:
-    """Before anything is drawn it is an ordinary fault, and nothing is kept."""
-    url = f"http://127.0.0.1:1/v1/tasks/{make_task().id}"
-    for result in (command("show", url), command.answer(url, "--yes")):
-        assert "No answer from 127.0.0.1:1" in assert_refused(result, 1)
+def test_without_a_task_nothing_is_kept(curator: StubCurator, command: Command) -> None:
+    """An unknown task, and a curator that is down: one sentence each, before anything is drawn."""
+    unknown = curator.url.replace(curator.task.id, "0" * 64)
+    down = f"http://127.0.0.1:1/v1/tasks/{curator.task.id}"
+    for url, says in ((unknown, "There is no such task"), (down, "No answer from 127.0.0.1:1")):
+        for result in (command("show", url), command.answer(url, "--yes")):
+            assert says in assert_refused(result, 1)
     assert command.ledger.answers() == []
 
 
@@ -345,25 +272,6 @@ def test_a_broken_ledger_is_one_sentence(curator: StubCurator, command: Command)
     result = command.answer(curator.url, "--yes", "--json")
     assert result.exit_code == 1
     assert curator.posts == []
-
-
-def test_wrong_usage_is_status_2(command: Command) -> None:
-    """As with any command line."""
-    assert CliRunner().invoke(app, ["answer"]).exit_code == 2
-    assert CliRunner().invoke(app, ["cap", "--year", "-1"]).exit_code == 2
-
-
-def test_names_from_a_task_cannot_drive_the_terminal(command: Command) -> None:
-    """Escape sequences and markup in a hostile task are shown as text."""
-    hostile = Classes(name="[red]label[/red]", classes=("a", "b"))
-    made = make_task(label=hostile, name="[bold]x", description="\x1b[2J\x1b]0;title\x07")
-    with serving(StubCurator(made)) as curator:
-        shown = command("show", curator.url)
-    assert shown.exit_code == 0
-    assert "\x1b" not in shown.stdout
-    assert "\x07" not in shown.stdout
-    assert "[bold]x" in shown.stdout
-    assert "[red]label[/red]" in shown.stdout
 
 
 def test_a_person_reads_that_a_number_is_reported_by_its_distance() -> None:
@@ -484,23 +392,32 @@ def test_a_line_whose_task_cannot_be_fetched_is_not_called_kept(command: Command
     assert "kept" not in done.stderr
 
 
-def test_a_file_and_a_record_exclude_each_other(curator: StubCurator, command: Command) -> None:
-    """One of them, and the file with the column of its subjects."""
-    assert command("answer", curator.url).exit_code == 2
-    assert command("answer", curator.url, "--csv", "x.csv").exit_code == 2
+@pytest.mark.parametrize(
+    "usage",
+    [["answer"], ["answer", "url"], ["answer", "url", "--csv", "x"], ["cap", "--year", "-1"]],
+)
+def test_wrong_usage_is_status_2(command: Command, usage: list[str]) -> None:
+    """Also a record and a file, or neither, and a file without the column of its subjects."""
+    assert command(*usage).exit_code == 2
 
 
-def test_who_asks_is_told_first(command: Command) -> None:
-    """In the asker's own words, before what is read; in JSON too."""
+def test_who_asks_is_told_first_in_words_that_cannot_drive_the_terminal(command: Command) -> None:
+    """Before what is read; escape sequences and markup in a hostile task are shown as text."""
     asker = {
         "name": "A clinic",
         "contact": "survey@clinic.example",
         "purpose": "To learn who comes back.",
         "link": "https://clinic.example/survey",
     }
-    with serving(StubCurator(make_task(asker=asker))) as curator:
-        shown = command("show", curator.url).output
-        told = json.loads(command("show", curator.url, "--json").output)
+    hostile = Classes(name="[red]label[/red]", classes=("a", "b"))
+    escapes = "\x1b[2J\x1b]0;title\x07"
+    made = make_task(asker=asker, label=hostile, name="[bold]x", description=escapes)
+    with serving(StubCurator(made)) as curator:
+        shown = command("show", curator.url).stdout
+        told = as_json(command("show", curator.url, "--json"))
+    assert not {"\x1b", "\x07"} & set(shown)
+    assert "[bold]x" in shown
+    assert "[red]label[/red]" in shown
     words = ["Who asks, as they say", *asker.values(), "Read on this device"]
     places = [shown.index(text) for text in words]
     assert places[0] == min(places)

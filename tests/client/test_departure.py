@@ -11,9 +11,9 @@ from privet.client import Holder, MemoryLedger, departure
 from privet.client.departure import Departure
 from privet.protocol.features import Numeric
 from privet.protocol.partition import LEAF, Partition, Tree
-from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
-from tests.client.fakes import Network, media, receipt
-from tests.protocol.examples import make_task
+from privet.protocol.task import Question, Task
+from tests.client.fakes import Network, publishing
+from tests.protocol.examples import left_leaves, make_task
 from tests.stat_checks import ALPHA
 
 DEEP = 255
@@ -22,18 +22,9 @@ TRIES = 30
 
 def chain(questions: int) -> Task:
     """Questions about a chain of cells: the first is one split from the root, the last ``DEEP``."""
-    nodes = range(2 * DEEP + 1)
-    leaf = [node % 2 == 1 or node == 2 * DEEP for node in nodes]
-    tree = Partition.build(
-        1,
-        [LEAF if leaf[node] else 0 for node in nodes],
-        [(node // 2 + 1) / (DEEP + 1) for node in nodes],
-        [LEAF if leaf[node] else node + 1 for node in nodes],
-        [LEAF if leaf[node] else node + 2 for node in nodes],
-    )
     return make_task(
         features=(Numeric(name="x", low=0.0, high=1.0),),
-        partitions=(Tree.of(tree),),
+        partitions=(Tree.of(left_leaves(DEEP)),),
         questions=(Question(partition=0, mechanism="grr", epsilon=0.001),) * questions,
     )
 
@@ -49,9 +40,7 @@ async def seconds_to_report(record: Any, *, wait: bool) -> float:
 
     def reply(request: httpx.Request) -> httpx.Response:
         seen.append(time.perf_counter())
-        if request.method == "GET":
-            return httpx.Response(200, content=TASK.canonical, headers=media(TASK_MEDIA_TYPE))
-        return receipt(request)
+        return publishing(TASK)(request)
 
     url = f"https://curator.example/v1/tasks/{TASK.id}"
     await Holder(Network([reply]).client(), MemoryLedger(), wait=wait).answer(url, record)

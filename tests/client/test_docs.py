@@ -18,20 +18,10 @@ def rows(head: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in below]
 
 
-def test_exit_statuses_are_those_of_the_command() -> None:
-    """Every status the code uses has a line, and no other."""
-    assert {int(row[0]) for row in rows("exit status")} == {
-        0,
-        2,
-        cli.EXIT_FAULT,
-        cli.EXIT_REFUSED,
-        cli.EXIT_KEPT,
-        cli.EXIT_HELD,
-    }
-
-
-def test_states_and_their_exit_statuses_are_those_of_the_command() -> None:
-    """Every state has a line."""
+def test_states_and_exit_statuses_are_those_of_the_command() -> None:
+    """Every state and every status has a line, and no other."""
+    own = {cli.EXIT_FAULT, cli.EXIT_REFUSED, cli.EXIT_KEPT, cli.EXIT_HELD}
+    assert {int(row[0]) for row in rows("exit status")} == {0, 2, *own}
     listed = {row[0].strip("`"): int(row[1]) for row in rows("state")}
     assert listed == {state.value: status for state, status in cli.STATUSES.items()}
 

@@ -1,11 +1,11 @@
 import asyncio
-import io
 import logging
 import math
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any, NoReturn
 
 import httpx
@@ -34,8 +34,8 @@ from privet.protocol.errors import (
 )
 from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
-from privet.protocol.task import TASK_MEDIA_TYPE
-from tests.client.fakes import TASK, URL, Canned, Network, media, problem, publish, receipt
+from privet.protocol.report import make_report
+from tests.client.fakes import TASK, URL, Canned, Network, problem, publish, publishing, receipt
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import RECORD, make_task
 
@@ -68,45 +68,35 @@ def no_record() -> Any:
     return Untouchable()
 
 
-def test_the_blocking_holder_does_the_same(curator: StubCurator, ledger: SqliteLedger) -> None:
-    """Without an event loop: fetch, explain, check, answer; errors arrive as themselves."""
-    with BlockingHolder(ledger) as holder:
+async def test_the_blocking_holder_does_the_same(
+    curator: StubCurator, ledger: SqliteLedger
+) -> None:
+    """Fetch, explain, check, answer, also inside a running loop; errors arrive as themselves.
+
+    With the same random bytes the same report is drawn.
+    """
+    with BlockingHolder(ledger, randomness=Random(1).randbytes) as holder:
         task = holder.fetch(curator.url)
         assert holder.explain(task).epsilon == 1.0
         holder.check(task)
-        assert holder.answer(curator.url, RECORD).counted
+        answered = holder.answer(curator.url, RECORD)
+        assert answered.counted
+        assert answered.report == make_report(task, RECORD, Random(1).randbytes).pack()
         assert holder.resend() == []
         with pytest.raises(TaskNotFound):
             holder.fetch(curator.url.replace(task.id, "0" * 64))
     assert len(curator.counted) == 1
 
 
-async def test_blocking_inside_a_running_loop_works_too(curator: StubCurator) -> None:
-    """A notebook has a loop of its own; the blocking holder's loop is elsewhere."""
-    with BlockingHolder(MemoryLedger()) as holder:
-        assert holder.fetch(curator.url) == curator.task
-
-
-async def test_after_a_crash_the_same_bytes_are_sent_and_nothing_is_drawn(
-    ledger: SqliteLedger,
-) -> None:
-    """A process that dies while sending leaves an answer that the next one only resends."""
-
-    class Crash(BaseException): ...
-
-    sent = []
-
-    def crash(request: httpx.Request) -> NoReturn:
-        sent.append(request.content)
-        raise Crash
-
-    with pytest.raises(Crash):
-        await Holder(Network([publish, crash]).client(), ledger).answer(URL, RECORD)
-    network = Network([publish])
-    again = Holder(network.client(), SqliteLedger(ledger.path), randomness=no_randomness)
-    assert (await again.answer(URL, no_record())).counted
-    assert [request.content for request in network.requests] == sent
-    assert ledger.spent("me") == TASK.epsilon
+async def test_answers_to_twin_tasks_are_two_draws() -> None:
+    """Of the same question under two names: nothing links one task's report to the other's."""
+    twins, ledger = [make_task(name=name) for name in "ab"], MemoryLedger()
+    client = Network([publishing(*twins)]).client()
+    holder = Holder(client, ledger, "me", Random(1).randbytes)
+    answers = [await holder.answer(URL.replace(TASK.id, twin.id), RECORD) for twin in twins]
+    stream = Random(1).randbytes
+    assert [a.report for a in answers] == [make_report(t, RECORD, stream).pack() for t in twins]
+    assert ledger.spent("me") == 2.0
 
 
 async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: SqliteLedger) -> None:
@@ -183,13 +173,7 @@ async def test_an_invitation_goes_along_and_is_kept_for_resending(ledger: Sqlite
 INVITED = TASK.model_copy(update={"invited": True})
 INVITED_URL = URL.replace(TASK.id, INVITED.id)
 ELSEWHERE = INVITED_URL.replace("curator.example", "elsewhere.example")
-
-
-def invite(request: httpx.Request) -> httpx.Response:
-    """The same task, for invited holders only."""
-    if request.method == "POST":
-        return receipt(request)
-    return httpx.Response(200, content=INVITED.canonical, headers=media(TASK_MEDIA_TYPE))
+invite = publishing(INVITED)
 
 
 async def test_a_task_that_needs_an_invitation_says_so_before_a_draw() -> None:
@@ -344,8 +328,7 @@ async def test_the_private_value_leaves_no_trace(
     }
     task = make_task(features=(Numeric(name="age", low=0, high=100), TASK.features[1]))
     record = {"age": CANARY_AGE, "work": CANARY_WORK, "answer": "yes"}
-    offer = httpx.Response(200, content=task.canonical, headers=media(TASK_MEDIA_TYPE))
-    network = Network([offer, replies[outcome]])
+    network = Network([publishing(task), replies[outcome]])
     ledger: Ledger = SqliteLedger(tmp_path / "answers.sqlite3")
     texts = []
     try:
@@ -385,13 +368,3 @@ def test_a_holder_needs_the_base_installation_only() -> None:
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     needed = set(done.stdout.split())
     assert needed - BROUGHT_ALONG == {"privet", *DECLARED}
-
-
-def test_randomness_is_an_argument(curator: StubCurator) -> None:
-    """With the same bytes the same report is drawn, which is how test vectors are made."""
-    stream = bytes(range(256)) * 40
-    reports = []
-    for _ in range(2):
-        with BlockingHolder(MemoryLedger(), randomness=io.BytesIO(stream).read) as holder:
-            reports.append(holder.answer(curator.url, RECORD).report)
-    assert reports[0] == reports[1]

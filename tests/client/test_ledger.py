@@ -174,18 +174,12 @@ def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
 
 
 def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
-    """The file is 0600 and its new folder 0700, whatever the umask would allow."""
+    """The file is 0600 and its new folder 0700, whatever the umask or others allowed before."""
     ledger = SqliteLedger(tmp_path / "data" / "answers.sqlite3")
     ledger.keep(answer())
     assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700
     assert [path.name for path in ledger.path.parent.iterdir()] == ["answers.sqlite3"]
-
-
-def test_a_ledger_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None:
-    """Whoever made it so; its content stays."""
-    ledger = SqliteLedger(tmp_path / "answers.sqlite3")
-    ledger.keep(answer())
     ledger.path.chmod(0o644)
     assert len(ledger.answers()) == 1
     assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600

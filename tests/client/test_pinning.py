@@ -1,16 +1,13 @@
 """A holder that pins its curator's key answers that curator's tasks and no others."""
 
 import json
-import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from typer.testing import CliRunner
 
 from privet.client import (
     BlockingHolder,
@@ -24,13 +21,12 @@ from privet.client import (
     SqliteLedger,
     TaskRefused,
 )
-from privet.client.cli import app
 from privet.client.pinning import check_key, signed_by
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.report import make_report
 from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
 from privet.protocol.task import Task
 from scripts.make_message_vectors import SIGNATURES, signatures
+from tests.client.command import Command
 from tests.client.fakes import TASK, URL, Network, publish
 from tests.client.stub_curator import StubCurator, serving
 from tests.client.test_holder import no_record
@@ -178,9 +174,14 @@ async def test_holders_who_pin_and_holders_who_do_not_share_a_client() -> None:
 async def test_a_damaged_pin_is_refused() -> None:
     """A pin that is no key protects nobody: it is an error, not a pin that is left out."""
     for pinned in ("", KEY[:-1], KEY + "00", "g" * 64):
-        holder = Holder(publishing(signed(OURS)).client(), MemoryLedger(), curator_key=pinned)
+        network, ledger = publishing(signed(OURS)), MemoryLedger()
+        holder = Holder(network.client(), ledger, curator_key=pinned)
         with pytest.raises(InvalidRequest, match="64 hexadecimal"):
             await holder.fetch(URL)
+        ledger.keep(LedgerEntry("me", TASK.id, URL, 1.0, "0", b"", 0.0, state=ReportState.HELD))
+        (fault,) = await holder.ask_relays()
+        assert "64 hexadecimal" in fault
+        assert {str(request.url) for request in network.requests} == {URL}
 
 
 async def test_without_the_package_nothing_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,49 +205,31 @@ def test_words_say_who_signed() -> None:
     assert signed_by(Offer(TASK, wrong)).startswith("Nobody: its signature is not")
 
 
-def test_the_command_line_shows_and_pins(tmp_path: Path) -> None:
-    """`show` tells the key; with --curator-key a wrong one is exit status 3 and nothing is sent."""
-    curator = StubCurator(make_task())
-    curator.signature = signed(OURS, curator.task)
-    record = tmp_path / "record.json"
-    record.write_text(json.dumps(RECORD))
-    other = THEIRS.public_key().public_bytes_raw().hex()
+@pytest.mark.usefixtures("impatient")
+def test_the_command_line_pins(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`show` tells the key; for a wrong one, given or in the environment, nothing is ever sent."""
+    curator = StubCurator(make_task(), busy=2)
+    ours, theirs = (signed(secret, curator.task) for secret in (OURS, THEIRS))
+    curator.signature = ours
+    other = ("--curator-key", THEIRS.public_key().public_bytes_raw().hex())
     with serving(curator):
-
-        def run(*arguments: str) -> Any:
-            return CliRunner().invoke(app, [*arguments])
-
-        answer = ("answer", curator.url, "--record", str(record), "--yes")
-        ledger = ("--ledger", str(tmp_path / "ledger"))
-        shown = run("show", curator.url, "--json")
+        shown = command("show", curator.url, "--json")
         assert KEY in json.loads(shown.stdout)["signed_by"]
-        for call in (("show", curator.url), (*answer, *ledger)):
-            refused = run(*call, "--curator-key", other)
+        for refused in (
+            command("show", curator.url, *other),
+            command.answer(curator.url, "--yes", *other),
+        ):
             assert refused.exit_code == 3
             assert "that you pinned" in " ".join(refused.stderr.split())
         assert curator.posts == []
-        assert run(*answer, *ledger, "--curator-key", KEY).exit_code == 0
-        assert len(curator.counted) == 1
-
-
-def test_resend_pins_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the key of the option or the environment, what is kept goes to its curator only."""
-    curator = StubCurator(make_task())
-    ledger = SqliteLedger(tmp_path / "ledger")
-    report = make_report(curator.task, RECORD, os.urandom)
-    with serving(curator):
-        ledger.keep(
-            LedgerEntry(
-                "me", curator.task.id, curator.url, 1.0, report.id.hex(), report.pack(), 0.0
-            )
-        )
-        resend = ["resend", "--ledger", str(ledger.path)]
-        assert CliRunner().invoke(app, [*resend, "--curator-key", KEY]).exit_code == 4
+        assert command.answer(curator.url, "--yes", "--curator-key", KEY).exit_code == 4
+        tried, curator.signature = len(curator.posts), theirs
+        assert command("resend", "--curator-key", KEY).exit_code == 4
         monkeypatch.setenv("PRIVET_HOLDER_CURATOR_KEY", KEY)
-        assert CliRunner().invoke(app, resend).exit_code == 4
-        assert curator.posts == []
-        curator.signature = signed(OURS, curator.task)
-        assert CliRunner().invoke(app, resend).exit_code == 0
+        assert command("resend").exit_code == 4
+        assert len(curator.posts) == tried
+        curator.signature = ours
+        assert command("resend").exit_code == 0
     assert len(curator.counted) == 1
 
 

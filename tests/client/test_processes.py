@@ -6,6 +6,7 @@ from pathlib import Path
 
 from privet.client import Holder, SqliteLedger
 from tests.client.fakes import TASK, URL, Network, publish
+from tests.client.test_holder import no_randomness, no_record
 from tests.protocol.examples import RECORD
 
 DIES_WHILE_SENDING = """
@@ -32,7 +33,7 @@ async def test_a_killed_process_leaves_the_answer_that_it_was_sending(tmp_path: 
     done = subprocess.run([*code, repr(RECORD)], capture_output=True, text=True, check=False)
     assert done.returncode == -9, done.stderr
     network = Network([publish])
-    (outcome,) = await Holder(network.client(), SqliteLedger(path)).resend()
-    assert outcome.counted
+    again = Holder(network.client(), SqliteLedger(path), randomness=no_randomness)
+    assert (await again.answer(URL, no_record())).counted
     assert [request.content.hex() for request in network.requests] == done.stdout.split()
     assert SqliteLedger(path).spent("me") == TASK.epsilon

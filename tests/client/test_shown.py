@@ -4,12 +4,11 @@ import json
 import math
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from privet.client import (
     BlockingHolder,
@@ -20,7 +19,6 @@ from privet.client import (
     SqliteLedger,
     TaskRefused,
 )
-from privet.client.cli import app
 from privet.client.explanation import Explanation, told_openly
 from privet.client.ledger import CAPS, COLUMNS
 from privet.protocol.errors import Overloaded
@@ -28,6 +26,7 @@ from privet.protocol.features import encode_record
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 from scripts.make_message_vectors import SHOWN, TASKS
+from tests.client.command import Command
 from tests.client.stub_curator import StubCurator, serving
 
 RECORD = {"age": 25, "ward": "heart", "work": "shop", "answer": "yes"}
@@ -40,15 +39,9 @@ UNTOUCHED: Any = object()
 """No record at all: reading it fails."""
 
 
-def holder(folder: Path, curator: StubCurator, *arguments: str, stdin: str | None = None) -> Result:
-    record = folder / "record.json"
-    record.write_text(json.dumps(RECORD))
-    ledger = ["--ledger", str(folder / "ledger")]
-    verb, *rest = arguments
-    given = [curator.url] if verb in ("show", "answer") else []
-    given += ["--record", str(record)] if verb == "answer" else []
-    given += ledger if verb != "show" else []
-    return CliRunner().invoke(app, [verb, *given, *rest], input=stdin)
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    return Command(tmp_path, RECORD)
 
 
 def openly(task: Task, record: Any) -> str:
@@ -123,34 +116,36 @@ def test_the_explanation_promises_no_more_than_is_so() -> None:
     assert "4 shown cells" in shown.computes[0]
     hidden = Explanation.of(TASKS["classes, one question"])
     assert hidden.shown == ()
-    assert "shown" not in json.dumps(replace(hidden, shown=()).to_json()).replace('"shown"', "")
+    assert "shown" not in json.dumps(asdict(hidden)).replace('"shown"', "")
 
 
-def test_the_holder_sees_its_shown_cell_before_it_agrees(tmp_path: Path) -> None:
+def test_the_holder_sees_its_shown_cell_before_it_agrees(command: Command) -> None:
     """Before the question, and without a yes nothing is drawn; afterwards the ledger lists it."""
     with serving(StubCurator(SHOWN)) as curator:
-        shown = " ".join(holder(tmp_path, curator, "show").stdout.replace("│", " ").split())
+        shown = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
         assert "may tell who you are" not in shown
         assert "Said openly age, ward: as far as" in shown
         assert "never sent" not in shown
-        refused = holder(tmp_path, curator, "answer", stdin="n\n")
+        refused = command.answer(curator.url, stdin="n\n")
         assert refused.exit_code == 1
         assert 0 <= refused.stderr.index(OPENLY) < refused.stderr.index("Draw a perturbed answer")
-        dry = holder(tmp_path, curator, "answer", "--dry-run", "--json")
+        dry = command.answer(curator.url, "--dry-run", "--json")
         assert json.loads(dry.stdout)["told_openly"] == OPENLY
         assert curator.posts == []
-        agreed = holder(tmp_path, curator, "answer", "--yes")
+        agreed = command.answer(curator.url, "--yes")
         assert agreed.exit_code == 0, agreed.output
         assert OPENLY in agreed.stderr
-        assert OPENLY in holder(tmp_path, curator, "answer").stderr
-        budget = holder(tmp_path, curator, "budget")
+        assert OPENLY in command.answer(curator.url).stderr
+        budget = command("budget")
         assert OPENLY in " ".join(budget.stdout.split())
         ((_, payload),) = Report.unpack(curator.posts[0]).answers
         assert payload[0] == 2
 
 
 @pytest.mark.parametrize("crowd", [19, 0])
-async def test_too_small_a_crowd_is_refused_whatever_the_record(tmp_path: Path, crowd: int) -> None:
+async def test_too_small_a_crowd_is_refused_whatever_the_record(
+    command: Command, crowd: int
+) -> None:
     """If any shown cell has fewer people, before a record is read, so silence tells nothing."""
     few = SHOWN.model_copy(update={"crowds": [*SHOWN.crowds[:-1], crowd]})
     with serving(StubCurator(few)) as curator:
@@ -162,18 +157,18 @@ async def test_too_small_a_crowd_is_refused_whatever_the_record(tmp_path: Path, 
             assert careful.ledger.answers() == []
             bold = Holder(client, MemoryLedger(), least_crowd=crowd)
             assert (await bold.answer(curator.url, RECORD)).counted
-        refused = holder(tmp_path, curator, "answer", "--yes")
+        refused = command.answer(curator.url, "--yes")
         assert (refused.exit_code, len(curator.posts)) == (3, 1)
         assert "--least-crowd" in refused.stderr
-        shown = " ".join(holder(tmp_path, curator, "show").stdout.replace("│", " ").split())
+        shown = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
         assert "what is said openly may tell who you are" in shown
-        agreed = ("answer", "--yes", "--least-crowd", str(crowd))
-        assert holder(tmp_path, curator, *agreed).exit_code == 0
+        agreed = command.answer(curator.url, "--yes", "--least-crowd", str(crowd))
+        assert agreed.exit_code == 0
 
 
-async def test_a_record_that_has_changed_is_not_drawn_again(tmp_path: Path) -> None:
+async def test_a_record_that_has_changed_is_not_drawn_again(command: Command) -> None:
     """The stored report, with the shown cell of the day it was drawn, is all that is ever sent."""
-    ledger = SqliteLedger(tmp_path / "ledger")
+    ledger = command.ledger
     with serving(StubCurator(SHOWN)) as curator:
         async with ReportClient(retry=Retry(1)) as client:
             owner = Holder(client, ledger, wait=False)
@@ -181,19 +176,17 @@ async def test_a_record_that_has_changed_is_not_drawn_again(tmp_path: Path) -> N
             for record in (RECORD, ELSEWHERE):
                 with pytest.raises(Overloaded):
                     await owner.answer(curator.url, record)
-        assert OPENLY in holder(tmp_path, curator, "answer").stderr
+        assert OPENLY in command.answer(curator.url).stderr
         (answered,) = ledger.answers()
         assert (answered.shown, answered.counted) == (OPENLY, True)
         assert set(curator.posts) == {answered.report}
 
 
-def test_a_file_is_told_its_smallest_group_before_it_is_sent(tmp_path: Path) -> None:
+def test_a_file_is_told_its_smallest_group_before_it_is_sent(command: Command) -> None:
     """Of its own lines; and a program is told what one record would say."""
-    file = tmp_path / "site.csv"
-    file.write_text("who,age,ward,work,answer\n1,25,heart,shop,yes\n2,60,skin,farm,no\n")
+    lines = "1,25,heart,shop,yes\n2,60,skin,farm,no\n"
     with serving(StubCurator(SHOWN)) as curator, BlockingHolder(MemoryLedger()) as owner:
-        csv = ("--csv", str(file), "--subject-column", "who", "--ledger", str(tmp_path / "ledger"))
-        asked = CliRunner().invoke(app, ["answer", curator.url, *csv], input="n\n")
+        asked = command.answer_lines(curator.url, lines, stdin="n\n")
         assert asked.stderr.index("has 260 people") < asked.stderr.index("Draw 2 perturbed")
         assert curator.posts == []
         assert owner.told_openly(owner.fetch(curator.url), RECORD) == OPENLY

@@ -5,7 +5,6 @@ any language.
 """
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from random import Random
@@ -19,22 +18,22 @@ from scipy.stats import mannwhitneyu
 
 from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.task import Task
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
+from tests.holder_js.node import NODE, evaluated
 from tests.protocol.test_conditions import bound
 from tests.stat_checks import ALPHA
 
 HERE = Path(__file__).parent
 VECTORS = HERE.parent / "vectors"
-NODE = shutil.which("node")
 
 pytestmark = pytest.mark.needs("node")
 
 
 def run(script: str, *arguments: str, given: str = "") -> str:
     """What a script prints."""
-    assert NODE is not None
     command = [NODE, "--unhandled-rejections=strict", str(HERE / script), *arguments]
     done = subprocess.run(
         command, input=given, capture_output=True, text=True, timeout=120, check=False
@@ -45,14 +44,11 @@ def run(script: str, *arguments: str, given: str = "") -> str:
 
 def test_limits_are_those_of_the_protocol() -> None:
     """Else a task that one holder answers is refused by another."""
-    assert NODE is not None
-    script = (
+    printed = evaluated(
         'import { MAX } from "./task.js"; import { MAX_TABLE_ENTRIES } from "./mechanisms.js";'
         'import { MAX_SUMS } from "./shown.js";'
         "console.log(JSON.stringify({ ...MAX, tables: MAX_TABLE_ENTRIES, sums: MAX_SUMS }));"
     )
-    command = [NODE, "--input-type=module", "--eval", script]
-    printed = subprocess.check_output(command, cwd=HERE.parents[1] / "page", text=True)
     names = {
         "cells": limits.MAX_CELLS,
         "nodes": limits.MAX_NODES,
@@ -71,7 +67,7 @@ def test_limits_are_those_of_the_protocol() -> None:
         "tables": limits.MAX_TABLE_ENTRIES,
         "sums": limits.MAX_SUMS,
     }
-    assert json.loads(printed).items() >= names.items()
+    assert printed.items() >= names.items()
 
 
 def test_every_vector_is_reproduced() -> None:
@@ -129,52 +125,50 @@ def test_numbers_are_told_in_the_same_digits() -> None:
         low, width = chance.choice([-a, 0, a, a / 1024]), (b + 1) / chance.choice([1, 64])
         cut = chance.choice([chance.random(), chance.randrange(1, 4097) / 4096, 1 / width])
         given.append((low, low + width, min(cut, 1.0), float(chance.randrange(2))))
-    assert NODE is not None
-    command = [NODE, "--input-type=module", "--eval", BOUNDS]
-    printed = subprocess.check_output(
-        command, input=json.dumps(given), cwd=HERE.parents[1] / "page", text=True
-    )
     expected = [
         "" if low == high else str(bound(low, high, cut, left=column < cut))
         for low, high, cut, column in given
     ]
-    assert json.loads(printed) == expected
+    assert evaluated(BOUNDS, json.dumps(given)) == expected
     assert {text.split()[1] for text in expected if text} == {"<", "<=", ">", ">="}
 
 
-PINNED = """
+CHECKS = """
 import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { answer } from "./holder.js";
 globalThis.crypto ??= webcrypto; // global from Node 20 on
+const { task, id, isKept, options } = JSON.parse(readFileSync(0, "utf8"));
 const calls = [];
 const http = async (url, { method = "GET" }) => {
   calls.push(method);
   const receipt = JSON.stringify({ report: "00", counted: true });
-  const body = method === "GET" ? Buffer.from("TASK", "hex") : receipt;
+  const body = method === "GET" ? Buffer.from(task, "hex") : receipt;
   return new Response(body, { headers: { "Content-Type": "application/vnd.privet.task+msgpack" } });
 };
-const kept = new Map([["ID", { id: "00", bytes: new Uint8Array(1) }]]);
-const sent = async (options) => {
-  try {
-    const url = "https://curator.example/v1/tasks/ID";
-    return (await answer(url, {}, { http, kept, ...options })).counted;
-  } catch ({ type }) {
-    return type;
-  }
-};
-const pinned = await sent({ curatorKey: "0".repeat(64) });
-console.log(JSON.stringify([pinned, await sent({}), calls]));
+const kept = new Map(isKept ? [[id, { id: "00", bytes: new Uint8Array(1) }]] : []);
+const sent = answer(`https://curator.example/v1/tasks/${id}`, {}, { http, kept, ...options });
+const ended = await sent.then(({ counted }) => counted, ({ type }) => type);
+console.log(JSON.stringify([ended, calls]));
 """
+SMALL, SHOWN = make_message_vectors.SMALL, make_message_vectors.SHOWN
 
 
-def test_a_kept_answer_is_not_sent_without_the_pinned_keys_signature() -> None:
-    """As Python's holder, which a host that does not show it does not get the report from."""
-    assert NODE is not None
-    task = make_message_vectors.SMALL
-    script = PINNED.replace("TASK", task.canonical.hex()).replace("ID", task.id)
-    command = [NODE, "--input-type=module", "--eval", script]
-    printed = subprocess.check_output(command, cwd=HERE.parents[1] / "page", text=True)
-    assert json.loads(printed) == ["refused", True, ["GET", "POST"]]
+@pytest.mark.parametrize(
+    ("task", "is_kept", "options", "ends"),
+    [
+        (SMALL, True, {}, [True, ["POST"]]),
+        (SMALL, True, {"curatorKey": "0" * 64}, ["refused", ["GET"]]),
+        (SMALL.model_copy(update={"invited": True}), False, {}, ["refused", ["GET"]]),
+        (SHOWN, False, {"leastCrowd": 10**6}, ["refused", ["GET"]]),
+    ],
+)
+def test_what_the_other_holder_refuses_is_refused(
+    task: Task, is_kept: bool, options: dict[str, Any], ends: list[Any]
+) -> None:
+    """A kept answer without the pinned key's signature; the uninvited, and who is in few people."""
+    given = {"task": task.canonical.hex(), "id": task.id, "isKept": is_kept, "options": options}
+    assert evaluated(CHECKS, json.dumps(given)) == ends
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from privet.protocol.mechanisms import Mechanism, create_mechanism
 from privet.protocol.shuffling import Randomizer, central_epsilon
 from tests.outside.planted import EPSILON, EXCESS, PLANTED
 from tests.protocol.examples import make_task, question
 from tests.protocol.mechanisms.laws import law
+from tests.protocol.test_shuffling import trinomial
 
 pytestmark = pytest.mark.slow
 
@@ -67,21 +67,6 @@ def test_planted_bugs_are_found(planted: Mechanism) -> None:
     assert spent(planted).get_epsilon_for_delta(0.0) > EPSILON * EXCESS - 2 * STEP
 
 
-def batch(reports: int, p: float, m: int) -> list[dict[tuple[int, int], float]]:
-    """The laws of how often a batch of grr has either of two categories, all others in a third."""
-    total = p + m - 1.0
-    k = np.arange(reports)
-    i, j = np.meshgrid(k, k, indexing="ij")
-    chances = (1.0 / total, 1.0 / total, 1.0 - 2.0 / total)
-    others = stats.multinomial.pmf(np.stack([i, j, reports - 1 - i - j], -1), reports - 1, chances)
-    seen = np.zeros((reports + 1, reports + 1))
-    seen[1:, :-1] += p / total * others
-    seen[:-1, 1:] += 1.0 / total * others
-    seen[:-1, :-1] += (m - 2.0) / total * others
-    kept = {(a, b): log(seen[a, b]) for a, b in np.argwhere(seen > 1e-40).tolist()}
-    return [kept, {(b, a): chance for (a, b), chance in kept.items()}]
-
-
 CASES = [(1.0, 300, 3, 1e-6), (1.0, 300, 20, 1e-6), (0.5, 200, 3, 1e-4), (2.0, 300, 20, 1e-3)]
 
 
@@ -91,7 +76,9 @@ def test_central_bounds_are_a_little_above_the_exact_ones(
 ) -> None:
     """By at most 7 %. A blanket as of half the variation, planted, is found."""
     p = exp(epsilon)
-    laws = batch(reports, p, m)
+    seen = trinomial(reports, p, m)
+    kept = {(a, b): log(seen[a, b]) for a, b in np.argwhere(seen > 1e-40).tolist()}
+    laws = [kept, {(b, a): chance for (a, b), chance in kept.items()}]
     low, high = (distribution(laws, up=up).get_epsilon_for_delta(delta) for up in (False, True))
     stated = central_epsilon(Randomizer(p, (p - 1.0) / (p + m - 1.0)), reports, delta)
     assert low <= stated < 1.07 * high

@@ -1,31 +1,23 @@
 """The picture of what anybody could learn is exact: 100 people who send one message, enumerated."""
 
-import json
 import math
-import shutil
-import subprocess
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
+from tests.holder_js.node import evaluated
 from tests.protocol.test_whole_answer import FITTING, MISFITS, TASKS, law
 
-PAGE = Path(__file__).parents[2] / "page"
-NODE = shutil.which("node")
 pytestmark = pytest.mark.needs("node")
 
 
 def shown(epsilon: float) -> dict[str, float]:
     """What the page says of a report that spends ``epsilon``."""
-    assert NODE is not None
-    script = (
+    said: dict[str, float] = evaluated(
         'import { ofHundred, odds, surest } from "./explanation.js";'
         f"const e = {epsilon!r};"
         "console.log(JSON.stringify({ many: ofHundred(e), odds: odds(e), surest: surest(e) }));"
     )
-    command = [NODE, "--input-type=module", "--eval", script]
-    said: dict[str, float] = json.loads(subprocess.check_output(command, cwd=PAGE, text=True))
     return said
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from privet.protocol.errors import InvalidRecord
 from privet.protocol.features import (
     Categorical,
@@ -12,7 +14,8 @@ from privet.protocol.features import (
     Range,
     encode_record,
 )
-from privet.protocol.partition import Partition, Tree
+from privet.protocol.mechanisms.base import RandomBytes
+from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.task import Question, Task
 
 FEATURES = (
@@ -31,6 +34,16 @@ SPLITS = Partition.build(
     right=[2, 4, 6, -1, -1, -1, -1],
 )
 """age < 40 ? (work is farm ?) : (age < 50 ?)"""
+
+
+def left_leaves(depth: int) -> Partition:
+    """A tree of one column in which every left child is a leaf."""
+    inner = np.arange(depth)
+    nodes = np.full(2 * depth + 1, LEAF)
+    feature, left, right = nodes.copy(), nodes.copy(), nodes.copy()
+    feature[2 * inner], left[2 * inner], right[2 * inner] = 0, 2 * inner + 1, 2 * inner + 2
+    threshold = (np.arange(2 * depth + 1) // 2 + 1) / (depth + 1)
+    return Partition.build(1, feature, threshold, left, right)
 
 
 def encoded(features: Features, record: dict[Any, Any]) -> Matrix:
@@ -61,3 +74,14 @@ def make_task(**changes: Any) -> Task:
 def question(**changes: Any) -> dict[str, Any]:
     """The fields of a question, some of them replaced."""
     return {"partition": 0, "mechanism": "subset", "epsilon": 1.0, **changes}
+
+
+def counted(source: RandomBytes = bytes) -> tuple[list[int], RandomBytes]:
+    """The sizes that are asked of ``source``, by default of zeros, and the source to ask."""
+    asked: list[int] = []
+
+    def randomness(size: int) -> bytes:
+        asked.append(size)
+        return source(size)
+
+    return asked, randomness

@@ -56,6 +56,13 @@ def test_what_later_conditions_imply_is_left_out() -> None:
     assert said(both, 3) == ["work is none"]
     assert said(both, 1) == ["work is not farm"]
     assert said(both, 0) == []
+    # a cell that no record reaches is described by what contradicts itself
+    assert said(chain((1, 0.5), (2, 0.5)), 4) == ["work is farm", "work is shop"]
+    # a number that can take one value only, and thresholds outside the columns' values
+    flat = columns_of([Numeric(name="age", low=5.0, high=5.0)])
+    one = Partition.build(1, [0, LEAF, LEAF], [0.5, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF])
+    assert conditions_at(one, flat, 1) == []
+    assert said(chain((0, 0.0), (1, -1.0), (0, 0.5)), 6) == ["age is at least 40"]
 
 
 def test_conditions_are_said_feature_by_feature() -> None:
@@ -75,11 +82,6 @@ def test_conditions_are_said_feature_by_feature() -> None:
     assert words == ["ward is medical", "age is at least 64.5", "age is below 67.5"]
     words = [each.in_words for each in conditions_at(splits, columns_of(features), 2)]
     assert words == ["ward is not heart", "age is below 67.5"]
-
-
-def test_a_cell_that_no_record_reaches_is_still_described() -> None:
-    """By what contradicts itself."""
-    assert said(chain((1, 0.5), (2, 0.5)), 4) == ["work is farm", "work is shop"]
 
 
 def test_numbers_are_written_in_full() -> None:
@@ -130,19 +132,6 @@ def test_a_record_of_whole_numbers_is_told_nothing_false(
             assert sides(value, left, right, is_left=is_left), (threshold, value, left)
             for each in (left, right):
                 assert float(str(each).split()[-1]) == each.value
-
-
-def test_splits_that_send_all_records_one_way_say_nothing() -> None:
-    """Thresholds outside the columns' values, and a number that can take one value only."""
-    assert said(chain((0, 0.0), (1, -1.0), (0, 0.5)), 6) == ["age is at least 40"]
-    assert said(chain((0, 1.5), (0, 0.5)), 1) == []
-    flat = columns_of([Numeric(name="age", low=5.0, high=5.0)])
-    assert (
-        conditions_at(
-            Partition.build(1, [0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1]), flat, 1
-        )
-        == []
-    )
 
 
 def holds(condition: Condition, record: dict[str, Any]) -> bool:

@@ -3,12 +3,14 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from privet.protocol import limits
 from privet.protocol.batch import COLUMNS
-from privet.protocol.errors import PROBLEM_BASE, PROBLEMS
+from privet.protocol.errors import PROBLEM_BASE, PROBLEMS, IllegalMove
 from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
-from privet.protocol.lifecycle import MOVES
+from privet.protocol.lifecycle import MOVES, Move, TaskState, after
 from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_BOUNDS, Report
 from privet.protocol.task import TASK_BOUNDS, Question, Task
@@ -34,9 +36,11 @@ def test_the_errors_are_all_there() -> None:
 
 
 def test_the_lifecycle_is_the_table_of_moves() -> None:
-    """Each allowed move, and no other."""
+    """Each allowed move, and no other; who tries one is told what is allowed."""
     rows = [[state.value, move.value, after.value] for (state, move), after in MOVES.items()]
     assert table("Lifecycle") == rows
+    with pytest.raises(IllegalMove, match=r"is draft cannot close: it allows open, delete\."):
+        after(TaskState.DRAFT, Move.CLOSE)
 
 
 def test_the_limits_are_those_enforced() -> None:

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privet.protocol import wire
 from privet.protocol.errors import InvalidTask
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring, LabelScale, label_level
 from privet.protocol.partition import Partition, Tree
-from privet.protocol.report import make_report
 from privet.protocol.task import Question, Task
 from tests.protocol.examples import RANGE, SPLITS, make_task
 
@@ -85,17 +83,6 @@ def test_columns_are_told_as_one_holder_tells(y: float, cell: int, centred: bool
     assert back == pytest.approx(np.clip(y, low, low + width).clip(0, 1000), abs=1e-9)
 
 
-def test_without_a_centring_nothing_is_published() -> None:
-    """Tasks without centres have the bytes, and so the ids, that they always had."""
-    plain = make_task(label=RANGE, questions=(question(centring=None),))
-    assert b"centring" not in plain.canonical
-    assert "centring" not in plain.model_dump()["questions"][0]
-    with_nil = plain.model_dump()
-    with_nil["questions"][0]["centring"] = None
-    with pytest.raises(InvalidTask, match="not in canonical form"):
-        Task.parse(wire.pack(with_nil))
-
-
 def test_privacy_and_length_do_not_depend_on_centres() -> None:
     """The mechanism, its exact epsilon and the report's length are those of the plain question."""
     plain, centred, other = (
@@ -109,51 +96,14 @@ def test_privacy_and_length_do_not_depend_on_centres() -> None:
     assert centred.longest_report == plain.longest_report
 
 
-def test_holders_draw_the_same_bytes_whatever_their_label_is() -> None:
-    """In the middle, at the ends of the radius and beyond it: the same draws."""
-    task = make_task(label=RANGE, questions=(question(),))
-    drawn = set()
-    for income in (0, 100, 300, 301, 1e9):
-        asked: list[int] = []
-
-        def randomness(n: int, asked: list[int] = asked) -> bytes:
-            asked.append(n)
-            return bytes(n)
-
-        make_report(task, {"age": 33.5, "work": "shop", "income": income}, randomness)
-        drawn.add(tuple(asked))
-    assert len(drawn) == 1
-
-
-def centring(**changes: Any) -> Centring:
-    return Centring(**{**CENTRING.model_dump(), **changes})
-
-
-FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "too few": ("2 centres for 4 cells", {"centring": centring(centres=(1.0, 2.0))}),
-    "below": ("between 0 and 1000", {"centring": centring(centres=(-1.0, 2.0, 3.0, 4.0))}),
-    "wide": ("wider than the label's range", {"centring": centring(radius=1000.5)}),
-    "lost": ("give a larger one", {"centring": centring(radius=1e-20)}),
-    "cell": ("only a question about a numeric label", {"asks": "cell"}),
-}
-
-
-@pytest.mark.parametrize(("fault", "changes"), FAULTS.values(), ids=FAULTS.keys())
-def test_centrings_that_cannot_be_answered_are_refused(fault: str, changes: dict[str, Any]) -> None:
-    """Each with the question at fault and what is wrong."""
-    with pytest.raises(InvalidTask, match=rf"Question 1: .*{fault}"):
-        make_task(label=RANGE, questions=(question(centring=None), question(**changes)))
-
-
 @pytest.mark.parametrize(
     "changes",
     [
-        {"radius": -1.0},
         {"radius": float("inf")},
         {"centres": ()},
         {"centres": (1.0,) * (2**16 + 1)},
     ],
-    ids=["negative", "infinite", "none", "too many"],
+    ids=["infinite", "none", "too many"],
 )
 def test_only_finite_numbers_are_centres_and_reach(changes: dict[str, Any]) -> None:
     """Whatever the task is, these are refused before anything is computed."""

@@ -9,6 +9,7 @@ from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import MAX_DEPTH
 from privet.protocol.partition import LEAF, Partition
 from tests.naive import path_to
+from tests.protocol.examples import left_leaves
 from tests.strategies import partitions
 
 COLUMNS = 3
@@ -46,16 +47,6 @@ def test_locate_one_equals_trying_every_cell(partition: Partition, rows: list[li
     X = np.array(rows).reshape(-1, COLUMNS)
     expected = [naive_cell(partition, row) for row in rows]
     assert [partition.locate_one(x) for x in X] == expected
-
-
-@given(partitions(COLUMNS))
-def test_arrays_agree_with_each_other(partition: Partition) -> None:
-    """Parents and levels describe the same tree."""
-    for cell in range(partition.cells):
-        for node, level in zip(path_to(partition, cell), partition.levels, strict=False):
-            assert node in level
-    assert sorted(np.concatenate(partition.levels).tolist()) == list(range(partition.nodes))
-    assert partition.cells == (partition.nodes + 1) // 2
 
 
 def test_a_partition_cannot_be_changed() -> None:
@@ -122,15 +113,6 @@ def test_impossible_column_counts_are_refused(columns: int) -> None:
         Partition.root(columns)
 
 
-def chain(depth: int) -> Partition:
-    """A tree in which every left child is a leaf."""
-    inner = np.arange(depth)
-    nodes = np.full(2 * depth + 1, LEAF)
-    feature, left, right = nodes.copy(), nodes.copy(), nodes.copy()
-    feature[2 * inner], left[2 * inner], right[2 * inner] = 0, 2 * inner + 1, 2 * inner + 2
-    return Partition.build(1, feature, np.linspace(0, 1, 2 * depth + 1), left, right)
-
-
 def calls_until_refused(depth: int) -> int:
     """How many functions are called until a chain is refused."""
     calls = 0
@@ -142,7 +124,7 @@ def calls_until_refused(depth: int) -> int:
     sys.setprofile(count)
     try:
         with pytest.raises(InvalidTask, match="deep"):
-            chain(depth)
+            left_leaves(depth)
     finally:
         sys.setprofile(None)
     return calls
@@ -150,5 +132,5 @@ def calls_until_refused(depth: int) -> int:
 
 def test_depth_is_limited_before_it_costs_time() -> None:
     """A chain deeper than allowed is refused after one level too many, however deep it is."""
-    assert chain(MAX_DEPTH).depth == MAX_DEPTH
+    assert left_leaves(MAX_DEPTH).depth == MAX_DEPTH
     assert calls_until_refused(60_000) < 2 * calls_until_refused(MAX_DEPTH + 1)

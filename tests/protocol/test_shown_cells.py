@@ -3,9 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privet.protocol.features import Categorical, Numeric
 from privet.protocol.partition import LEAF, Partition
-from privet.protocol.shown_cells import ShownCells, shown_columns
+from privet.protocol.shown_cells import ShownCells
 from tests.naive import path_to
 from tests.strategies import partitions
 
@@ -45,13 +44,3 @@ def test_the_shown_cell_is_a_function_of_shown_columns(
     mixed = np.where(shown, one, other)
     of_cell = found.of_cell
     assert of_cell[partition.locate_one(one)] == of_cell[partition.locate_one(mixed)]
-
-
-def test_a_category_is_shown_with_its_feature() -> None:
-    """All columns of a shown feature are."""
-    features = (
-        Numeric(name="age", low=0, high=1),
-        Categorical(name="ward", categories=("a", "b", "c")),
-    )
-    assert shown_columns(features, ["ward"]).tolist() == [False, True, True, True]
-    assert shown_columns(features, []).tolist() == [False] * 4

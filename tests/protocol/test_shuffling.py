@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 from privet.protocol import shuffling
@@ -43,6 +44,16 @@ def divergence(
     return float(sum(max(Fraction(0), p - exact * second[seen]) for seen, p in first.items()))
 
 
+def assert_within(
+    batch: Batch, seen: Sequence[dict[tuple[bytes, ...], Fraction]], epsilon: float
+) -> None:
+    """Any two of the laws differ by no more than ``batch`` states, at four epsilons."""
+    for first, second in itertools.permutations(seen, 2):
+        for part in (0.0, 0.3, 0.6, 1.0):
+            odds = math.nextafter(math.exp(part * epsilon), 0.0)
+            assert divergence(first, second, odds) <= batch.delta(part * epsilon) + 1e-15
+
+
 @pytest.mark.parametrize("name", ["subset", "projective", "grr", "sue", "oue"])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("others", [0, 1, 2])
@@ -52,28 +63,22 @@ def test_enumerated_batches_are_within_the_bound(name: str, epsilon: float, othe
     batch = Batch(randomizer_of(mechanism), others + 1, 1e-9)
     everybody = range(mechanism.categories)
     for company in itertools.combinations_with_replacement(everybody, others):
-        seen = [shuffled(mechanism, [one, *company]) for one in everybody]
-        for first, second in itertools.permutations(seen, 2):
-            for central in (0.0, 0.2 * epsilon, 0.7 * epsilon, epsilon):
-                odds = math.nextafter(math.exp(central), 0.0)
-                assert divergence(first, second, odds) <= batch.delta(central) + 1e-15
+        assert_within(batch, [shuffled(mechanism, [one, *company]) for one in everybody], epsilon)
 
 
-def trinomial_delta(n: int, p: float, m: int, epsilon: float) -> float:
-    """The exact delta of n shuffled answers of grr with m > 2 categories, all others in a third.
+def trinomial(n: int, p: float, m: int) -> NDArray[np.float64]:
+    """The exact law of how often n shuffled answers of grr are the holder's category, and another.
 
-    What is seen are the numbers of the two categories in question.
+    Of m > 2 categories, all others hold a third. Turned over, it is that of the other category.
     """
-    total = p + m - 1.0
-    chances = np.array([1.0 / total, 1.0 / total, 1.0 - 2.0 / total])
-    k = np.arange(n)
-    i, j = np.meshgrid(k, k, indexing="ij")
+    chances = np.array([1.0, 1.0, p + m - 3.0]) / (p + m - 1.0)
+    i, j = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
     others = stats.multinomial.pmf(np.stack([i, j, n - 1 - i - j], axis=-1), n - 1, chances)
     law = np.zeros((n + 1, n + 1))
-    law[1:, :-1] += p / total * others
-    law[:-1, 1:] += 1.0 / total * others
-    law[:-1, :-1] += (m - 2.0) / total * others
-    return float(np.maximum(law - math.exp(epsilon) * law.T, 0.0).sum())
+    law[1:, :-1] += p / (p + m - 1.0) * others
+    law[:-1, 1:] += 1.0 / (p + m - 1.0) * others
+    law[:-1, :-1] += (m - 2.0) / (p + m - 1.0) * others
+    return law
 
 
 @pytest.mark.parametrize(
@@ -82,25 +87,24 @@ def trinomial_delta(n: int, p: float, m: int, epsilon: float) -> float:
 def test_the_bound_is_nearly_reached(epsilon: float, reports: int, m: int) -> None:
     """By grr: the exact delta at the stated epsilon is not above the stated one, nor far below."""
     p = math.exp(epsilon)
-    randomizer = Randomizer(p, (p - 1.0) / (p + m - 1.0))
+    randomizer, law = Randomizer(p, (p - 1.0) / (p + m - 1.0)), trinomial(reports, p, m)
+
+    def exact(central: float) -> float:
+        return float(np.maximum(law - math.exp(central) * law.T, 0.0).sum())
+
     for delta in (1e-3, 1e-5, 1e-8):
         stated = central_epsilon(randomizer, reports, delta)
-        assert trinomial_delta(reports, p, m, stated) <= delta
-        assert trinomial_delta(reports, p, m, stated / 1.07) > delta
-
-
-PUBLISHED = {
-    # arXiv 2012.12803's code, README of apple/ml-shuffling-amplification: its closed form gives
-    # 0.5378, its numerical bound lies between these two
-    "clones": (4.0, 100_000, 1e-6, 0.1675385583317841, 0.172790550755978),
-}
+        assert exact(stated) <= delta < exact(stated / 1.07)
 
 
 def test_published_bounds_are_undercut() -> None:
-    """A general bound that is proven is larger; ours is lower by about the square root of two."""
-    epsilon, reports, delta, low, high = PUBLISHED["clones"]
-    found = central_epsilon(Randomizer(math.exp(epsilon)), reports, delta)
-    assert low / 1.45 < found < high / 1.40
+    """A general bound that is proven is larger; ours is lower by about the square root of two.
+
+    arXiv 2012.12803's code, README of apple/ml-shuffling-amplification: its closed form gives
+    0.5378, its numerical bound lies between these two.
+    """
+    found = central_epsilon(Randomizer(math.exp(4.0)), 100_000, 1e-6)
+    assert 0.1675385583317841 / 1.45 < found < 0.172790550755978 / 1.40
 
 
 def stronger_clones(epsilon: float, reports: int, delta: float) -> float:
@@ -167,15 +171,14 @@ def test_more_reports_and_less_epsilon_hide_better(
     epsilon: float, variation: float, reports: int, delta: float, factor: float
 ) -> None:
     """To a thousandth; and shuffling never hurts."""
-    found = central_epsilon(Randomizer(math.exp(epsilon), variation), reports, delta)
+    own = Randomizer(math.exp(epsilon), variation)
+    found = central_epsilon(own, reports, delta)
     assert 0.0 <= found <= epsilon * (1.0 + 1e-12)
     others = (
-        central_epsilon(Randomizer(math.exp(epsilon), variation), int(reports * factor), delta),
+        central_epsilon(own, int(reports * factor), delta),
         central_epsilon(Randomizer(math.exp(epsilon / factor), variation), reports, delta),
         central_epsilon(Randomizer(math.exp(epsilon), variation / factor), reports, delta),
-        central_epsilon(
-            Randomizer(math.exp(epsilon), variation), reports, min(delta * factor, 0.5)
-        ),
+        central_epsilon(own, reports, min(delta * factor, 0.5)),
     )
     assert max(others) <= found * 1.001 + 1e-9
 
@@ -183,8 +186,8 @@ def test_more_reports_and_less_epsilon_hide_better(
 def test_few_reports_leave_the_local_guarantee() -> None:
     """A single one hides among none, and 10 hide nobody at epsilon 8."""
     for epsilon, reports in ((1.0, 0), (1.0, 1), (8.0, 10), (50.0, 10**9), (1.0, 2)):
-        ratio = math.exp(epsilon)
-        assert central_epsilon(Randomizer(ratio), reports, 1e-6) == pytest.approx(epsilon)
+        found = central_epsilon(Randomizer(math.exp(epsilon)), reports, 1e-6)
+        assert found == pytest.approx(epsilon)
 
 
 @pytest.mark.parametrize("reports", [10, 10**6, 10**12, 10**15])
@@ -294,8 +297,4 @@ def test_reports_hide_among_those_of_their_shown_cell() -> None:
     of_cell = (0, 1, mechanism.misfit_at(0))
     batch = Batch(randomizer_of(mechanism), 2, 1e-9)
     for company in of_cell:
-        seen = [shuffled(mechanism, [own, company, 2]) for own in of_cell]
-        for first, second in itertools.permutations(seen, 2):
-            for central in (0.0, 0.3, 0.6, 1.0):
-                odds = math.nextafter(math.exp(central), 0.0)
-                assert divergence(first, second, odds) <= batch.delta(central) + 1e-15
+        assert_within(batch, [shuffled(mechanism, [own, company, 2]) for own in of_cell], 1.0)

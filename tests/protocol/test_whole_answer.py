@@ -13,8 +13,8 @@ from privet.protocol.mechanisms.exact import WORD, exp_below
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import make_report
 from privet.protocol.task import Question, Task
+from tests.protocol.examples import counted
 from tests.protocol.mechanisms.laws import Word, law_of, replay, words
-from tests.protocol.test_report import counted
 
 HALVES = Tree.of(Partition.build(2, [0, LEAF, LEAF], [0.5, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF]))
 CLASSES = Classes(name="y", classes=("a", "b"))
@@ -58,6 +58,9 @@ TASKS = {
     ),
     "one of two questions": task(
         CLASSES, question("grr", 2.0), question("sue", 1.0, asks="cell"), allocation="one"
+    ),
+    "one of two questions about a number": task(
+        RANGE, question("grr", 1.0, asks="cell"), question("subset", 1.0), allocation="one"
     ),
     "three questions": task(
         CLASSES, *[question("grr", 0.3)] * 2, question("grr", 0.1, asks="cell")
@@ -110,26 +113,6 @@ def law(asked: Task, record: Any) -> dict[Answers, Fraction]:
     return dict(whole)
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_the_whole_answer_by_enumeration(name: str) -> None:
-    """Between any two records, misfits included, the whole report's ratio is at most e^epsilon.
-
-    In fractions, from every outcome of the real ``make_report``. All misfits have one law, and it
-    reaches every report that other records do.
-    """
-    asked = TASKS[name]
-    fitting = [law(asked, record) for record in FITTING[asked.label]]
-    misfits = [law(asked, record) for record in MISFITS]
-    assert all(sum(each.values()) == 1 for each in fitting + misfits)
-    assert all(each == misfits[0] for each in misfits)
-    laws = [*fitting, misfits[0]]
-    assert len({frozenset(each) for each in laws}) == 1
-    worst = max(one[r] / other[r] for one in laws for other in laws for r in one)
-    epsilons = [Fraction(each.epsilon) for each in asked.questions]
-    total = sum(epsilons) if asked.allocation == "all" else max(epsilons)
-    assert 1 < worst <= exp_below(Fraction(total))
-
-
 GROUP = Categorical(name="s", categories=("p", "q"))
 BY_GROUP = Partition.build(  # s is q ? (x is v ?)
     4,
@@ -174,8 +157,8 @@ SHOWN_TASKS = {
         for name in ("grr", "subset", "projective", "oue", "sue", "randomized_response")
     },
     "all shown": shown_task(CLASSES, question("grr", 1.0), ("s", "x")),
-    "a number": shown_task(RANGE, question("subset", 1.0)),
-    "a number around centres": shown_task(RANGE, question("grr", 1.0, centring=AROUND)),
+    "a number, half shown": shown_task(RANGE, question("subset", 1.0)),
+    "a number around centres, half shown": shown_task(RANGE, question("grr", 1.0, centring=AROUND)),
     "a number, all shown": shown_task(RANGE, question("oue", 1.0, centring=AROUND), ("s", "x")),
     "shown, and split on what is hidden first": shown_task(
         CLASSES, question("grr", 1.0), ("s",), HIDDEN_FIRST
@@ -193,42 +176,57 @@ SHOWN_MISFITS: list[Any] = [
 """In what is hidden, in what is shown, in the label, and in all."""
 
 
-@pytest.mark.parametrize("name", SHOWN_TASKS)
-def test_the_whole_answer_of_a_shown_cell_by_enumeration(name: str) -> None:
-    """Between any two records of one shown cell, misfits included, at most e^epsilon.
+ALL = TASKS | SHOWN_TASKS
 
-    In fractions, from every outcome of the real ``make_report``. All misfits of a shown cell have
-    one law, also those that do not fit in a shown column, and it reaches every report of its shown
-    cell. Every record's report tells its shown cell for certain.
+
+def fitting(asked: Task) -> list[dict[str, Any]]:
+    """Records that fit: in tasks with shown columns, of both groups."""
+    records = FITTING[asked.label]
+    return [{**each, "s": s} for each in records for s in "pq"] if asked.shown else records
+
+
+def misfits(asked: Task) -> list[Any]:
+    return SHOWN_MISFITS if asked.shown else MISFITS
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_whole_answer_by_enumeration(name: str) -> None:
+    """Between any two records, misfits included, the whole report's ratio is at most e^epsilon.
+
+    In a task with shown columns, between any two of one shown cell, which every record's report
+    tells for certain. In fractions, from every outcome of the real ``make_report``. All misfits (of
+    a shown cell) have one law, also those that do not fit in a shown column, and it reaches every
+    report that other records (of it) do.
     """
-    asked = SHOWN_TASKS[name]
+    asked = ALL[name]
     by_cell: dict[int, list[tuple[bool, dict[Answers, Fraction]]]] = defaultdict(list)
-    fitting = [{**record, "s": s} for record in FITTING[asked.label] for s in "pq"]
-    for record in fitting + SHOWN_MISFITS:
+    for record in fitting(asked) + misfits(asked):
         x, _, misfit, _ = encode_record(asked.features, asked.label, record)
-        assert (misfit is None) is (record in fitting)
-        assert asked.shown_cells is not None
-        cell = int(asked.shown_cells.of_cell[asked.tree_of(0).locate_one(x)])
+        assert (misfit is None) is (record in fitting(asked))
+        shown = asked.shown_cells
+        cell = 0 if shown is None else int(shown.of_cell[asked.tree_of(0).locate_one(x)])
         by_cell[cell].append((misfit is None, law(asked, record)))
-    assert len(by_cell) == len(asked.crowds)
+    assert len(by_cell) == max(len(asked.crowds), 1)
     worst = Fraction(1)
     for cell, found in by_cell.items():
         laws = [each for _, each in found]
         assert all(sum(each.values()) == 1 for each in laws)
-        misfits = [each for fits, each in found if not fits]
-        assert all(each == misfits[0] for each in misfits)
+        unfit = [each for fits, each in found if not fits]
+        assert all(each == unfit[0] for each in unfit)
         assert len({frozenset(each) for each in laws}) == 1
-        assert {answers[0][1][0] for answers in laws[0]} == {cell}
+        assert not asked.shown or {answers[0][1][0] for answers in laws[0]} == {cell}
         worst = max([worst, *(one[r] / other[r] for one in laws for other in laws for r in one)])
-    assert 1 < worst <= exp_below(Fraction(1))
+    epsilons = [Fraction(each.epsilon) for each in asked.questions]
+    total = sum(epsilons) if asked.allocation == "all" else max(epsilons)
+    assert 1 < worst <= exp_below(Fraction(total))
 
 
-def test_what_is_drawn_and_sent_does_not_depend_on_what_is_hidden_or_shown() -> None:
-    """The same requests for random bytes and one length, whatever shown cell a record is in."""
-    for asked in SHOWN_TASKS.values():
-        traces = set()
-        for record in [{**r, "s": s} for r in FITTING[asked.label] for s in "pq"] + SHOWN_MISFITS:
-            drawn, randomness = counted()
-            report = make_report(asked, record, randomness)
-            traces.add((tuple(drawn), len(report.pack())))
-        assert len(traces) == 1
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_drawn_and_sent_does_not_depend_on_the_record(name: str) -> None:
+    """The same requests for random bytes and one length, for all records and misfits."""
+    asked, traces = ALL[name], set()
+    for record in fitting(asked) + misfits(asked):
+        drawn, randomness = counted()
+        report = make_report(asked, record, randomness)
+        traces.add((tuple(drawn), len(report.pack())))
+    assert len(traces) == 1

@@ -39,31 +39,14 @@ def test_packing_is_undone_and_does_not_depend_on_order(value: dict[str, object]
     assert wire.pack(dict(reversed(value.items()))) == packed
 
 
-def test_sequences_keep_their_order_and_keys_lose_it() -> None:
-    """Canonical bytes, written out by hand: fixmap, sorted fixstr keys, shortest numbers."""
-    assert wire.pack({"b": [2, 1], "a": (b"\x00", 300)}) == bytes.fromhex(
-        "82"  # a map of two
-        "a161"  # "a"
-        "92c40100cd012c"  # a list of two: one byte 00, and 300 in 16 bits
-        "a162"  # "b"
-        "920201"  # a list of two: 2, 1
-    )
-
-
 BAD_BYTES = {
-    "nothing": b"",
-    "truncated": msgpack.packb({"a": [1, 2, 3]})[:-1],
-    "something after the end": msgpack.packb({"a": 1}) + b"\x00",
-    "a list": msgpack.packb([1]),
     "a number": b"\x01",
     "number keys": msgpack.packb({1: 2}),
     "bytes as keys": msgpack.packb({b"a": 2}),
     "a list as key": b"\x81\x90\x01",
     "a key twice": b"\x82\xa1a\x01\xa1a\x02",
     "invalid UTF-8": b"\x81\xa1\xff\x01",
-    "reserved byte": b"\x81\xa1a\xc1",
     "an extension type": msgpack.packb({"a": msgpack.ExtType(5, b"x")}),
-    "a timestamp": msgpack.packb({"a": msgpack.Timestamp(1)}),
     "a list that claims billions": b"\x81\xa1a\xdd\xff\xff\xff\xff",
     "a map that claims billions": b"\xdf\xff\xff\xff\xff",
     "text that claims billions": b"\x81\xa1a\xdb\xff\xff\xff\xff",
@@ -87,24 +70,17 @@ def test_hostile_bytes_are_a_value_error(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "text"),
+    ("changes", "text"),
     [
-        (2.0, 1.0, "Feature 'x': low 2.0 must not be above high 1.0."),
-        (-1e308, 1e308, "Feature 'x': the range from -1e+308 to 1e+308 is too wide"),
+        ({"low": 2.0}, "Feature 'x': low 2.0 must not be above high 1.0."),
+        ({"hihg": 1.0}, "hihg: there is no such field: leave it out"),
     ],
 )
-def test_a_fault_is_described_in_our_words(low: float, high: float, text: str) -> None:
+def test_a_fault_is_described_in_our_words(changes: dict[str, float], text: str) -> None:
     """What a model's own check says is passed on without the framework's preamble."""
     with pytest.raises(ValidationError) as caught:
-        Numeric(name="x", low=low, high=high)
+        Numeric.model_validate({"name": "x", "low": 0.0, "high": 1.0, **changes})
     assert wire.first_fault(caught.value).startswith(text)
-
-
-def test_an_unknown_field_is_told_with_advice() -> None:
-    """A misspelt field is named, and may be left out."""
-    with pytest.raises(ValidationError) as caught:
-        Numeric.model_validate({"name": "x", "low": 0.0, "high": 1.0, "hihg": 1.0})
-    assert wire.first_fault(caught.value).startswith("hihg: there is no such field: leave it out")
 
 
 @given(st.binary(max_size=200))

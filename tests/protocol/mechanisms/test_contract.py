@@ -20,6 +20,7 @@ from privet.protocol.mechanisms import (
     create_mechanism,
 )
 from privet.protocol.mechanisms.exact import WORD, exp_below, log_of
+from tests.protocol.examples import counted
 from tests.protocol.mechanisms.cases import ENUMERABLE, EXTREME, LONG, USUAL, Case, quick_and
 from tests.protocol.mechanisms.laws import (
     Law,
@@ -196,20 +197,6 @@ def test_valid_is_what_holders_can_send(case: Case) -> None:
     assert all((mechanism.fault(p) is None) == (p in possible) for p in every[:: len(every) // 256])
 
 
-@usual
-def test_fault_says_what_is_wrong(case: Case) -> None:
-    """A wrong length and an impossible value get a sentence, a real report gets None."""
-    mechanism = case.build()
-    payload = mechanism.privatize(0, os.urandom)
-    assert mechanism.fault(payload) is None
-    assert "bytes" in str(mechanism.fault(payload + b"\0"))
-    assert "bytes" in str(mechanism.fault(b""))
-    impossible = b"\xff" * mechanism.report_bytes
-    assert (mechanism.fault(impossible) is None) == mechanism.valid(
-        as_array(mechanism, [impossible])
-    )[0]
-
-
 @pytest.mark.parametrize(
     "case", [*USUAL, *(Case(name, 0.02, 3, 2, regression=True) for name in MECHANISMS)], ids=str
 )
@@ -235,19 +222,11 @@ def test_sums_add_up(case: Case) -> None:
 def test_randomness_does_not_depend_on_the_category(case: Case) -> None:
     """Every category draws the same number of bytes in the same calls, and sends as many."""
     mechanism = case.build()
-
-    def trace(category: int) -> list[int]:
-        sizes: list[int] = []
-
-        def randomness(size: int) -> bytes:
-            sizes.append(size)
-            return os.urandom(size)
-
-        assert len(mechanism.privatize(category, randomness)) == mechanism.report_bytes
-        return sizes
-
-    traces = [trace(category) for category in range(mechanism.categories) for _ in range(5)]
-    assert all(sizes == traces[0] for sizes in traces)
+    for category in range(mechanism.categories):
+        for _ in range(5):
+            asked, randomness = counted(os.urandom)
+            assert len(mechanism.privatize(category, randomness)) == mechanism.report_bytes
+            assert asked == [mechanism.random_bytes]
 
 
 @usual
@@ -267,36 +246,15 @@ def test_randomness_is_only_the_given_one(case: Case, monkeypatch: pytest.Monkey
         assert one == other
 
 
-def test_short_randomness_is_refused() -> None:
-    """A source that runs dry is an error, not a weaker report."""
-    for case in USUAL:
-        with pytest.raises(ValueError, match="randomness source gave"):
-            case.build().privatize(0, lambda size: bytes(size - 1))
-
-
 @usual
-def test_category_must_exist(case: Case) -> None:
-    """privatize refuses a category outside the question."""
+def test_odd_categories_and_short_randomness_are_refused(case: Case) -> None:
+    """A category outside the question, and a source that runs dry: no weaker report."""
     mechanism = case.build()
     for category in (-1, mechanism.categories):
         with pytest.raises(ValueError, match="category"):
             mechanism.privatize(category, os.urandom)
-
-
-@pytest.mark.parametrize("case", [*USUAL, *EXTREME], ids=str)
-def test_a_published_mechanism_can_be_rebuilt(case: Case) -> None:
-    """create_mechanism with what a task publishes gives an equal object with an equal hash."""
-    mechanism = case.build()
-    again = create_mechanism(
-        mechanism.name,
-        mechanism.epsilon,
-        mechanism.cells,
-        mechanism.slots,
-        mechanism.parameters(),
-        regression=case.regression,
-    )
-    assert again == mechanism
-    assert hash(again) == hash(mechanism)
+    with pytest.raises(ValueError, match="randomness source gave"):
+        mechanism.privatize(0, lambda size: bytes(size - 1))
 
 
 @extreme
@@ -316,12 +274,9 @@ def test_extremes_keep_the_promise(case: Case) -> None:
     ("arguments", "says"),
     [
         ((0.0, 2, 2), "epsilon"),
-        ((-1.0, 2, 2), "epsilon"),
         ((float("nan"), 2, 2), "epsilon"),
-        ((float("inf"), 2, 2), "epsilon"),
         ((1e-9, 2, 2), "epsilon"),
         ((1e9, 2, 2), "epsilon"),
-        ((True, 2, 2), "epsilon"),
         (("1", 2, 2), "epsilon"),
         ((1.0, 0, 2), "cells"),
         ((1.0, 2, 0), "slots"),
