@@ -194,7 +194,7 @@ def test_a_killed_curator_loses_nothing(tmp_path: Path) -> None:
     try:
         run_trial(store, curators, count, 200, curators.kill)
     finally:
-        curators.bury()
+        curators.wait()
         store.close()
     assert (count.missing, count.lost, count.doubled) == (0, 0, 0)
 
