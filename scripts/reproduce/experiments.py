@@ -283,7 +283,7 @@ def semi_private(
     """Accuracy over ``x``, beside the least that Alon, Bassily and Moran promise, if any."""
     promised = {
         (epsilon, n_public if x == "n_public" else n_private): 0.9
-        - excess_error(n_public, n_private, epsilon, hypotheses="thresholds").total
+        - excess_error(n_public, n_private, epsilon)
         for epsilon, n_public, n_private in product(SEMI_PRIVATE, publics, privates)
     }
     return Experiment(

@@ -171,11 +171,7 @@ METHODS: dict[str, Method] = {
         "LPDT-M", LPDTRegressor, {"depth": SHALLOW[1:], "min_leaf": tuple(range(15, 136, 20))}
     ),
     "PHIST for numbers": Tuned("PHIST", PHISTRegressor, bins_that_fit(windows=False)),
-    "semi-private thresholds": Tuned(
-        "semi-private learner",
-        SemiPrivateClassifier,
-        settings={"hypotheses": "thresholds", "public_records": 10**6},
-    ),
+    "semi-private thresholds": Tuned("semi-private learner", SemiPrivateClassifier),
     "Privet": Privet(),
     "public stack": public_stack,
     "HistOfTree": shown.hist_of_tree,
