@@ -77,6 +77,17 @@ def test_phist_learns_quadrants(windows: bool) -> None:
     assert model.predict(corner).tolist() == [False, False, False, True]
 
 
+def test_phist_decides_by_the_sign_where_noise_leaves_no_mass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """T_n = V - U/2, also where U is not positive and V / U would turn it round."""
+    halves = np.array([-0.2, -0.2, 0.0, 0.4]), np.array([-0.15, -0.05, -0.1, 0.1])
+    monkeypatch.setattr("privet.baselines.histogram.private_halves", lambda *_: halves)
+    X = np.array([[0.0], [0.3], [0.6], [1.0]])
+    model = PHISTClassifier(1.0, bins=4, windows=False).fit(X, [0, 1, 0, 1], public=(X, None))
+    assert model.predict(X).tolist() == [0, 1, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("n", "columns", "expected"), [(100, 1, 2), (20_000, 3, 2), (10**40, 2, 2047), (500, 14, 1)]
 )
