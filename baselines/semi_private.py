@@ -9,8 +9,9 @@ the cover of n_pub public records has radius
 
     α_pub = (4 / n_pub) (log 2 + 2 log G(2 n_pub) + log(2/β)),                    from eq. (1)
 
-where thresholds label n records in G(n) = n + 1 ways. With probability 1 - β/2 the threshold chosen
-from M = G(n_pub) of them on n_priv private records is worse than the best of them by at most
+where thresholds of d columns label n records in at most G(n) = d (n - 1) + 2 ways. With probability
+1 - β/2 the one chosen from M = G(n_pub) on n_priv private records is worse than the best of them by
+at most
 
     α_priv = 2 sqrt(log(8 M / β) / (2 n_priv)) + 2 log(4 M / β) / (ε n_priv),
 
@@ -29,11 +30,11 @@ from .base import BaselineClassifier, Floats, Integers
 
 @dataclass(eq=False, repr=False)
 class SemiPrivateClassifier(BaselineClassifier):
-    """Algorithm 1 of Alon, Bassily and Moran (2019) for thresholds 1{x >= t} of a single column.
+    """Algorithm 1 of Alon, Bassily and Moran (2019) for thresholds 1{x_j >= t} of any column j.
 
-    Of the thresholds that agree on all public records one is kept (steps 2 to 5). Step 6 draws t
-    with probability proportional to exp(-ε mistakes / 2). Costs ε-DP in the central model; no
-    public labels.
+    Of the thresholds of a column that agree on all public records one is kept (steps 2 to 5). Step
+    6 draws one with probability proportional to exp(-ε mistakes / 2). Costs ε-DP in the central
+    model; no public labels.
 
     Parameters
     ----------
@@ -46,38 +47,50 @@ class SemiPrivateClassifier(BaselineClassifier):
     epsilon: float = 1.0
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        if X.shape[1] > 1:
-            msg = f"There are {X.shape[1]} columns: give one, as thresholds are of one."
-            raise ValueError(msg)
-        cover = cover_of(public.X[:, 0])
-        weights = -self.epsilon * mistakes_of(cover, X[:, 0], y.astype(np.int64)) / 2
+        columns, cuts = cover_of(public.X)
+        weights = -self.epsilon * mistakes_of(columns, cuts, X, y.astype(np.int64)) / 2
         # the largest of log weights with Gumbel noise has a probability proportional to its weight
-        self.threshold_ = cover[np.argmax(weights + rng.gumbel(size=len(cover)))]
+        drawn = np.argmax(weights + rng.gumbel(size=len(cuts)))
+        self.column_, self.threshold_ = columns[drawn], cuts[drawn]
 
     def _values(self, X: Floats) -> Floats:
-        return np.asarray(X[:, 0] >= self.threshold_, dtype=np.float64)
+        return np.asarray(X[:, self.column_] >= self.threshold_, dtype=np.float64)
 
 
-def cover_of(public: Floats) -> Floats:
-    """Thresholds that label ``public`` in all ways: between neighbours, and below and above all."""
-    points = np.unique(public)
-    return np.concatenate([[-np.inf], (points[:-1] + points[1:]) / 2, [np.inf]])
+def cover_of(X_public: Floats) -> tuple[Integers, Floats]:
+    """Columns and thresholds that label public records in all ways, each column in each way once.
+
+    They lie between neighbours, and below and above all records, where all columns are alike.
+    """
+    points = [np.unique(x) for x in X_public.T]
+    cuts = [(known[:-1] + known[1:]) / 2 for known in points]
+    cuts[0] = np.concatenate([[-np.inf], cuts[0], [np.inf]])
+    columns = np.repeat(np.arange(len(cuts)), [len(of_column) for of_column in cuts])
+    return columns, np.concatenate(cuts)
 
 
-def mistakes_of(cover: Floats, x: Floats, y: Integers) -> Integers:
-    """How many records each threshold of ``cover`` gets wrong: ones below it and zeros above."""
-    order = np.argsort(x, kind="stable")
-    ones = np.concatenate([[0], np.cumsum(y[order])])
-    below = np.searchsorted(x[order], cover, side="left")
-    return np.asarray(ones[below] + (len(y) - below) - (ones[-1] - ones[below]))
+def mistakes_of(columns: Integers, cuts: Floats, X: Floats, y: Integers) -> Integers:
+    """How many records each threshold gets wrong: ones below it and zeros above."""
+    mistakes = np.empty(len(cuts), dtype=np.int64)
+    for j in np.unique(columns):
+        order = np.argsort(X[:, j], kind="stable")
+        ones = np.concatenate([[0], np.cumsum(y[order])])
+        below = np.searchsorted(X[order, j], cuts[columns == j], side="left")
+        mistakes[columns == j] = ones[below] + (len(y) - below) - (ones[-1] - ones[below])
+    return mistakes
 
 
 def excess_error(
-    public_records: int, private_records: int, epsilon: float, beta: float = 0.05
+    public_records: int,
+    private_records: int,
+    epsilon: float,
+    *,
+    columns: int = 1,
+    beta: float = 0.05,
 ) -> float:
     """α_pub + α_priv: with probability 1 - β at most this above the best threshold's error."""
-    spread = log(2) + 2 * log(2 * public_records + 1) + log(2 / beta)
-    size = log(public_records + 1)
+    size, of_double = (log(columns * (n - 1) + 2) for n in (public_records, 2 * public_records))
+    spread = log(2) + 2 * of_double + log(2 / beta)
     deviation = sqrt((size + log(8 / beta)) / (2 * private_records))
     choice = 2 * deviation + 2 * (size + log(4 / beta)) / (epsilon * private_records)
     return 4 * spread / public_records + choice

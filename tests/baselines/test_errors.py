@@ -12,7 +12,6 @@ from privet.baselines import (
     PGLMClassifier,
     PHISTClassifier,
     PSGDClassifier,
-    SemiPrivateClassifier,
 )
 from privet.baselines.base import Baseline
 
@@ -36,7 +35,6 @@ from privet.baselines.base import Baseline
         (PHISTClassifier(0.0), 8, "choose a positive number"),
         (PHISTClassifier(bins=1, windows=False), 65, "65 columns is too large"),  # numpy has 64
         (PSGDClassifier(hidden=0), 2, "at least 1 unit"),
-        (SemiPrivateClassifier(), 2, "give one, as thresholds are of one"),
     ],
 )
 def test_errors_say_what_to_do(model: Baseline, columns: int, message: str) -> None:
