@@ -74,7 +74,7 @@ def tab(browser: Any) -> Iterator[Any]:
             else None
         ),
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(30_000)
     yield context.new_page()
     context.close()
     assert faults == []
