@@ -47,7 +47,7 @@ def _follow(growth: Growth) -> Partition:
 
     fitted = DecisionTreeRegressor(
         max_leaf_nodes=2**growth.depth,
-        min_samples_leaf=max(growth.min_leaf, 2),
+        min_samples_leaf=max(growth.min_leaf, 2),  # a single point is no mean of a cell
         random_state=int(growth.rng.integers(2**31)),
     ).fit(growth.X, growth.y)
     return from_sklearn(fitted)

@@ -23,7 +23,8 @@ BANDWIDTH = 0.5
 """h: three quarters of a drawn row's variance come from one public row, a quarter from two others
 (ADR 0115)."""
 FEWEST_NEW = 1000
-"""With fewer drawn rows that differ from all public rows, all drawn rows are used."""
+"""With fewer drawn rows that differ from all public rows, all drawn rows are used: each would come
+again too often among the points. By reasoning, not measured."""
 MAX_POINTS = 20_000
 """Public rows that are used as reference points at most, for time's sake."""
 CENTRING_DEVIATIONS = 3.0

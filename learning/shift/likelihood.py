@@ -13,9 +13,11 @@ from .prior import Expected
 LEAST_SPREAD = 0.02
 """Least p (1 - p) in (1), that of p = .02: a share that is taken to be 0 still varies."""
 LEAST_SHARE = 1e-3
-"""Least p in the sampling covariance of counts, so that it has an inverse."""
+"""Least p in the sampling covariance of counts, so that it has an inverse; small beside the shares
+that reports tell apart."""
 LEAST_COUNT = 1e-6
-"""Least expected count, likewise: nobody may have reported from a shown cell."""
+"""Least expected count, likewise: nobody may have reported from a shown cell. Any number far below
+one report."""
 LEAST_REMAINDER = 0.05
 """Least 1 - c a' D^-1 a, which rounding of an estimated c could make 0 or negative."""
 

@@ -40,7 +40,8 @@ from .settings import TaskSettings, unix_seconds
 _grown: WeakKeyDictionary[PublicData, dict[Hashable, Partition]] = WeakKeyDictionary()
 
 MOST_HIDDEN_LEVELS = 5
-"""Tried where it is left open how many levels split on hidden columns."""
+"""Tried where it is left open how many levels split on hidden columns, at most: each is a tree to
+grow, and ``WORTH_HIDING`` mostly stops before. By reasoning, not measured."""
 WORTH_HIDING = 0.1
 """What part of the public model more hidden levels have to explain (ADR 0121)."""
 
