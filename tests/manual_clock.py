@@ -10,10 +10,6 @@ class ManualClock:
     def __call__(self) -> float:
         return self._now
 
-    def move_to(self, moment: float) -> None:
-        """Set the time, forwards or backwards."""
-        self._now = moment
-
     def advance(self, seconds: float) -> None:
         """Move the time by ``seconds``."""
         self._now += seconds
