@@ -4,6 +4,7 @@ What can be checked by the program that reads it is, where that program is insta
 """
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,13 @@ def test_kustomize_renders_every_file() -> None:
         "registry.example/privet-curator:0.1.0",
         "registry.example/privet-relay:0.1.0",
     }
+
+
+def test_the_kustomization_takes_images_of_this_version() -> None:
+    """A release sets it there too."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (DEPLOY / "kubernetes/kustomization.yaml").read_text(encoding="utf-8")
+    assert {image["newTag"] for image in yaml.safe_load(text)["images"]} == {project["version"]}
 
 
 def test_curators_are_replaced_after_the_migration() -> None:
