@@ -1,4 +1,4 @@
-/** From a record to numbers (docs/protocol.md, "From a record to a category"). */
+/** From a record to numbers (docs/encoding.md, "From a record to a category"). */
 
 const SPACES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 export const NUMBER = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/;

@@ -1,5 +1,5 @@
 /**
- * A holder's calls (docs/protocol.md, "Calls of a holder"): fetch a task, send one report, ask a
+ * A holder's calls (docs/calls.md, "Calls of a holder"): fetch a task, send one report, ask a
  * relay what became of it.
  *
  * The network, randomness, time and the store of drawn reports are arguments, so that the same

@@ -1,4 +1,4 @@
-/** A fault by the name of its problem type (docs/protocol.md, "Errors"), with what to do about it. */
+/** A fault by the name of its problem type (docs/calls.md, "Errors"), with what to do about it. */
 export class Problem extends Error {
   /**
    * @param {string} type

@@ -1,4 +1,4 @@
-/** From a record to the bytes of its report (docs/protocol.md, "Report"). */
+/** From a record to the bytes of its report (docs/encoding.md). */
 
 import { clip, encodeRecord } from "./features.js";
 import { concat, encode } from "./msgpack.js";

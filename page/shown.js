@@ -1,4 +1,4 @@
-/** What a report says openly: the shown cell, and a mechanism for the rest (docs/protocol.md, "Shown columns"). */
+/** What a report says openly: the shown cell, and a mechanism for the rest (docs/encoding.md, "Shown columns"). */
 
 import { createMechanism, integers, refuse, width } from "./mechanisms.js";
 import { concat } from "./msgpack.js";

@@ -20,5 +20,6 @@
 
 A curator publishes a task; a holder turns its record into one report; the curator adds the payloads
 up and never sees more. Nothing here does I/O, reads a clock or knows which side it is on.
-docs/protocol.md is the specification. Import from the modules: the package itself exports nothing.
+docs/protocol.md, encoding.md and calls.md are the specification. Import from the modules: the
+package itself exports nothing.
 """

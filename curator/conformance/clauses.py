@@ -431,7 +431,7 @@ def calls(trial: Trial) -> str | None:
 
 @dataclass(frozen=True)
 class Clause:
-    """What a holder must do, and where docs/protocol.md says so."""
+    """What a holder must do, and the page and section of docs/ that say so."""
 
     says: str
     section: str
@@ -440,7 +440,9 @@ class Clause:
     """What of a trial must be there."""
 
 
-CALLS, TASK, REPORT = "calls-of-a-holder", "task", "report"
+CALLS = "calls.md#calls-of-a-holder"
+TASK, REPORT = "protocol.md#task", "protocol.md#report"
+CATEGORY = "encoding.md#from-a-record-to-a-category"
 CLAUSES = {
     "task-hash": Clause("refuses a task whose bytes do not hash to its id", TASK, task_hash),
     "task-form": Clause(
@@ -450,7 +452,9 @@ CLAUSES = {
         ("vectors",),
     ),
     "signature": Clause(
-        "with a pinned key, answers only tasks that this key signed", "signature", signature
+        "with a pinned key, answers only tasks that this key signed",
+        "protocol.md#signature",
+        signature,
     ),
     "budget": Clause(
         "refuses a task above the epsilon that it spends, a sum for `all`, the largest for `one`",
@@ -462,17 +466,17 @@ CLAUSES = {
     "report-form": Clause("sends a canonical report of the task's questions", REPORT, report_form),
     "report-law": Clause(
         "draws the record's category with the mechanism's probabilities",
-        "from-a-record-to-a-category",
+        CATEGORY,
         report_law,
     ),
     "misfit": Clause(
         "answers a record that does not fit by a report like any other",
-        "from-a-record-to-a-category",
+        CATEGORY,
         misfit,
     ),
     "vectors": Clause(
         "makes of the vectors' tasks, records and random bytes the same reports",
-        "vectors",
+        "protocol.md#vectors",
         vectors,
         ("vectors", "draw"),
     ),

@@ -144,7 +144,7 @@ def send_report(
 def get_receipt(task_id: TaskId, body: JsonReport) -> SignedReceipt:
     """The report is sent again, which counts it once, and the curator signs that it counts.
 
-    A curator that signs no tasks has no such call. docs/protocol.md says what is signed.
+    A curator that signs no tasks has no such call. docs/calls.md says what is signed.
     """
     raise NotImplementedError
 
@@ -163,7 +163,7 @@ def send_reports(task_id: TaskId) -> BatchAnswer:
     """A relay's reports in columns, with a token of scope relay.
 
     Each is counted or refused by itself; the answer lists only the refused ones, with reasons.
-    docs/protocol.md gives the form.
+    docs/calls.md gives the form.
     """
     raise NotImplementedError
 
@@ -181,7 +181,7 @@ def send_reports(task_id: TaskId) -> BatchAnswer:
 def admit(task_id: TaskId) -> AdmissionAnswer:
     """A relay's invitations, sorted and apart from the reports, with a token of scope relay.
 
-    Those that are unused are held for the batch that names this admission. docs/protocol.md gives
+    Those that are unused are held for the batch that names this admission. docs/calls.md gives
     the form.
     """
     raise NotImplementedError

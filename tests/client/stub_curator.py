@@ -54,7 +54,7 @@ class StubCurator:
         return JSONResponse({"collecting": True, "over": False, "invited": False})
 
     async def post_report(self, request: Request) -> Response:
-        """Count a report by its id, as docs/protocol.md says."""
+        """Count a report by its id, as docs/calls.md says."""
         body = await request.body()
         self.posts.append(body)
         self.invitations.append(request.headers.get("privet-invitation"))

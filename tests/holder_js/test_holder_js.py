@@ -1,6 +1,6 @@
-"""A holder in JavaScript, written from docs/protocol.md and docs/mechanisms.md alone.
+"""A holder in JavaScript, written from the pages of the protocol alone.
 
-It reproduces the published vectors and answers a curator, so the two pages suffice for a holder in
+It reproduces the published vectors and answers a curator, so these pages suffice for a holder in
 any language.
 """
 

@@ -1,4 +1,4 @@
-"""docs/protocol.md is held true: its tables are those of the code."""
+"""The pages of the protocol are held true: their tables are those of the code."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,9 @@ from privet.protocol.report import REPORT_BOUNDS, Report
 from privet.protocol.task import TASK_BOUNDS, Question, Task
 from scripts import make_message_vectors, make_vectors
 
-TEXT = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = ("protocol.md", "encoding.md", "calls.md")
+TEXT = "\n".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES)
 
 
 def table(heading: str) -> list[list[str]]:
