@@ -6,7 +6,6 @@ from html import escape
 from math import ceil, exp, sqrt
 from typing import Any
 
-from ..display.tree import pyplot
 from ..looks import Looks
 from ..public_data import Floats
 
@@ -281,7 +280,9 @@ class Plan:
         ``ImportError`` without matplotlib.
         """
         if ax is None:
-            _, ax = pyplot().subplots(figsize=(6.0, 3.5), layout="constrained")
+            from matplotlib import pyplot  # not installed with Privet
+
+            _, ax = pyplot.subplots(figsize=(6.0, 3.5), layout="constrained")
         for epsilon in sorted({prospect.epsilon for prospect in self.others}):
             line = [prospect for prospect in self.others if prospect.epsilon == epsilon]
             powers = [prospect.power for prospect in line]

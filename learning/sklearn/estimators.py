@@ -292,10 +292,6 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             ranges=self._ranges,
         )
 
-    def plot(self, ax: Any = None) -> TreeDisplay:
-        """``TreeDisplay.from_estimator(self).plot(ax)``; needs matplotlib."""
-        return TreeDisplay.from_estimator(self).plot(ax)
-
     def _html_repr(self) -> str:
         """In a notebook, scikit-learn's box of parameters, and once fitted the tree below it."""
         box: str = super()._html_repr()
