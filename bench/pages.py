@@ -41,7 +41,7 @@ def _fill(database: Path, tasks: int) -> None:
     """Create a database with this number of open tasks, which differ in their names."""
     tree = Tree.of(full_tree(CELLS, COLUMNS))
     public = records(100, COLUMNS)
-    store = open_store(f"sqlite:///{database}", 86_400)
+    store = open_store(f"sqlite:///{database}")
     for number in range(tasks):
         task = Task.checked(
             {

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.http_server import cors
+from privet.http_server.acceptance import BODY_SECONDS
 from privet.http_server.bodies import BodyBudget, BodyLimit, BodyLimits
 from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
@@ -52,6 +53,10 @@ if TYPE_CHECKING:
 REFRESH_SECONDS = 5.0
 MAX_WAITING = 8
 """Large predictions that may wait, as may exports and comparisons; above it the answer is 503."""
+BODIES_IN_MEMORY = 256 * 2**20
+"""Bytes of all bodies that a process has in memory, uploads of public data aside."""
+UPLOAD_SECONDS = 600.0
+"""Time within which an upload of public data must have arrived."""
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
@@ -89,18 +94,18 @@ def create_app(
     accepted and closes the store. Raises ``StorageFailed`` if the store cannot be opened.
     """
     provider = _provider_of(settings, clock)
-    store = store or open_store(settings.database, settings.bucket_seconds)
+    store = store or open_store(settings.database)
     file = file_of(settings.database)
     folder = None if file is None else file.parent
     metrics = Metrics(folder, estimators=ESTIMATORS, certified=bool(settings.certificate_of))
     telemetry = _telemetry_of(settings, metrics, store)
-    writer = Writer(store, clock, metrics, max_queue=settings.max_queue)
+    writer = Writer(store, clock, metrics)
     rejects = Rejects(store.count_rejects)
     memory = settings.worker_memory
     if workers is None:  # not those without work, which are false
         workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
-    predictors = Workers(settings.max_predictions, MAX_WAITING, memory)
-    exporters = Workers(settings.max_exports, MAX_WAITING, memory)
+    predictors = Workers(1, MAX_WAITING, memory)
+    exporters = Workers(1, MAX_WAITING, memory)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -132,7 +137,7 @@ def create_app(
         redirect_slashes=False,  # a redirect would go to whatever the header Host says
         telemetry=_spans(telemetry),
     )
-    api.state.curator = Curator(store, clock, settings.max_predict_rows)
+    api.state.curator = Curator(store, clock)
     admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
     bearer = None if provider is None else provider.bearer
     tokens = Tokens(store, clock, admin, settings.token_tries, bearer)
@@ -147,11 +152,9 @@ def create_app(
     api.state.workers = workers
     api.state.predictors, api.state.exporters = predictors, exporters
     rate = api.state.rate = Rate(settings.rate_limit)
-    budget = BodyBudget(max(settings.max_body_memory, settings.max_batch_bytes))
+    budget = BodyBudget(max(BODIES_IN_MEMORY, settings.max_batch_bytes))
     _add_routes(api, settings, budget, metrics)
-    intake = Intake(
-        TaskCache(store), writer, rejects, metrics, budget, settings.body_seconds, signer
-    )
+    intake = Intake(TaskCache(store), writer, rejects, metrics, budget, signer)
     inner = _with_headers(api if telemetry is None else telemetry.around(api), settings)
     batch = BatchUpload(inner, intake, settings, tokens, store, clock, HEADERS)
     headers = (*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS
@@ -220,10 +223,10 @@ def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget, metrics: M
         metrics.expect(router.routes)
     openapi.complete_document(api)
     add_problem_handlers(api)
-    upload = BodyLimit(settings.max_public_bytes, settings.upload_seconds)
+    upload = BodyLimit(settings.max_public_bytes, UPLOAD_SECONDS)
     api.add_middleware(
         BodyLimits,
-        limit=BodyLimit(settings.max_request_bytes, settings.body_seconds),
+        limit=BodyLimit(settings.max_request_bytes, BODY_SECONDS),
         exceptional=dict.fromkeys(("/v1/tasks", *(wizard.UPLOADS if pages else ())), upload),
         budget=budget,
     )

@@ -10,10 +10,10 @@ from collections.abc import Collection
 from privet.http_server.logs import JsonLines, PlainLines, log_to_stderr
 
 
-def set_up_logs(level: str, form: str, secrets: Collection[str] = ()) -> None:
-    """Send all logs of ``level`` and above to standard error, for people or as JSON lines.
+def set_up_logs(form: str, secrets: Collection[str] = ()) -> None:
+    """Send all logs from ``info`` on to standard error, for people or as JSON lines.
 
     ``secrets`` are values that are hidden wherever they occur.
     """
-    log_to_stderr((JsonLines if form == "json" else PlainLines)(secrets), level)
+    log_to_stderr((JsonLines if form == "json" else PlainLines)(secrets), "info")
     logging.getLogger("alembic").setLevel(logging.WARNING)

@@ -40,8 +40,8 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
     another version migrates meanwhile, and ``PrivetError`` for an address that cannot be listened
     on.
     """
-    set_up_logs(settings.log_level, settings.log_format, settings.secrets)
-    allow_connections(settings.max_connections)
+    set_up_logs(settings.log_format, settings.secrets)
+    allow_connections(_limits(settings).connections)
     with listen(settings.host, settings.port) as listener:
         token = _prepare(settings)
         host, port = listener.getsockname()[:2]
@@ -61,7 +61,7 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
 
 def _prepare(settings: Settings) -> str | None:
     """Open the database; make the signing key and the first token if there are none yet."""
-    store = open_store(settings.database, settings.bucket_seconds)
+    store = open_store(settings.database)
     token = settings.admin_token
     try:
         known = store.fact(SIGNING_KEY) or ""
@@ -73,16 +73,14 @@ def _prepare(settings: Settings) -> str | None:
         store.close()
 
 
+def _limits(settings: Settings) -> ConnectionLimits:
+    return ConnectionLimits(settings.header_seconds, proxies=settings.trusted_proxies)
+
+
 def _config(settings: Settings) -> uvicorn.Config:
-    limits = ConnectionLimits(
-        settings.header_seconds,
-        settings.max_connections,
-        settings.max_address_connections,
-        settings.trusted_proxies,
-    )
     return server_config(
         partial(_application, settings),
-        limits,
+        _limits(settings),
         max(1, round(settings.shutdown_seconds)),
         factory=True,
         proxy_headers=bool(settings.trusted_proxies),
@@ -94,7 +92,7 @@ def _config(settings: Settings) -> uvicorn.Config:
 
 def _application(settings: Settings) -> ASGIApp:
     """The application of one server process, which has its own logs to set up."""
-    set_up_logs(settings.log_level, settings.log_format, settings.secrets)
+    set_up_logs(settings.log_format, settings.secrets)
     app = create_app(settings, signer=signer_for(settings))
     gc.collect()
     gc.freeze()  # what a start makes stays, so no report waits while it is scanned again

@@ -144,20 +144,6 @@ class Settings(BaseSettings):
         gt=0,
         description="Largest body of a prediction, in bytes; other calls take 64 KiB.",
     )
-    max_queue: int = Field(
-        default=8192,
-        gt=0,
-        description="Reports that may wait for the disk; above it the answer is 503 at once.",
-    )
-    max_batches: int = Field(
-        default=4, gt=0, description="Batches counted at a time; 64 others wait."
-    )
-    max_body_memory: int = Field(
-        default=256 * MIB,
-        gt=0,
-        description="Bytes of all bodies that a process has in memory, uploads of public data "
-        "aside; never less than the largest batch.",
-    )
     max_jobs: int = Field(
         default=1,
         ge=1,
@@ -174,46 +160,8 @@ class Settings(BaseSettings):
         description="Bytes of data that each process of fits, new tasks or large predictions may "
         "have; what takes more is refused.",
     )
-    max_predict_rows: int = Field(
-        default=20_000,
-        gt=0,
-        description="Most rows of one prediction; with more than 20 classes fewer, in proportion.",
-    )
-    max_predictions: int = Field(
-        default=1,
-        ge=1,
-        description="Large predictions (bodies above 8 KiB) that are computed at a time, each in a "
-        "process of its own; 8 others wait.",
-    )
-    max_exports: int = Field(
-        default=1,
-        ge=1,
-        description="The same for exports and comparisons of models.",
-    )
-    max_connections: int = Field(
-        default=4096,
-        gt=0,
-        description="Connections per process; above it the answer is 503 at once.",
-    )
-    max_address_connections: int = Field(
-        default=1024,
-        gt=0,
-        description="Those of one client address, unless it is one of PRIVET_TRUSTED_PROXIES; "
-        "above it the answer is 429 at once.",
-    )
     header_seconds: float = Field(
         default=10.0, gt=0, description="Time within which a request's head must have arrived."
-    )
-    body_seconds: float = Field(
-        default=30.0, gt=0, description="Time within which a request's body must have arrived."
-    )
-    upload_seconds: float = Field(
-        default=600.0, gt=0, description="The same for an upload of public data, by an admin."
-    )
-    bucket_seconds: int = Field(
-        default=86_400,
-        gt=0,
-        description="Sums and checksums are kept per bucket of this many seconds of arrival.",
     )
     keep_ids_days: float = Field(
         default=1.0,
@@ -262,9 +210,6 @@ class Settings(BaseSettings):
         default="",
         description="Where traces and metrics go by OpenTelemetry (OTLP over HTTP), such as "
         "http://127.0.0.1:4318. Unset: nowhere.",
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least important events that are logged."
     )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Logs for people, or one JSON object per line."

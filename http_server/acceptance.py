@@ -21,6 +21,8 @@ JSON_TYPE = b"application/json"
 REPORT_TYPES = (REPORT_MEDIA_TYPE.encode(), JSON_TYPE)
 BATCH_TYPES = (BATCH_MEDIA_TYPE.encode(),)
 ADMISSION_TYPES = (ADMISSION_MEDIA_TYPE.encode(),)
+BODY_SECONDS = 30.0
+"""Time within which a body must have arrived."""
 
 
 def max_report_bytes(task: Task) -> int:
@@ -34,7 +36,6 @@ async def read_typed(
     types: tuple[bytes, ...],
     *,
     limit: int,
-    seconds: float,
     share: Share,
 ) -> bytes:
     """A body of one of these content types; a report's JSON in its canonical form.
@@ -47,7 +48,7 @@ async def read_typed(
             f"Send this as {b' or '.join(types).decode()}, not as "
             f"{head.media_type[:100].decode('latin-1')}."
         )
-    body = await read_body(receive, head, limit=limit, seconds=seconds, share=share)
+    body = await read_body(receive, head, limit=limit, seconds=BODY_SECONDS, share=share)
     return await run_in_threadpool(_from_json, body) if head.media_type == JSON_TYPE else body
 
 

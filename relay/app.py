@@ -70,7 +70,7 @@ from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
 from .forwarding import DAY_SECONDS, refused_in
 from .metrics import RelayMetrics
-from .spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, MAX_BODY_MEMORY, Spool, StoredReport
+from .spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, Spool, StoredReport
 from .status import RelayStatus
 from .task_watch import TaskWatch
 
@@ -79,7 +79,8 @@ MAX_TOGETHER = 2_000
 MAX_BATCHES, MAX_WAITING_BATCHES = 4, 64
 """Batches written at a time, and complete ones that may wait for that."""
 MAX_BATCH_BYTES = 16 * 2**20
-BODY_SECONDS = 30.0
+MAX_BODY_MEMORY = 64 * 2**20
+"""Bytes of all bodies in memory, on their way into the spool."""
 LARGE = 2**14
 """Bytes of a report above which it is checked in another thread."""
 TASK_ID = re.compile(r"[0-9a-f]{64}")
@@ -103,9 +104,8 @@ log = logging.getLogger(__name__)
 class Relay:
     """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time.
 
-    All bodies together take at most ``body_memory`` bytes. Other relays send batches with
-    ``peer_token``; without one no batch is taken. Raises ``UnsafeAddress`` if reports may not be
-    sent to the address ``curator``.
+    Other relays send batches with ``peer_token``; without one no batch is taken. Raises
+    ``UnsafeAddress`` if reports may not be sent to the address ``curator``.
     """
 
     def __init__(
@@ -115,7 +115,6 @@ class Relay:
         spool: Spool,
         least: int,
         *,
-        body_memory: int = MAX_BODY_MEMORY,
         peer_token: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -132,7 +131,7 @@ class Relay:
         self._queue = asyncio.Queue(MAX_WAITING)
         """Reports whose senders wait for them to be durable."""
         self._turns = Turns(MAX_BATCHES, MAX_WAITING_BATCHES)
-        self._budget = BodyBudget(max(body_memory, MAX_BATCH_BYTES))
+        self._budget = BodyBudget(MAX_BODY_MEMORY)
 
     def address(self, task_id: str) -> TaskAddress:
         return TaskAddress(f"{self._tasks}{task_id}", task_id)
@@ -401,7 +400,6 @@ async def _read(request: Request, types: tuple[bytes, ...], limit: int, share: S
         Head.of(request.scope),
         types,
         limit=limit,
-        seconds=BODY_SECONDS,
         share=share,
     )
 

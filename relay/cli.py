@@ -29,8 +29,8 @@ from privet.protocol.limits import BATCH
 
 from .curator_calls import CountingClient
 from .errors import CannotServe
-from .forwarding import KEEP_FATES_DAYS, Forwarder
-from .spool import MAX_BODY_MEMORY, MAX_SPOOL_BYTES, Spool
+from .forwarding import Forwarder
+from .spool import Spool
 from .status import RelayStatus
 
 EXIT_FAULT, EXIT_BROKEN = 1, 3
@@ -110,18 +110,6 @@ class Settings:
             help="What Prometheus reads /metrics with; without it there is none.",
         ),
     ] = None
-    keep_fates_days: Annotated[
-        int, typer.Option(min=0, help="Days for which it is known what became of a report.")
-    ] = KEEP_FATES_DAYS
-    max_spool_bytes: Annotated[
-        int, typer.Option(min=1, help="Bytes in the spool above which no more is taken.")
-    ] = MAX_SPOOL_BYTES
-    max_body_memory: Annotated[
-        int, typer.Option(min=1, help="Bytes of all bodies in memory; at least one batch's 16 MiB.")
-    ] = MAX_BODY_MEMORY
-    max_address_connections: Annotated[
-        int, typer.Option(min=1, help="Connections of one address, unless it is a proxy's.")
-    ] = 1_024
     proxies: Annotated[
         str, typer.Option(help="The proxy's address, or several with commas between; * for all.")
     ] = ""
@@ -235,16 +223,14 @@ async def _serve(settings: Settings) -> None:
     except ImportError:
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
     folder = None
-    limits = ConnectionLimits(
-        per_address=settings.max_address_connections, proxies=settings.proxies
-    )
+    limits = ConnectionLimits(proxies=settings.proxies)
     if settings.batches is not None:
         from .batch_writer import BatchWriter
 
         folder = BatchWriter(settings.batches)
     async with CountingClient(insecure_http=settings.insecure_http, token=settings.token) as client:
         with (
-            Spool(settings.spool, settings.max_spool_bytes) as spool,
+            Spool(settings.spool) as spool,
             listen(settings.host, settings.port) as listener,
         ):
             relay = Relay(
@@ -252,7 +238,6 @@ async def _serve(settings: Settings) -> None:
                 settings.curator,
                 spool,
                 settings.least,
-                body_memory=settings.max_body_memory,
                 peer_token=settings.peer_token,
             )
             forwarder = Forwarder(
@@ -261,7 +246,6 @@ async def _serve(settings: Settings) -> None:
                 spool,
                 settings.least,
                 relay.watch,
-                keep_days=settings.keep_fates_days,
                 folder=folder,
             )
             allow_connections(limits.connections)

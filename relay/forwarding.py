@@ -63,8 +63,8 @@ class Forwarder:
     """Forwards a task's reports as soon as ``least`` of them wait, never fewer together.
 
     ``address`` says where the curator publishes a task, by the task's id. What became of reports is
-    known for ``keep_days`` after they have left. With a ``folder``, batches are written there for
-    ``privet collect``, not posted.
+    known for ``KEEP_FATES_DAYS`` after they have left. With a ``folder``, batches are written there
+    for ``privet collect``, not posted.
     """
 
     client: ReportClient
@@ -72,7 +72,6 @@ class Forwarder:
     spool: Spool
     least: int
     watch: TaskWatch
-    keep_days: int = KEEP_FATES_DAYS
     clock: Callable[[], float] = time.time
     folder: "BatchWriter | None" = None
     _forgot: int = field(default=0, init=False)
@@ -264,7 +263,7 @@ class Forwarder:
         """Once a day, forget what became of reports long ago."""
         if self._forgot != self._today():
             self._forgot = self._today()
-            await to_thread.run_sync(self.spool.forget, self._forgot - self.keep_days)
+            await to_thread.run_sync(self.spool.forget, self._forgot - KEEP_FATES_DAYS)
 
     def _today(self) -> int:
         return int(self.clock() // DAY_SECONDS)

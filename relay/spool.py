@@ -45,8 +45,6 @@ from .errors import SpoolFailed, SpoolFull
 MAX_BYTES = 15 * 2**20
 """Bytes that go out together, unless so few reports are more: a further relay takes 16 MiB."""
 MAX_SPOOL_BYTES = 4 * 2**30
-MAX_BODY_MEMORY = 64 * 2**20
-"""Bytes of all bodies in memory, on their way into the spool."""
 CHECKPOINT_PAGES = 8_192
 VERSION = 5
 FATE_HELD, FATE_COUNTED, FATE_CONFLICT = "held", "counted", "conflict"
@@ -523,8 +521,8 @@ class Spool:
         )
         if size * (pages - free) >= self._max_bytes:
             raise SpoolFull(
-                f"The spool {self.path} has reached its {self._max_bytes} bytes: see why the "
-                "curator takes no reports, or raise --max-spool-bytes."
+                f"The spool {self.path} has reached its {self._max_bytes} bytes: find out "
+                "why the curator takes no reports."
             )
 
     @contextmanager

@@ -38,7 +38,7 @@ def serve(**options: Any) -> None:
     except PrivetError as error:
         if not as_json:
             raise
-        set_up_logs("info", "json")
+        set_up_logs("json")
         logging.getLogger("privet").critical(error.detail)
         raise typer.Exit(1) from None
 

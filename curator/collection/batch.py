@@ -45,8 +45,8 @@ from .upload import task_of_call
 from .writer import REASONS, refusal
 
 WRONG_PAYLOAD = PROBLEMS[WrongPayload].name
-MAX_WAITING = 64
-"""Complete batches that may wait to be counted; above it the answer is 503."""
+MAX_BATCHES, MAX_WAITING = 4, 64
+"""Batches counted at a time, and complete ones that may wait; above it the answer is 503."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class BatchUpload:
     headers: Headers = ()
 
     def __post_init__(self) -> None:
-        self._turns = Turns(self.settings.max_batches, MAX_WAITING)
+        self._turns = Turns(MAX_BATCHES, MAX_WAITING)
         self._rate = Rate(self.settings.relay_rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,8 +112,8 @@ class BatchUpload:
     async def _body(
         self, receive: Receive, head: Head, types: tuple[bytes, ...], share: Share
     ) -> bytes:
-        limit, seconds = self.settings.max_batch_bytes, self.intake.body_seconds
-        return await read_typed(receive, head, types, limit=limit, seconds=seconds, share=share)
+        limit = self.settings.max_batch_bytes
+        return await read_typed(receive, head, types, limit=limit, share=share)
 
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         head = Head.of(scope)

@@ -21,7 +21,6 @@ class Intake:
     rejects: Rejects
     metrics: Metrics
     budget: BodyBudget
-    body_seconds: float
     signer: Signer | None = None
 
     def refused(self, task_id: str, error: PrivetError) -> str:

@@ -64,7 +64,6 @@ class ReportUpload:
                     head,
                     REPORT_TYPES,
                     limit=task.max_body_bytes,
-                    seconds=intake.body_seconds,
                     share=share,
                 )
                 layout = task.layout_of(body)

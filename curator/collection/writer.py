@@ -42,6 +42,8 @@ from .task_cache import CachedTask, Layout
 
 log = logging.getLogger(__name__)
 
+MAX_QUEUE = 8192
+"""Reports that may wait for the disk; above it the answer is 503."""
 QUIET_ROUNDS = 3
 """Rounds of the event loop: one answers, one accepts the next requests, one reads them."""
 GATHER_SECONDS = 0.005
@@ -77,7 +79,12 @@ class Writer:
     """The queue and its thread, which starts with the first report."""
 
     def __init__(
-        self, store: Store, clock: Callable[[], float], metrics: Metrics, *, max_queue: int
+        self,
+        store: Store,
+        clock: Callable[[], float],
+        metrics: Metrics,
+        *,
+        max_queue: int = MAX_QUEUE,
     ) -> None:
         self._store = store
         self._clock = clock

@@ -25,14 +25,14 @@ __all__ = [
 ]
 
 
-def open_store(url: str, bucket_seconds: int = 86_400) -> Store:
+def open_store(url: str) -> Store:
     """The store at ``url``: ``sqlite:///file.db`` or ``postgresql://host/name``.
 
     An empty database is given its tables. Raises ``StorageFailed`` for an unknown scheme, a
     database that cannot be opened or written, and a schema that this version does not know.
     """
     parsed, backend = _parsed(url)
-    store = Store(parsed, backend, head(), bucket_seconds)
+    store = Store(parsed, backend, head())
     try:
         prepare(store)
     except StorageFailed:

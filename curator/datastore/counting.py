@@ -30,6 +30,8 @@ from .reports import (
     vector_of,
 )
 
+BUCKET_SECONDS = 86_400
+"""Sums and checksums are kept per day of arrival."""
 READ_TASK = """
 SELECT id, no, state, opens, closes, invited, ids_gone, quota,
     (SELECT max(run) FROM id_runs WHERE task_no = tasks.no),
@@ -90,11 +92,8 @@ class NeedsExclusiveLock(Exception):
 class ReportStore(Database):
     """The verb that counts reports."""
 
-    def __init__(
-        self, url: URL, backend: Backend, revision: str, bucket_seconds: int = 86_400
-    ) -> None:
+    def __init__(self, url: URL, backend: Backend, revision: str) -> None:
         super().__init__(url, backend, revision)
-        self._bucket_seconds = bucket_seconds
         self._report_ids = ReportIds(backend)
         self._exclusive: set[str] = set()
         self._taking = threading.Lock()
@@ -120,7 +119,7 @@ class ReportStore(Database):
                     continue
 
     def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
-        starts = int(now // self._bucket_seconds) * self._bucket_seconds
+        starts = int(now // BUCKET_SECONDS) * BUCKET_SECONDS
         try:
             with closing(self.engine.raw_connection()) as connection:
                 cursor = self._backend.cursor_of(connection)

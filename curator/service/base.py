@@ -16,18 +16,17 @@ from ..models.cache import ModelCache
 
 STEPS_KEY = "steps_key"
 """Name of the fact that holds the key for drawing when strangers see a step."""
-MAX_PREDICTED_ROWS = 1_000_000
+MAX_PREDICT_ROWS = 20_000
+"""Rows of one prediction; with more than 20 classes fewer, in proportion."""
 
 
 class UseCases:
     """Use cases over one store and a clock."""
 
-    def __init__(
-        self, store: Store, clock: Callable[[], float], max_rows: int = MAX_PREDICTED_ROWS
-    ) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self.store = store
         self.clock = clock
-        self.max_rows = max_rows
+        self.max_rows = MAX_PREDICT_ROWS
         self.models = ModelCache(store)
         self._results: OrderedDict[tuple[str, int, int], Results] = OrderedDict()
         self._steps_key = store.note_first(STEPS_KEY, secrets.token_hex())

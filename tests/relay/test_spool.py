@@ -297,7 +297,7 @@ def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
             for kept in range(60):
                 spool.add_batch("t", batch(1_000 * kept, 1_000), os.urandom(32), DAY)
         assert 5 < kept < 30
-        with pytest.raises(SpoolFull, match="--max-spool-bytes"):
+        with pytest.raises(SpoolFull, match="why the curator takes no"):
             spool.add(reports(1))
         while spool.seal("t", BOTH, 1, 10_000):
             pass

@@ -96,7 +96,6 @@ SETTINGS = Settings(keep_ids_days=0.0, keep_tasks_days=0.0)
 ROUND_SECONDS = GRACE_SECONDS = 6 * HOUR
 """Of expiry, so that a day is enough for all of it."""
 RETRY = Retry(attempts=2)
-BODY_SECONDS = 30.0
 NOT_COUNTED = {"task-not-found", "storage-failed"}
 """Refusals that are not written down."""
 
@@ -148,9 +147,7 @@ class CuratorNode(Node):
         self.writer = Writer(self.store, self.clock, metrics(), max_queue=100)
         self.rejects = Rejects(self.store.count_rejects)
         budget = BodyBudget(SETTINGS.max_batch_bytes)
-        intake = Intake(
-            TaskCache(self.store), self.writer, self.rejects, metrics(), budget, BODY_SECONDS
-        )
+        intake = Intake(TaskCache(self.store), self.writer, self.rejects, metrics(), budget)
         batch = BatchUpload(self.reads(), intake, SETTINGS, tokens, self.store, self.clock)
 
         def note(action: str, subject: str = "", **detail: Any) -> None:

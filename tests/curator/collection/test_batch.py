@@ -10,7 +10,7 @@ import pytest
 
 from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp
-from privet.curator.collection.batch import MAX_WAITING
+from privet.curator.collection.batch import MAX_BATCHES, MAX_WAITING
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
@@ -256,7 +256,7 @@ async def test_batches_wait_their_turn_up_to_a_bound(
     go_on: threading.Event,
 ) -> None:
     """More than are counted at a time wait; one more than may wait is a 503 with Retry-After."""
-    allowed = settings.max_batches + MAX_WAITING
+    allowed = MAX_BATCHES + MAX_WAITING
     bodies = [pack([report(cached.task)]) for _ in range(allowed + 1)]
     sent = [asyncio.create_task(send_batch(http, cached, body)) for body in bodies]
     done, _ = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
@@ -280,7 +280,7 @@ async def test_silent_bodies_take_no_place(
         yield b""
 
     url = f"/v1/tasks/{cached.id}/reports/batch"
-    count = settings.max_batches + MAX_WAITING + 1
+    count = MAX_BATCHES + MAX_WAITING + 1
     quiet = [asyncio.create_task(http.post(url, content=silent())) for _ in range(count)]
     while len(begun) < count:
         await asyncio.sleep(0.01)

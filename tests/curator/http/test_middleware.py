@@ -138,7 +138,7 @@ async def test_log_lines_have_the_id_that_a_proxy_gave(
     http: Http, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """So an admin's call is found from the proxy's answer on."""
-    set_up_logs("info", "json")
+    set_up_logs("json")
     request_id = "123e4567-e89b-12d3-a456-426614174000"
     http.headers["X-Request-ID"] = request_id
     await http.bearer("reader")
