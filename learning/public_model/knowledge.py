@@ -21,7 +21,7 @@ POINTS = 8000
 of a sixth of a deviation."""
 BANDWIDTH = 0.5
 """h: three quarters of a drawn row's variance come from one public row, a quarter from two others
-(ADR 0115)."""
+(docs/tables/tried.md)."""
 FEWEST_NEW = 1000
 """With fewer drawn rows that differ from all public rows, all drawn rows are used: each would come
 again too often among the points. By reasoning, not measured."""

@@ -230,7 +230,7 @@ def _check_node(node: NodeProto) -> None:
         name = f"{domain}.{node.op_type}" if domain else node.op_type
         raise refused(
             f"uses the operator {name[:100]}, which is not run here: use a model of trees, linear "
-            "maps or plain layers. docs/estimation.md lists the operators."
+            "maps or plain layers. docs/public-model.md lists the operators."
         )
     kinds = {AttributeProto.GRAPH, AttributeProto.GRAPHS}
     if any(attribute.type in kinds or attribute.HasField("g") for attribute in node.attribute):

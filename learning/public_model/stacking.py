@@ -24,7 +24,7 @@ from .base import BaseModel, Linear, mixture
 from .candidates import TREES, VALIDATION_TREES, Candidate, as_arrays, candidates
 
 PULL = 20.0
-"""Pseudo-rows that pull weights towards equal ones (table in ADR 0102)."""
+"""Pseudo-rows that pull weights towards equal ones (docs/tables/tried.md)."""
 MEMORY = 0.25
 MEMORY_ROWS = 1000.0
 """The weight of models that memorise is MEMORY for few rows and half of it for this many (ADR

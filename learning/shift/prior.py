@@ -27,16 +27,16 @@ NO_SHIFT = Deviations(0.02, 0.0, 0.02)
 GRID = (NO_SHIFT, *starmap(Deviations, product((0.6, 3.0), (0.0, 1.0), (0.1, 1.0))))
 """By reasoning: at the root 0.6 turns 25 % into 38 %, and 3.0 reaches classes that public data
 lack; a slope of deviation 1 reaches both none and twice the expected one; single cells are nearly
-equal or unlike. Finer grids are no better (table in ADR 0110)."""
+equal or unlike. Finer grids are no better (docs/tables/tried.md)."""
 LARGE, LARGE_SHIFTS = 3.0, 0.05
 """One shift in twenty has this deviation at the root. Were it one in two, reports that say nothing
-would cost .0014 of Brier score (ADR 0113)."""
+would cost .0014 of Brier score (docs/tables/tried.md)."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
-"""Classes: as likely as not (table in ADR 0113). Numbers: nine to one, since a squared error has no
-bound."""
+"""Classes: as likely as not. Numbers: nine to one, since a squared error has no bound
+(docs/tables/tried.md)."""
 SHAPELESS = Deviations(0.6, 0.0, 1.0)
 """Where cells are expected to be alike: the smaller of the grid's deviations at the root, since the
-mean is the public one, and the larger below it (table in ADR 0119)."""
+mean is the public one, and the larger below it (docs/tables/tried.md)."""
 PER_THETA = 1.0 / 12.0
 """Widths of a number's scale in a unit of theta: a scale is six standard deviations wide, and a
 unit half of one."""

@@ -414,7 +414,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     public_model : estimator or bytes
         What `distilled` cells and `drift` start from in place of Privet's own model: any
         scikit-learn classifier, which is cloned and fitted to the encoded public records, or the
-        bytes of an ONNX file as a task takes it (docs/estimation.md).
+        bytes of an ONNX file as a task takes it (docs/public-model.md).
     public_fraction : float
         Share of the records used as public data where ``fit`` gets none.
     random_state : int or RandomState

@@ -44,15 +44,13 @@ def test_a_model_of_ones_own_is_served(cli: Cli, curator_url: str, tmp_path: Pat
 def test_the_documented_way_leads_there(
     cli: Cli, survey: str, curator_url: str, tmp_path: Path
 ) -> None:
-    """Encode, train, convert, create: the steps of docs/estimation.md, as they are written."""
+    """Encode, train, convert, create: the steps of docs/public-model.md, as they are written."""
     pytest.importorskip("skl2onnx")
-    guide = (Path(__file__).parents[3] / "docs/estimation.md").read_text()
-    program = (
-        guide.split("## A public model of your own")[1].split("```python\n")[1].split("```")[0]
-    )
+    guide = (Path(__file__).parents[3] / "docs/public-model.md").read_text()
+    program = guide.split("```python\n")[1].split("```")[0]
     options = ("--label", "label")
     assert cli("encode", survey, *options, "--out", "encoded.csv").code == 0
-    exec(compile(program, "docs/estimation.md", "exec"), {})
+    exec(compile(program, "docs/public-model.md", "exec"), {})
     create = ("task", "create", survey, "--public-model", "model.onnx", *options)
     task = cli.json(*create, "--epsilon", "2", "--depth", "2")["id"]
     answer_all(f"{curator_url}/v1/tasks/{task}", people(20, seed=1))

@@ -34,7 +34,7 @@ ESTIMATORS = [
 
 
 def converted(fitted: Any, X: np.ndarray) -> bytes:
-    """The estimator as docs/estimation.md converts it."""
+    """The estimator as docs/public-model.md converts it."""
     to_onnx = pytest.importorskip("skl2onnx").to_onnx
     options = {"zipmap": False} if hasattr(fitted, "predict_proba") else None
     return bytes(to_onnx(fitted, X[:1], options=options).SerializeToString())
