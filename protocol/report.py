@@ -149,7 +149,7 @@ class Receipt(wire.Message):
 class Fate(wire.Message):
     """What a relay answers to whoever asks what became of a report it took.
 
-    ``held``: durable, here or at a further relay, and may still count; ``counted`` by the curator;
+    ``held``: durable at the relay, and may still count; ``counted`` by the curator;
     ``refused`` by the curator, and ``reason`` names the problem.
     """
 

@@ -1,4 +1,4 @@
-"""The relay's HTTP: what holders ask of a curator, batches of other relays, and its own status.
+"""The relay's HTTP: what holders ask of a curator, and its own status.
 
 It reads no address and no time, and logs neither; nothing of a holder's request, such as its
 ``X-Request-ID``, goes on to the curator. It answers 202 where a curator answers 201: the
@@ -17,9 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-import numpy as np
 from anyio import to_thread
-from numpy.typing import NDArray
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -33,32 +31,26 @@ from privet.http_client.address import TaskAddress
 from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.http_client.report_client import Offer, ReportClient
 from privet.http_server.acceptance import (
-    ADMISSION_TYPES,
-    BATCH_TYPES,
     REPORT_TYPES,
     max_report_bytes,
     parse_report,
     read_typed,
 )
-from privet.http_server.bodies import BodyBudget, Head, Share, Turns
+from privet.http_server.bodies import BodyBudget, Head, Share
 from privet.http_server.cors import HolderCors
 from privet.http_server.metrics import FAILURES, ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
-from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     PROBLEM_BASE,
-    PROBLEMS,
     NotAuthorized,
     Overloaded,
     PrivetError,
     ReportConflict,
     ReportNotFound,
     TaskNotFound,
-    WrongPayload,
-    problem_of,
 )
 from privet.protocol.lifecycle import not_invited, not_open
 from privet.protocol.limits import MAX_REPORT_BYTES
@@ -68,7 +60,6 @@ from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
 from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
-from .forwarding import DAY_SECONDS, refused_in
 from .metrics import RelayMetrics
 from .spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, Spool, StoredReport
 from .status import RelayStatus
@@ -76,9 +67,6 @@ from .task_watch import TaskWatch
 
 MAX_WAITING = 10_000
 MAX_TOGETHER = 2_000
-MAX_BATCHES, MAX_WAITING_BATCHES = 4, 64
-"""Batches written at a time, and complete ones that may wait for that."""
-MAX_BATCH_BYTES = 16 * 2**20
 MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
 LARGE = 2**14
@@ -86,15 +74,14 @@ LARGE = 2**14
 TASK_ID = re.compile(r"[0-9a-f]{64}")
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
 NO_TASK = "0" * 64
-WRONG_PAYLOAD = PROBLEMS[WrongPayload].name
 ADDRESSES = (
     "A relay has /answer/{id} for people, /v1/tasks/{id}, and below it /reports, /reports/{id}, "
-    "/reports/batch, /admissions, /receipts and /status"
+    "/receipts and /status"
 )
 HINTS = {
     404: f"There is nothing at this address. {ADDRESSES}.",
-    405: f"This address does not take this method. {ADDRESSES}; POST reports, admissions and "
-    "receipts, GET the others.",
+    405: f"This address does not take this method. {ADDRESSES}; POST reports and receipts, "
+    "GET the others.",
 }
 
 T = TypeVar("T")
@@ -104,8 +91,7 @@ log = logging.getLogger(__name__)
 class Relay:
     """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time.
 
-    Other relays send batches with ``peer_token``; without one no batch is taken. Raises
-    ``UnsafeAddress`` if reports may not be sent to the address ``curator``.
+    Raises ``UnsafeAddress`` if reports may not be sent to the address ``curator``.
     """
 
     def __init__(
@@ -115,7 +101,6 @@ class Relay:
         spool: Spool,
         least: int,
         *,
-        peer_token: str | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._client = client
@@ -123,14 +108,12 @@ class Relay:
         self._tasks = checked.url.removesuffix(NO_TASK)
         self._spool = spool
         self._least = least
-        self._peer_token = peer_token
         self.watch = TaskWatch(client, self.address)
         self._readiness = Readiness(spool.check)
         self._clock = clock
         self._queue: asyncio.Queue[tuple[StoredReport, asyncio.Future[str]]]
         self._queue = asyncio.Queue(MAX_WAITING)
         """Reports whose senders wait for them to be durable."""
-        self._turns = Turns(MAX_BATCHES, MAX_WAITING_BATCHES)
         self._budget = BodyBudget(MAX_BODY_MEMORY)
 
     def address(self, task_id: str) -> TaskAddress:
@@ -246,47 +229,6 @@ class Relay:
             raise Overloaded("The relay's queue is full: send the report again later.") from None
         return await fate
 
-    async def post_admission(self, request: Request) -> Response:
-        """Pass another relay's admission on, and the curator's answer back."""
-        self._check_peer(request)
-        task = (await self._offer(request)).task
-        with self._budget.share() as share:
-            body = await _read(request, ADMISSION_TYPES, MAX_BATCH_BYTES, share)
-            async with self._turns:
-                asked = await to_thread.run_sync(Admission.unpack, body)
-                with _curator_down():
-                    reply = await self._client.send_admission(self.address(task.id), body)
-                    refused = refused_in(reply, asked)
-                held = Admission.of(asked.id, set(asked.digests) - refused)
-                await self._in_spool(self._spool.hold, held, self._day)
-        return Response(reply, media_type="application/json")
-
-    @property
-    def _day(self) -> int:
-        return int(self._clock() // DAY_SECONDS)
-
-    def _check_peer(self, request: Request) -> None:
-        if not _is_token(request, self._peer_token):
-            raise NotAuthorized(
-                "This relay takes batches of relays that it knows: its operator sets "
-                "PRIVET_RELAY_PEER_TOKEN here, and you send that as your PRIVET_RELAY_TOKEN."
-            )
-
-    async def post_batch(self, request: Request) -> Response:
-        """Keep another relay's batch; say how many are durable, and which are impossible."""
-        self._check_peer(request)
-        task = (await self._offer(request)).task
-        refusal = await self._refusal(task)
-        with self._budget.share() as share:
-            body = await _read(request, BATCH_TYPES, MAX_BATCH_BYTES, share)
-            async with self._turns:
-                possible, failed = await to_thread.run_sync(_sorted_out, task, body, refusal)
-                if len(possible):
-                    content = hashlib.sha256(body).digest()
-                    given = task.id, possible, content, self._day
-                    await self._in_spool(self._spool.add_batch, *given)
-        return JSONResponse({"held": len(possible), "failed": failed}, 202)
-
     async def _refusal(self, task: Task) -> PrivetError | None:
         """Why the curator would refuse a new report without an invitation, as far as is known."""
         collection = await self.watch.look(task.id)
@@ -353,9 +295,7 @@ def create_app(
         routes=[
             *([] if metrics is None else [_NamedRoute("/metrics", get_metrics)]),
             _NamedRoute(f"{task}/reports", relay.post_report, methods=["POST"]),
-            _NamedRoute(f"{task}/reports/batch", relay.post_batch, methods=["POST"]),
             _NamedRoute(f"{task}/reports/{{report_id}}", relay.get_fate),
-            _NamedRoute(f"{task}/admissions", relay.post_admission, methods=["POST"]),
             _NamedRoute(f"{task}/receipts", relay.post_receipt, methods=["POST"]),
             _NamedRoute(task, relay.get_task),
             _NamedRoute(f"{task}/status", relay.get_status),
@@ -409,35 +349,3 @@ def _stored(task: Task, report: Report, invitation: bytes | None) -> StoredRepor
     questions, payloads = zip(*report.answers, strict=True)
     digest = None if invitation is None else hashlib.sha256(invitation).digest()
     return StoredReport(task.id, questions, report.id, b"".join(payloads), digest)
-
-
-def _sorted_out(
-    task: Task, body: bytes, refusal: PrivetError | None
-) -> tuple[Batch, dict[str, list[str]]]:
-    """The reports of a batch that may count, and the ids of the others by reason.
-
-    ``refusal`` is why the curator takes none now, or only those of invited holders.
-    """
-    batch = Batch.unpack(body, task)
-    valid = batch.valid(task)
-    rest = batch.take(valid)
-    if refusal is None or (isinstance(refusal, NotAuthorized) and batch.admissions):
-        refusal, refused = ReportConflict(""), _clashes(rest)
-    else:
-        refused = np.ones(len(rest), dtype=np.bool_)
-    failed = {
-        WRONG_PAYLOAD: batch.ids[~valid],
-        problem_of(refusal).name: rest.ids[refused],
-    }
-    listed = {why: [row.tobytes().hex() for row in ids] for why, ids in failed.items() if len(ids)}
-    return rest.take(~refused) if refused.any() else rest, listed
-
-
-def _clashes(batch: Batch) -> NDArray[np.bool_]:
-    """Which reports have the id of an earlier one and other answers."""
-    halves = np.ascontiguousarray(batch.ids).view(np.uint64)
-    if len(np.unique(halves[:, 0])) == len(batch):  # as ever but in hostile batches
-        return np.zeros(len(batch), dtype=np.bool_)
-    _, first, of_row = np.unique(halves, axis=0, return_index=True, return_inverse=True)
-    clashes: NDArray[np.bool_] = (batch.payloads != batch.payloads[first[of_row]]).any(axis=1)
-    return clashes

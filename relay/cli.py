@@ -22,9 +22,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import ReportClient, Retry
 from privet.http_server.tokens import fault_of_token
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PrivetError, ReportNotFound
 from privet.protocol.limits import BATCH
 
 from .curator_calls import CountingClient
@@ -35,10 +36,11 @@ from .status import RelayStatus
 
 EXIT_FAULT, EXIT_BROKEN = 1, 3
 STOP_SECONDS = 10
+LOOK_SECONDS = 5.0
+NO_REPORT = "0" * 32
 VARIABLES = frozenset(
     {
         "PRIVET_RELAY_TOKEN",
-        "PRIVET_RELAY_PEER_TOKEN",
         "PRIVET_RELAY_METRICS_TOKEN",
         "PRIVET_RELAY_LOG_FORMAT",
         "PRIVET_RELAY_RATE_LIMIT",
@@ -92,14 +94,6 @@ class Settings:
             envvar="PRIVET_RELAY_TOKEN",
             callback=_token,
             help="The curator's token of scope relay; better in the environment than here.",
-        ),
-    ] = None
-    peer_token: Annotated[
-        str | None,
-        typer.Option(
-            envvar="PRIVET_RELAY_PEER_TOKEN",
-            callback=_token,
-            help="What other relays send batches with; without it no batch is taken.",
         ),
     ] = None
     metrics_token: Annotated[
@@ -185,7 +179,7 @@ def main() -> None:
 def _log_as_json(settings: Settings) -> None:
     from privet.http_server.logs import JsonLines, log_to_stderr
 
-    tokens = (settings.token, settings.peer_token, settings.metrics_token)
+    tokens = (settings.token, settings.metrics_token)
     log_to_stderr(JsonLines([token for token in tokens if token]), "warning")
     logging.getLogger("privet").setLevel(logging.INFO)
 
@@ -207,6 +201,26 @@ async def _status(url: str, *, insecure_http: bool) -> bytes:
         return await client.status(client.address(url))
 
 
+async def _refuse_relay(nowhere: TaskAddress, *, insecure_http: bool) -> None:
+    """Raise ``CannotServe`` if a relay answers where the curator should, as only relays know fates.
+
+    A curator that does not answer yet may be asked later.
+    """
+    try:
+        async with (
+            asyncio.timeout(LOOK_SECONDS),
+            ReportClient(insecure_http=insecure_http, retry=Retry(attempts=1)) as client,
+        ):
+            await client.fate(nowhere, NO_REPORT)
+    except ReportNotFound:
+        raise CannotServe(
+            "The address given with --curator is a relay's: relays forward to curators only. Give "
+            "the curator's own address."
+        ) from None
+    except (PrivetError, TimeoutError):
+        pass
+
+
 async def _serve(settings: Settings) -> None:
     try:
         import uvicorn
@@ -218,7 +232,7 @@ async def _serve(settings: Settings) -> None:
             server_config,
         )
 
-        from .app import Relay, create_app
+        from .app import NO_TASK, Relay, create_app
         from .metrics import RelayMetrics
     except ImportError:
         raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
@@ -238,7 +252,6 @@ async def _serve(settings: Settings) -> None:
                 settings.curator,
                 spool,
                 settings.least,
-                peer_token=settings.peer_token,
             )
             forwarder = Forwarder(
                 client,
@@ -248,6 +261,7 @@ async def _serve(settings: Settings) -> None:
                 relay.watch,
                 folder=folder,
             )
+            await _refuse_relay(relay.address(NO_TASK), insecure_http=settings.insecure_http)
             allow_connections(limits.connections)
             metrics = RelayMetrics(spool, client) if settings.metrics_token else None
             application = create_app(relay, metrics, settings.metrics_token)

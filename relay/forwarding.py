@@ -7,12 +7,11 @@ Where holders are invited, the curator is first asked about the invitations of a
 what it takes is sent later, in batches that name that admission (docs/adr/0402).
 
 In a task with shown columns a report hides among those of its shown cell alone. One that would be
-the only one of its cell waits; batches of other relays, and of admitted holders, go out as they
-are, and the status says how few of a cell have gone together.
+the only one of its cell waits; batches of admitted holders go out as they are, and the status says
+how few of a cell have gone together.
 """
 
 import asyncio
-import json
 import logging
 import re
 import time
@@ -40,8 +39,8 @@ from privet.protocol.receipts import SIGNATURE
 from privet.protocol.report import REPORT_ID_BYTES
 
 from .errors import SpoolFailed
-from .spool import MAX_BYTES, NOT_INVITED, Account, Group, Spool
-from .status import RELAY_COUNTS, TAKEN
+from .spool import FATE_HELD, MAX_BYTES, NOT_INVITED, Account, Group, Spool
+from .status import RELAY_COUNTS
 from .task_watch import CLOSED, TaskWatch
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ class Forwarder:
 
     async def _forward(self, group: Group, *, invited: bool) -> set[str]:
         """Seal and send what waits of a group; returns the tasks that stay."""
-        waiting = group.batched + (0 if invited else group.single)
+        waiting = group.admitted if invited else group.single
         seal = partial(self.spool.seal, invited=invited)
         return await self._in_batches(group, waiting, seal, self._send_sealed)
 
@@ -203,8 +202,7 @@ class Forwarder:
         company = int(batch.company(shown_bytes).min()) if shown_bytes else None
         ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
         try:
-            receipts = await to_thread.run_sync(self.spool.is_tracked, number)
-            account = account_of(await self._deliver(task, batch, receipts=receipts), ids)
+            account = await self._deliver(task, batch)
         except TaskNotFound:
             await self._abandon(task, GONE, sealed=True)
             return False
@@ -227,13 +225,13 @@ class Forwarder:
             _log_refusal(task, len(refused), reason)
         return True
 
-    async def _deliver(self, task: str, batch: Batch, *, receipts: bool) -> bytes:
-        """Post a batch, or write it to the folder; the answer, or one that says it is held."""
+    async def _deliver(self, task: str, batch: Batch) -> Account:
+        """Post a batch, or write it to the folder; return what became of its reports."""
         if self.folder is None:
-            address, body = self.address(task), batch.pack()
-            return await self.client.send_batch(address, body, receipts=receipts)
+            reply = await self.client.send_batch(self.address(task), batch.pack(), receipts=True)
+            return account_of(reply, split(batch.ids.tobytes(), REPORT_ID_BYTES))
         await to_thread.run_sync(self.folder.write, task, batch)
-        return json.dumps({"held": len(batch), "failed": {}}).encode()
+        return Account({FATE_HELD: len(batch)})
 
     async def _look(self, task: str) -> CollectionStatus | None:
         """Whether the task takes reports, as far as is known; drops what waits for a gone one."""
@@ -277,7 +275,7 @@ def _log_refusal(task: str, count: int, reason: str) -> None:
 def batch_size(waiting: int, least: int, width: int) -> int:
     """How many waiting reports go out together, so that batches are even and few are left over.
 
-    At most what fits into a batch that curators and relays take, with payloads of ``width`` bytes,
+    At most what fits into a batch that curators take, with payloads of ``width`` bytes,
     unless ``least`` is more.
     """
     row = REPORT_ID_BYTES + width
@@ -287,13 +285,12 @@ def batch_size(waiting: int, least: int, width: int) -> int:
 
 
 class _BatchReply(BaseModel):
-    """What a curator, or a further relay, answers to a batch; ids in hexadecimal."""
+    """What a curator answers to a batch; ids in hexadecimal."""
 
     model_config = ConfigDict(val_json_bytes="hex")
 
     counted: NonNegativeInt = 0
     replayed: NonNegativeInt = 0
-    held: NonNegativeInt = 0
     failed: dict[str, list[bytes]]
     receipts: list[Annotated[str, Field(pattern=SIGNATURE)]] = []
 
@@ -316,7 +313,7 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
     with suppress(ValidationError):
         answer = _BatchReply.model_validate_json(reply)
         refused = {reason: ids for reason, ids in answer.failed.items() if ids}
-        taken = {kind: n for kind in TAKEN if (n := getattr(answer, kind))}
+        taken = {kind: n for kind in ("counted", "replayed") if (n := getattr(answer, kind))}
         receipts = answer.receipts
     named = [report_id for ids in refused.values() for report_id in ids]
     complete = sum(taken.values()) + len(named) == len(sent)

@@ -1,10 +1,10 @@
 """Reports on their way: one SQLite file that knows neither when nor in what order they came.
 
-Single reports are rows by their random ids, batches of other relays are rows by a random number;
-nothing has a time, and all is overwritten in the file when it leaves. What goes out together is
-sealed first: waiting reports become one shuffled batch in the file, and that batch, the same bytes
-in the same order, goes out again after a crash or a lost answer. So nobody can tell apart the
-reports that a second, larger batch would have added. Every change is durable before it returns.
+Reports are rows by their random ids, batches by a random number; nothing has a time, and all is
+overwritten in the file when it leaves. What goes out together is sealed first: waiting reports
+become one shuffled batch in the file, and that batch, the same bytes in the same order, goes out
+again after a crash or a lost answer. So nobody can tell apart the reports that a second, larger
+batch would have added. Every change is durable before it returns.
 
 Where holders are invited, some of the reports that wait are drawn first, and the curator is asked
 about their invitations alone; those that it takes leave their reports for good, which then wait to
@@ -36,17 +36,16 @@ from privet.protocol.batch import (
     split,
 )
 from privet.protocol.errors import NotAuthorized, problem_of
-from privet.protocol.lifecycle import not_admitted
 from privet.protocol.receipts import SignedReceipt, groups_of, hashes_of, report_hash
 from privet.protocol.report import REPORT_ID_BYTES
 
 from .errors import SpoolFailed, SpoolFull
 
 MAX_BYTES = 15 * 2**20
-"""Bytes that go out together, unless so few reports are more: a further relay takes 16 MiB."""
+"""Maximum bytes of a batch, unless the fewest reports that may go out together have more."""
 MAX_SPOOL_BYTES = 4 * 2**30
 CHECKPOINT_PAGES = 8_192
-VERSION = 5
+VERSION = 6
 FATE_HELD, FATE_COUNTED, FATE_CONFLICT = "held", "counted", "conflict"
 NOT_INVITED = problem_of(NotAuthorized("")).name
 
@@ -67,19 +66,12 @@ CREATE TABLE batches (
     reports     INTEGER NOT NULL,     -- how many the columns hold
     ids         BLOB    NOT NULL,
     payloads    BLOB    NOT NULL,
-    invitations BLOB,                 -- 32 bytes each, until the curator has said which it takes
-    tracked     INTEGER NOT NULL      -- 1 if some of its reports have a row in fates
+    invitations BLOB                  -- 32 bytes each, until the curator has said which it takes
 ) STRICT;
 CREATE TABLE admissions (
     id          BLOB PRIMARY KEY,     -- 16 random bytes
-    batch       INTEGER NOT NULL,     -- the batch that names it; 0 if none is here
-    invitations BLOB    NOT NULL,     -- those it lets in, ascending
-    content     BLOB,                 -- SHA-256 of another relay's batch that named it
-    day         INTEGER               -- the UTC day on which another relay asked; null if none did
-) STRICT, WITHOUT ROWID;
-CREATE TABLE came (
-    content BLOB PRIMARY KEY,  -- SHA-256 of another relay's batch that was kept
-    day     INTEGER NOT NULL
+    batch       INTEGER NOT NULL,     -- the batch that names it
+    invitations BLOB    NOT NULL      -- those it lets in, ascending
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE tallies (
     task TEXT    NOT NULL,
@@ -90,7 +82,7 @@ CREATE TABLE tallies (
 CREATE TABLE fates (
     key    BLOB PRIMARY KEY, -- a hash of task and id of a report that a holder sent here
     digest BLOB NOT NULL,    -- a hash of its id and its answers
-    fate   TEXT,             -- null: here; held: at a further relay; counted; or why it was refused
+    fate   TEXT,             -- null: here; held: in a file; counted; or why it was refused
     day    INTEGER,          -- the UTC day on which that became known, in days since 1970
     sent   INTEGER NOT NULL  -- the number of the batch in which it went out; else 0
 ) STRICT, WITHOUT ROWID;
@@ -129,8 +121,8 @@ class Group:
     questions: tuple[int, ...]
     single: int
     """Reports that wait singly."""
-    batched: int
-    """Reports of further relays, and of holders that were admitted."""
+    admitted: int
+    """Reports whose invitations the curator holds."""
     width: int
 
 
@@ -192,34 +184,6 @@ class Spool:
             self._check_room(db)
             return [_add(db, report) for report in reports]
 
-    def add_batch(self, task: str, batch: Batch, content: bytes, day: int) -> None:
-        """Keep a batch of another relay, in an order of its own; ``content`` is its SHA-256.
-
-        It is kept once, also if it has gone out meanwhile: with reports that the curator knows, a
-        few others would go out as good as alone. Raises ``NotAdmitted`` unless the admissions that
-        it names were held for its relay, let in as many holders, and no other batch has named them.
-        """
-        shuffled = _shuffled(batch)
-        came = "INSERT INTO came VALUES (?, ?) ON CONFLICT DO NOTHING"
-        with self._transaction() as db:
-            self._check_room(db)
-            if db.execute(came, (content, day)).rowcount:
-                if batch.admissions:
-                    _check_admissions(db, batch)
-                _insert(db, task, shuffled, sealed=False)
-                named = [(content, i) for i in batch.admissions]
-                db.executemany("UPDATE admissions SET content = ? WHERE id = ?", named)
-
-    def hold(self, admission: Admission, day: int) -> None:
-        """Remember what the curator holds for another relay, whose batch is to come."""
-        put = """
-            INSERT INTO admissions VALUES (?, 0, ?, NULL, ?) ON CONFLICT DO UPDATE
-            SET invitations = excluded.invitations WHERE day IS NOT NULL AND content IS NULL
-        """
-        with self._transaction() as db:
-            self._check_room(db)
-            db.execute(put, (admission.id, admission.invitations.tobytes(), day))
-
     def check(self) -> None:
         """Write as little as there is, durably; raises ``SpoolFailed`` or ``SpoolFull``."""
         with self._transaction() as db:
@@ -229,8 +193,8 @@ class Spool:
     def groups(self) -> list[Group]:
         """All that waits and is not sealed."""
         query = """
-            SELECT task, questions, sum(single), sum(batched), max(width) FROM (
-                SELECT task, questions, count(*) AS single, 0 AS batched,
+            SELECT task, questions, sum(single), sum(admitted), max(width) FROM (
+                SELECT task, questions, count(*) AS single, 0 AS admitted,
                     max(length(payload)) AS width
                 FROM waiting GROUP BY task, questions
                 UNION ALL
@@ -278,10 +242,10 @@ class Spool:
             batch, invitations = batch.take(order), invitations[order]
             _remove_singles(db, key, map(bytes, batch.ids))
             paired = invitations.tobytes()
-            number = _insert(db, task, batch, sealed=False, tracked=True, invitations=paired)
+            number = _insert(db, task, batch, sealed=False, invitations=paired)
             asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), list(map(bytes, invitations)))
             row = (asked.id, number, asked.invitations.tobytes())
-            db.execute("INSERT INTO admissions VALUES (?, ?, ?, NULL, NULL)", row)
+            db.execute("INSERT INTO admissions VALUES (?, ?, ?)", row)
             return True
 
     def drawn(self) -> dict[int, str]:
@@ -313,23 +277,19 @@ class Spool:
             db.execute("DELETE FROM batches WHERE number = ?", (number,))
             if len(kept):
                 admitted = Admission.of(admission_id, set(invitations) - refused)
-                _insert(db, task, kept, sealed=False, tracked=True)
+                _insert(db, task, kept, sealed=False)
                 update = "UPDATE admissions SET invitations = ? WHERE id = ?"
                 db.execute(update, (admitted.invitations.tobytes(), admission_id))
             else:
                 db.execute("DELETE FROM admissions WHERE id = ?", (admission_id,))
-            return _leave(db, task, list(map(bytes, left)), [], NOT_INVITED, day)
+            return _leave(db, task, list(map(bytes, left)), NOT_INVITED, day)
 
     def turn_away(self, task: str, day: int) -> int:
         """Remove the reports of a task for invited holders that came without an invitation."""
         with self._transaction() as db:
             singles = "DELETE FROM waiting WHERE task = ? AND invitation IS NULL RETURNING id"
             ids = [report_id for (report_id,) in db.execute(singles, (task,))]
-            batches = """
-                DELETE FROM batches WHERE task = ? AND NOT sealed AND invitations IS NULL
-                AND number NOT IN (SELECT batch FROM admissions) RETURNING ids, tracked
-            """
-            return _leave(db, task, ids, db.execute(batches, (task,)).fetchall(), NOT_INVITED, day)
+            return _leave(db, task, ids, NOT_INVITED, day)
 
     def seal(
         self,
@@ -345,33 +305,21 @@ class Spool:
 
         Returns False if fewer than ``least`` different reports wait. If fewer than ``least`` would
         remain, takes them too, unless the batch grows too large. Where holders are ``invited``,
-        takes the reports of those who were admitted. A single report that would be alone with its
+        takes the reports of those who were admitted; else a report that would be alone with its
         shown cell, the first ``shown_bytes`` of its payload, waits for another one.
         """
         key = (task, _text(questions))
         with self._transaction() as db:
-            numbers, rest, room = _open_batches(db, key, least, about, invited=invited)
-            singles = None if invited else _singles(db, key, least, rest, room)
-            parts = [_read(db, number) for number in numbers]
-            if singles is not None:
-                parts.append(singles)
-            if not parts:
+            numbers = _admitted(db, key, least, about) if invited else []
+            batch = _joined(db, numbers) if invited else _singles(db, key, least, about)
+            if batch is not None and shown_bytes and not invited:
+                batch = batch.take(batch.company(shown_bytes) > 1)
+            if batch is None or len(batch) < max(least, 1):
                 return False
-            batch = parts[0] if len(numbers) == len(parts) == 1 else _shuffled(_joined(parts))
-            if singles is not None and shown_bytes:
-                singles, batch = _accompanied(singles, batch, shown_bytes)
-            if len(batch) < least:
-                return False
-            if batch is parts[0]:  # shuffled when it came
-                db.execute("UPDATE batches SET sealed = 1 WHERE number = ?", numbers)
-                return True
-            tracked = singles is not None
             for number in numbers:
-                delete = "DELETE FROM batches WHERE number = ? RETURNING tracked"
-                tracked |= bool(db.execute(delete, (number,)).fetchall()[0][0])
-            if singles is not None:
-                _remove_singles(db, key, map(bytes, singles.ids))
-            _insert(db, task, batch, sealed=True, tracked=tracked)
+                db.execute("DELETE FROM batches WHERE number = ?", (number,))
+            _remove_singles(db, key, map(bytes, batch.ids))
+            _insert(db, task, batch.take(random_order(len(batch))), sealed=True)
             return True
 
     def sealed(self) -> dict[int, str]:
@@ -382,12 +330,6 @@ class Spool:
     def batch(self, number: int) -> Batch:
         with self._transaction() as db:
             return _read(db, number)
-
-    def is_tracked(self, number: int) -> bool:
-        """Whether a batch has reports that holders sent here."""
-        query = "SELECT tracked FROM batches WHERE number = ?"
-        with self._transaction() as db:
-            return bool(db.execute(query, (number,)).fetchone()[0])
 
     def settle(self, number: int, account: Account, day: int, company: int | None = None) -> None:
         """Remove a delivered batch; add what became of its reports, known since ``day``.
@@ -412,18 +354,17 @@ class Spool:
             hashes = zip(hashes_of(batch), map(bytes, batch.ids), strict=True)
             groups = groups_of([digest for digest, i in hashes if i not in refused])
         with self._transaction() as db:
-            deleted = "DELETE FROM batches WHERE number = ? RETURNING task, tracked, ids"
-            ((task, tracked, ids),) = db.execute(deleted, (number,)).fetchall()
+            deleted = "DELETE FROM batches WHERE number = ? RETURNING task, ids"
+            ((task, ids),) = db.execute(deleted, (number,)).fetchall()
             _end_admissions(db)
             _tally(db, task, account.counts)
             if taken:
                 db.execute(least, (task, taken))
-            if tracked:
-                fates = ((i, refused.get(i, rest)) for i in split(ids, REPORT_ID_BYTES))
-                _note(db, task, fates, day, sent=number)
-                signed = zip(groups, account.receipts, strict=False)
-                rows = ((number, b"".join(group), signature, day) for group, signature in signed)
-                db.executemany("INSERT INTO receipts VALUES (?, ?, ?, ?)", rows)
+            fates = ((i, refused.get(i, rest)) for i in split(ids, REPORT_ID_BYTES))
+            _note(db, task, fates, day, sent=number)
+            signed = zip(groups, account.receipts, strict=False)
+            rows = ((number, b"".join(group), signature, day) for group, signature in signed)
+            db.executemany("INSERT INTO receipts VALUES (?, ?, ?, ?)", rows)
 
     def abandon(self, task: str, reason: str, day: int, *, sealed: bool) -> int:
         """Remove what can never count: all that waits for a task, sealed batches only if asked.
@@ -431,14 +372,17 @@ class Spool:
         Returns how many reports that were; their fate is ``reason``.
         """
         singles = "DELETE FROM waiting WHERE task = ? RETURNING id"
-        batches = "DELETE FROM batches WHERE task = ? AND sealed = ? RETURNING ids, tracked"
+        batches = "DELETE FROM batches WHERE task = ? AND sealed = ? RETURNING ids"
+
+        def ids_of_batches(*, sealed: bool) -> list[bytes]:
+            columns = db.execute(batches, (task, sealed)).fetchall()
+            return [i for (column,) in columns for i in split(column, REPORT_ID_BYTES)]
+
         with self._transaction() as db:
             ids = [report_id for (report_id,) in db.execute(singles, (task,))]
-            open_ones = db.execute(batches, (task, False)).fetchall()
-            count = _leave(db, task, ids, open_ones, reason, day)
+            count = _leave(db, task, ids + ids_of_batches(sealed=False), reason, day)
             if sealed:
-                sent = db.execute(batches, (task, True)).fetchall()
-                count += _leave(db, task, [], sent, reason, day, sent=1)
+                count += _leave(db, task, ids_of_batches(sealed=True), reason, day, sent=1)
             _end_admissions(db)
             return count
 
@@ -468,8 +412,6 @@ class Spool:
         with self._transaction() as db:
             db.execute("DELETE FROM fates WHERE day < ?", (before,))
             db.execute("DELETE FROM receipts WHERE day < ?", (before,))
-            db.execute("DELETE FROM came WHERE day < ?", (before,))
-            db.execute("DELETE FROM admissions WHERE day < ? AND batch = 0", (before,))
 
     def purge(self) -> None:
         """Overwrite in the file, and cut from its log, what has left."""
@@ -584,21 +526,16 @@ def _leave(
     db: sqlite3.Connection,
     task: str,
     ids: list[bytes],
-    batches: Iterable[tuple[bytes, int]],
     reason: str,
     day: int,
     *,
     sent: int = 0,
 ) -> int:
-    """Record that reports, and those of batches as (ids, tracked), were refused; their number."""
-    count = len(ids)
-    for column, tracked in batches:
-        count += len(column) // REPORT_ID_BYTES
-        ids += split(column, REPORT_ID_BYTES) if tracked else []
+    """Record that reports were refused; return their number."""
     _note(db, task, ((i, reason) for i in ids), day, sent=sent)
-    if count:
-        _tally(db, task, {reason: count})
-    return count
+    if ids:
+        _tally(db, task, {reason: len(ids)})
+    return len(ids)
 
 
 def _tally(db: sqlite3.Connection, task: str, counts: Mapping[str, int]) -> None:
@@ -626,34 +563,20 @@ def _insert(
     batch: Batch,
     *,
     sealed: bool,
-    tracked: bool = False,
     invitations: bytes | None = None,
 ) -> int:
     number = int.from_bytes(os.urandom(8), "big") >> 1
     columns = (batch.ids.tobytes(), batch.payloads.tobytes(), invitations)
-    row = (number, sealed, task, _text(batch.questions), len(batch), *columns, tracked)
-    db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    row = (number, sealed, task, _text(batch.questions), len(batch), *columns)
+    db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     move = "UPDATE admissions SET batch = ? WHERE id = ?"
     db.executemany(move, [(number, i) for i in batch.admissions])
     return number
 
 
-def _check_admissions(db: sqlite3.Connection, batch: Batch) -> None:
-    """Raise ``NotAdmitted`` unless those that another relay's batch names are held and unused."""
-    query = "SELECT invitations, content FROM admissions WHERE id = ? AND day IS NOT NULL"
-    rows = [db.execute(query, (i,)).fetchone() for i in batch.admissions]
-    unused = [len(row[0]) for row in rows if row is not None and row[1] is None]
-    if len(unused) < len(rows) or sum(unused) < len(batch) * INVITATION_DIGEST_BYTES:
-        raise not_admitted()
-
-
 def _end_admissions(db: sqlite3.Connection) -> None:
-    """Forget the admissions of batches that have left, but for what other relays asked for."""
-    db.execute(
-        "UPDATE admissions SET batch = 0, invitations = x'' "
-        "WHERE batch != 0 AND batch NOT IN (SELECT number FROM batches)"
-    )
-    db.execute("DELETE FROM admissions WHERE batch = 0 AND day IS NULL")
+    """Forget the admissions of batches that have left."""
+    db.execute("DELETE FROM admissions WHERE batch NOT IN (SELECT number FROM batches)")
 
 
 def _read(db: sqlite3.Connection, number: int) -> Batch:
@@ -664,15 +587,12 @@ def _read(db: sqlite3.Connection, number: int) -> Batch:
     return Batch(_numbers(questions), ids, payloads, tuple(i for (i,) in named))
 
 
-def _open_batches(
-    db: sqlite3.Connection, key: tuple[str, str], least: int, about: int, *, invited: bool
-) -> tuple[list[int], int, int]:
-    """The batches to take whole, how many single reports are wanted with them, and their room."""
+def _admitted(db: sqlite3.Connection, key: tuple[str, str], least: int, about: int) -> list[int]:
+    """The batches of admitted holders to join, whole, into one of about ``about`` reports."""
     rows = db.execute(
         "SELECT number, reports, length(ids) + length(payloads) FROM batches "
-        "WHERE NOT sealed AND invitations IS NULL AND task = ? AND questions = ? "
-        "AND (number IN (SELECT batch FROM admissions)) = ?",
-        (*key, invited),
+        "WHERE NOT sealed AND invitations IS NULL AND task = ? AND questions = ?",
+        key,
     ).fetchall()
     left = sum(reports for _, reports, _ in rows)
     numbers: list[int] = []
@@ -683,7 +603,7 @@ def _open_batches(
             break
         numbers.append(number)
         taken, left, size = taken + reports, left - reports, size + length
-    return numbers, max(least, about) - taken, MAX_BYTES - size
+    return numbers
 
 
 def _even(there: int, width: int, least: int, wanted: int, room: int) -> int:
@@ -692,29 +612,16 @@ def _even(there: int, width: int, least: int, wanted: int, room: int) -> int:
     return there if there - wanted < least and fits else wanted
 
 
-def _singles(
-    db: sqlite3.Connection, key: tuple[str, str], least: int, wanted: int, room: int
-) -> Batch | None:
-    """About ``wanted`` single reports, see ``_even``."""
+def _singles(db: sqlite3.Connection, key: tuple[str, str], least: int, about: int) -> Batch | None:
+    """About ``about`` single reports, see ``_even``; None if there are none."""
     where = "FROM waiting WHERE task = ? AND questions = ?"
     there, width = db.execute(f"SELECT count(*), max(length(payload)) {where}", key).fetchone()
-    most = _even(there, width or 0, least, wanted, room)
-    if there == 0 or most <= 0:
+    if there == 0:
         return None
+    most = _even(there, width, least, max(least, about), MAX_BYTES)
     rows = db.execute(f"SELECT id, payload {where} LIMIT ?", (*key, most))
     ids, payloads = zip(*rows, strict=True)
     return Batch(_numbers(key[1]), _rows(ids), _rows(payloads))
-
-
-def _accompanied(singles: Batch, batch: Batch, shown_bytes: int) -> tuple[Batch, Batch]:
-    """Both without the ``singles`` that are the only ones of their shown cell in ``batch``."""
-    lone = batch.ids[batch.company(shown_bytes) == 1]
-    left_out = {*map(bytes, lone)} & {*map(bytes, singles.ids)}
-    kept, rest = (
-        part.take(np.array([bytes(i) not in left_out for i in part.ids], dtype=np.bool_))
-        for part in (singles, batch)
-    )
-    return kept, rest
 
 
 def _remove_singles(db: sqlite3.Connection, key: tuple[str, str], ids: Iterable[bytes]) -> None:
@@ -727,23 +634,17 @@ def _rows(values: Iterable[bytes]) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(len(parts), -1)
 
 
-def _joined(batches: Sequence[Batch]) -> Batch:
-    """One batch of several for the same questions."""
+def _joined(db: sqlite3.Connection, numbers: Sequence[int]) -> Batch | None:
+    """One batch of several for the same questions; None if there are none."""
+    if not numbers:
+        return None
+    batches = [_read(db, number) for number in numbers]
     return Batch(
         batches[0].questions,
         np.concatenate([batch.ids for batch in batches]),
         np.concatenate([batch.payloads for batch in batches]),
         tuple(i for batch in batches for i in batch.admissions),
     )
-
-
-def _shuffled(batch: Batch) -> Batch:
-    """Each id once, in an order drawn with the operating system's randomness."""
-    ids = batch.ids.tobytes()
-    places = range(0, len(ids), REPORT_ID_BYTES)
-    first = {ids[at : at + REPORT_ID_BYTES]: at for at in reversed(places)}
-    rows = np.fromiter(first.values(), dtype=np.intp) // REPORT_ID_BYTES
-    return batch.take(rows[random_order(len(rows))])
 
 
 def random_order(count: int) -> NDArray[np.intp]:

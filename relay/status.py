@@ -14,7 +14,7 @@ from privet.protocol.results import Results
 from privet.protocol.task import Task
 
 TAKEN = ("counted", "replayed", "held")
-"""Outcomes that a curator, or a further relay, states for the reports that it took."""
+"""Outcomes of the reports that were taken; held: written as a file, for ``privet collect``."""
 RELAY_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
 """Tallies that are not reasons of refusal."""
 STEP = 1_000
@@ -43,7 +43,7 @@ class RelayStatus(BaseModel):
     waiting: int = Field(description="Reports that are here still; all counts in steps.")
     counted: int = Field(description="Reports that the curator counted.")
     replayed: int = Field(description="Reports that it had counted before.")
-    held: int = Field(description="Reports that a further relay holds.")
+    held: int = Field(description="Reports that were written as files, for the curator to collect.")
     refused: dict[str, int] = Field(description="Reports that it refused, by reason.")
     least: int = Field(description="Fewest reports that are forwarded together.")
     step: int = Field(description="What all counts are rounded down to a multiple of.")

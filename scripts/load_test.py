@@ -76,6 +76,8 @@ def main(
     ] = False,
 ) -> None:
     """Run the load test; exit status 1 if a report was lost or counted twice."""
+    if through_relay and mode != "single":
+        raise typer.BadParameter("A relay takes single reports: leave --mode out.")
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     with tempfile.TemporaryDirectory(prefix="privet-load-") as name, ExitStack() as stack:
         folder = Path(name)

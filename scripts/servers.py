@@ -88,7 +88,7 @@ def running_relay(
     options = {"curator": curator, "spool": folder / "relay.db", "port": port}
     options |= {"least": least, "every": every}
     command = ["-m", "privet.relay", "serve", *(f"--{k}={v}" for k, v in options.items())]
-    tokens = dict.fromkeys(("PRIVET_RELAY_TOKEN", "PRIVET_RELAY_PEER_TOKEN"), token)
+    tokens = {"PRIVET_RELAY_TOKEN": token}
     with _running(command, os.environ | tokens, folder / "relay.log") as (url, process):
         yield RunningRelay(url, process)
 

@@ -29,7 +29,6 @@ from tests.manual_clock import ManualClock
 
 CURATOR, RELAY = "https://curator.example", "http://127.0.0.1:8100"
 RECORD = {"x": 0.3, "y": "yes"}
-PEER = "for other relays"
 
 
 @dataclass
@@ -137,22 +136,15 @@ class Setting:
 
 
 @contextlib.asynccontextmanager
-async def relaying(
-    curator: Curator,
-    path: Path,
-    least: int,
-    *,
-    behind: httpx.AsyncBaseTransport | None = None,
-    token: str | None = None,
-) -> AsyncIterator[Setting]:
-    """A relay before the curator, or before what answers ``behind`` in its place."""
+async def relaying(curator: Curator, path: Path, least: int) -> AsyncIterator[Setting]:
+    """A relay before the curator."""
     to_curator = ReportClient(
-        httpx.AsyncClient(transport=behind or Passing(curator)),
+        httpx.AsyncClient(transport=Passing(curator)),
         retry=Retry(attempts=1),
-        token=token or curator.token,
+        token=curator.token,
     )
     with Spool(path) as spool:
-        relay = Relay(to_curator, CURATOR, spool, least, peer_token=PEER, clock=curator.clock)
+        relay = Relay(to_curator, CURATOR, spool, least, clock=curator.clock)
         forwarder = Forwarder(
             to_curator, relay.address, spool, least, relay.watch, clock=curator.clock
         )

@@ -11,13 +11,12 @@ import msgpack
 import pytest
 from sqlalchemy import delete, update
 
-from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient, ReportState, Retry
+from privet.client import Holder, LedgerEntry, MemoryLedger, ReportState
 from privet.curator.datastore.schema import admissions, invitations
 from privet.protocol.errors import NotAdmitted, PrivetError
 from privet.relay.spool import Spool
 from tests.client.fakes import problem
-from tests.curator.datastore.made import batch_of, report
-from tests.relay.real_curator import CURATOR, PEER, RECORD, Curator, Setting, relaying, rows
+from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying, rows
 
 pytestmark = pytest.mark.usefixtures("always_looking")
 LEAST = 4
@@ -31,10 +30,8 @@ async def curator() -> AsyncIterator[Curator]:
 
 
 @pytest.fixture
-async def relay(
-    curator: Curator, tmp_path: Path, request: pytest.FixtureRequest
-) -> AsyncIterator[Setting]:
-    async with relaying(curator, tmp_path / "spool", getattr(request, "param", LEAST)) as made:
+async def relay(curator: Curator, tmp_path: Path) -> AsyncIterator[Setting]:
+    async with relaying(curator, tmp_path / "spool", LEAST) as made:
         yield made
 
 
@@ -192,42 +189,6 @@ async def test_a_curator_must_account_for_every_invitation(
     curator.lie = lambda _: None
     await relay.forwarder.forward()
     assert curator.counted == 4
-
-
-@pytest.mark.parametrize("relay", [8], indirect=True)
-async def test_admissions_pass_through_a_second_relay(
-    curator: Curator, relay: Setting, tmp_path: Path
-) -> None:
-    """The second one knows no pairs, mixes several admissions, and needs a token of its own."""
-    good = curator.invite(10)
-    holders = []
-    for name, token in (("one", PEER), ("two", PEER), ("stranger", "wrong")):
-        path = tmp_path / name
-        async with relaying(curator, path, 5, behind=relay.front, token=token) as first:
-            own = good[:5] if name == "one" else good[5:]
-            holders += await first.answers(own)
-            await first.forwarder.forward()
-            held = [await first.fates(holders[-5:])]
-            assert held == [["held"] * 5]
-    assert len(curator.asked) == 2
-    await relay.forwarder.forward()
-    assert curator.sent == [ids(holders[:10])]
-    assert curator.counted == 10
-
-
-async def test_what_nobody_is_let_in_by_spoils_no_other_batch(
-    curator: Curator, relay: Setting
-) -> None:
-    """A relay that names an admission it never asked for is refused, and the others count."""
-    answers = await relay.answers(curator.invite(LEAST))
-    http = httpx.AsyncClient(transport=relay.front)
-    peer = ReportClient(http, retry=Retry(attempts=1), token=PEER)
-    made_up = batch_of([report(curator.task) for _ in range(LEAST)], bytes(16))
-    with pytest.raises(NotAdmitted):
-        await peer.send_batch(relay.address, made_up.pack())
-    await relay.forwarder.forward()
-    assert curator.counted == LEAST
-    assert await relay.fates(answers) == ["counted"] * LEAST
 
 
 async def test_single_reports_and_admissions_do_not_share_invitations(

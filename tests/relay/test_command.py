@@ -15,8 +15,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from privet.client import Holder, MemoryLedger, ReportClient
-from privet.protocol import wire
-from privet.protocol.batch import BATCH_VERSION
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
 from privet.relay import cli
@@ -27,9 +25,8 @@ from privet.relay.spool import Spool
 from tests.client.stub_curator import StubCurator
 from tests.protocol.examples import RECORD
 
-PEER = "for-other-relays-4821-Zq"
 TYPES = get_type_hints(cli.Settings)
-SERVE = f"-m privet.relay serve --port 0 --least 5 --every 0.1 --peer-token {PEER}"
+SERVE = "-m privet.relay serve --port 0 --least 5 --every 0.1"
 COMMAND = [sys.executable, *SERVE.split()]
 
 
@@ -112,7 +109,6 @@ async def test_what_was_acknowledged_survives_sigkill(curator: StubCurator, tmp_
     for enough in (60, 150):
         with running(curator, tmp_path / "spool") as (url, process):
             sending = [asyncio.create_task(keep_sending(url, curator.task, held)) for _ in range(8)]
-            sending.append(asyncio.create_task(keep_sending_batches(url, curator.task, held)))
             async with asyncio.timeout(120):
                 while len(held) < enough:
                     await asyncio.sleep(0.001)
@@ -136,25 +132,6 @@ async def keep_sending(url: str, task: Task, held: dict[bytes, bytes]) -> None:
                 reply = await http.post(f"{url}/v1/tasks/{task.id}/reports", content=report.pack())
                 assert reply.status_code == 202
                 held[report.id] = b"".join(payload for _, payload in report.answers)
-
-
-async def keep_sending_batches(url: str, task: Task, held: dict[bytes, bytes]) -> None:
-    """The same in batches of twenty."""
-    async with httpx.AsyncClient() as http:
-        with suppress(httpx.TransportError):
-            while True:
-                reports = [make_report(task, RECORD, os.urandom) for _ in range(20)]
-                rows = {r.id: b"".join(payload for _, payload in r.answers) for r in reports}
-                columns = {
-                    "ids": b"".join(rows),
-                    "payloads": b"".join(rows.values()),
-                    "version": BATCH_VERSION,
-                }
-                address = f"{url}/v1/tasks/{task.id}/reports/batch"
-                headers = {"Authorization": f"Bearer {PEER}"}
-                reply = await http.post(address, content=wire.pack(columns), headers=headers)
-                assert reply.json() == {"held": 20, "failed": {}}
-                held |= rows
 
 
 @pytest.fixture
@@ -191,6 +168,14 @@ def test_a_relay_bounds_heads_and_stops_in_order(curator: StubCurator, tmp_path:
         process.terminate()
         assert process.wait(30) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["spool"]
+
+
+def test_a_relay_does_not_start_in_front_of_another(relay_url: str, tmp_path: Path) -> None:
+    """One sentence says what address to give."""
+    command = [*COMMAND, "--curator", relay_url, "--spool", str(tmp_path / "second")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == cli.EXIT_FAULT
+    assert done.stderr.startswith("The address given with --curator is a relay's")
 
 
 WITHOUT_A_SERVER = """
@@ -238,11 +223,11 @@ def test_a_token_that_others_could_guess_is_refused(name: str, token: str, tmp_p
 def test_an_unknown_variable_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A misspelled token would be left out in silence; a curator's own variable may stay."""
     monkeypatch.setenv("PRIVET_RELAY_RATE_LIMIT", "10")
-    monkeypatch.setenv("PRIVET_RELAY_PEERTOKEN", PEER)
+    monkeypatch.setenv("PRIVET_RELAY_TOKENS", "for-the-curator-4821-Zq")
     options = ["--curator", "http://127.0.0.1:1", "--spool", str(tmp_path / "spool")]
     result = CliRunner().invoke(app, ["serve", *options])
     assert result.exit_code == cli.EXIT_FAULT
-    assert "no setting PRIVET_RELAY_PEERTOKEN" in result.output
+    assert "no setting PRIVET_RELAY_TOKENS" in result.output
     assert not (tmp_path / "spool").exists()
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedAnswer
 from privet.http_server import readiness
-from privet.protocol import wire
-from privet.protocol.batch import BATCH_VERSION, Batch
+from privet.protocol.batch import Batch
 from privet.protocol.errors import (
     PROBLEMS,
     Overloaded,
@@ -30,13 +28,7 @@ from privet.protocol.errors import (
 from privet.protocol.report import Report, make_report
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
-from privet.relay.app import (
-    MAX_BATCH_BYTES,
-    MAX_BATCHES,
-    MAX_WAITING_BATCHES,
-    Relay,
-    create_app,
-)
+from privet.relay.app import Relay, create_app
 from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
@@ -48,8 +40,6 @@ if TYPE_CHECKING:
     from tests.batch_folder import BatchFolder
 
 CURATOR = "https://curator.example"
-PEER = "for other relays"
-FROM_A_RELAY = {"Authorization": f"Bearer {PEER}"}
 RELAY = "http://127.0.0.1:8100"
 ask = Question(partition=0, mechanism="subset", epsilon=1.0)
 BOTH = make_task(questions=(ask, ask))
@@ -98,12 +88,12 @@ async def relaying(
 ) -> AsyncIterator[Relayed]:
     client = Network([curator]).client(attempts=1)
     with Spool(path) as spool:
-        relay = Relay(client, CURATOR, spool, least, peer_token=PEER)
+        relay = Relay(client, CURATOR, spool, least)
         forwarder = Forwarder(client, relay.address, spool, least, relay.watch, folder=folder)
         transport = httpx.ASGITransport(create_app(relay), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport) as http:
             running = asyncio.create_task(relay.run())
-            yield Relayed(ReportClient(http, token=PEER), forwarder, http)
+            yield Relayed(ReportClient(http), forwarder, http)
             running.cancel()
 
 
@@ -130,7 +120,7 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(tmp_path: 
             ("POST", "/reports/batch", None),
             ("POST", "/admissions", None),
         ]:
-            answer = await http.request(method, task + path, headers=origin | FROM_A_RELAY)
+            answer = await http.request(method, task + path, headers=origin)
             assert answer.headers.get("access-control-allow-origin") == shown, path
             assert "access-control-allow-credentials" not in answer.headers
 
@@ -213,33 +203,6 @@ async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
         assert (await status(relay, BOTH))["smallest_batch"] == 3  # 4, in steps of the least
 
 
-async def test_batches_of_another_relay_are_kept_and_sent_on(tmp_path: Path) -> None:
-    """Held until delivered; impossible ones are named."""
-    curator = BatchCurator(ONE)
-    async with relaying(curator, tmp_path / "spool", least=4) as (relay, forwarder, _):
-        address = relay.address(f"{RELAY}/v1/tasks/{ONE.id}")
-        width = ONE.mechanisms[1].report_bytes
-        good = [ONE.mechanisms[1].privatize(i % 2, os.urandom) for i in range(4)]
-        wrong = next(
-            bytes([b]) * width for b in range(256) if ONE.mechanisms[1].fault(bytes([b]) * width)
-        )
-        columns = {
-            "version": BATCH_VERSION,
-            "question": 1,
-            "ids": bytes(range(16 * 5)),
-            "payloads": b"".join([wrong, *good]),
-        }
-        reply = await relay.send_batch(address, wire.pack(columns))
-        failed = {"wrong-payload": [bytes(range(16)).hex()]}
-        assert json.loads(reply) == {"held": 4, "failed": failed}
-        ids = [bytes(range(16 * i, 16 * i + 16)) for i in range(5)]
-        assert account_of(reply, ids).counts == {"held": 4, "wrong-payload": 1}
-        await forwarder.forward()
-        (batch,) = curator.batches
-        assert batch.questions == (1,)
-        assert sorted(batch.ids.ravel()) == list(range(16, 80))
-
-
 A, B = bytes(16), bytes([1]) * 16
 
 
@@ -253,6 +216,7 @@ A, B = bytes(16), bytes([1]) * 16
         b'{"counted": 1, "replayed": 0, "failed": {}}',
         b'{"counted": Infinity, "failed": {}}',
         b'{"counted": 3, "replayed": -1, "failed": {}}',
+        b'{"held": 2, "failed": {}}',
         b'{"failed": 3}',
         json.dumps({"failed": {"smallest_batch": [A.hex(), B.hex()]}}).encode(),
         json.dumps({"failed": {"waiting": [A.hex(), B.hex()]}}).encode(),
@@ -262,7 +226,7 @@ A, B = bytes(16), bytes([1]) * 16
         json.dumps({"failed": {"task-not-open": [A.hex(), "07" * 16]}}).encode(),
         b'{"failed": {"task-not-open": ["x", 7]}}',
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
     """Otherwise the reports stay where they are; no reason passes for the relay's own counts."""
@@ -271,7 +235,6 @@ def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
     answer = {"counted": 1, "replayed": 0, "failed": {"task-not-open": [A.hex()]}}
     account = account_of(json.dumps(answer).encode(), [A, B])
     assert (account.taken, account.refused) == ({"counted": 1}, {"task-not-open": [A]})
-    assert account_of(b'{"held": 2, "failed": {}}', [A, B]).counts == {"held": 2}
 
 
 @pytest.mark.parametrize("width", [1, 100, 10_000, 2**20])
@@ -281,7 +244,7 @@ def test_a_batch_is_never_too_large_to_be_taken(waiting: int, width: int) -> Non
     for least in (10, 1_000):
         together = batch_size(waiting, least, width)
         assert together >= min(waiting, least)
-        assert together <= least or together * (16 + width) <= MAX_BATCH_BYTES
+        assert together <= least or together * (16 + width) <= 16 * 2**20
 
 
 async def test_long_reports_leave_in_several_batches(
@@ -367,13 +330,13 @@ async def test_what_a_relay_has_not_is_said_as_http_says_it(
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert (answer.json()["status"], answer.json()["instance"]) == (status, path)
-    assert ("/reports/batch" in answer.json()["detail"]) == (path != "/v1/tasks/7")
+    assert ("/receipts" in answer.json()["detail"]) == (path != "/v1/tasks/7")
 
 
 async def test_a_full_spool_is_insufficient_storage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """507 for single reports and batches; what is said names no file."""
+    """507; what is said names no file."""
     opened = record_connections(monkeypatch)
     async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _, http):
         await answer(relay, BOTH, 1)
@@ -382,16 +345,10 @@ async def test_a_full_spool_is_insufficient_storage(
         database.execute(f"PRAGMA max_page_count = {pages}")
         url = f"{RELAY}/v1/tasks/{BOTH.id}/reports"
         reports = [make_report(BOTH, RECORD, os.urandom) for _ in range(200)]
-        batch = Batch(
-            (0, 1),
-            np.array([list(report.id) for report in reports], np.uint8),
-            np.array([list(b"".join(p for _, p in r.answers)) for r in reports], np.uint8),
-        )
-        refused = await http.post(f"{url}/batch", content=batch.pack(), headers=FROM_A_RELAY)
         posts = (http.post(url, content=report.pack()) for report in reports)
         refusals = [reply for reply in await asyncio.gather(*posts) if reply.status_code != 202]
         assert refusals
-        for reply in (refused, *refusals):
+        for reply in refusals:
             assert reply.status_code == 507
             assert reply.json()["type"] == PROBLEMS[StorageFailed].uri
             assert str(tmp_path) not in reply.text
@@ -416,34 +373,6 @@ async def test_what_a_curator_fails_at_is_passed_on(
     assert (answer.status_code, answer.json()["type"]) == (status, PROBLEMS[kind].uri)
     assert answer.headers.get("retry-after") == (None if status == 502 else "1")
     assert "curator.example" not in answer.text
-
-
-async def test_silent_bodies_take_no_place(tmp_path: Path) -> None:
-    """However many batches and reports are announced and not sent, an honest batch is kept."""
-    over, reading = asyncio.Event(), []
-
-    async def silent() -> AsyncIterator[bytes]:
-        reading.append(True)
-        yield b"begun"
-        await over.wait()
-
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (_, _, http):
-        url = f"{RELAY}/v1/tasks/{BOTH.id}/reports/batch"
-        count = MAX_BATCHES + MAX_WAITING_BATCHES + 1
-        quiet = [
-            asyncio.create_task(http.post(url, content=silent(), headers=FROM_A_RELAY))
-            for _ in range(count)
-        ]
-        async with asyncio.timeout(30):
-            while len(reading) < count:
-                await asyncio.sleep(0.01)
-        own = make_report(BOTH, RECORD, os.urandom)
-        payload = b"".join(payload for _, payload in own.answers)
-        columns = {"version": BATCH_VERSION, "ids": own.id, "payloads": payload}
-        kept = await http.post(url, content=wire.pack(columns), headers=FROM_A_RELAY)
-        assert kept.json() == {"held": 1, "failed": {}}
-        over.set()
-        assert {(await each).status_code for each in quiet} <= {400, 503}
 
 
 async def test_nothing_of_a_holders_request_goes_on(tmp_path: Path) -> None:
@@ -505,33 +434,6 @@ def no_file_grows(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-async def test_a_batch_hides_with_single_reports(tmp_path: Path) -> None:
-    """In a task with one question, singles and batches, with or without its number, are one crowd.
-
-    Whatever the allocation: two singles and two batches of two go out as one batch of six. What
-    comes twice is no company.
-    """
-    for allocation in ("all", "one"):
-        task = make_task(questions=(ask,), allocation=allocation)
-        curator = BatchCurator(task)
-        async with relaying(curator, tmp_path / allocation, least=6) as (relay, forwarder, _):
-            address = relay.address(f"{RELAY}/v1/tasks/{task.id}")
-            for question in ({}, {"question": 0}):
-                payloads = [task.mechanisms[0].privatize(i, os.urandom) for i in range(2)]
-                columns = {
-                    "version": BATCH_VERSION,
-                    "ids": os.urandom(32),
-                    "payloads": b"".join(payloads),
-                }
-                await relay.send_batch(address, wire.pack({**columns, **question}))
-            await relay.send_batch(address, wire.pack(columns))
-            await forwarder.forward()
-            assert not curator.batches
-            await answer(relay, task, 2)
-            await forwarder.forward()
-        assert list(map(len, curator.batches)) == [6]
 
 
 async def test_the_token_goes_with_batches_alone(tmp_path: Path) -> None:

@@ -1,11 +1,9 @@
 """What a relay does where reports tell a shown cell."""
 
 import asyncio
-import os
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from privet.client import Holder, MemoryLedger
@@ -62,17 +60,6 @@ def test_too_few_that_have_company_do_not_go(spool: Spool) -> None:
     spool.add([report(i, cell) for i, cell in enumerate([1, 1, 1, 2])])
     assert not spool.seal("t", ONE, LEAST, LEAST, shown_bytes=1)
     assert spool.seal("t", ONE, LEAST, LEAST)
-
-
-def test_another_relays_lone_report_goes_with_its_batch(spool: Spool) -> None:
-    """It was batched there; one that holders sent here may join it."""
-    ids = np.frombuffer(os.urandom(16 * 4), np.uint8).reshape(4, 16)
-    payloads = np.array([[1, 0], [1, 0], [1, 0], [2, 0]], dtype=np.uint8)
-    spool.add_batch("t", Batch(ONE, ids, payloads), os.urandom(32), 1)
-    spool.add([report(0, 2), report(1, 3)])
-    assert spool.seal("t", ONE, LEAST, 6, shown_bytes=1)
-    assert cells_of(spool.batch(*spool.sealed())) == [1, 1, 1, 2, 2]
-    assert spool.tallies("t")["waiting"] == 6
 
 
 @pytest.mark.parametrize(("refused", "company"), [(0, 2), (1, 1), (3, 1)])

@@ -1,18 +1,14 @@
 import contextlib
 import hashlib
-import os
 import sqlite3
 import stat
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from privet.protocol.batch import Admission, Batch
-from privet.protocol.errors import NotAdmitted
+from privet.protocol.batch import Batch
 from privet.relay.errors import SpoolFailed, SpoolFull
 from privet.relay.spool import Account, Spool, StoredReport, random_order
 from tests.client.fakes import assert_closed, record_connections
@@ -21,15 +17,10 @@ BOTH = (0, 1)
 DAY = 20_000
 
 
-def reports(count: int, **more: Any) -> list[StoredReport]:
-    return [StoredReport("t", BOTH, bytes([i]) * 16, bytes([i]) * 2, **more) for i in range(count)]
-
-
-def batch(first: int, count: int, *admissions: bytes) -> Batch:
+def reports(count: int, first: int = 0) -> list[StoredReport]:
     """Reports whose payloads are the first bytes of their ids."""
-    numbers = np.arange(first, first + count, dtype=">u2")
-    ids = np.tile(numbers.view(np.uint8).reshape(-1, 2), 8)
-    return Batch(BOTH, ids, ids[:, :2], admissions)
+    numbers = [i.to_bytes(2, "big") for i in range(first, first + count)]
+    return [StoredReport("t", BOTH, number * 8, number) for number in numbers]
 
 
 def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -39,13 +30,13 @@ def tables(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def numbers_of(batch: Batch) -> list[int]:
-    """What ``batch`` made the reports of, in their order."""
+    """What ``reports`` made these of, in their order."""
     return [int.from_bytes(row[:2].tobytes(), "big") for row in batch.ids]
 
 
 def test_a_batch_is_shuffled_as_a_whole(spool: Spool) -> None:
     """Rows stay together, and their order is another one: by chance equal once in 10^306."""
-    spool.add_batch("t", batch(0, 170), os.urandom(32), DAY)
+    spool.add(reports(170))
     assert spool.seal("t", BOTH, 170, 170)
     ((number, task),) = spool.sealed().items()
     shuffled = spool.batch(number)
@@ -101,23 +92,20 @@ def test_an_invitation_is_asked_about_once_at_a_time(spool: Spool) -> None:
     assert not spool.draw("t", BOTH, 2, 2)
     assert spool.draw("t", BOTH, 1, 1)
     assert spool.tallies("t")["waiting"] == 2
-    assert [(g.single, g.batched) for g in spool.groups()] == [(1, 0)]
+    assert [(g.single, g.admitted) for g in spool.groups()] == [(1, 0)]
 
 
 def test_reports_without_invitation_are_turned_away(spool: Spool) -> None:
-    """Single ones and batches, where only invited holders count; nothing else of the task."""
-    spool.add([*reports(2), *invited(1, first=9)])
-    spool.add_batch("t", batch(1000, 3), os.urandom(32), DAY)
-    held = Admission.of(b"a" * 16, list(map(digest, range(4))))
-    spool.hold(held, DAY)
-    spool.add_batch("t", batch(2000, 4, b"a" * 16), os.urandom(32), DAY)
-    assert spool.turn_away("t", DAY) == 5
-    assert [(g.single, g.batched) for g in spool.groups()] == [(1, 4)]
-    assert spool.fate("t", reports(1)[0].id) == "not-authorized"
-    spool.seal("t", BOTH, 1, 4, invited=True)
-    (number,) = spool.sealed()
-    (asked,) = spool.admissions(number)
-    assert (asked.id, asked.digests) == (held.id, held.digests)
+    """Where only invited holders count; nothing else of the task, waiting or admitted."""
+    spool.add(invited(4, first=1))
+    assert spool.draw("t", BOTH, 4, 4)
+    (number,) = spool.drawn()
+    spool.admit(number, set(), DAY)
+    spool.add([*reports(2, 1000), *invited(1, first=9)])
+    assert spool.turn_away("t", DAY) == 2
+    assert [(g.single, g.admitted) for g in spool.groups()] == [(1, 4)]
+    assert spool.fate("t", reports(1, 1000)[0].id) == "not-authorized"
+    assert spool.seal("t", BOTH, 1, 4, invited=True)
 
 
 def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(spool: Spool) -> None:
@@ -131,60 +119,6 @@ def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(spool: Spool) 
     assert spool.tallies("t")["smallest_batch"] == 4
     assert spool.add(sent) == ["report-conflict", *["counted"] * 4]
     assert spool.tallies("t")["waiting"] == 0
-
-
-def test_another_relays_batch_is_kept_once_for_its_admission(spool: Spool, tmp_path: Path) -> None:
-    """Sent again after a lost answer, it changes nothing: waiting, sealed or delivered."""
-    own = batch(1000, 5, b"a" * 16)
-    spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
-    for turn in range(3):
-        spool.add_batch("t", own, b"its hash", DAY)
-        assert spool.tallies("t") == {"waiting": 5}
-        assert spool.seal("t", BOTH, 1, 5, invited=True) == (turn == 0)
-    (number,) = spool.sealed()
-    assert spool.batch(number).admissions == (b"a" * 16,)
-    spool.settle(number, Account({"counted": 5}), DAY)
-    spool.add_batch("t", own, b"its hash", DAY)
-    assert spool.tallies("t")["waiting"] == 0
-    spool.forget(DAY)
-    with pytest.raises(NotAdmitted):
-        spool.add_batch("t", batch(2000, 5, b"a" * 16), b"another", DAY)
-    spool.forget(DAY + 1)
-    assert not tables(tmp_path / "spool")["admissions"]
-
-
-def test_a_batch_that_comes_again_hides_nobody(spool: Spool, tmp_path: Path) -> None:
-    """Delivered, and then sent again after a lost answer, it does not go out with one new report.
-
-    The curator would know all of them but that one.
-    """
-    spool.add_batch("t", batch(1000, 5), b"its hash", DAY)
-    assert spool.seal("t", BOTH, 5, 5)
-    (number,) = spool.sealed()
-    spool.settle(number, Account({"counted": 5}), DAY)
-    spool.add(reports(1))
-    spool.add_batch("t", batch(1000, 5), b"its hash", DAY + 1)
-    assert not spool.seal("t", BOTH, 5, 5)
-    assert spool.tallies("t")["waiting"] == 1
-    spool.forget(DAY + 1)
-    assert not tables(tmp_path / "spool")["came"]
-
-
-def test_what_is_not_held_for_a_batch_lets_nobody_in(spool: Spool) -> None:
-    """An admission that nobody asked for, one that is too small, and one of this relay's own."""
-    spool.hold(Admission.of(b"a" * 16, list(map(digest, range(4)))), DAY)
-    spool.add(invited(4))
-    assert spool.draw("t", BOTH, 4, 4)
-    (number,) = spool.drawn()
-    (own,) = spool.admissions(number)
-    for names in ([b"b" * 16], [b"a" * 16], [own.id], [b"a" * 16, b"b" * 16]):
-        with pytest.raises(NotAdmitted):
-            spool.add_batch("t", batch(1000, 5, *names), b"its hash", DAY)
-    spool.hold(Admission.of(own.id, []), DAY)
-    assert [asked.digests for asked in spool.admissions(number)] == [own.digests]
-    spool.hold(Admission.of(b"a" * 16, list(map(digest, range(5)))), DAY)
-    spool.add_batch("t", batch(1000, 5, b"a" * 16), b"its hash", DAY)
-    assert spool.tallies("t") == {"waiting": 9}
 
 
 def test_every_order_is_as_likely() -> None:
@@ -201,20 +135,21 @@ def test_every_order_is_as_likely() -> None:
         ([40, 40, 5], 0, 40, [40, 45]),
         ([], 100, 50, [50, 50]),
         ([], 55, 50, [55]),
-        ([30], 7, 30, [37]),
-        ([8], 9, 17, [17]),
     ],
 )
 def test_no_rest_is_left_alone(
     sizes: list[int], singles: int, about: int, expected: list[int], spool: Spool
 ) -> None:
     """What goes together is about as large as asked for, at least ten, and leaves no few behind."""
-    first = 2000
+    first = 0
     for size in sizes:
-        spool.add_batch("t", batch(first, size), os.urandom(32), DAY)
+        spool.add(invited(size, first))
+        assert spool.draw("t", BOTH, 1, size)
+        (number,) = spool.drawn()
+        spool.admit(number, set(), DAY)
         first += size
     spool.add(reports(singles))
-    while spool.seal("t", BOTH, 10, about):
+    while spool.seal("t", BOTH, 10, about, invited=bool(sizes)):
         pass
     sealed = [spool.batch(number) for number in spool.sealed()]
     assert len({row.tobytes() for each in sealed for row in each.ids}) == sum(expected)
@@ -225,21 +160,19 @@ def test_no_rest_is_left_alone(
 def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
     """Two orders of arrival leave the same rows, and delivered rows leave no trace on disk."""
     rows = []
-    for name, sent in (("a", reports(20)), ("b", reports(20)[::-1])):
+    for name, sent in (("a", reports(20, 1000)), ("b", reports(20, 1000)[::-1])):
         with Spool(tmp_path / name) as spool:
             assert spool.add(sent) == ["held"] * 20
-            spool.add_batch("t", batch(1000, 20), os.urandom(32), DAY)
             with contextlib.closing(sqlite3.connect(tmp_path / name)) as db:
                 rows.append(db.execute("SELECT * FROM waiting").fetchall())
                 columns = {row[1] for row in db.execute("PRAGMA table_info(waiting)")}
             assert columns == {"task", "questions", "id", "payload", "invitation"}
-            assert spool.seal("t", BOTH, 1, 40)
+            assert spool.seal("t", BOTH, 1, 20)
             (number,) = spool.sealed()
-            spool.settle(number, Account({"counted": 40}), DAY)
+            spool.settle(number, Account({"counted": 20}), DAY)
             spool.purge()
-            assert spool.tallies("t") == {"waiting": 0, "counted": 40, "smallest_batch": 40}
+            assert spool.tallies("t") == {"waiting": 0, "counted": 20, "smallest_batch": 20}
             left = b"".join(path.read_bytes() for path in tmp_path.glob(f"{name}*"))
-            assert bytes([7]) * 16 not in left
             assert (1003).to_bytes(2, "big") * 8 not in left
             for path in tmp_path.glob(f"{name}*"):
                 assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -291,16 +224,16 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
 
 def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
     """More is not taken; what is there is sealed and leaves, and then there is room again."""
-    with Spool(tmp_path / "spool", max_bytes=400_000) as spool:
+    with Spool(tmp_path / "spool", max_bytes=800_000) as spool:
         kept = 0
         with contextlib.suppress(SpoolFull):
             for kept in range(60):
-                spool.add_batch("t", batch(1_000 * kept, 1_000), os.urandom(32), DAY)
+                spool.add(reports(1_000, 1_000 * kept))
         assert 5 < kept < 30
         with pytest.raises(SpoolFull, match="why the curator takes no"):
-            spool.add(reports(1))
+            spool.add(reports(1, 65_000))
         while spool.seal("t", BOTH, 1, 10_000):
             pass
         for number in spool.sealed():
             spool.settle(number, Account({"counted": len(spool.batch(number))}), DAY)
-        assert spool.add(reports(1)) == ["held"]
+        assert spool.add(reports(1, 65_000)) == ["held"]

@@ -20,7 +20,7 @@ from scripts.crowd import Crowd
 from scripts.servers import RunningCurator, running_curator
 
 CELLS = "--cells", "16"
-THROUGH_RELAY = pytest.param("--through-relay", marks=pytest.mark.slow)
+THROUGH_RELAY = pytest.param("single", "--through-relay", marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,7 @@ def load(
     signal.signal(signal.SIGTERM, handler)
 
 
-@pytest.mark.parametrize("through", ["", THROUGH_RELAY], ids=["direct", "through_relay"])
-@pytest.mark.parametrize("mode", ["single", "relay"])
+@pytest.mark.parametrize(("mode", "through"), [("single", ""), ("relay", ""), THROUGH_RELAY])
 def test_load_test_accounts_for_every_report(
     mode: str, through: str, load: Callable[..., dict[str, str]]
 ) -> None:
