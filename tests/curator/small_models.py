@@ -1,6 +1,7 @@
 """Smaller public models than in production: most claims do not depend on their size."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -10,9 +11,9 @@ TREES = 10
 SHARED_TREES = 40
 
 
-@pytest.fixture(autouse=True, scope="module")
-def small_public_models() -> Iterator[None]:
-    """Few trees and boosting rounds; what other modules cached is forgotten."""
+@contextmanager
+def smaller() -> Iterator[None]:
+    """Few trees and boosting rounds; what was cached before is forgotten, and so is what is now."""
     knowledge._stacked.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stacking, "TREES", TREES)
@@ -23,3 +24,10 @@ def small_public_models() -> Iterator[None]:
         patch.setattr(candidates, "ROUNDS", 10)
         yield
     knowledge._stacked.cache_clear()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_public_models() -> Iterator[None]:
+    """For all tests of a module."""
+    with smaller():
+        yield
