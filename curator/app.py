@@ -33,7 +33,7 @@ from .collection.task_cache import TaskCache
 from .collection.upload import ReportUpload
 from .collection.writer import Writer
 from .dashboard import wizard
-from .datastore import Store, file_of, open_store, schema
+from .datastore import Store, file_of, open_store
 from .datastore.garbage_collection import collect_garbage
 from .http import ROUTERS, health, openapi
 from .http.middleware import HEADERS, HeadCalls, RateLimit, SecurityHeaders
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
 
     from .access.oidc import Provider
-    from .telemetry import Telemetry
 
 REFRESH_SECONDS = 5.0
 MAX_WAITING = 8
@@ -57,6 +56,14 @@ BODIES_IN_MEMORY = 256 * 2**20
 """Bytes of all bodies that a process has in memory, uploads of public data aside."""
 UPLOAD_SECONDS = 600.0
 """Time within which an upload of public data must have arrived."""
+NO_TELEMETRY: "TelemetryConfig" = {
+    "tracing": False,
+    "operation_spans": False,
+    "metrics": False,
+    "logs": False,
+    "auto_configure": False,
+}
+"""FastAPI's own spans have paths and queries: they stay off, whatever the environment says."""
 DESCRIPTION = "Learns decision trees from people who never reveal their record."
 
 
@@ -98,7 +105,6 @@ def create_app(
     file = file_of(settings.database)
     folder = None if file is None else file.parent
     metrics = Metrics(folder, estimators=ESTIMATORS, certified=bool(settings.certificate_of))
-    telemetry = _telemetry_of(settings, metrics, store)
     writer = Writer(store, clock, metrics)
     rejects = Rejects(store.count_rejects)
     memory = settings.worker_memory
@@ -113,7 +119,6 @@ def create_app(
             collect_garbage(store, settings, clock, partial(tokens.audit.note, NOBODY)),
             _refresh(metrics, writer, workers),
             watch(metrics, store, settings.certificate_of),
-            *(() if telemetry is None else (telemetry.send(),)),
         ]
         tasks = [asyncio.create_task(each) for each in background]
         yield
@@ -135,7 +140,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go to whatever the header Host says
-        telemetry=_spans(telemetry),
+        telemetry=NO_TELEMETRY,
     )
     api.state.curator = Curator(store, clock)
     admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
@@ -155,7 +160,7 @@ def create_app(
     budget = BodyBudget(max(BODIES_IN_MEMORY, settings.max_batch_bytes))
     _add_routes(api, settings, budget, metrics)
     intake = Intake(TaskCache(store), writer, rejects, metrics, budget, signer)
-    inner = _with_headers(api if telemetry is None else telemetry.around(api), settings)
+    inner = _with_headers(api, settings)
     batch = BatchUpload(inner, intake, settings, tokens, store, clock, HEADERS)
     headers = (*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS
     stack: ASGIApp = ReportUpload(CountCalls(batch, metrics), intake, headers)
@@ -183,29 +188,6 @@ def _provider_of(settings: Settings, clock: Callable[[], float]) -> "Provider | 
     with _naming_extra("PRIVET_OIDC_ISSUER", "oidc"):
         from .access.oidc import Provider
     return Provider(settings, clock)
-
-
-def _telemetry_of(settings: Settings, metrics: Metrics, store: Store) -> "Telemetry | None":
-    """What goes to the collector of the settings."""
-    if not settings.otlp_endpoint:
-        return None
-    with _naming_extra("PRIVET_OTLP_ENDPOINT", "otel"):
-        from .telemetry import Telemetry
-    telemetry = Telemetry(settings.otlp_endpoint, metrics.registry)
-    telemetry.watch(store.engine, schema.metadata.tables)
-    return telemetry
-
-
-def _spans(telemetry: "Telemetry | None") -> "TelemetryConfig":
-    """Where FastAPI's own telemetry goes: to ours alone, whatever the environment says."""
-    return {
-        "tracer_provider": None if telemetry is None else telemetry.tracers,
-        "tracing": telemetry is not None,
-        "operation_spans": False,
-        "metrics": False,
-        "logs": False,
-        "auto_configure": False,
-    }
 
 
 async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:

@@ -205,11 +205,6 @@ class Settings(BaseSettings):
         description="Let web pages of any origin fetch a task and send reports, as the answer page "
         "does; no other call.",
     )
-    otlp_endpoint: str = Field(
-        default="",
-        description="Where traces and metrics go by OpenTelemetry (OTLP over HTTP), such as "
-        "http://127.0.0.1:4318. Unset: nowhere.",
-    )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Logs for people, or one JSON object per line."
     )
@@ -224,13 +219,6 @@ class Settings(BaseSettings):
         if fault is not None:
             raise ValueError(fault)
         return token
-
-    @field_validator("otlp_endpoint")
-    @classmethod
-    def _check_endpoint(cls, endpoint: str) -> str:
-        if endpoint and not re.match("https?://[^/?#@]+(/|$)", endpoint):
-            raise ValueError("it is no address: give one such as http://127.0.0.1:4318")
-        return endpoint
 
     @model_validator(mode="after")
     def _check_oidc(self) -> Self:

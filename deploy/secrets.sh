@@ -31,6 +31,6 @@ if [ ! -s tls/certificate.pem ]; then
 fi
 cp tls/certificate.pem trust/certificate.pem
 chmod 444 trust/certificate.pem
-chown 1000 admin canary curator relay reader tls
+chown 1000 admin curator relay reader tls
 chown -R 1000 /backups
 chmod 700 /backups

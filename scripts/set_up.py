@@ -22,7 +22,7 @@ PYTHON = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin") / "python"
 OLDEST = "3.11.0"
 """What the pins must install on, and on all that is newer."""
 PROJECT = "pyproject.toml"
-SERVICES = ("--extra=postgres", "--extra=oidc", "--extra=otel")
+SERVICES = ("--extra=postgres", "--extra=oidc")
 """What a curator may talk to."""
 LOCKED = {
     "all": (PROJECT, "--all-extras", "--group=all"),

@@ -12,13 +12,11 @@ from privet.protocol.errors import PrivetError
 
 from . import (
     access,
-    canary,
     conformance,
     database,
     model,
     offline,
     plan,
-    register,
     serve,
     task,
 )
@@ -32,8 +30,6 @@ app = typer.Typer(
 app.add_typer(task.app, name="task")
 app.add_typer(access.tokens, name="token")
 app.add_typer(access.keys, name="key")
-app.add_typer(canary.app, name="canary")
-app.add_typer(register.app, name="model")
 for command, example in (
     (serve.serve, "serve --database sqlite:///clinic.db --port 8000"),
     (access.audit, "audit --limit 20"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
+from opentelemetry import trace  # FastAPI requires it
 
 from privet.curator.access.signing import SIGNING_KEY, read_key
 from privet.curator.access.tokens import Scope, Tokens
@@ -23,6 +24,7 @@ from privet.curator.datastore import open_store
 from privet.curator.datastore.store import Store
 from privet.curator.server import serve
 from privet.curator.settings import Settings
+from privet.curator.workers import Workers
 from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Task
@@ -32,6 +34,7 @@ from tests.curator.access.openid_provider import OpenIdProvider
 from tests.curator.datastore.made import kept, open_task, report, task, total
 from tests.curator.datastore.servers import drop_database, new_database, new_store
 from tests.curator.http.checks import values
+from tests.curator.http.conftest import serving
 from tests.manual_clock import ManualClock
 
 HEADERS = {"content-type": REPORT_MEDIA_TYPE}
@@ -260,30 +263,43 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path) -> None:
         start(f"sqlite:///{tmp_path}/no/x.db")
 
 
-@pytest.mark.parametrize(
-    ("settings", "module", "package", "extra"),
-    [
-        (
-            OpenIdProvider(ManualClock(), "https://a.example").settings,
-            "access.oidc",
-            "joserfc",
-            "oidc",
-        ),
-        (
-            {"otlp_endpoint": "http://127.0.0.1:4318"},
-            "telemetry",
-            "opentelemetry.sdk.metrics",
-            "otel",
-        ),
-    ],
-)
 def test_a_setting_without_its_package_says_what_to_install(
-    settings: dict[str, Any], module: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At the start."""
-    monkeypatch.delitem(sys.modules, f"privet.curator.{module}", raising=False)
-    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "privet.curator.access.oidc", raising=False)
+    monkeypatch.setitem(sys.modules, "joserfc", None)
+    settings = OpenIdProvider(ManualClock(), "https://a.example").settings
     store = new_store()
-    with pytest.raises(PrivetError, match=rf"privet\[curator,{extra}\]"):
+    with pytest.raises(PrivetError, match=r"privet\[curator,oidc\]"):
         create_app(Settings.model_validate(settings), store=store)
     store.close()
+
+
+class WatchedTracer(trace.NoOpTracer):
+    """Remembers the spans that somebody starts."""
+
+    def __init__(self) -> None:
+        self.spans: list[str] = []
+
+    def start_span(self, name: str, *given: Any, **options: Any) -> trace.Span:
+        self.spans.append(name)
+        return super().start_span(name, *given, **options)
+
+
+class WatchedProvider(trace.TracerProvider):
+    def __init__(self, tracer: WatchedTracer) -> None:
+        self._tracer = tracer
+
+    def get_tracer(self, *_: object, **__: object) -> trace.Tracer:
+        return self._tracer
+
+
+async def test_no_traces_are_made(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the environment says to FastAPI, or another library set up for the process."""
+    tracer = WatchedTracer()
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: WatchedProvider(tracer))
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
+    async with serving(workers) as http:
+        assert (await http.get("/v1/tasks")).status_code == 200
+    assert tracer.spans == []

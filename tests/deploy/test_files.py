@@ -224,7 +224,6 @@ def test_pods_have_no_rights_and_only_settings_that_there_are(name: str) -> None
         assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     if container["image"] == "privet-curator":
         settings = {f"PRIVET_{setting.upper()}" for setting in Settings.model_fields}
-        settings = {"PRIVET_URL", "PRIVET_TOKEN"} if name == "canary" else settings
         assert {variable["name"] for variable in container["env"]} <= settings
 
 

@@ -1,11 +1,19 @@
 """The commands of the handbook's two pages do what these say."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from privet.curator.admin_client import CuratorClient
 from privet.curator.datastore import open_store
-from tests.curator.cli.conftest import Cli
+from privet.protocol.report import Report
+from tests.curator.cli.conftest import TOKEN, Cli, Front
 
 DOCS = Path(__file__).parents[3] / "docs"
 PLACES = {
@@ -14,10 +22,15 @@ PLACES = {
 }
 
 
+WATCH = r"(?s)\n## Watch from outside\n(.*?)(?=\n## |\Z)"
+"""A section of the handbook."""
+
+
 def commands() -> list[str]:
     """Every line of the pages' blocks that runs ``privet``, with places that a test may use."""
     pages = (DOCS / name for name in ("operations.md", "monitoring.md"))
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    text = re.sub(WATCH, "", text)  # which has a test of its own
     for place, ours in PLACES.items():
         text = text.replace(place, ours)
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -37,3 +50,59 @@ def test_every_command_of_the_handbook_runs(cli: Cli) -> None:
             continue
         done = cli(command, *arguments)
         assert done.code == 0, f"{line}: {done.err}"
+
+
+def watch_from_outside(folder: Path, url: str) -> tuple[list[str], Path]:
+    """What the handbook's section types once, and the script that cron runs after it."""
+    section = re.search(WATCH, (DOCS / "monitoring.md").read_text(encoding="utf-8"))
+    assert section
+    typed, script = re.findall(r"^```\w*\n(.*?)^```", section[1], re.MULTILINE | re.DOTALL)
+    public, *commands = typed.splitlines()
+    subprocess.run(["sh", "-c", public], cwd=folder, check=True)
+    file = folder / "probe"
+    file.write_text(script.replace("https://curator.example", url))
+    return commands, file
+
+
+def test_what_watches_from_outside_sees_reports_that_do_not_count(
+    cli: Cli, served: tuple[str, Front], curator_url: str, tmp_path: Path
+) -> None:
+    """It is silent where all is well, again and again, and says what is not."""
+    commands, script = watch_from_outside(tmp_path, curator_url)
+    done = [cli(*shlex.split(command)[1:]) for command in commands]
+    assert [each.code for each in done] == [0, 0]
+    token = done[-1].out.strip()
+    api = CuratorClient(curator_url, TOKEN)
+    filled = script.read_text().replace("PRIVET_TOKEN=...", f"PRIVET_TOKEN={token}")
+    script.write_text(filled.replace("/tasks/...", f"/tasks/{api.task_id('Probe')}"))
+    programs = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
+
+    def probe() -> subprocess.CompletedProcess[str]:
+        command = ["sh", str(script)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    for count in (1, 2):
+        passed = probe()
+        assert (passed.returncode, passed.stdout, passed.stderr) == (0, "", "")
+        assert api.status("Probe")["reports"] == count
+    _, front = served
+    curator = front.application
+
+    async def acknowledging(scope: Scope, receive: Receive, send: Send) -> None:
+        """A curator that gives receipts and counts nothing."""
+        if scope["method"] != "POST":
+            await curator(scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message["body"], message.get("more_body", False)
+        receipt = {"report": Report.unpack(body).id.hex(), "counted": True}
+        await JSONResponse(receipt, 201)(scope, receive, send)
+
+    front.application = acknowledging
+    failed = probe()
+    assert failed.returncode == 1
+    assert failed.stdout == "The report was acknowledged, and does not count.\n"
+    assert list(tmp_path.glob("tmp*")) == []

@@ -1,5 +1,7 @@
 """Tokens and invitations over HTTP."""
 
+from typing import Any
+
 import pytest
 
 from privet.curator.app import CuratorApp
@@ -36,6 +38,32 @@ async def test_a_token_of_too_small_a_scope_is_no_guess(
     assert (await http.get("/v1/tokens", headers=http.admin)).status_code == 200
     assert "sign-in failed" not in {entry["action"] for entry in await http.audit()}
     assert (await http.get(task)).json()["state"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "asked", "needed"),
+    [
+        ("POST", "/models", {"estimator": "public", "promote": True}, "admin"),
+        ("PUT", "/aliases/serving", {"number": 1}, "admin"),
+        ("POST", "/close", {}, "admin"),
+        ("POST", "/invitations", {"count": 1}, "admin"),
+        ("DELETE", "", {}, "admin"),
+        ("POST", "/reports/batch", {}, "relay"),
+    ],
+)
+async def test_a_fitters_token_reads_and_fits_and_does_no_more(
+    http: Http, method: str, path: str, asked: dict[str, Any], needed: str
+) -> None:
+    """It neither promotes nor changes anything else, nor sends batches."""
+    fitter = await http.bearer("fitter")
+    task = f"/v1/tasks/{await http.task()}"
+    fitted = await http.post(f"{task}/models", headers=fitter, json={"estimator": "public"})
+    assert fitted.status_code == 201
+    assert (await http.get(f"{task}/status", headers=fitter)).json()["step"] == 1
+    assert (await http.get(f"{task}/models/1/card", headers=fitter)).status_code == 200
+    refused = await http.request(method, task + path, headers=fitter, json=asked)
+    assert_problem(refused, InsufficientScope, f"needs {needed}")
+    assert len((await http.get(f"{task}/models", headers=fitter)).json()) == 1
 
 
 async def test_models_may_be_kept_for_readers(http: Http, app: CuratorApp) -> None:
