@@ -1,7 +1,7 @@
 """All settings of a curator with their help; each is an environment variable.
 
 ``Settings.database`` is read from ``PRIVET_DATABASE``, and so on. The command line's options and
-the table in docs/operations.md are made from these fields.
+the table in docs/deployment.md are made from these fields.
 """
 
 import difflib

@@ -32,7 +32,8 @@ from scripts.devices import Devices
 from scripts.pages import fill, measured_on, shell_block
 from scripts.servers import free_port
 
-PAGE, HANDBOOK = Path("docs/deployment.md"), Path("docs/operations.md")
+DEPLOYMENT, HANDBOOK = Path("docs/deployment.md"), Path("docs/operations.md")
+TABLES = Path("docs/tables/performance.md")
 PROJECT = "privet-test"
 AGENTS = 8
 KILL_CURATOR, KILL_DATABASE = 500, 1_500
@@ -93,7 +94,7 @@ class Stack:
 def main(
     *,
     write_docs: Annotated[
-        bool, typer.Option("--write-docs", help=f"Put the log into {PAGE} as well.")
+        bool, typer.Option("--write-docs", help=f"Put the log into {TABLES} as well.")
     ] = False,
 ) -> None:
     """Run the test; exit status 1 if something is not as it should be, said in a sentence."""
@@ -110,7 +111,7 @@ def main(
             remove(stack)
     if write_docs:
         log = "\n".join(stack.lines)
-        fill(PAGE, {"compose test": f"{measured_on()}.\n\n```\n{log}\n```\n"})
+        fill(TABLES, {"compose test": f"{measured_on()}.\n\n```\n{log}\n```\n"})
 
 
 def run_test(stack: Stack) -> None:
@@ -208,7 +209,7 @@ def check_proxy(stack: Stack, client: httpx.Client) -> None:
 def check_certificate(stack: Stack) -> None:
     """Another one is served, and no container has been started again."""
     before = started(stack), served(stack)
-    stack.follow(PAGE, "--signal HUP")
+    stack.follow(DEPLOYMENT, "--signal HUP")
     wait(lambda: served(stack) != before[1])
     assert started(stack) == before[0], f"{before[0]} became {started(stack)}"
     assert served(stack).strip() == trusted(stack).strip(), "holders are given another certificate"

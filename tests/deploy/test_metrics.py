@@ -145,7 +145,7 @@ async def test_alerts_and_panels_ask_for_what_servers_tell(servers: Any) -> None
 
 def test_the_handbook_says_what_to_do_about_each_alert() -> None:
     """And promtool tries each one."""
-    handbook = (DEPLOY.parent / "docs/monitoring.md").read_text(encoding="utf-8")
+    handbook = (DEPLOY.parent / "docs/operations.md").read_text(encoding="utf-8")
     tried = yaml.safe_load((DEPLOY / "prometheus/alerts_test.yml").read_text())["tests"]
     fired = {
         each["alertname"]

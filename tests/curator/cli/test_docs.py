@@ -47,7 +47,7 @@ def test_every_setting_of_a_curator_is_documented() -> None:
     """The table of settings has exactly the fields, with their defaults and their help."""
     rows = [
         tuple(cell.strip() for cell in line.strip("|\n").split("|"))
-        for line in (DOCS / "settings.md").read_text().splitlines()
+        for line in (DOCS / "deployment.md").read_text().splitlines()
         if line.startswith("| `PRIVET_")
     ]
     assert rows == [

@@ -1,4 +1,4 @@
-"""The commands of the handbook's two pages do what these say."""
+"""The commands of the handbook do what it says."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from privet.curator.datastore import open_store
 from privet.protocol.report import Report
 from tests.curator.cli.conftest import TOKEN, Cli, Front
 
-DOCS = Path(__file__).parents[3] / "docs"
+PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
 PLACES = {
     "sqlite:////var/lib/privet/privet.db": "sqlite:///privet.db",
     "postgresql://privet@host/new": "sqlite:///new.db",
@@ -27,10 +27,8 @@ WATCH = r"(?s)\n## Watch from outside\n(.*?)(?=\n## |\Z)"
 
 
 def commands() -> list[str]:
-    """Every line of the pages' blocks that runs ``privet``, with places that a test may use."""
-    pages = (DOCS / name for name in ("operations.md", "monitoring.md"))
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    text = re.sub(WATCH, "", text)  # which has a test of its own
+    """Every line of its blocks that runs ``privet``, with places that a test may use."""
+    text = re.sub(WATCH, "", PAGE.read_text(encoding="utf-8"))  # which has a test of its own
     for place, ours in PLACES.items():
         text = text.replace(place, ours)
     blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -54,7 +52,7 @@ def test_every_command_of_the_handbook_runs(cli: Cli) -> None:
 
 def watch_from_outside(folder: Path, url: str) -> tuple[list[str], Path]:
     """What the handbook's section types once, and the script that cron runs after it."""
-    section = re.search(WATCH, (DOCS / "monitoring.md").read_text(encoding="utf-8"))
+    section = re.search(WATCH, PAGE.read_text(encoding="utf-8"))
     assert section
     typed, script = re.findall(r"^```\w*\n(.*?)^```", section[1], re.MULTILINE | re.DOTALL)
     public, *commands = typed.splitlines()

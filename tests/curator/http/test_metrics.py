@@ -10,7 +10,7 @@ from privet.http_server.metrics import FOLDER, MAX_TASKS
 from tests.curator.http.checks import values
 from tests.curator.http.conftest import Http
 
-MONITORING = Path(__file__).parents[3] / "docs" / "monitoring.md"
+PAGE = Path(__file__).parents[3] / "docs" / "deployment.md"
 
 
 def test_tasks_beyond_a_number_share_a_label() -> None:
@@ -76,7 +76,9 @@ def test_the_gauges_of_a_dead_process_end(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_the_handbook_names_every_metric() -> None:
     """And no other, but those of relays, which have a registry of their own."""
-    told = set(re.findall(r"`(privet_\w+)", MONITORING.read_text(encoding="utf-8")))
+    told = set(
+        re.findall(r"`(privet_\w+)", PAGE.read_text(encoding="utf-8").split("\n## Metrics\n")[1])
+    )
     metrics = Metrics(Path(), certified=True)
     families = {family.name: family.type for family in metrics.registry.collect()}
     there = {name + ("_total" if kind == "counter" else "") for name, kind in families.items()}
