@@ -3,9 +3,11 @@
 import ast
 import json
 import re
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -80,6 +82,48 @@ def test_the_ways_through_the_code_are_as_described() -> None:
         for cls in owner:
             assert re.search(rf"^class {cls}\b", source, re.MULTILINE), (file, function)
         assert re.search(rf"^ *(async )?def {name}\b", source, re.MULTILINE), (file, function)
+
+
+ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+    "importlinter"
+]["contracts"]
+
+
+def floors(container: str) -> list[set[str]]:
+    """The rooms of each floor by the contract in pyproject.toml."""
+    (layers,) = (each["layers"] for each in CONTRACTS if each.get("containers") == [container])
+    return [set(layer.split(" | ")) for layer in layers]
+
+
+def test_the_picture_has_the_floors_of_the_house() -> None:
+    """Roles, what they share, the protocol; and all rooms of learning and of the curator."""
+    house, inside = (block for _, block in BLOCK.findall(ARCHITECTURE)[:2])
+    drawn = [set(re.findall(r"\b[a-z_]+(?=  )", line)) for line in house.splitlines()]
+    assert drawn == floors("privet")
+    for part in inside.split("\n\n"):
+        room, *lines = part.splitlines()
+        drawn = [set(re.split(r" {2,}", line.strip())[0].split(" | ")) for line in lines]
+        assert drawn == floors(f"privet.{room}")
+
+
+def test_rooms_import_what_the_page_says() -> None:
+    """The table has each room with all rooms that it imports, and no other."""
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", ARCHITECTURE, re.MULTILINE)
+    listed = {room: set(re.findall(r"\w+", imports)) for room, imports in rows}
+    graph = grimp.build_graph("privet")
+    rooms = {each for floor in floors("privet") for each in floor}
+    for room in rooms:
+        graph.squash_module(f"privet.{room}")
+    imported = {
+        room: {
+            each.split(".")[1] for each in graph.find_modules_directly_imported_by(f"privet.{room}")
+        }
+        for room in rooms
+    }
+    assert {room: listed[room] for room in rooms} == {
+        room: of - {room} for room, of in imported.items()
+    }
 
 
 def test_the_threat_model_names_tests_that_exist() -> None:
