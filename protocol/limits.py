@@ -26,7 +26,7 @@ MAX_TABLE_ENTRIES = 3 * 2**16
 MAX_RANDOM_BYTES = 2**23
 MAX_REPORT_BYTES = 2 * 2**20
 SPARE_BYTES = 2**16
-"""Slack above twice the report size; larger bodies get 413 unread."""
+"""Slack above the size of a task's longest report; larger bodies get 413 unread."""
 MAX_TEXT_BYTES = 40_000
 
 BATCH, DELTA = 1_000, 1e-6

@@ -5,8 +5,6 @@ call this one function. A record that does not fit becomes a report like all oth
 answers a durable report with a ``Receipt``.
 """
 
-import base64
-import string
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -79,38 +77,6 @@ class Report(wire.Message):
                 "shortest form and each key once."
             )
         return report
-
-    @classmethod
-    def from_json(cls, fields: Any) -> "Report":
-        """A report from its JSON form: ids in hexadecimal, payloads in base64.
-
-        Raises ``MalformedReport`` for anything else.
-        """
-        try:
-            binary = {
-                **fields,
-                "task": _from_hex(fields["task"]),
-                "id": _from_hex(fields["id"]),
-                "answers": [
-                    (question, base64.b64decode(payload, validate=True))
-                    for question, payload in fields["answers"]
-                ],
-            }
-        except (KeyError, TypeError, ValueError):
-            raise MalformedReport(
-                "The body is not a JSON report: task and id are hexadecimal, "
-                "answers is a list of [question, base64 payload]."
-            ) from None
-        return cls._from_fields(binary)
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form, for hand use."""
-        return {
-            "version": REPORT_VERSION,
-            "task": self.task.hex(),
-            "id": self.id.hex(),
-            "answers": [[q, base64.b64encode(payload).decode()] for q, payload in self.answers],
-        }
 
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any]) -> "Report":
@@ -215,10 +181,3 @@ def check_questions(task: Task, answered: tuple[int, ...]) -> None:
             f"The task asks every holder one of its questions 0 to {count - 1}: "
             f"this report answers {list(answered)}."
         )
-
-
-def _from_hex(text: str) -> bytes:
-    if not set(text) <= set(string.hexdigits):
-        msg = "not hexadecimal"
-        raise ValueError(msg)
-    return bytes.fromhex(text)

@@ -31,7 +31,6 @@ from privet.http_client.address import TaskAddress
 from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
 from privet.http_client.report_client import Offer, ReportClient
 from privet.http_server.acceptance import (
-    REPORT_TYPES,
     max_report_bytes,
     parse_report,
     read_typed,
@@ -55,7 +54,7 @@ from privet.protocol.errors import (
 from privet.protocol.lifecycle import not_invited, not_open
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.receipts import hash_of
-from privet.protocol.report import Receipt, Report
+from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
@@ -185,8 +184,7 @@ class Relay:
         if isinstance(refusal, NotAuthorized) and head.invitation is not None:
             refusal = None  # the curator knows whether it is a good one
         with self._budget.share() as share:
-            limit = max_report_bytes(task)
-            body = await _read(request, REPORT_TYPES, limit, share)
+            body = await _read(request, max_report_bytes(task), share)
             if len(body) > LARGE:
                 report = await to_thread.run_sync(parse_report, task, body)
             else:
@@ -212,7 +210,7 @@ class Relay:
     async def post_receipt(self, request: Request) -> Response:
         """The curator's receipt for a report that it counted; the curator is not asked."""
         with self._budget.share() as share:
-            body = await _read(request, REPORT_TYPES, MAX_REPORT_BYTES, share)
+            body = await _read(request, MAX_REPORT_BYTES, share)
             report = await to_thread.run_sync(Report.unpack, body)
         task_id = request.path_params["task_id"]
         receipt = await self._in_spool(self._spool.receipt, task_id, report.id, hash_of(report))
@@ -334,11 +332,11 @@ def _curator_down() -> Iterator[None]:
         ) from None
 
 
-async def _read(request: Request, types: tuple[bytes, ...], limit: int, share: Share) -> bytes:
+async def _read(request: Request, limit: int, share: Share) -> bytes:
     return await read_typed(
         request.receive,
         Head.of(request.scope),
-        types,
+        REPORT_MEDIA_TYPE,
         limit=limit,
         share=share,
     )

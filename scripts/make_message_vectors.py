@@ -3,7 +3,7 @@
 ``messages/`` has
 
 ``tasks.json``    canonical bytes <-> id and fields; and bytes that are no task
-``reports.json``  canonical bytes <-> JSON form; and bytes that are no report to that task
+``reports.json``  canonical bytes <-> id and answers; and bytes that are no report to that task
 ``batches.json``  bytes <-> the reports in it; and bytes that are no batch for that task
 ``admissions.json``  bytes <-> an id and invitations; and bytes that are no admission
 ``answers.json``  a task, a record and fixed randomness -> encoded columns, cells, the report
@@ -242,14 +242,15 @@ def badly_shown() -> dict[str, bytes]:
 
 
 def good_report(name: str, task: Task, seed: str) -> dict[str, Any]:
-    """Bytes and JSON form of one and the same report."""
+    """The bytes of a report, its id and its answers."""
     report = make_report(task, first_record(task), Stream(seed))
     return {
         "name": name,
         "success": True,
         "task": task.id,
         "bytes": report.pack().hex(),
-        "json": report.to_json(),
+        "id": report.id.hex(),
+        "answers": [[q, payload.hex()] for q, payload in report.answers],
     }
 
 

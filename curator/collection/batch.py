@@ -14,13 +14,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.http_server.acceptance import ADMISSION_TYPES, BATCH_TYPES, read_typed
+from privet.http_server.acceptance import read_typed
 from privet.http_server.addresses import client_address
 from privet.http_server.bodies import Head, Share, Turns
 from privet.http_server.headers import Headers
 from privet.http_server.metrics import ROUTE
 from privet.http_server.problems import problem_response
-from privet.protocol.batch import Admission, Batch
+from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE, Admission, Batch
 from privet.protocol.errors import (
     PROBLEMS,
     NotAuthorized,
@@ -99,7 +99,7 @@ class BatchUpload:
         tasks = self.intake.tasks
         task = tasks.get(task_id) or await tasks.load(task_id)
         with self.intake.budget.share() as share:
-            body = await self._body(receive, head, BATCH_TYPES, share)
+            body = await self._body(receive, head, BATCH_MEDIA_TYPE, share)
             async with self._turns:
                 batch = await run_in_threadpool(
                     check_batch, task, body, self.settings.max_batch_reports, relay
@@ -109,17 +109,15 @@ class BatchUpload:
                 signs = RECEIPT_HEADER.lower().encode() in dict(scope["headers"])
                 return await self._count(task_id, task.task, batch, signs=signs)
 
-    async def _body(
-        self, receive: Receive, head: Head, types: tuple[bytes, ...], share: Share
-    ) -> bytes:
+    async def _body(self, receive: Receive, head: Head, media_type: str, share: Share) -> bytes:
         limit = self.settings.max_batch_bytes
-        return await read_typed(receive, head, types, limit=limit, share=share)
+        return await read_typed(receive, head, media_type, limit=limit, share=share)
 
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         head = Head.of(scope)
         await self._authorized(scope, head)
         with self.intake.budget.share() as share:
-            body = await self._body(receive, head, ADMISSION_TYPES, share)
+            body = await self._body(receive, head, ADMISSION_MEDIA_TYPE, share)
             async with self._turns:
                 return await run_in_threadpool(self._hold, task_id, body)
 

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.http_server.acceptance import JSON_TYPE, REPORT_TYPES, parse_report, read_typed
+from privet.http_server.acceptance import parse_report, read_typed
 from privet.http_server.bodies import Head
 from privet.http_server.headers import Headers
 from privet.http_server.problems import problem_response
@@ -22,7 +22,7 @@ from privet.protocol.errors import (
     TaskNotFound,
 )
 from privet.protocol.receipts import hash_of
-from privet.protocol.report import REPORT_ID_BYTES, Report
+from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
 
 from .intake import Intake
 from .task_cache import CachedTask
@@ -62,7 +62,7 @@ class ReportUpload:
                 body = await read_typed(
                     receive,
                     head,
-                    REPORT_TYPES,
+                    REPORT_MEDIA_TYPE,
                     limit=task.max_body_bytes,
                     share=share,
                 )
@@ -112,7 +112,7 @@ COUNTED_NOW, COUNTED_BEFORE = b'","counted":true}', b'","counted":false}'
 
 def _receipt_headers(end: bytes, others: Headers) -> list[tuple[bytes, bytes]]:
     length = len(b'{"report":"') + 2 * REPORT_ID_BYTES + len(end)
-    return [(b"content-type", JSON_TYPE), (b"content-length", b"%d" % length), *others]
+    return [(b"content-type", b"application/json"), (b"content-length", b"%d" % length), *others]
 
 
 def task_of_call(scope: Scope, call: str) -> str | None:

@@ -4,7 +4,7 @@ They are plain ASGI for speed: ``curator/collection/`` answers every POST before
 these routes refuse the other methods.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, status
 from pydantic import BaseModel, ConfigDict, Field
@@ -33,7 +33,7 @@ from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt
 
 from .problems import described
-from .requests import BINARY, EXAMPLE_ID, TaskId
+from .requests import BINARY, TaskId
 
 FAULTS: tuple[type[PrivetError], ...] = (
     MalformedReport,
@@ -56,20 +56,6 @@ REPORT_ID = "0102030405060708090a0b0c0d0e0f10"
 _RECEIPT = {"application/json": {"example": {"report": REPORT_ID, "counted": True}}}
 
 router = APIRouter(prefix="/v1/tasks/{task_id}", tags=["reports"])
-
-
-class JsonReport(BaseModel):
-    """The JSON form of a report, for tries by hand."""
-
-    version: Literal[1]
-    task: str = Field(
-        pattern=r"^[0-9a-f]{64}$", description="The task's id.", examples=[EXAMPLE_ID]
-    )
-    id: str = Field(pattern=r"^[0-9a-f]{32}$", description="16 random bytes.", examples=[REPORT_ID])
-    answers: list[tuple[Annotated[int, Field(ge=0)], str]] = Field(
-        description="One [question, base64 payload] per answered question, ascending.",
-        examples=[[[0, "AAECAwQFBgcICQoLDA0ODw=="]]],
-    )
 
 
 class BatchAnswer(BaseModel):
@@ -118,7 +104,6 @@ def _body(media_type: str) -> dict[str, Any]:
 )
 def send_report(
     task_id: TaskId,
-    body: JsonReport,
     invitation: Annotated[
         str | None,
         Header(
@@ -141,7 +126,7 @@ def send_report(
     openapi_extra=_body(REPORT_MEDIA_TYPE),
     responses={200: {"description": "Durable, counted, and signed."}, **described(*FAULTS)},
 )
-def get_receipt(task_id: TaskId, body: JsonReport) -> SignedReceipt:
+def get_receipt(task_id: TaskId) -> SignedReceipt:
     """The report is sent again, which counts it once, and the curator signs that it counts.
 
     A curator that signs no tasks has no such call. docs/calls.md says what is signed.

@@ -87,14 +87,13 @@ def draw(task: Task, given: Given, faults: tuple[str, ...]) -> bytes | None:
     if "answers truthfully" in faults and task.questions[0].mechanism == "grr":
         truth = bytes([3 if fits else 4])
         report = report.model_copy(update={"answers": tuple((q, truth) for q, _ in report.answers)})
-    if "sends JSON" in faults:
-        return json.dumps(report.to_json()).encode()
-    return report.pack()
+    padded = "pads what subset draws" in faults and task.questions[0].mechanism == "subset"
+    return report.pack() + bytes(padded)
 
 
 def send(given: Given, body: bytes, faults: tuple[str, ...]) -> int:
     invitation = given.environment.get("PRIVET_INVITATION")
-    headers = {"Content-Type": "application/json" if "sends JSON" in faults else REPORT_MEDIA_TYPE}
+    headers = {"Content-Type": REPORT_MEDIA_TYPE}
     if invitation and "keeps the invitation" not in faults:
         headers["Privet-Invitation"] = invitation
     with client(faults) as http:
@@ -112,8 +111,7 @@ def send(given: Given, body: bytes, faults: tuple[str, ...]) -> int:
             time.sleep(wait)
     if reply.status_code not in EXITS:
         return 4 if reply.status_code in AGAIN else 1
-    own = json.loads(body)["id"] if "sends JSON" in faults else Report.unpack(body).id.hex()
-    if reply.json()["report"] != own and "takes any receipt" not in faults:
+    if reply.json()["report"] != Report.unpack(body).id.hex() and "takes any receipt" not in faults:
         return 4
     return 0 if "takes held for counted" in faults else EXITS[reply.status_code]
 

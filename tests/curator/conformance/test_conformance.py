@@ -33,7 +33,7 @@ FAULTS = {
     "spends anything": ["budget"],
     "ignores dates": ["dates"],
     "keeps the invitation": ["invitation"],
-    "sends JSON": ["report-form", "report-law", "misfit"],
+    "pads what subset draws": ["report-form"],
     "answers truthfully": ["report-law", "misfit"],
     "sends another category": ["report-law"],
     "is silent on a misfit": ["misfit"],
