@@ -119,11 +119,14 @@ class LPCTClassifier(BaselineClassifier, PublicPartition):
         self._estimate()
 
     def _estimate(self) -> None:
-        name = "weighted"
-        parameters: dict[str, Any] = {"weight": self.weight, "counts": "unbiased"}
-        if self.weight == np.inf:
-            name, parameters = "public", {}
-        self.model_ = fit(name, self._label, self.public_, [self.question_], **parameters)
+        self.model_ = fit(
+            "weighted",
+            self._label,
+            self.public_,
+            [self.question_],
+            weight=self.weight,
+            counts="unbiased",
+        )
 
 
 def theorem_4(
@@ -193,7 +196,7 @@ class LPDT(PublicPartition):
         label, cells = self._label, self._grown(public, self._depth(X, 0), rng)
         number = label if isinstance(label, Range) else Range(name=LABEL, low=0.0, high=1.0)
         self.question_ = ask("randomized_response", self.epsilon, number, cells, X, y, rng)
-        model = fit("ratio", number, public, [self.question_])
+        model = fit("weighted", number, public, [self.question_], weight=0.0, counts="unbiased")
         middle = (number.low + number.high) / 2
         empty = self.question_.counts.sum(axis=1) <= 0
         self.model_ = replace(model, values=np.where(empty[:, None], middle, model.values))

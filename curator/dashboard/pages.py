@@ -39,12 +39,8 @@ VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 WORDS = {
     "drift": "Public model, corrected by the reports",
     "weighted": "Public records and reports, added with a weight (LPCT)",
-    "private": "Reports alone (LPCT)",
-    "public": "Public records alone (LPCT)",
     "pruned": "Public records and reports, pruned (LPCT-prune)",
-    "ratio": "Reports alone, for numbers (LPDT)",
     "histogram": "Private histogram (Berrett and Butucea)",
-    "adjusted_histogram": "Private histogram without small cells (Györfi and Kroll)",
     "plain": "Tree alone",
     "weight": "Weight λ of a public record",
     "counts": "Counts below zero",

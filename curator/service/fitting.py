@@ -86,9 +86,10 @@ class FittingCases(UseCases):
         name = DEFAULT_ESTIMATOR if estimator is None else estimator
         stored, sums = self.store.task(task_id), self.store.sums(task_id)
         relayed = self.store.status(task_id).relayed
-        if name in ESTIMATORS and ESTIMATORS[name].needs_reports and not any(s.n for s in sums):
-            others = [key for key, other in ESTIMATORS.items() if not other.needs_reports]
-            advice = f", or fit {', '.join(map(repr, others))} on the public data alone"
+        given = dict(parameters or {})
+        no_reports = not any(question.n for question in sums)
+        if no_reports and name in ESTIMATORS and ESTIMATORS[name].needs_reports(given):
+            advice = ", or fit 'weighted' with the weight inf, on the public data alone"
             raise NotEnoughReports(
                 f"No report has come in yet, and {name} needs some: wait for holders"
                 f"{advice if len(sums) == 1 else ''}."
@@ -102,7 +103,7 @@ class FittingCases(UseCases):
             stored.planned,
             relayed,
             name,
-            dict(parameters or {}),
+            given,
         )
 
     def promote(self, task_id: str, number: int, alias: str = SERVING) -> ModelInfo:

@@ -6,7 +6,8 @@ post-processing of reports that are already private, so fitting often, or while 
 costs no privacy.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,15 +19,15 @@ from privet.protocol.features import Classes
 from ..clipping import unclipped
 from ..counts import Label, QuestionCounts, misfit_share
 from ..looks import MEANING
-from ..model import Model, Predictions
+from ..model import Model, Predictions, Value
 from ..public_data import PublicData, class_count
 from ..public_model.base import BaseModel, from_onnx
 from ..selection import selection_factor
 from .drift import DRIFT
 from .estimator import Estimator, Parameter
-from .histogram import ADJUSTED_HISTOGRAM, HISTOGRAM
+from .histogram import HISTOGRAM
 from .pruned import PRUNED
-from .weighted import PRIVATE, PUBLIC, RATIO, WEIGHTED
+from .weighted import WEIGHTED
 
 __all__ = [
     "DEFAULT_ESTIMATOR",
@@ -40,17 +41,7 @@ __all__ = [
 ]
 
 ESTIMATORS: dict[str, Estimator] = {
-    estimator.name: estimator
-    for estimator in (
-        WEIGHTED,
-        DRIFT,
-        PRIVATE,
-        PRUNED,
-        RATIO,
-        HISTOGRAM,
-        ADJUSTED_HISTOGRAM,
-        PUBLIC,
-    )
+    estimator.name: estimator for estimator in (WEIGHTED, DRIFT, PRUNED, HISTOGRAM)
 }
 DEFAULT_ESTIMATOR = DRIFT.name
 
@@ -77,9 +68,9 @@ def fit(
         kind = f"{label.slots} classes" if isinstance(label, Classes) else "a numeric label"
         others = _names(lambda other: other.serves(label))
         raise InvalidRequest(f"{name} does not serve {kind}: use another estimator, {others}.")
-    if estimator.one_question:
-        _check_one_question(estimator, questions)
     values = estimator.checked(parameters)
+    if estimator.one_question:
+        _check_one_question(estimator, questions, values)
     given: dict[str, Any] = dict(values)
     if estimator.takes_base:
         if base is None and public.onnx is not None:
@@ -100,21 +91,28 @@ def fit(
     return replace(
         model,
         estimator=name,
-        parameters=values,
+        parameters={name: _in_json(value) for name, value in values.items()},
         facts=facts,
         values_without_reports=without,
         selection=selection_factor(label, public, model.partition, model.values),
     )
 
 
-def _check_one_question(estimator: Estimator, questions: Sequence[QuestionCounts]) -> None:
+def _in_json(value: Value) -> Value:
+    """``value``, or its name where JSON has no such number."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _check_one_question(
+    estimator: Estimator, questions: Sequence[QuestionCounts], values: Mapping[str, Value]
+) -> None:
     others = _names(lambda other: not other.one_question)
     if len(questions) != 1:
         raise InvalidRequest(
             f"{estimator.name} needs a task with one question, not {len(questions)}: use {others}, "
             "whichever the questions were made for, or create a task with one question."
         )
-    if estimator.needs_reports and questions[0].mechanism.slots == 1:
+    if estimator.needs_reports(values) and questions[0].mechanism.slots == 1:
         raise InvalidRequest(
             f"{estimator.name} needs a question that asks for the label, and this one asks for the "
             "cell alone: create the task with a question about the label, or with the questions "

@@ -50,8 +50,8 @@ class Estimator:
 
     ``labels`` are the kinds of label it serves, and ``max_classes`` how many classes at most.
     ``one_question``: it takes tasks with one question, which asks for the label.
-    ``takes_base``: it can start from a public model. ``needs_reports``: the curator
-    does not fit it before the first report.
+    ``takes_base``: it can start from a public model. ``without_reports``: the parameters, if any,
+    with which public data alone count.
     """
 
     name: str
@@ -62,12 +62,19 @@ class Estimator:
     max_classes: float = math.inf
     one_question: bool = True
     takes_base: bool = False
-    needs_reports: bool = True
+    without_reports: Mapping[str, Value] | None = None
 
     def serves(self, label: Label) -> bool:
         """Whether it can estimate this label."""
         few_enough = not isinstance(label, Classes) or label.slots <= self.max_classes
         return isinstance(label, self.labels) and few_enough
+
+    def needs_reports(self, parameters: Mapping[str, object]) -> bool:
+        """Whether reports count with these parameters; raises as ``checked`` does."""
+        values = self.checked(parameters)
+        return self.without_reports is None or any(
+            values[name] != value for name, value in self.without_reports.items()
+        )
 
     def checked(self, parameters: Mapping[str, object]) -> dict[str, Value]:
         """All parameters with defaults filled in; raises ``InvalidRequest`` for a faulty one."""

@@ -32,9 +32,9 @@ def fit_histogram(
     _public: PublicData,
     questions: Sequence[QuestionCounts],
     *,
-    threshold: float | None = None,
+    threshold: float,
 ) -> Model:
-    """The histogram; with a ``threshold`` the adjusted one. Public data is not used.
+    """The histogram; with a positive ``threshold`` the adjusted one. Public data is not used.
 
     The adjusted one predicts 0 (the first class) where a cell's mass has fewer standard errors than
     ``threshold``; where 0 is not on a numeric label's scale, the nearest number that is.
@@ -67,7 +67,7 @@ def fit_histogram(
     counts = np.stack([u - v, v], axis=1)
     factor = max(masses.factor, labelled.factor)
     estimates = share_estimates(counts, covariance, np.zeros(len(u)), influence, factor)
-    if threshold is not None:
+    if threshold > 0.0:
         small = u < threshold * np.sqrt(np.maximum(var_u, 0.0))
         t = np.zeros(len(u))
         if isinstance(label, Range):
@@ -79,16 +79,17 @@ def fit_histogram(
 
 HISTOGRAM = Estimator(
     "histogram",
-    "Half the holders report their cell, half their labelled cell (Berrett and Butucea).",
+    "Half the holders report their cell, half their labelled cell (Berrett and Butucea); with a "
+    "threshold adjusted (Györfi and Kroll).",
     fit_histogram,
-    max_classes=2,
-    one_question=False,
-)
-ADJUSTED_HISTOGRAM = Estimator(
-    "adjusted_histogram",
-    "The same, but a cell with too small a mass predicts 0 (Györfi and Kroll).",
-    fit_histogram,
-    {"threshold": Parameter(1.0, "Standard errors a mass must have to be used.", 0.0, 1e6)},
+    {
+        "threshold": Parameter(
+            0.0,
+            "Standard errors a cell's mass must have, or it predicts 0; 0: none.",
+            low=0.0,
+            high=1e6,
+        )
+    },
     max_classes=2,
     one_question=False,
 )

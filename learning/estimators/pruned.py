@@ -29,7 +29,7 @@ from ..public_data import Floats, PublicData
 from ..ratio import share_estimates, share_influence
 from ..trees import ancestors, node_sums
 from .estimator import Estimator, Parameter
-from .weighted import fit_private
+from .weighted import fit_weighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,8 @@ def fit_pruned(
     counts_q = public_counts(label, public, deep.partition)
     nodes, weight_p, weight_q, dominated = Search(deep, counts_q, constants == "paper").run()
     if dominated and len(questions) == 2:
-        return replace(fit_private(label, public, questions[1:]), facts={"fallback": True})
+        reports_alone = fit_weighted(label, public, questions[1:], weight=0.0, counts="unbiased")
+        return replace(reports_alone, facts={"fallback": True})
     slots = pruned_shares(deep, counts_q, nodes, weight_p, weight_q)
     fallback = False if len(questions) == 2 else "none, since the task has one question"
     return replace(to_model(label, deep, slots), facts={"fallback": fallback})

@@ -6,11 +6,12 @@ debiased) and the public data (Q). The estimate is
     eta = (V_P + lambda V_Q) / (U_P + lambda U_Q)                                          (eq. 8)
 
 for every class, V being the count of the class. For a numeric label V is the sum of t, the label on
-[0, 1]. ``private`` is lambda = 0 (eq. 7), for numbers LPDT's regression tree (Ma et al., 2023, eq.
-5, as ``ratio``); ``public`` is lambda = infinity (eq. 4 on public data). ``ratio`` handles cells
-whose mass is not positive.
+[0, 1]. lambda = 0 gives the reports alone (eq. 7), and with unbiased counts of a number LPDT's
+regression tree (Ma et al., 2023, eq. 5); lambda = infinity gives the public records alone (eq. 4 on
+public data). ``ratio`` handles cells whose mass is not positive.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,7 +37,7 @@ def fit_weighted(
     weight: float,
     counts: str,
 ) -> Model:
-    """Eq. 8 with lambda = ``weight``.
+    """Eq. 8 with lambda = ``weight``, which may be infinite.
 
     With lambda > 0 the interval is for the share in that weighted mixture of both populations.
     ``counts`` says whether negative private counts are taken as 0: never (``unbiased``, eq. 8 as
@@ -45,6 +46,8 @@ def fit_weighted(
     counts all the same.
     """
     (question,) = questions
+    if math.isinf(weight):
+        return public_alone(label, public, question)
     counts_q = public_counts(label, public, question.partition, question.scale)
     clips = counts == "clipped" or (counts == "automatic" and isinstance(label, Range))
     unbiased = question.counts + weight * counts_q
@@ -57,17 +60,12 @@ def fit_weighted(
     return to_model(label, question, replace(slots, shares=shares(used, covariance)))
 
 
-def fit_private(label: Label, public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
-    """The private counts alone: eq. 7, which is eq. 8 with lambda = 0; LPDT's eq. 5 for numbers."""
-    return fit_weighted(label, public, questions, weight=0.0, counts="unbiased")
-
-
-def fit_public(label: Label, public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
-    """The public counts alone: eq. 4 on public data, which is eq. 8 with lambda = infinity.
+def public_alone(label: Label, public: PublicData, question: QuestionCounts) -> Model:
+    """Eq. 4 on the public data, the limit of eq. 8 for an infinite lambda.
 
     Public labels count as they are, also where holders report numbers relative to centres.
     """
-    question = replace(questions[0], scale=None)
+    question = replace(question, scale=None)
     counts_q = public_counts(label, public, question.partition)
     covariance = sampling_covariance(np.maximum(counts_q, LEAST_COUNT))
     every, none = np.ones(question.partition.cells), np.zeros_like(counts_q)
@@ -79,24 +77,17 @@ WEIGHTED = Estimator(
     "Private and public counts with a fixed weight (LPCT, eq. 8).",
     fit_weighted,
     {
-        "weight": Parameter(1.0, "What a public record counts for beside a report (λ).", 0.0, 1e12),
+        "weight": Parameter(
+            1.0,
+            "λ, what a public record counts for beside a report; 0: reports alone, inf: public "
+            "records alone.",
+            low=0.0,
+        ),
         "counts": Parameter(
             "automatic",
             "Private counts as they are, or none negative; automatic: none negative for numbers.",
             choices=("automatic", "unbiased", "clipped"),
         ),
     },
-)
-PRIVATE = Estimator("private", "Private counts alone (LPCT, eq. 7).", fit_private)
-PUBLIC = Estimator(
-    "public",
-    "Public counts alone (LPCT, eq. 4 on public data).",
-    fit_public,
-    needs_reports=False,
-)
-RATIO = Estimator(
-    "ratio",
-    "LPDT's regression tree, from private counts alone (Ma et al., 2023, eq. 5).",
-    fit_private,
-    labels=(Range,),
+    without_reports={"weight": math.inf},
 )

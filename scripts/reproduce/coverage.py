@@ -6,8 +6,9 @@ are in each cell; their labels are drawn, and reports are simulated exactly. Cou
 cells' intervals hold the true share of the second class, or the true mean.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,7 @@ class Case:
     name: str
     label: Classes | Range
     estimator: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     centred: bool = False
 
     def __call__(self, population: Quadrants, epsilon: float, seed: int) -> Iterator[Scored]:
@@ -58,12 +60,13 @@ class Case:
         yield self.name, {"collection": collection}, {"score": float(np.mean(held))}
 
 
+REPORTS_ALONE = {"weight": 0.0, "counts": "unbiased"}
 CASES = {
     case.name: case
     for case in (
-        Case("private, classes", CLASSES, "private"),
+        Case("reports alone, classes", CLASSES, "weighted", REPORTS_ALONE),
         Case("drift, classes", CLASSES, "drift"),
-        Case("ratio, numbers", NUMBER, "ratio"),
+        Case("reports alone, numbers", NUMBER, "weighted", REPORTS_ALONE),
         Case("drift, numbers around centres", NUMBER, "drift", centred=True),
     )
 }
@@ -79,7 +82,7 @@ def covered(case: Case, population: Quadrants, epsilon: float, run: int) -> NDAr
     scale = scale_of(case.label, public, partition, centred=case.centred)
     per_cell = holders // partition.cells
     question = collected(case.label, partition, truth, per_cell, epsilon, scale, rng)
-    model = fit(case.estimator, case.label, public, [question])
+    model = fit(case.estimator, case.label, public, [question], **case.parameters)
     return np.asarray((model.low[:, -1] <= truth) & (truth <= model.high[:, -1]))
 
 

@@ -72,7 +72,7 @@ def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
     question = ask(
         "subset", epsilon, label, tree, holders.X, holders.y, rng, scale=scale, misfits=MISFITS
     )
-    model = fit("private", label, public, [question])
+    model = fit("weighted", label, public, [question], weight=0.0, counts="unbiased")
     said = insight(label, public, [question], model)
     size = np.bincount(cells, minlength=tree.cells)
     inside = holders.X[:, tree.feature[0]] < tree.threshold[0]  # below the root's left child

@@ -7,13 +7,16 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from privet.learning.counts import Label, QuestionCounts
 from privet.learning.estimators import ESTIMATORS, Estimator, Model, Parameter
-from privet.learning.estimators.weighted import fit_public
+from privet.learning.estimators.weighted import public_alone
 from privet.learning.partitions import GROWERS, Grower
 from privet.learning.partitions.grower import Growth
+from privet.learning.public_data import PublicData
 from privet.protocol.partition import Partition
 
 SCRIPT = """
@@ -59,6 +62,11 @@ def mine(growth: Growth) -> Partition:
     return GROWERS["grid"].grow(growth)
 
 
+def own_public(label: Label, public: PublicData, questions: Sequence[QuestionCounts]) -> Model:
+    """Public counts alone."""
+    return public_alone(label, public, questions[0])
+
+
 def register() -> None:
     """Let this process know them."""
     note = {"note": Parameter("", "Where to write process ids.")}
@@ -66,7 +74,7 @@ def register() -> None:
         Estimator("never_ends", "Stays.", never_ends, note),
         Estimator("dies", "Ends.", dies),
         Estimator("fails", "Fails.", fails),
-        Estimator("own_public", "Public counts.", fit_public),
+        Estimator("own_public", "Public counts.", own_public),
     ):
         ESTIMATORS[estimator.name] = estimator
     GROWERS["mine"] = Grower("mine", mine)

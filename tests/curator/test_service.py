@@ -77,7 +77,7 @@ def test_a_task_is_created_and_opened_at_once(
 def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers, estimators and facts are stored next to the models, which may be large."""
     task = survey_task(curator)
-    fitted = curator.fit(task.id, "public")
+    fitted = curator.fit(task.id, "weighted", {"weight": "inf"})
 
     def fail(*_: object) -> None:
         raise AssertionError("a model was read")
@@ -85,7 +85,7 @@ def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.Mon
     monkeypatch.setattr(curator.store, "model", fail)
     assert curator.store.models(task.id) == [fitted]
     assert curator.models.info(task.id) == fitted
-    assert fitted.summary["estimator"] == "public"
+    assert fitted.summary["estimator"] == "weighted"
     assert fitted.summary["cells"] == task.trees[0].cells
 
 
@@ -241,7 +241,7 @@ def test_models_are_compared_on_the_public_records(curator: Curator) -> None:
     """The same model changes nothing; another one something, by no more than its values allow."""
     task = survey_task(curator)
     answer(curator, task, [PERSON | {"label": 1}] * 50)
-    curator.fit(task.id, "public")
+    curator.fit(task.id, "weighted", {"weight": "inf"})
     curator.fit(task.id, "weighted", {"weight": 9.0})
     same, other = curator.compare(task.id, 1, 1), curator.compare(task.id, 1, 2)
     assert (same.same_label, same.mean, same.largest, same.outside) == (1.0, 0.0, 0.0, 0.0)
@@ -271,13 +271,13 @@ def test_a_task_says_at_how_many_looks_its_intervals_hold(
 
 
 def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
-    """``public`` takes one question, so it is not advised; its refusal names what takes several."""
+    """``weighted`` takes one question: it is not advised, and its refusal names others."""
     task = survey_task(curator, questions=[{"depth": 3}, {"depth": 1}])
     with pytest.raises(NotEnoughReports) as refused:
         curator.fit(task.id, "pruned")
-    assert "public" not in refused.value.detail
+    assert "weighted" not in refused.value.detail
     with pytest.raises(InvalidRequest, match="use pruned, histogram"):
-        curator.fit(task.id, "public")
+        curator.fit(task.id, "weighted", {"weight": "inf"})
 
 
 @pytest.mark.slow

@@ -66,7 +66,9 @@ def scene(curator: RunningCurator) -> Iterator[Scene]:
     )
     body = make_report(curator.task(task_id), ANSWER, os.urandom).pack()
     assert curator.report(task_id, body).status_code == 201
-    curator.post(f"/v1/tasks/{task_id}/models", {"estimator": "public"})
+    curator.post(
+        f"/v1/tasks/{task_id}/models", {"estimator": "weighted", "parameters": {"weight": "inf"}}
+    )
     store = open_store(curator.database)
     with Session() as session:
         operations = {f"{each.method.upper()} {each.path}": each for each in operations_there}

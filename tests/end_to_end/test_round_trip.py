@@ -62,7 +62,7 @@ def test_three_classes_are_learned_over_a_kill(curator: RunningCurator) -> None:
     url, token = f"/v1/tasks/{task_id}", curator.token
     answers = population.answer_all(curator.url + url, population.thirds(150, seed=1))
     assert_counted(curator, task_id, answers)
-    curator.post(f"{url}/models", {"estimator": "private"})
+    curator.post(f"{url}/models", {"estimator": "weighted", "parameters": {"weight": 0}})
     predicted = curator.post(f"{url}/predict", CENTRES)
     curator.restart(signal.SIGKILL)
 
@@ -75,7 +75,9 @@ def test_three_classes_are_learned_over_a_kill(curator: RunningCurator) -> None:
     assert_counted(curator, task_id, answers)
 
     assert curator.post(f"{url}/predict", CENTRES) == predicted
-    model = curator.post(f"{url}/models", {"estimator": "private", "promote": True})
+    model = curator.post(
+        f"{url}/models", {"estimator": "weighted", "parameters": {"weight": 0}, "promote": True}
+    )
     assert (model["number"], model["reports"]) == (2, 300)
     learned = curator.post(f"{url}/predict", CENTRES)["predictions"]
     assert [prediction["label"] for prediction in learned] == ["low", "middle", "high"]
@@ -122,7 +124,7 @@ def test_numbers_told_around_centres_make_the_round(curator: RunningCurator) -> 
     columns = {name: [record[name] for record in records] for name in ("x", "z")}
     cells = locate(task.trees[0], encode_table(task.features, columns))
     truth = np.array([record["y"] for record in records])
-    curator.post(f"{url}/models", {"estimator": "private"})
+    curator.post(f"{url}/models", {"estimator": "weighted", "parameters": {"weight": 0}})
     table = curator.post(f"{url}/predict", {"columns": columns})
     predicted = np.array(table["label"])
     for cell in range(4):

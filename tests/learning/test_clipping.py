@@ -15,7 +15,7 @@ from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
 
-from .estimators.examples import complete
+from .estimators.examples import REPORTS_ALONE, complete
 
 TREE, LABEL, RADIUS = complete(2), Range(name="y", low=0.0, high=100.0), 6.0
 CENTRES = np.array([20.0, 40.0, 50.0, 80.0])
@@ -83,7 +83,7 @@ def test_listed_means_and_means_below_nodes_are_of_labels_before_clipping() -> N
     u, moved = 2.0 * np.random.default_rng(1).standard_normal(4_000), 6.0
     public, clipped = public_rows(u), np.clip(moved + u, -RADIUS, RADIUS).mean()
     question = asked(np.full(4, clipped / (2.0 * RADIUS) + 0.5))
-    model = fit("private", LABEL, public, [question])
+    model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
     listed = insight(LABEL, public, [question], model).differences
     assert {row.cell for row in listed} == {0, 1, 2, 3}
     truth = CENTRES + moved + u.mean()

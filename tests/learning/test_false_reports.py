@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations_with_replacement
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Sums
 from privet.protocol.mechanisms.shown import ShownMechanism
 
-from .estimators.examples import BINARY, complete, linear_model, public_rows, reports
+from .estimators.examples import BINARY, REPORTS_ALONE, complete, linear_model, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 100, seed=1)
 BASE = linear_model([[0, 3], [0, 0]], [0, -1.5])
@@ -25,7 +25,8 @@ Refit = Callable[[Sequence[QuestionCounts]], Model]
 
 
 def refit_of(estimator: str) -> Refit:
-    return partial(fit, estimator, BINARY, PUBLIC, base=BASE if estimator == "drift" else None)
+    own: dict[str, Any] = {"base": BASE} if estimator == "drift" else REPORTS_ALONE
+    return partial(fit, estimator, BINARY, PUBLIC, **own)
 
 
 def worst_of_all(refit: Refit, question: QuestionCounts, k: int) -> float:
@@ -44,7 +45,7 @@ def worst_of_all(refit: Refit, question: QuestionCounts, k: int) -> float:
     return moved
 
 
-@pytest.mark.parametrize("estimator", ["drift", "private"])
+@pytest.mark.parametrize("estimator", ["drift", "weighted"])
 @pytest.mark.parametrize(("mechanism", "epsilon"), [("grr", 2.0), ("subset", 1.0)])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_worst_found_is_nearly_the_worst_there_is(
@@ -69,7 +70,7 @@ def test_false_reports_take_the_place_of_others_in_small_shown_cells_too() -> No
 
     def refit(questions: Sequence[QuestionCounts]) -> Model:
         seen.append(questions[0].shown_mass)
-        return fit("private", BINARY, PUBLIC, questions)
+        return fit("weighted", BINARY, PUBLIC, questions, **REPORTS_ALONE)
 
     worst_found(refit, [question], 3)
     assert len(seen) > 3
@@ -95,4 +96,4 @@ def test_many_false_reports_move_a_value_further_than_one_times_their_number() -
 def test_without_other_reports_a_value_can_be_anything() -> None:
     """Where all reports are false the distance of the label's ends is stated."""
     question = reports(complete(1), np.full((2, 2), 10), 1.0, seed=4)
-    assert worst_found(refit_of("private"), [question], 40) == 1.0
+    assert worst_found(refit_of("weighted"), [question], 40) == 1.0

@@ -22,6 +22,7 @@ from .estimators.examples import (
     BINARY,
     EVERY_LABEL,
     NUMBER,
+    REPORTS_ALONE,
     THREE,
     complete,
     public_rows,
@@ -50,7 +51,7 @@ def compared(
     label: Label, counts: Floats, public: PublicData, *, epsilon: float, seed: int
 ) -> tuple[Insight, Model]:
     asked = reports(TREE, counts, epsilon, seed, regression=label is NUMBER)
-    model = fit("private", label, public, [asked])
+    model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
     return insight(label, public, [asked], model), model
 
 
@@ -83,7 +84,7 @@ def test_shares_add_up_to_one_and_two_complement_each_other(label: Label, mechan
     counts[:, 0] = 0
     for seed in range(20):
         asked = reports(TREE, counts, 0.5, seed, mechanism)
-        model = fit("private", label, public, [asked])
+        model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
         overall = insight(label, public, [asked], model).overall
         intervals = [Interval(row.reported, row.low, row.high) for row in overall]
         inside = [row.reported for row in node_shares(label, public, asked, model, 2).rows]
@@ -126,7 +127,9 @@ def test_intervals_cover_the_mean_of_those_who_reported(
         )
         given = None if radius is None else scale  # None is the whole range, with its rounding
         asked = QuestionCounts(TREE, mechanism, sums, HOLDERS, scale=given)
-        found = insight(NUMBER, public, [asked], fit("private", NUMBER, public, [asked]))
+        found = insight(
+            NUMBER, public, [asked], fit("weighted", NUMBER, public, [asked], **REPORTS_ALONE)
+        )
         covered += found.overall[0].low <= y.mean() <= found.overall[0].high
     assert covered > 126
 
@@ -191,7 +194,7 @@ def test_noise_and_rare_classes_are_no_difference(
         counts = rng.multinomial(n, law).reshape(tree.cells, slots)
         sums = mechanism.simulate(counts, rng)
         asked = QuestionCounts(tree, mechanism, sums, n, planned=planned)
-        model = fit("private", label, PublicData(X, y), [asked])
+        model = fit("weighted", label, PublicData(X, y), [asked], **REPORTS_ALONE)
         said = insight(label, PublicData(X, y), [asked], model)
         overall = min(row.p_value for row in said.overall) * slots <= FALSE_DISCOVERY_RATE
         differing += overall or bool(said.differences)
@@ -215,7 +218,7 @@ def test_cells_grown_on_the_labels_that_they_are_compared_with(grower: str) -> N
         np.add.at(counts, (locate(tree, holders.X), holders.y.astype(int)), 1)
         sums = mechanism.simulate(counts, np.random.default_rng(seed))
         asked = QuestionCounts(tree, mechanism, sums, 20_000)
-        model = fit("private", BINARY, public, [asked])
+        model = fit("weighted", BINARY, public, [asked], **REPORTS_ALONE)
         listed += bool(insight(BINARY, public, [asked], model).differences)
     assert listed < 11
 

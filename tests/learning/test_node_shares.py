@@ -11,7 +11,15 @@ from privet.learning.trees import locate
 from tests.naive import path_to
 from tests.stat_checks import ALPHA, clopper_pearson
 
-from .estimators.examples import BINARY, EVERY_LABEL, NUMBER, complete, public_rows, reports
+from .estimators.examples import (
+    BINARY,
+    EVERY_LABEL,
+    NUMBER,
+    REPORTS_ALONE,
+    complete,
+    public_rows,
+    reports,
+)
 from .test_insight import HOLDERS, PUBLIC, TREE, compared, counts_of
 
 NODE = 2
@@ -30,7 +38,7 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label, node: int) 
     public = public_rows(label, PUBLIC, seed=1)
     counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
     asked = reports(TREE, counts, 60.0, 3, regression=label is NUMBER)
-    model = fit("private", label, public, [asked])
+    model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
     found = node_shares(label, public, asked, model, node)
     below = cells_below(node)
     inside = counts[below]
@@ -54,7 +62,7 @@ def test_intervals_cover_the_share_of_those_who_reported() -> None:
     counts = counts_of(BINARY, public_rows(BINARY, 10 * HOLDERS, seed=2))
     inside = counts[cells_below(NODE)]
     truth = inside[:, 1].sum() / inside.sum()
-    model = fit("private", BINARY, public, [reports(TREE, counts, 1.0, 0)])
+    model = fit("weighted", BINARY, public, [reports(TREE, counts, 1.0, 0)], **REPORTS_ALONE)
     covered = 0
     for seed in range(400):
         asked = reports(TREE, counts, 1.0, seed)
@@ -70,7 +78,7 @@ def test_where_the_mass_may_be_nothing_everything_is_possible() -> None:
     counts[0] = 0
     asked = reports(TREE, counts, 0.1, 1)
     public = public_rows(BINARY, PUBLIC, seed=1)
-    model = fit("private", BINARY, public, [asked])
+    model = fit("weighted", BINARY, public, [asked], **REPORTS_ALONE)
     found = node_shares(BINARY, public, asked, model, int(TREE.leaves[0]))
     assert [(row.reported.low, row.reported.high) for row in found.rows] == [(0.0, 1.0)] * 2
 

@@ -1,5 +1,7 @@
 """LPCT's synthetic design."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -42,9 +44,12 @@ def test_a_billion_holders_nearly_reach_the_best_possible(estimator: str, grower
     X, y = np.tile(points, (2, 1)), np.repeat([0.0, 1.0], len(points))
     weights = np.concatenate([1.0 - chance, chance]) / len(points)
     counts = simulate_counts(task, X, y, rng, copies=rng.multinomial(10**9, weights))
+    methods: list[tuple[str, dict[str, Any]]] = [(estimator, {}), ("weighted", {"weight": np.inf})]
     reached, public_alone = (
-        weights[fit(name, task.label, public, counts).predict(X).values.argmax(axis=1) == y].sum()
-        for name in (estimator, "public")
+        weights[
+            fit(name, task.label, public, counts, **given).predict(X).values.argmax(axis=1) == y
+        ].sum()
+        for name, given in methods
     )
     assert bayes_accuracy() - 0.02 < reached <= bayes_accuracy() + 1e-9
     assert public_alone < reached - 0.05

@@ -109,14 +109,16 @@ function prepare(part) {
   for (const number of part.querySelectorAll("input[data-scale='log']")) {
     const slider = Object.assign(document.createElement("input"), { type: "range", min: -3, max: 4, step: 0.25 });
     slider.setAttribute("aria-label", "The same on a logarithmic scale");
-    slider.value = Math.log10(Math.max(Number(number.value), 1e-3));
+    const follow = () => {
+      const value = Number(number.value.replace("inf", "Infinity"));
+      slider.value = Math.log10(Math.min(Math.max(value, 1e-3), 1e4));
+    };
+    follow();
     slider.addEventListener("input", () => {
       number.value = Number((10 ** slider.value).toPrecision(3));
       slider.setAttribute("aria-valuetext", number.value);
     });
-    number.addEventListener("input", () => {
-      slider.value = Math.log10(Math.max(Number(number.value), 1e-3));
-    });
+    number.addEventListener("input", follow);
     number.after(slider);
   }
 }

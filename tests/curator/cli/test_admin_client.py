@@ -76,8 +76,8 @@ def test_a_model_is_fitted_asked_and_exported(
         assert curator.create(public, name="survey", **SETTINGS)["id"] == task["id"]
     with pytest.raises(ModelNotFound, match="no model yet"):
         curator.export(task)
-    assert curator.fit(task, "public")["number"] == 1
-    assert [model["estimator"] for model in curator.models(task)] == ["public"]
+    assert curator.fit(task, "weighted", weight="inf")["number"] == 1
+    assert [model["estimator"] for model in curator.models(task)] == ["weighted"]
     found = curator.predict(task, RECORDS)
     assert len(found["label"]) == len(found["cell_influence"]) == 2
     assert {str(cell) for cell in found["cell"]} == set(found["paths"])

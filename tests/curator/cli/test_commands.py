@@ -30,7 +30,7 @@ def created(cli: Cli, survey: str, *more: str) -> str:
 def fitted(cli: Cli, survey: str) -> str:
     """The id of a task with a model of its public data."""
     task_id = created(cli, survey)
-    cli("fit", task_id, "--estimator", "public")
+    cli("fit", task_id, "--estimator", "weighted", "-p", "weight=inf")
     return task_id
 
 
@@ -150,12 +150,12 @@ def test_models_are_fitted_promoted_and_compared(cli: Cli, survey: str) -> None:
         refused = cli(command, task_id)
         assert refused.code == 1
         assert "no model yet" in refused.err
-    fit = ("fit", task_id, "--estimator", "public")
+    fit = ("fit", task_id, "--estimator", "weighted", "-p", "weight=inf")
     assert cli.json(*fit)["number"] == 1
-    assert "public" in cli(*fit).out
+    assert "weighted" in cli(*fit).out
     models = cli.json("models", task_id)
     assert [(m["number"], m["aliases"]) for m in models] == [(1, ["serving"]), (2, [])]
-    assert "public" in cli("models", task_id).out
+    assert "weighted" in cli("models", task_id).out
     status = cli.json("status", task_id)
     assert (status["reports"], status["models"]) == (0, 2)
     assert "takes reports now" in cli("status", task_id).out
@@ -236,7 +236,7 @@ def test_truth_values_are_one_category_from_file_to_prediction(
     answer = ["answer", f"{curator_url}/v1/tasks/{made['id']}", *lines]
     answered = CliRunner().invoke(holder, [*answer, "--ledger", str(tmp_path / "ledger")])
     assert "100 records fit" in answered.stderr
-    cli("fit", made["id"], "--estimator", "public")
+    cli("fit", made["id"], "--estimator", "weighted", "-p", "weight=inf")
     records = [
         {"ok": ok, "times": times} for ok in (True, "True", "true", 1) for times in (1, "1.0")
     ]
@@ -251,7 +251,7 @@ def test_predict_numbers(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "line.csv"
     file.write_bytes(samples.line())
     task_id = cli.json("task", "create", str(file), "--label", "y", "--epsilon", "1")["id"]
-    cli("fit", task_id, "--estimator", "public")
+    cli("fit", task_id, "--estimator", "weighted", "-p", "weight=inf")
     printed = cli("predict", task_id, "--record", '{"x": 0.5, "z": 0.1}')
     assert "mean of its cell" in printed.out
     out = tmp_path / "p.csv"
@@ -427,7 +427,7 @@ def test_tables_fit_a_narrow_terminal(
     name = "A collection whose name says at length what it is for"
     create = ("--label", "ward", "--epsilon", "1", "--depth", "2", "--name", name)
     printed = [cli("task", "create", str(file), *create, "--grower", "cart")]
-    printed += [cli("fit", name, "--estimator", "public")]
+    printed += [cli("fit", name, "--estimator", "weighted", "-p", "weight=inf")]
     record = '{"age": 3, "a_feature_with_quite_a_long_name": 2}'
     for command in (
         ("task", "list"),

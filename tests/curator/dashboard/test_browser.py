@@ -56,8 +56,8 @@ def task(curator: RunningCurator) -> str:
         grower="cart",
         describe={"job": {"description": MARKUP}},
     )
-    for estimator in ("public", "public"):
-        curator.post(f"/v1/tasks/{made}/models", {"estimator": estimator})
+    for _ in range(2):
+        curator.post(f"/v1/tasks/{made}/models", samples.PUBLIC_ALONE)
     return made
 
 
@@ -167,8 +167,9 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert admin.locator(".tree .on-path[data-cell]").count() == 1
     admin.get_by_text("Because ").wait_for()
     assert violations(admin) == []
-    admin.get_by_label("Estimator").select_option("public")
-    admin.get_by_text("Public records alone (LPCT), not kept").wait_for(timeout=60_000)
+    admin.get_by_label("Estimator").select_option("weighted")
+    admin.get_by_label("Weight λ").fill("inf")
+    admin.get_by_text("Weight λ of a public record: inf, not kept").wait_for(timeout=60_000)
     assert "likeliest class stays for 100.0%" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
     admin.get_by_role("button", name="Keep this model").click()
@@ -192,7 +193,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     )
     with ThreadPoolExecutor(1) as thread:  # since Playwright's loop runs in this one
         thread.submit(answer_all, f"{curator.url}/v1/tasks/{task}", survey(30, seed=1)).result()
-    curator.post(f"/v1/tasks/{task}/models", {"estimator": "public"})
+    curator.post(f"/v1/tasks/{task}/models", samples.PUBLIC_ALONE)
     admin.goto(f"{curator.url}/tasks/{task}")
     assert reports(admin) == 30
     assert "What the holders said" in admin.inner_text("#collection")
@@ -328,7 +329,7 @@ def pages(task: str) -> list[str]:
         f"/v1/tasks/{task}",
         f"/tasks/{task}/models/1",
         f"/tasks/{task}/models/1/nodes/0",
-        f"/tasks/{task}/trial?estimator=public",
+        f"/tasks/{task}/trial?estimator=weighted&weight=inf",
         f"/tasks/{task}/compare?one=1&other=2",
         "/tasks/none",
     ]

@@ -104,7 +104,7 @@ async def test_a_form_of_another_page_does_nothing(http: Http) -> None:
 async def test_only_admins_act(http: Http, scope: str, status: int) -> None:
     """Strangers and readers are refused before anything is read or computed."""
     task = await http.task()
-    await http.fit(task, estimator="public")
+    await http.fit(task, **samples.PUBLIC_ALONE)
     form = await http.sign_in(await http.token(scope)) if scope else http.post
     of_task = ("move", "fit", "link", "models/1/promote", "invitations", "delete")
     for path in (*(f"/tasks/{task}/{end}" for end in of_task), "/access/tokens/revoke"):
@@ -130,7 +130,7 @@ async def test_a_relays_token_opens_no_session(http: Http) -> None:
 async def test_drafts_are_for_readers(http: Http) -> None:
     """A stranger neither finds a draft in the list nor at its address, nor its models."""
     task = await http.task(open=False, name="hidden plans")
-    await http.fit(task, estimator="public")
+    await http.fit(task, **samples.PUBLIC_ALONE)
     ends = ("", "/collection", "/models/1", "/models/1/nodes/0", "/models/1/export")
     assert "hidden plans" not in (await http.get("/")).text
     for end in ends:
@@ -144,7 +144,7 @@ async def test_drafts_are_for_readers(http: Http) -> None:
 async def test_what_reports_say_is_for_readers(http: Http) -> None:
     """Strangers get no figure that follows the reports one by one."""
     task = await http.task()
-    await http.fit(task, estimator="public")
+    await http.fit(task, **samples.PUBLIC_ALONE)
     page = (await http.get(f"/tasks/{task}")).text
     assert "more for ±" not in page
     assert (await http.get(f"/tasks/{task}/models/1/card")).status_code == 401
@@ -179,7 +179,7 @@ async def test_guarded_models_are_for_readers(workers: Workers) -> None:
     """As in the API."""
     async with serving(workers, guard_models=True) as http:
         task = await http.task()
-        await http.fit(task, estimator="public")
+        await http.fit(task, **samples.PUBLIC_ALONE)
         assert "readers only" in (await http.get(f"/tasks/{task}")).text
         assert (await http.get(f"/tasks/{task}/models/1")).status_code == 401
         await http.sign_in()
@@ -200,13 +200,13 @@ async def test_nothing_is_inline_or_from_elsewhere(http: Http) -> None:
     task = await http.task(
         samples.survey().replace(b"nurse", markup.encode()), name=markup, description=markup
     )
-    await http.fit(task, estimator="public")
+    await http.fit(task, **samples.PUBLIC_ALONE)
     form = await http.sign_in()
     record = {"field.0": "3", "field.1": "3", "field.2": markup, "field.3": "0"}
     predicted = await form(f"/tasks/{task}/models/1/predict", **record)
     named = {"public": ("a.csv", f"a,{markup}\n1,{markup}\n2,x\n".encode())}
     columns = await form("/new/columns", named)
-    of_task = ("", "/models/1", "/models/1/nodes/0", "/trial?estimator=public")
+    of_task = ("", "/models/1", "/models/1/nodes/0", "/trial?estimator=weighted&weight=inf")
     paths = ["/", "/new", "/sign-in", "/tasks/none", *(f"/tasks/{task}{path}" for path in of_task)]
     answers = [predicted, columns, *[await http.get(path) for path in paths]]
     for answer in answers:
@@ -230,7 +230,7 @@ async def test_a_tree_too_large_to_read_is_not_drawn(
 ) -> None:
     """The page says so, and has the files and the form of predictions."""
     task = await http.task(depth=3, grower="cart")
-    await http.fit(task, estimator="public")
+    await http.fit(task, **samples.PUBLIC_ALONE)
     assert "<svg" in (await http.get(f"/tasks/{task}/models/1")).text
     monkeypatch.setattr("privet.curator.dashboard.models.MOST_DRAWN", 1)
     text = (await http.get(f"/tasks/{task}/models/1")).text
@@ -342,7 +342,7 @@ async def test_models_have_names(http: Http) -> None:
     refused = await form(f"/tasks/{task}/fit")
     assert refused.status_code == 409
     assert f'<a href="/tasks/{task}">Back to the task</a>' in refused.text
-    await http.fit(task, estimator="public")
+    await http.fit(task, **samples.PUBLIC_ALONE)
     path = f"/tasks/{task}/models/1/promote"
     assert (await form(path, alias="reviewed")).status_code == 303
     assert "reviewed, serves" in (await http.get(f"/tasks/{task}")).text

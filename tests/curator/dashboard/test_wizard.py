@@ -136,7 +136,7 @@ async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
     assert "300 (planned)" in answer.text
     task = await http.task(grower="cart")
     for _ in range(2):
-        await http.fit(task, estimator="public")
+        await http.fit(task, **samples.PUBLIC_ALONE)
     page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
     assert len(re.findall("<svg[^>]*role=", page)) == 2
     assert "likeliest class stays for 100.0%" in page

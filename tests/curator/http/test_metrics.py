@@ -7,6 +7,7 @@ import pytest
 
 from privet.curator.metrics import Metrics
 from privet.http_server.metrics import FOLDER, MAX_TASKS
+from tests.curator import samples
 from tests.curator.http.checks import values
 from tests.curator.http.conftest import Http
 
@@ -59,7 +60,7 @@ async def test_fits_are_counted_by_how_they_end(http: Http) -> None:
     """A fit without reports is refused, and one of public data alone is not."""
     task_id = await http.task()
     assert (await http.fit(task_id)).status_code == 409
-    assert (await http.fit(task_id, estimator="public")).status_code == 201
+    assert (await http.fit(task_id, **samples.PUBLIC_ALONE)).status_code == 201
     text = (await http.get("/metrics", headers=http.admin)).text
     assert counted(text, "privet_fits_total") == {("not-enough-reports",): 1, ("fitted",): 1}
 

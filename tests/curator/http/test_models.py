@@ -22,6 +22,7 @@ from privet.protocol.errors import (
     TooLarge,
     TooManyRequests,
 )
+from tests.curator import samples
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http, serving
 from tests.manual_clock import ManualClock
@@ -34,7 +35,7 @@ PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}
 async def fitted(http: Http) -> str:
     """The id of a task with a model of its public data."""
     task_id = await http.task()
-    await http.fit(task_id, estimator="public")
+    await http.fit(task_id, **samples.PUBLIC_ALONE)
     return task_id
 
 
@@ -42,7 +43,7 @@ async def test_a_fit_needs_a_report_and_gives_a_numbered_model(http: Http) -> No
     """409 without reports; with one, 201, the model's address and its facts."""
     task_id = await http.task()
     no_body = await http.post(f"/v1/tasks/{task_id}/models", headers=http.admin)  # all defaults
-    assert_problem(no_body, NotEnoughReports, "'public'")
+    assert_problem(no_body, NotEnoughReports, "'weighted' with the weight inf")
     await http.report(task_id)
     response = await http.fit(task_id, estimator="weighted")
     model = response.json()
@@ -59,9 +60,9 @@ async def test_impossible_fits_are_refused(http: Http) -> None:
     address = f"/v1/tasks/{await http.task()}/models"
     impossible: list[tuple[Any, str]] = [
         ({"estimator": "guess"}, "use one of"),
-        ({"estimator": "public", "parameters": {"weight": 1}}, "no parameter weight"),
+        ({"estimator": "drift", "parameters": {"weight": 1}}, "no parameter weight"),
         ({"estimator": 3}, "estimator"),
-        ({"estimators": "public"}, "estimators"),
+        ({"estimators": "weighted"}, "estimators"),
         ({"parameters": []}, "parameters"),
         ([], "body"),
     ]
@@ -91,7 +92,7 @@ async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
 
 async def test_an_older_model_is_still_served(http: Http, fitted: str) -> None:
     """By default the model that serves predicts; any other by its number."""
-    await http.fit(fitted, estimator="public")
+    await http.fit(fitted, **samples.PUBLIC_ALONE)
     address = f"/v1/tasks/{fitted}/predict"
     asked = {"records": [PERSON]}
     assert (await http.post(address, json=asked)).json()["model"] == 1
@@ -177,7 +178,7 @@ async def test_results_are_public_once_no_more_reports_count(
     tasks = [await http.task(grower="cart"), await http.task(name="dated", closes=closes)]
     for task in tasks:
         await http.report(task)
-        await http.fit(task, estimator="public")
+        await http.fit(task, **samples.PUBLIC_ALONE)
         assert "results" not in (await http.get(f"/v1/tasks/{task}/status")).json()
     await http.post(f"/v1/tasks/{tasks[0]}/close", headers=http.admin)
     clock.advance(2_000)
@@ -221,7 +222,7 @@ async def test_nothing_is_read_of_a_stranger(workers: Workers) -> None:
 
 RECORD = b'{"records": [{"age": N, "hours": 1, "job": "smith", "member": true}]}'
 COLUMNS = b'{"columns": {"age": [N, 1], "hours": [1, 1], "job": ["smith", N], "member": [1, 0]}}'
-WEIGHT = b'{"estimator": "weighted", "parameters": {"weight": N}}'
+THRESHOLD = b'{"estimator": "histogram", "parameters": {"threshold": N}}'
 
 
 async def test_numbers_beyond_all_floats_are_refused(http: Http, fitted: str) -> None:
@@ -231,7 +232,7 @@ async def test_numbers_beyond_all_floats_are_refused(http: Http, fitted: str) ->
         for call, content, error in (
             ("predict", RECORD, InvalidRecord),
             ("predict", COLUMNS, InvalidRecord),
-            ("models", WEIGHT, InvalidRequest),
+            ("models", THRESHOLD, InvalidRequest),
             ("invitations", b'{"count": N}', InvalidRequest),
         ):
             body, headers = content.replace(b"N", number), http.admin | JSON
@@ -244,7 +245,7 @@ async def test_unknown_models_and_formats_are_refused(http: Http) -> None:
     task_id = await http.task()
     address = f"/v1/tasks/{task_id}/models"
     assert_problem(await http.get(f"{address}/1"), ModelNotFound, "fit one first")
-    await http.fit(task_id, estimator="public")
+    await http.fit(task_id, **samples.PUBLIC_ALONE)
     assert_problem(await http.get(f"{address}/2"), ModelNotFound, "1 to 1")
     assert_problem(await http.get(f"{address}/x"), InvalidRequest, "number")
     assert_problem(await http.get(f"{address}/1/export?format=pickle"), InvalidRequest, "json")
@@ -266,7 +267,7 @@ async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) 
     """Anybody may ask for them, so they have few places, which are not those of predictions."""
     task_id = await http.task()
     for _ in range(2):
-        await http.fit(task_id, estimator="public")
+        await http.fit(task_id, **samples.PUBLIC_ALONE)
     paths = [f"/v1/tasks/{task_id}/models/1/{end}" for end in ("export", "compare/2")]
     assert [(await http.get(path)).status_code for path in paths] == [200, 200]
     free, app.state.exporters = app.state.exporters, Workers(at_a_time=1, waiting=-1)
@@ -283,7 +284,7 @@ async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> No
     async with serving(workers, rate_limit=8) as http:
         task_id = await http.task()
         for _ in range(2):
-            await http.fit(task_id, estimator="public")
+            await http.fit(task_id, **samples.PUBLIC_ALONE)
         model = f"/v1/tasks/{task_id}/models/1"
         page = f"/tasks/{task_id}"
         paths = [f"{model}/export", f"{model}/compare/2"]

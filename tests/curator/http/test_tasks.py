@@ -72,7 +72,7 @@ async def test_drafts_are_for_readers(http: Http) -> None:
         assert_problem(await http.get(path, headers=bytes_of_it), TaskNotFound)
         assert_problem(await http.get(path), TaskNotFound)
         assert (await http.get(path, headers=http.admin)).status_code == 200
-    await http.fit(task_id, estimator="public")
+    await http.fit(task_id, **samples.PUBLIC_ALONE)
     for path in ("models", "models/1", "models/1/export", "models/1/compare/1"):
         assert_problem(await http.get(f"{address}/{path}"), TaskNotFound)
         assert (await http.get(f"{address}/{path}", headers=http.admin)).status_code == 200

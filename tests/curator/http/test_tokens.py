@@ -12,6 +12,7 @@ from privet.protocol.errors import (
     PrivetError,
     TaskNotFound,
 )
+from tests.curator import samples
 from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http
 
@@ -69,7 +70,7 @@ async def test_a_fitters_token_reads_and_fits_and_does_no_more(
 async def test_models_may_be_kept_for_readers(http: Http, app: CuratorApp) -> None:
     """Where models are guarded, predicting and reading them needs a reader's or admin's token."""
     task_id = await http.task()
-    assert (await http.fit(task_id, estimator="public")).status_code == 201
+    assert (await http.fit(task_id, **samples.PUBLIC_ALONE)).status_code == 201
     app.state.guard_models = True
     reader = await http.bearer("reader")
     asked = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
@@ -148,7 +149,7 @@ async def test_the_audit_log_says_who_did_what(http: Http) -> None:
     address = f"/v1/tasks/{task_id}"
     await http.post(f"{address}/invitations", headers=ops, json={"count": 2})
     await http.post(f"{address}/close", headers=ops)
-    await http.fit(task_id, estimator="public")
+    await http.fit(task_id, **samples.PUBLIC_ALONE)
     await http.delete(address, headers=ops)
     await http.delete("/v1/tokens/ops", headers=http.admin)
     assert_problem(await http.get("/v1/audit", headers=ops), NotAuthorized)

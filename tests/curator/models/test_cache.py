@@ -18,7 +18,7 @@ def fitted() -> tuple[Store, str]:
     given = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
     task = curator.create_task(Publication.model_validate(given), samples.survey())[0].task
     for _ in range(6):
-        curator.fit(task.id, "public")
+        curator.fit(task.id, "weighted", {"weight": "inf"})
     return store, task.id
 
 

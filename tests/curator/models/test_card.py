@@ -1,5 +1,6 @@
 """The card's estimate of agreement is what it says."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -75,7 +76,7 @@ def test_agreement_and_offset_are_unbiased_and_their_errors_are_known(label: str
     rng = np.random.default_rng(0)
     (mechanism,), (scale,) = task.mechanisms, task.label_scales
     counts = rng.integers(50, 500, (mechanism.cells, mechanism.slots))
-    model = fit("public", task.label, public, [asked(task, 0, rng)])
+    model = fit("weighted", task.label, public, [asked(task, 0, rng)], weight=math.inf)
     n, sums = counts.sum(), counts.sum(axis=1)
     if scale is None:
         estimate = agreement
@@ -98,7 +99,7 @@ def test_no_agreement_is_claimed_without_reports_or_classes() -> None:
     """Without reports a card of a number has no estimate of either."""
     task, public = published("y")
     question = asked(task, 0, np.random.default_rng(0))
-    model = fit("public", task.label, public, [question])
+    model = fit("weighted", task.label, public, [question], weight=math.inf)
     assert agreement(model, [question]) is None
     assert offset(model, [question]) is None
     card = carded(task, public, model, [question])

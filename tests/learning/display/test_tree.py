@@ -14,7 +14,7 @@ def estimator() -> PrivateTreeClassifier:
     """Two cells of one feature, of which the second one's label is yes."""
     X = np.repeat([[0.0], [1.0]], 200, axis=0)
     y = np.repeat(["no", "yes"], 200)
-    model = PrivateTreeClassifier(4.0, grower="cart", depth=1, estimator="private", random_state=0)
+    model = PrivateTreeClassifier(4.0, grower="cart", depth=1, estimator="weighted", random_state=0)
     model.fit(X, y, public=(X[::4], y[::4]))
     return model
 

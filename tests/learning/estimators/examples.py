@@ -1,6 +1,8 @@
 """Small partitions, public data and reports that the estimation tests share."""
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,9 @@ BINARY = Classes(name="y", classes=("no", "yes"))
 THREE = Classes(name="y", classes=("a", "b", "c"))
 NUMBER = Range(name="y", low=-2.0, high=6.0)
 LABELS: dict[str, Classes | Range] = {"binary": BINARY, "three": THREE, "number": NUMBER}
+REPORTS_ALONE: dict[str, Any] = {"weight": 0.0, "counts": "unbiased"}
+PUBLIC_ALONE: dict[str, Any] = {"weight": math.inf}
+"""Parameters of ``weighted``: the ends of eq. 8."""
 EVERY_LABEL = pytest.mark.parametrize("label", LABELS.values(), ids=LABELS)
 
 

@@ -1,6 +1,7 @@
 """Numbers reported relative to a centre per cell: every estimator reads them so."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +17,26 @@ from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
 
-from .examples import NUMBER, complete, linear_model, public_rows, reports, unasked
+from .examples import (
+    NUMBER,
+    PUBLIC_ALONE,
+    REPORTS_ALONE,
+    complete,
+    linear_model,
+    public_rows,
+    reports,
+    unasked,
+)
 
 TREE = complete(2)
 CENTRES = np.array([-1.0, 0.5, 3.0, 5.0])
 RADIUS = 1.25
 COUNTS = np.array([[900, 100], [400, 600], [50, 950], [500, 500]])
-ESTIMATORS = ("weighted", "private", "ratio", "drift")
+ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
+    "weighted": ("weighted", {}),
+    "reports alone": ("weighted", REPORTS_ALONE),
+    "drift": ("drift", {}),
+}
 
 
 def around_centres(label: Range, centres: np.ndarray, seed: int = 1) -> QuestionCounts:
@@ -40,8 +54,9 @@ def constant(value: float) -> BaseModel:
 def fitted(
     name: str, label: Range, public: PublicData, question: QuestionCounts, mean: float
 ) -> Model:
+    estimator, parameters = ESTIMATORS[name]
     base = constant(mean) if name == "drift" else None
-    return fit(name, label, public, [question], base=base)
+    return fit(estimator, label, public, [question], base=base, **parameters)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -62,8 +77,7 @@ def test_one_centre_for_all_cells_is_a_narrower_range(name: str) -> None:
     assert centred.widest == twin.widest
 
 
-@pytest.mark.parametrize("name", ["private", "ratio"])
-def test_a_centre_shifts_its_cell_and_nothing_else(name: str) -> None:
+def test_a_centre_shifts_its_cell_and_nothing_else() -> None:
     """Values less their centres, errors and influence are those around one common centre.
 
     So are intervals, if public labels are as far from their centres, but for ends of the range,
@@ -72,8 +86,8 @@ def test_a_centre_shifts_its_cell_and_nothing_else(name: str) -> None:
     public = public_rows(NUMBER, 80, seed=3)
     wide = Range(name="y", low=-50.0, high=50.0)
     moved = PublicData(public.X, public.y + CENTRES[locate(TREE, public.X)])
-    model = fit(name, wide, moved, [around_centres(wide, CENTRES)])
-    twin = fit(name, wide, public, [around_centres(wide, np.zeros(4))])
+    model = fit("weighted", wide, moved, [around_centres(wide, CENTRES)], **REPORTS_ALONE)
+    twin = fit("weighted", wide, public, [around_centres(wide, np.zeros(4))], **REPORTS_ALONE)
     np.testing.assert_allclose(model.values[:, 0] - CENTRES, twin.values[:, 0])
     low, high = twin.low[:, 0], twin.high[:, 0]
     np.testing.assert_allclose(model.low[:, 0], np.where(low == -50.0, low, low + CENTRES))
@@ -103,10 +117,16 @@ def test_values_are_possible_and_influence_is_at_most_the_span(name: str) -> Non
 
 
 def test_public_labels_alone_are_not_cut_at_the_radius() -> None:
-    """`public` averages public labels as they are, whatever holders can report."""
+    """An infinite λ averages public labels as they are, whatever holders can report."""
     public = public_rows(NUMBER, 80, seed=5)
-    centred = fit("public", NUMBER, public, [around_centres(NUMBER, CENTRES)])
-    plain = fit("public", NUMBER, public, [replace(around_centres(NUMBER, CENTRES), scale=None)])
+    centred = fit("weighted", NUMBER, public, [around_centres(NUMBER, CENTRES)], **PUBLIC_ALONE)
+    plain = fit(
+        "weighted",
+        NUMBER,
+        public,
+        [replace(around_centres(NUMBER, CENTRES), scale=None)],
+        **PUBLIC_ALONE,
+    )
     np.testing.assert_array_equal(centred.values, plain.values)
 
 
@@ -194,9 +214,9 @@ def test_the_radius_is_three_root_mean_squares_of_public_residuals() -> None:
 @pytest.mark.parametrize(
     ("name", "clipped"),
     [
-        ("private", False),
+        ("reports alone", False),
         pytest.param("drift", False, marks=pytest.mark.slow),
-        pytest.param("private", True, marks=pytest.mark.slow),
+        pytest.param("reports alone", True, marks=pytest.mark.slow),
         pytest.param("drift", True, marks=pytest.mark.slow),
     ],
 )
@@ -225,7 +245,9 @@ def test_intervals_hold_cell_means(name: str, clipped: bool) -> None:
         means, _ = Knowledge.of(base, public.X).cell_means(tree)
         scale = LabelScale.of(label, 16, residual_centring(label, public, tree, means[:, 0]))
         question = collected(tree, X, y, scale, seed=run)
-        model = fit(name, label, public, [question], base=base if name == "drift" else None)
+        estimator, parameters = ESTIMATORS[name]
+        start = base if name == "drift" else None
+        model = fit(estimator, label, public, [question], base=start, **parameters)
         truth = np.bincount(cells, y) / np.bincount(cells)
         held.append((model.low[:, 0] <= truth) & (truth <= model.high[:, 0]))
     assert np.mean(held) > 0.93

@@ -11,7 +11,7 @@ from privet.learning.trees import locate
 from privet.protocol.features import Classes, Range
 from privet.protocol.partition import Partition
 
-from .examples import BINARY, THREE, complete, linear_model, public_rows, reports
+from .examples import BINARY, REPORTS_ALONE, THREE, complete, linear_model, public_rows, reports
 
 
 def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
@@ -127,7 +127,7 @@ LEANING = np.round(50 * np.stack([np.linspace(0.7, 0.3, 8), np.linspace(0.3, 0.7
 @pytest.mark.parametrize(
     ("estimator", "base", "counts", "epsilon", "seed"),
     [
-        ("private", None, EVENLY, 1.0, 12),
+        ("weighted", None, EVENLY, 1.0, 12),
         ("drift", None, EVENLY, 1.0, 20),
         *(("drift", POOR, LEANING, 2.0, seed) for seed in range(4)),
     ],
@@ -140,11 +140,12 @@ def test_one_report_moves_a_value_no_further_than_stated(
     Also where few reports weigh a poor public model, on either side of even odds.
     """
     public, rng = public_rows(BINARY, 100, seed=19), np.random.default_rng(21)
+    ends = REPORTS_ALONE if estimator == "weighted" else {}
     question = reports(complete(3), counts, epsilon, seed)
-    model, mechanism = fit(estimator, BINARY, public, [question], base), question.mechanism
+    model, mechanism = fit(estimator, BINARY, public, [question], base, **ends), question.mechanism
     for category in range(mechanism.cells * mechanism.slots):
         payload = np.frombuffer(mechanism.privatize(category, rng.bytes), dtype=np.uint8)
         sums = question.sums + mechanism.accumulate(payload[None, :])
         again = QuestionCounts(question.partition, mechanism, sums, question.n + 1)
-        moved = np.abs(fit(estimator, BINARY, public, [again], base).values - model.values)
+        moved = np.abs(fit(estimator, BINARY, public, [again], base, **ends).values - model.values)
         assert (moved <= model.influence * 1.01 + 1e-6).all()

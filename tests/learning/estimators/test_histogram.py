@@ -10,7 +10,7 @@ from privet.learning.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.mechanisms import create_mechanism
 
-from .examples import BINARY, NUMBER, complete, public_rows, reports
+from .examples import BINARY, NUMBER, REPORTS_ALONE, complete, public_rows, reports
 
 PUBLIC = public_rows(BINARY, 20, seed=0)
 SHARES = np.linspace(0.1, 0.9, 16)
@@ -53,11 +53,11 @@ def test_adjusted_cells_without_mass_predict_zero() -> None:
     """A mass not clear of its noise gives class 0, or the number 0; the others stay as they are."""
     questions = two_halves(1.0, seed=3, per_cell=60)
     plain = fit("histogram", BINARY, PUBLIC, questions)
-    model = fit("adjusted_histogram", BINARY, PUBLIC, questions, threshold=1.0)
+    model = fit("histogram", BINARY, PUBLIC, questions, threshold=1.0)
     changed = (model.values != plain.values).any(axis=1)
     assert changed.any()
     np.testing.assert_array_equal(model.values[changed, 0], 1.0)
-    number = fit("adjusted_histogram", NUMBER, PUBLIC, questions, threshold=1e5)
+    number = fit("histogram", NUMBER, PUBLIC, questions, threshold=1e5)
     np.testing.assert_allclose(number.values, 0.0, atol=1e-12)
     assert (number.low <= number.values).all()
 
@@ -71,7 +71,7 @@ def test_histograms_need_both_halves() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["randomized_response", "subset", "laplace"])
-def test_ratio_is_the_mean_of_private_labels(mechanism: str) -> None:
+def test_reports_alone_give_the_mean_label(mechanism: str) -> None:
     """LPDT's estimate with its own mechanism, and with joint coding, finds the cells' means."""
     tree, rng = complete(2), np.random.default_rng(5)
     randomizer = create_mechanism(mechanism, 8.0, 4, 2, regression=True)
@@ -81,6 +81,5 @@ def test_ratio_is_the_mean_of_private_labels(mechanism: str) -> None:
     copies = np.ones(n, dtype=np.int64)
     sums = simulate_question(tree, randomizer, label=NUMBER, X=X, y=y, copies=copies, rng=rng)
     question = QuestionCounts(tree, randomizer, sums, n)
-    model = fit("ratio", NUMBER, public_rows(NUMBER, 10, 1), [question])
+    model = fit("weighted", NUMBER, public_rows(NUMBER, 10, 1), [question], **REPORTS_ALONE)
     np.testing.assert_allclose(model.values[:, 0], -2.0 + 8.0 * shares, atol=0.3)
-    assert model.estimator == "ratio"

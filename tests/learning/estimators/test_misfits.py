@@ -13,7 +13,7 @@ from privet.protocol.mechanisms import MECHANISMS, create_mechanism
 from tests.protocol.examples import make_task
 from tests.stat_checks import ALPHA, clopper_pearson
 
-from .examples import BINARY, NUMBER, complete, public_rows
+from .examples import BINARY, NUMBER, PUBLIC_ALONE, complete, public_rows
 
 TREE = complete(2)
 COUNTS = np.array([[300, 100], [150, 250], [500, 300], [200, 200]])
@@ -61,7 +61,7 @@ def test_without_noise_misfits_are_counted_and_nothing_else_moves(name: str, lab
 def test_intervals_cover_with_misfits(name: str) -> None:
     """Of 300 each, 95 % hold the misfits' share and the class's (false alarm: 1e-6 each)."""
     public = public_rows(BINARY, 300, seed=1)
-    model = fit("public", BINARY, public, [answered(name)])
+    model = fit("weighted", BINARY, public, [answered(name)], **PUBLIC_ALONE)
     part = MISFITS / (MISFITS + COUNTS.sum())
     share = COUNTS[:, 1].sum() / COUNTS.sum()
     covered = np.zeros(2, dtype=int)
@@ -77,9 +77,8 @@ def test_intervals_cover_with_misfits(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if "histogram" not in name])
 def test_every_fit_says_how_many_did_not_fit(name: str) -> None:
     """A model's facts state the share of records that did not fit, with an interval."""
-    label = NUMBER if name == "ratio" else BINARY
-    question = answered(label=label, epsilon=60.0)
-    model = fit(name, label, public_rows(label, 300, seed=1), [question])
+    question = answered(epsilon=60.0)
+    model = fit(name, BINARY, public_rows(BINARY, 300, seed=1), [question])
     assert str(model.facts["records that did not fit"]).startswith("25.9% (")
 
 

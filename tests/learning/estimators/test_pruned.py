@@ -10,7 +10,7 @@ from privet.learning.estimators.pruned import Search, best_weight
 from privet.learning.trees import ancestors
 from privet.protocol.errors import InvalidRequest
 
-from .examples import BINARY, complete, public_rows, reports
+from .examples import BINARY, REPORTS_ALONE, complete, public_rows, reports
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -100,7 +100,7 @@ def test_dominant_private_data_return_the_fallback(constants: str, per_cell: int
     public = type(public)(public.X, rng.integers(2, size=20).astype(float))
     model = fit("pruned", BINARY, public, questions, constants=constants)
     assert model.facts["fallback"] is True
-    private = fit("private", BINARY, public, questions[1:])
+    private = fit("weighted", BINARY, public, questions[1:], **REPORTS_ALONE)
     np.testing.assert_array_equal(model.values, private.values)
     assert model.estimator == "pruned"
 

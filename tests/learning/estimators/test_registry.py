@@ -10,7 +10,17 @@ from privet.learning.estimators import ESTIMATORS, Estimator, Model, Parameter, 
 from privet.learning.public_data import PublicData
 from privet.protocol.errors import InvalidRequest
 
-from .examples import BINARY, NUMBER, THREE, complete, linear_model, public_rows, reports
+from .examples import (
+    BINARY,
+    NUMBER,
+    PUBLIC_ALONE,
+    REPORTS_ALONE,
+    THREE,
+    complete,
+    linear_model,
+    public_rows,
+    reports,
+)
 
 PUBLIC = public_rows(BINARY, 50, seed=0)
 QUESTION = reports(complete(1), np.full((2, 2), 50), 1.0, seed=0)
@@ -25,35 +35,42 @@ def test_an_estimator_added_at_run_time_is_fitted_by_its_name(
     def fit_squared(
         label: Label, public: PublicData, questions: Sequence[QuestionCounts], *, power: float
     ) -> Model:
-        model = fit("private", label, public, questions)
+        model = fit("weighted", label, public, questions, **REPORTS_ALONE)
         return Model(**{**vars(model), "values": model.values**power})
 
     mine = Estimator("mine", "Powers.", fit_squared, {"power": Parameter(2.0, "The power.")})
     monkeypatch.setitem(ESTIMATORS, "mine", mine)
     model = fit("mine", BINARY, PUBLIC, [QUESTION])
     assert (model.estimator, dict(model.parameters)) == ("mine", {"power": 2.0})
-    private = fit("private", BINARY, PUBLIC, [QUESTION])
+    private = fit("weighted", BINARY, PUBLIC, [QUESTION], **REPORTS_ALONE)
     np.testing.assert_array_equal(model.values, private.values**2)
 
 
 @pytest.mark.parametrize("name", ONE_QUESTION)
 def test_estimators_of_one_question_refuse_others_and_name_those_that_take_them(name: str) -> None:
     """Two questions; and, where reports count, a question that asks for the cell alone."""
-    label = BINARY if ESTIMATORS[name].serves(BINARY) else NUMBER
     with pytest.raises(InvalidRequest, match="one question, not 2: use pruned, histogram"):
-        fit(name, label, PUBLIC, [QUESTION, QUESTION])
+        fit(name, BINARY, PUBLIC, [QUESTION, QUESTION])
     cells_alone = reports(complete(1), np.full((2, 1), 50), 1.0, seed=0)
-    if ESTIMATORS[name].needs_reports:
-        with pytest.raises(InvalidRequest, match="asks for the cell alone"):
-            fit(name, label, PUBLIC, [cells_alone])
+    with pytest.raises(InvalidRequest, match="asks for the cell alone"):
+        fit(name, BINARY, PUBLIC, [cells_alone])
+
+
+def test_public_records_alone_need_no_question_about_the_label() -> None:
+    """Nor reports; the estimator and the model say so, the latter in JSON."""
+    cells_alone = reports(complete(1), np.full((2, 1), 50), 1.0, seed=0)
+    weighted = ESTIMATORS["weighted"]
+    assert [weighted.needs_reports({"weight": w}) for w in (0, 1e9, "inf")] == [True, True, False]
+    assert ESTIMATORS["drift"].needs_reports({})
+    model = fit("weighted", BINARY, PUBLIC, [cells_alone], **PUBLIC_ALONE)
+    assert model.parameters["weight"] == "inf"
 
 
 @pytest.mark.parametrize(
     ("name", "label", "kind"),
     [
-        *((name, THREE, "3 classes") for name in ("pruned", "histogram", "adjusted_histogram")),
+        *((name, THREE, "3 classes") for name in ("pruned", "histogram")),
         ("pruned", NUMBER, "a numeric label"),
-        ("ratio", BINARY, "2 classes"),
     ],
 )
 def test_labels_that_are_not_served_are_refused(name: str, label: Label, kind: str) -> None:

@@ -10,20 +10,20 @@ from privet.learning.trees import locate
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 
-from .examples import BINARY, NUMBER, complete, public_rows, reports
+from .examples import BINARY, NUMBER, PUBLIC_ALONE, REPORTS_ALONE, complete, public_rows, reports
 
 COUNTS = np.random.default_rng(0).integers(100, 900, size=(8, 2))
 
 
-def test_private_and_public_are_the_ends_of_weighted() -> None:
-    """λ = 0 gives `private`; a huge λ gives the labels of `public`."""
+def test_reports_alone_and_public_records_alone_are_the_ends() -> None:
+    """λ = 0 is eq. 7; a huge λ gives nearly the values of an infinite one."""
     partition, public = complete(2), public_rows(BINARY, 400, seed=6)
     question = reports(partition, COUNTS[:4], epsilon=2.0, seed=7)
-    private = fit("private", BINARY, public, [question])
-    known = fit("public", BINARY, public, [question])
-    lightest = fit("weighted", BINARY, public, [question], weight=0.0)
+    private = fit("weighted", BINARY, public, [question], **REPORTS_ALONE)
+    known = fit("weighted", BINARY, public, [question], **PUBLIC_ALONE)
+    ratio = question.counts / question.counts.sum(axis=1, keepdims=True)
     heaviest = fit("weighted", BINARY, public, [question], weight=1e9)
-    np.testing.assert_allclose(lightest.values, private.values)
+    np.testing.assert_allclose(private.values, np.clip(ratio, 0.0, 1.0))
     np.testing.assert_allclose(heaviest.values, known.values, atol=1e-4)
     assert (private.public_share == 0).all()
     assert (known.public_share == 1).all()
@@ -60,7 +60,13 @@ def test_negative_counts_are_none_where_they_are_clipped(
 def test_empty_cells_of_public_data_are_undecided() -> None:
     """Eq. 8's 0/0: the first class, with an interval that excludes nothing."""
     partition, public = complete(4), public_rows(BINARY, 3, seed=10)
-    model = fit("public", BINARY, public, [reports(partition, np.zeros((16, 2)), 1.0, seed=1)])
+    model = fit(
+        "weighted",
+        BINARY,
+        public,
+        [reports(partition, np.zeros((16, 2)), 1.0, seed=1)],
+        **PUBLIC_ALONE,
+    )
     empty = public_counts(BINARY, public, partition).sum(axis=1) == 0
     np.testing.assert_array_equal(model.values[empty], 0.5)
     assert (model.low[empty] == 0).all()
@@ -81,12 +87,12 @@ def test_unknown_names_and_values_are_refused_with_what_is_possible() -> None:
 
 
 def test_public_records_that_agree_leave_doubt() -> None:
-    """Intervals of `public` are wide in cells of few records of one class, and narrow of many."""
+    """Intervals of an infinite λ are wide in cells of few records of one class, else narrow."""
     partition = complete(1)
     X = np.repeat([[0.1, 0.5], [0.9, 0.5]], [3, 300], axis=0)
     public = PublicData(X, np.repeat([0.0, 1.0], [3, 300]))
     question = reports(partition, np.full((2, 2), 50), 1.0, seed=30)
-    model = fit("public", BINARY, public, [question])
+    model = fit("weighted", BINARY, public, [question], **PUBLIC_ALONE)
     few, many = locate(partition, np.array([[0.1, 0.5], [0.9, 0.5]]))
     np.testing.assert_allclose(model.values[[few, many]], np.eye(2))
     assert model.high[few, 1] > 0.3

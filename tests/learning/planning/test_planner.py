@@ -22,7 +22,9 @@ from privet.learning.task_building.build import build_task
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 
-QUICK: dict[str, Any] = {"grower": "max_edge", "depth": 2, "estimator": "private"}
+from ..estimators.examples import REPORTS_ALONE
+
+QUICK: dict[str, Any] = {"grower": "max_edge", "depth": 2, "estimator": "weighted"}
 
 
 def halves(rows: int = 300, seed: int = 0, low: float = 0.1, high: float = 0.9) -> dict[str, Any]:
@@ -177,7 +179,7 @@ def discoveries(planner: Planner, shift: float, cell: int | None) -> Floats:
             replace(question, planned=planned)
             for question in simulate_counts(task, X[planner.records :], y[planner.records :], rng)
         ]
-        model = fit("private", planner.label, public, counts)
+        model = fit("weighted", planner.label, public, counts, **REPORTS_ALONE)
         said = insight(planner.label, public, counts, model)
         overall = min(row.p_value for row in said.overall) * len(said.overall) <= 0.05
         local = any(
@@ -216,7 +218,7 @@ def test_the_stated_shifts_are_found_as_often_as_stated(looks: str) -> None:
 )
 def test_a_plan_is_for_the_task_that_would_be_published(chosen: dict[str, Any]) -> None:
     """Its mechanisms, cells and bytes are those of the task that the same settings build."""
-    estimator = {"mechanism": "private", "questions": "histogram"}.get(next(iter(chosen), ""))
+    estimator = {"mechanism": "weighted", "questions": "histogram"}.get(next(iter(chosen), ""))
     found = plan(halves(), label="y", holders=500, epsilon=2.0, estimator=estimator, **chosen)
     settings_text = json.dumps(
         {"name": "plan", "label": "y", "holders": 500, "epsilon": 2.0, **chosen}
@@ -259,7 +261,7 @@ def test_numbers_far_from_zero_reveal_the_same_shifts(grower: str) -> None:
             holders=10**4,
             grower=grower,
             depth=3,
-            estimator="private",
+            estimator="weighted",
         ).here.overall_shift
         for begin in (0.0, 1000.0)
     )

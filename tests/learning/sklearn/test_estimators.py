@@ -29,6 +29,7 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric, encode_table
 from privet.protocol.task import Task
 
+from ..estimators.examples import REPORTS_ALONE
 from ..onnx_files import stripes
 
 pytestmark = [
@@ -39,7 +40,11 @@ pytestmark = [
 NEARLY_PUBLIC = 50.0
 """Budget at which the checks that ask for accuracy on two hundred records can be met."""
 
-QUICK: dict[str, Any] = {"grower": "max_edge", "estimator": "private"}
+QUICK: dict[str, Any] = {
+    "grower": "max_edge",
+    "estimator": "weighted",
+    "estimator_parameters": REPORTS_ALONE,
+}
 """The default grower and estimator fit a public model each time."""
 
 TWO_QUESTIONS = ({"depth": 3, "epsilon": 1.0}, {"depth": 1, "epsilon": 3.0})
@@ -143,7 +148,7 @@ def test_numbers_are_reported_around_centres_unless_declined() -> None:
     choices: tuple[Any, ...] = (None, True, np.bool_(False))
     for centred, expected in zip(choices, (True, True, False), strict=True):
         model = PrivateTreeRegressor(
-            4.0, depth=2, estimator="private", centred=centred, random_state=9
+            4.0, depth=2, estimator="weighted", centred=centred, random_state=9
         ).fit(X, y.astype(float))
         (question,) = model.task_.questions
         assert (question.centring is not None) is expected
@@ -155,7 +160,7 @@ def test_several_questions_make_one_task() -> None:
     """``questions`` and ``allocation`` are those of a task's settings."""
     X, y = moons()
     model = PrivateTreeClassifier(
-        4.0, grower="max_edge", questions=TWO_QUESTIONS, estimator="public", random_state=8
+        4.0, grower="max_edge", questions=TWO_QUESTIONS, estimator="weighted", random_state=8
     )
     with pytest.raises(ValueError, match="one question"):
         model.fit(X, y)
@@ -379,7 +384,7 @@ def test_the_tree_can_be_read() -> None:
     rng = np.random.default_rng(44)
     X = pd.DataFrame({"noise": rng.random(4000), "age": rng.random(4000) * 60 + 20})
     y = np.where(X["age"] > 50, "old", "<young>")
-    model = PrivateTreeClassifier(8.0, grower="cart", depth=2, estimator="private", random_state=0)
+    model = PrivateTreeClassifier(8.0, grower="cart", depth=2, estimator="weighted", random_state=0)
     model.fit(X[400:], y[400:], public=(X[:400], y[:400]))
     assert model.get_depth() <= 2
     assert set(model.apply(X)) == set(range(model.get_n_leaves()))
@@ -422,7 +427,7 @@ def test_a_pickle_brings_along_what_a_program_registered() -> None:
     """A grower and an estimator of one's own are registered again where they are unknown."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(GROWERS, "halving", Grower("halving", grid_grower))
-        patch.setitem(ESTIMATORS, "mine", replace(ESTIMATORS["private"]))
+        patch.setitem(ESTIMATORS, "mine", replace(ESTIMATORS["weighted"]))
         own = PrivateTreeClassifier(4.0, grower="halving", depth=2, estimator="mine")
         state = pickle.dumps(own)
     assert "halving" not in GROWERS
