@@ -10,8 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from privet.learning.counts import public_counts
 from privet.learning.estimators import QuestionCounts, fit
-from privet.learning.partitions import GROWERS, default_criterion, lpct_depth
-from privet.learning.partitions.grower import Growth
+from privet.learning.partitions import GROWERS, Growth, GrowthSpec, lpct_depth
 from privet.learning.public_data import PublicData
 from privet.learning.simulation import simulate_question
 from privet.learning.sklearn.data import value_errors
@@ -54,8 +53,8 @@ class PublicPartition(Baseline):
             raise ValueError(msg)
         min_leaf = max(1, len(public) >> depth) if self.min_leaf is None else self.min_leaf
         classes = self._label.slots if isinstance(self._label, Classes) else 0
-        criterion = default_criterion(classes)
-        growth = Growth(public.X, public.y, classes, depth, criterion, min_leaf, rng)
+        spec = GrowthSpec(depth=depth, min_leaf=min_leaf)
+        growth = Growth(public.X, public.y, classes, spec, rng)
         return GROWERS[PARTITIONS[self.partition]].grow(growth)
 
     def _values(self, X: Floats) -> Floats:

@@ -5,7 +5,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.public_data import PublicData
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import Mechanism, create_mechanism
@@ -34,15 +34,7 @@ def full_tree(cells: int, columns: int = 8) -> Partition:
 
 def grown(public: PublicData, depth: int) -> Partition:
     """A partition by the default grower."""
-    return GROWERS["max_edge"](
-        public.X,
-        public.y,
-        depth=depth,
-        classes=2,
-        criterion="gini",
-        min_leaf=0,
-        rng=np.random.default_rng(0),
-    )
+    return GROWERS["max_edge"](public.X, public.y, GrowthSpec(depth=depth), classes=2)
 
 
 def mechanism(cells: int, name: str = "subset") -> Mechanism:

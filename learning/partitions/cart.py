@@ -7,22 +7,20 @@ import numpy as np
 from privet.protocol.partition import Partition
 
 from ..public_data import Floats
-from .grower import Growth, check_cells
-from .shown import in_parts
+from .growth import Growth, check_cells
 
 if TYPE_CHECKING:
     from sklearn.tree import BaseDecisionTree
 
 
-@in_parts
 def cart(growth: Growth) -> Partition:
     """The best threshold on any column (Breiman et al. 1984); cells are scikit-learn's leaves.
 
     A cell always holds a public record, so ``min_leaf=0`` means 1.
     """
-    X, min_leaf = growth.X, growth.min_leaf
-    check_cells(growth.depth, len(X), max(min_leaf, 1) if min_leaf >= 0 else min_leaf)
-    if growth.depth == 0:
+    X, depth, min_leaf = growth.X, growth.spec.depth, growth.spec.min_leaf
+    check_cells(depth, len(X), max(min_leaf, 1) if min_leaf >= 0 else min_leaf)
+    if depth == 0:
         return Partition.root(X.shape[1])
     # scikit-learn takes seconds to import, which only growing such a tree should cost
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -30,7 +28,7 @@ def cart(growth: Growth) -> Partition:
     model = DecisionTreeClassifier if growth.classes else DecisionTreeRegressor
     fitted = model(
         criterion=growth.criterion if growth.classes else "squared_error",
-        max_depth=growth.depth,
+        max_depth=depth,
         min_samples_leaf=max(min_leaf, 1),
         random_state=int(growth.rng.integers(2**31)),
     ).fit(X, growth.y)

@@ -13,8 +13,7 @@ from privet.protocol.partition import Partition
 
 from ..public_model.knowledge import public_knowledge
 from .cart import from_sklearn
-from .grower import Growth, check_cells, distinguishable
-from .shown import in_parts
+from .growth import Growth, check_cells, distinguishable
 
 MAX_DEFAULT_DEPTH = 12
 """About half as many cells as there are reference points (``knowledge.POINTS``)."""
@@ -24,30 +23,31 @@ SHOWN_DEEPER = 2
 """Added where columns are shown, since models are learned from the cells' counts (ADR 0121)."""
 
 
+def scored(growth: Growth) -> Growth:
+    """Points in place of the public rows, ``y`` the scores of the public model, ``(points, S)``."""
+    X, spec = growth.X, growth.spec
+    check_cells(spec.depth, len(X), min(spec.min_leaf, 0))
+    if spec.depth == 0:
+        return growth
+    knowledge = public_knowledge(X, growth.y, growth.classes, growth.base)
+    scores = knowledge.scores[:, 1:] if growth.classes == 2 else knowledge.scores
+    return replace(growth, X=knowledge.points, y=scores)
+
+
 def distilled(growth: Growth) -> Partition:
     """At most ``2**depth`` cells within which ``base``, or the stacked public model, varies least.
 
-    Single paths may be longer than ``depth``. ``min_leaf`` counts public records and records
-    drawn like them, and is at least 2; the criterion does not matter, since splits follow the
-    model's scores.
+    A tree that follows the scores. Single paths may be longer than ``depth``. ``min_leaf`` counts
+    public records and records drawn like them, and is at least 2; the criterion does not matter.
     """
-    X, depth, min_leaf = growth.X, growth.depth, growth.min_leaf
-    check_cells(depth, len(X), min(min_leaf, 0))
-    if depth == 0:
-        return Partition.root(X.shape[1])
-    knowledge = public_knowledge(X, growth.y, growth.classes, growth.base)
-    scores = knowledge.scores[:, 1:] if growth.classes == 2 else knowledge.scores
-    return _follow(replace(growth, X=knowledge.points, y=scores))
-
-
-@in_parts
-def _follow(growth: Growth) -> Partition:
-    """A tree that follows ``growth.y``, scores ``(points, S)`` at the points ``growth.X``."""
+    spec = growth.spec
+    if spec.depth == 0:
+        return Partition.root(growth.X.shape[1])
     from sklearn.tree import DecisionTreeRegressor  # slow to import
 
     fitted = DecisionTreeRegressor(
-        max_leaf_nodes=2**growth.depth,
-        min_samples_leaf=max(growth.min_leaf, 2),  # a single point is no mean of a cell
+        max_leaf_nodes=2**spec.depth,
+        min_samples_leaf=max(spec.min_leaf, 2),  # a single point is no mean of a cell
         random_state=int(growth.rng.integers(2**31)),
     ).fit(growth.X, growth.y)
     return from_sklearn(fitted)

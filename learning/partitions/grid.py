@@ -6,18 +6,16 @@ from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import DEEPEST, MAX_CELLS
 from privet.protocol.partition import LEAF, Partition
 
-from .grower import Growth, distinguishable
-from .shown import in_parts
+from .growth import Growth, distinguishable
 
 
-@in_parts
 def grid(growth: Growth) -> Partition:
     """Cubes of side h, with the largest integer 1/h that gives at most 2**depth cells.
 
     Of the data only the number of columns matters.
     """
     columns = growth.X.shape[1]
-    return grid_partition(columns, parts_within(columns, growth.depth))
+    return grid_partition(columns, parts_within(columns, growth.spec.depth))
 
 
 def grid_depth(holders: int, epsilon: float, **_: object) -> int:

@@ -35,8 +35,7 @@ from scipy.special import xlogy
 from privet.protocol.partition import LEAF, Partition
 
 from ..public_data import Floats
-from .grower import Growth, check_cells
-from .shown import in_parts
+from .growth import Growth, check_cells
 
 Integers = NDArray[np.int64]
 Bits = NDArray[np.uint8]
@@ -110,7 +109,6 @@ class _Tree:
 Choose = Callable[[Bits, _Level, Columns], Integers]
 
 
-@in_parts
 def max_edge(growth: Growth) -> Partition:
     """LPCT Algorithm 1: the best-scoring longest edge, the smallest index on ties.
 
@@ -129,7 +127,6 @@ def max_edge(growth: Growth) -> Partition:
     return _grow(growth, np.argsort(y, kind="stable"), choose)
 
 
-@in_parts
 def random_max_edge(growth: Growth) -> Partition:
     """LPCT-R (LPCT section 6.1): a longest edge drawn at random for every cell."""
     columns, rng = growth.X.shape[1], growth.rng
@@ -141,7 +138,7 @@ def random_max_edge(growth: Growth) -> Partition:
 
 
 def _grow(growth: Growth, order: Integers, choose: Choose) -> Partition:
-    X, depth, min_leaf = growth.X, growth.depth, growth.min_leaf
+    X, depth, min_leaf = growth.X, growth.spec.depth, growth.spec.min_leaf
     check_cells(depth, len(X), min_leaf)
     tree, columns = _Tree(), X.shape[1]
     level = _Level(

@@ -5,8 +5,7 @@ merged with its sibling. Then each of these shown cells is divided on the hidden
 """
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import wraps
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from privet.protocol.partition import LEAF, Partition
 
 from ..public_data import Floats
 from ..trees import cell_sums, locate, node_sums
-from .grower import Growth, Shown
+from .growth import Growth
 
 CONFIDENCE = 0.95
 """With which a crowd is as large as it has to be; the other 5 % are on one side."""
@@ -24,31 +23,34 @@ CONFIDENCE = 0.95
 Grow = Callable[[Growth], Partition]
 
 
-def in_parts(grow: Grow) -> Grow:
-    """``grow``, or where columns are shown ``grow`` in two parts."""
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Which ``columns`` are shown, ``(columns,)``, and what shown cells must hold.
 
-    @wraps(grow)
-    def grow_either(growth: Growth) -> Partition:
-        return grow(growth) if growth.shown is None else grow_shown(grow, growth, growth.shown)
+    ``rows``, ``(public rows, columns)``, are the records that crowds are judged by: each shown cell
+    has at least ``least_rows`` of them.
+    """
 
-    return grow_either
+    columns: NDArray[np.bool_]
+    rows: Floats
+    least_rows: int
 
 
 def grow_shown(grow: Grow, growth: Growth, shown: Shown) -> Partition:
-    """At most ``2**(growth.depth - shown.depth)`` shown cells of at most ``2**shown.depth`` cells.
+    """At most ``2**(depth - hidden_depth)`` shown cells of at most ``2**hidden_depth`` cells.
 
     A single shown cell, which tells nothing, if no crowd in a part would be large enough.
     """
-    upper = Partition.root(growth.X.shape[1])
-    if growth.depth > shown.depth and shown.columns.any():
-        part = replace(
-            growth,
-            X=growth.X[:, shown.columns],
-            depth=growth.depth - shown.depth,
-            min_leaf=max(growth.min_leaf, shown.least_rows * len(growth.X) // len(shown.rows)),
+    upper, spec = Partition.root(growth.X.shape[1]), growth.spec
+    if spec.depth > spec.hidden_depth and shown.columns.any():
+        of_upper = replace(
+            spec,
+            depth=spec.depth - spec.hidden_depth,
+            min_leaf=max(spec.min_leaf, shown.least_rows * len(growth.X) // len(shown.rows)),
         )
+        part = replace(growth, X=growth.X[:, shown.columns], spec=of_upper)
         upper = _merged(_widened(grow(part), shown.columns), shown)
-    if not shown.depth or shown.columns.all():
+    if not spec.hidden_depth or shown.columns.all():
         return upper
     cell = locate(upper, growth.X)
     lower = [_divided(grow, growth, shown, cell == shown_cell) for shown_cell in range(upper.cells)]
@@ -83,7 +85,8 @@ def _divided(grow: Grow, growth: Growth, shown: Shown, inside: NDArray[np.bool_]
     X = growth.X[inside][:, ~shown.columns]
     if len(X) < 2:
         return Partition.root(growth.X.shape[1])
-    part = replace(growth, X=X, y=growth.y[inside], depth=shown.depth)
+    spec = replace(growth.spec, depth=growth.spec.hidden_depth)
+    part = replace(growth, X=X, y=growth.y[inside], spec=spec)
     return _widened(grow(part), ~shown.columns)
 
 

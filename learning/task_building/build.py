@@ -3,9 +3,8 @@
 Partitions are grown on the public data alone; the same settings and data give the same bytes.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Hashable
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +23,7 @@ from ..mechanism_comparison import AUTO, choose
 from ..partitions import (
     CRITERIA,
     GROWERS,
+    GrowthSpec,
     Shown,
     default_criterion,
     least_rows,
@@ -46,17 +46,8 @@ WORTH_HIDING = 0.1
 """What part of the public model more hidden levels have to explain (ADR 0121)."""
 
 
-class _Tree(NamedTuple):
-    """How a partition is grown; questions with equal values share one published partition."""
-
-    grower: str
-    depth: int
-    criterion: str
-    min_leaf: int
-    seed: int
-    hidden_depth: int = 0
-
-
+Growing = tuple[str, tuple[GrowthSpec, ...]]
+"""A grower's name and specifications to choose from; equal ones share a published partition."""
 ModelFactory = Callable[[Label, PublicData], BaseModel]
 """Makes a public model of the caller's own, once label and encoded public data are known."""
 
@@ -86,23 +77,23 @@ def build_encoded(
 ) -> Task:
     """``build_task`` for encoded public records and the public model to start from, if any."""
     shown = _shown(settings, features, label, public)
-    partitions: dict[tuple[_Tree, ...], Partition] = {}
+    partitions: dict[Growing, Partition] = {}
     questions = []
-    for question in settings.resolved:
-        centred = _is_centred(settings, question, label)
-        trees = _trees(settings, question, label, public, centred, shown)
-        if trees not in partitions:
-            partitions[trees] = _grow(trees, label, public, base, shown)
-        cells, place = partitions[trees], list(partitions).index(trees)
+    for of, alone in _each_question(settings):
+        centred = _is_centred(of, label, alone=alone)
+        growing = of.grower, _specs(of, label, public, shown, centred=centred)
+        if growing not in partitions:
+            partitions[growing] = _grow(growing, label, public, base, shown)
+        cells, place = partitions[growing], list(partitions).index(growing)
         centring = None
         if centred and isinstance(label, Range):
-            centring = _centring(label, public, cells, base, wanted=bool(question["centred"]))
-        stated = {name: question[name] for name in ("epsilon", "asks")}
+            centring = _centring(label, public, cells, base, wanted=bool(of.centred))
         hidden = cells.cells
         if shown is not None:
             hidden = ShownCells.of(cells, shown.columns).most_hidden
-        chosen = _mechanism(question, hidden, label, settings.max_report_bytes)
-        questions.append({"partition": place, "centring": centring, **stated, **chosen})
+        asked = {"epsilon": of.epsilon, "asks": of.questions[0].asks}
+        chosen = _mechanism(of, hidden, label)
+        questions.append({"partition": place, "centring": centring, **asked, **chosen})
     grown = list(partitions.values())
     crowds = () if shown is None else _crowds(grown[0], shown, settings.holders)
     return _task(settings, features, label, grown, questions, crowds)
@@ -114,11 +105,9 @@ def depths(
     """The depth of each question's tree, or of those to choose from, as ``build_encoded``."""
     shown = _shown(settings, features, label, public)
     return tuple(
-        tree.depth
-        for question in settings.resolved
-        for tree in _trees(
-            settings, question, label, public, _is_centred(settings, question, label), shown
-        )
+        spec.depth
+        for of, alone in _each_question(settings)
+        for spec in _specs(of, label, public, shown, centred=_is_centred(of, label, alone=alone))
     )
 
 
@@ -176,7 +165,7 @@ def _shown(
             "show several cells. Use one question, or show nothing."
         )
     needed = least_rows(len(public), settings.holders, settings.crowd)
-    return Shown(shown_columns(features, settings.shown), 0, public.X, needed)
+    return Shown(shown_columns(features, settings.shown), public.X, needed)
 
 
 def _crowds(partition: Partition, shown: Shown, holders: int) -> tuple[int, ...]:
@@ -190,53 +179,64 @@ def _crowds(partition: Partition, shown: Shown, holders: int) -> tuple[int, ...]
     return tuple(crowds.tolist())
 
 
-def _trees(
-    settings: TaskSettings,
-    question: Mapping[str, Any],
+def _each_question(settings: TaskSettings) -> list[tuple[TaskSettings, bool]]:
+    """The settings for each question, and whether it is the only one about the label."""
+    questions = settings.by_question()
+    alone = sum(of.asks_label for of in questions) == 1
+    return [(of, alone and of.asks_label) for of in questions]
+
+
+def _specs(
+    of: TaskSettings,
     label: Label,
     public: PublicData,
-    centred: bool,
     shown: Shown | None,
-) -> tuple[_Tree, ...]:
+    *,
+    centred: bool,
+) -> tuple[GrowthSpec, ...]:
     """How a question's partition is grown, with defaults for what is left open.
 
     Several ways where the number of levels for hidden columns is left open.
     """
-    criterion = question["criterion"] or default_criterion(class_count(label))
-    stated, grower = question["depth"], question["grower"]
+    grower = GROWERS[of.grower]
 
-    def tree(hidden_depth: int | None) -> _Tree:
-        depth = stated
+    def spec(hidden_depth: int | None) -> GrowthSpec:
+        depth = of.depth
         if depth is None:
-            depth = GROWERS[grower].default_depth(
-                settings.holders,
-                question["epsilon"],
+            depth = grower.default_depth(
+                of.holders,
+                of.epsilon,
                 columns=public.X.shape[1],
                 public_rows=len(public),
                 centred=centred,
                 slots=label.slots,
                 hidden_depth=hidden_depth,
             )
-        hidden = min(hidden_depth or 0, depth)
-        return _Tree(grower, depth, criterion, question["min_leaf"], question["seed"], hidden)
+        return GrowthSpec(
+            depth=depth,
+            criterion=of.criterion or default_criterion(class_count(label)),
+            min_leaf=of.min_leaf,
+            seed=of.seed,
+            hidden_depth=min(hidden_depth or 0, depth),
+        )
 
     if shown is None:
-        return (tree(None),)
+        return (spec(None),)
     if shown.columns.all():
-        return (tree(0),)
-    if settings.hidden_depth is not None:
-        return (tree(settings.hidden_depth),)
-    if not GROWERS[grower].uses_public_model:
+        return (spec(0),)
+    if of.hidden_depth is not None:
+        return (spec(of.hidden_depth),)
+    if not grower.uses_public_model:
         raise InvalidTask(
-            f"Say how many of {grower}'s levels split on hidden columns (hidden_depth), or use the "
-            "grower distilled, which chooses by itself."
+            f"Say how many of {of.grower}'s levels split on hidden columns (hidden_depth), or use "
+            "the grower distilled, which chooses by itself."
         )
-    trees = [tree(hidden_depth) for hidden_depth in range(MOST_HIDDEN_LEVELS + 1)]
-    return tuple(t for level, t in enumerate(trees) if t.depth >= level)
+    specs = [spec(hidden_depth) for hidden_depth in range(MOST_HIDDEN_LEVELS + 1)]
+    return tuple(each for level, each in enumerate(specs) if each.depth >= level)
 
 
 def _grow(
-    trees: tuple[_Tree, ...],
+    growing: Growing,
     label: Label,
     public: PublicData,
     base: BaseModel | None,
@@ -248,32 +248,25 @@ def _grow(
     as the best. Kept while ``public`` lives, since plans ask for few trees many times.
     """
     kept = _grown.setdefault(public, {})
-    key = (trees, base, shown and (shown.columns.tobytes(), shown.least_rows))
+    key = (growing, base, shown and (shown.columns.tobytes(), shown.least_rows))
     if key not in kept:
-        kept[key] = _best(trees, label, public, base, shown)
+        kept[key] = _best(growing, label, public, base, shown)
     return kept[key]
 
 
 def _best(
-    trees: tuple[_Tree, ...],
+    growing: Growing,
     label: Label,
     public: PublicData,
     base: BaseModel | None,
     shown: Shown | None,
 ) -> Partition:
+    grower, specs = growing
     grown = [
-        GROWERS[tree.grower](
-            public.X,
-            public.y,
-            depth=tree.depth,
-            classes=class_count(label),
-            criterion=tree.criterion,
-            min_leaf=tree.min_leaf,
-            rng=np.random.default_rng(tree.seed),
-            base=base,
-            shown=None if shown is None else replace(shown, depth=tree.hidden_depth),
+        GROWERS[grower](
+            public.X, public.y, spec, classes=class_count(label), base=base, shown=shown
         )
-        for tree in dict.fromkeys(trees)
+        for spec in dict.fromkeys(specs)
     ]
     if len(grown) == 1:
         return grown[0]
@@ -284,18 +277,17 @@ def _best(
     return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
 
 
-def _is_centred(settings: TaskSettings, question: Mapping[str, Any], label: Label) -> bool:
+def _is_centred(of: TaskSettings, label: Label, *, alone: bool) -> bool:
     """Whether a question's numbers are reported relative to the centre of their cell.
 
-    By default where the grower uses the public model and no other question asks for the label:
-    counts of several questions are combined, which requires one range for all.
+    By default where the grower uses the public model and no other question asks for the label
+    (``alone``): counts of several questions are combined, which requires one range for all.
     """
-    wanted, asks_label = question["centred"], question["asks"] == "label"
-    if wanted and not (isinstance(label, Range) and asks_label):
+    wanted = of.centred
+    if wanted and not (isinstance(label, Range) and of.asks_label):
         raise InvalidTask("centred is for questions about a numeric label: leave it out.")
     if wanted is None:
-        alone = sum(other.asks == "label" for other in settings.questions) == 1
-        wanted = asks_label and alone and GROWERS[question["grower"]].uses_public_model
+        wanted = alone and GROWERS[of.grower].uses_public_model
     return bool(wanted) and isinstance(label, Range)
 
 
@@ -313,22 +305,18 @@ def _centring(
     return centring
 
 
-def _mechanism(
-    question: Mapping[str, Any], cells: int, label: Label, max_report_bytes: int | None
-) -> dict[str, Any]:
+def _mechanism(of: TaskSettings, cells: int, label: Label) -> dict[str, Any]:
     """The name and parameters of a question's mechanism; ``auto`` is replaced by its choice."""
-    name, parameters = question["mechanism"], question["parameters"]
-    if name != AUTO:
-        return {"mechanism": name, "parameters": parameters}
-    asks_label = question["asks"] == "label"
+    if of.mechanism != AUTO:
+        return {"mechanism": of.mechanism, "parameters": of.parameters}
     chosen = choose(
-        question["epsilon"],
+        of.epsilon,
         cells,
-        label.slots if asks_label else 1,
-        regression=isinstance(label, Range) and asks_label,
-        max_report_bytes=max_report_bytes,
+        label.slots if of.asks_label else 1,
+        regression=isinstance(label, Range) and of.asks_label,
+        max_report_bytes=of.max_report_bytes,
     )
-    return {"mechanism": chosen.name, "parameters": {**chosen.parameters(), **parameters}}
+    return {"mechanism": chosen.name, "parameters": {**chosen.parameters(), **of.parameters}}
 
 
 def _task(
@@ -376,8 +364,9 @@ def check_names(settings: TaskSettings) -> None:
         "mechanism": (*MECHANISMS, AUTO),
         "criterion": (*CRITERIA, None),
     }
-    for question in settings.resolved:
+    for of in settings.by_question():
         for what, choices in valid.items():
-            if question[what] not in choices:
+            named = getattr(of, what)
+            if named not in choices:
                 listed = ", ".join(sorted(filter(None, choices)))
-                raise InvalidTask(f"Unknown {what} {question[what]!r}: choose one of {listed}.")
+                raise InvalidTask(f"Unknown {what} {named!r}: choose one of {listed}.")

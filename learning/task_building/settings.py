@@ -1,7 +1,7 @@
 """An admin's settings of a new task: one strict form, with its help."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -209,23 +209,30 @@ class TaskSettings(Settings):
             raise ValueError(msg)
         return self
 
-    @property
-    def resolved(self) -> list[dict[str, Any]]:
-        """The settings of each question, with what it leaves out taken from the task.
+    def by_question(self) -> list[Self]:
+        """The settings for each question: the question's own in place of the task's.
 
         Under ``all`` questions without an epsilon share the rest equally. A question about the cell
-        alone has no centres of the task's.
+        has no centres of the task's.
         """
-        shared = self.model_dump(include=set(QuestionSettings.model_fields))
         stated = [question.epsilon for question in self.questions]
+        epsilon = self.epsilon
         if self.allocation == "all":
-            shared["epsilon"] -= sum(e or 0.0 for e in stated)
-            shared["epsilon"] /= max(stated.count(None), 1)
-        of_cells = {**shared, "centred": None}
-        return [
-            (shared if q.asks == "label" else of_cells) | q.model_dump(exclude_none=True)
-            for q in self.questions
-        ]
+            epsilon -= sum(e or 0.0 for e in stated)
+            epsilon /= max(stated.count(None), 1)
+        found = []
+        for question in self.questions:
+            shared = {"epsilon": epsilon, "questions": (question,)}
+            if question.asks == "cell":
+                shared["centred"] = None
+            own = question.model_dump(exclude_none=True, exclude={"asks"})
+            found.append(self.model_copy(update=shared | own))
+        return found
+
+    @property
+    def asks_label(self) -> bool:
+        """Whether any of its questions is about the label."""
+        return any(question.asks == "label" for question in self.questions)
 
     @classmethod
     def parse(cls, text: str | bytes) -> Self:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.learning.counts import QuestionCounts
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.shift import Expected, Prior, estimate_shift
 from privet.learning.shift.estimate import ROUNDS
 from privet.learning.shift.prior import (
@@ -114,7 +114,8 @@ def _shares(logits: Floats) -> Floats:
 def cells() -> Partition:
     """The full tree of 16 cells."""
     rows = np.random.default_rng(0).random((100, 2))
-    return GROWERS["max_edge"](rows, (np.arange(100) % 2).astype(float), depth=DEPTH, classes=2)
+    labels = (np.arange(100) % 2).astype(float)
+    return GROWERS["max_edge"](rows, labels, GrowthSpec(depth=DEPTH), classes=2)
 
 
 def without(part: str) -> tuple[Deviations, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.learning.estimators import QuestionCounts, fit
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.partitions.distilled import distilled_depth
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.knowledge import public_knowledge, residual_centring
@@ -102,15 +102,8 @@ def drawn(label: Classes | Range, means: Floats, rng: np.random.Generator) -> Fl
 
 def grid(public: PublicData, depth: int) -> Partition:
     """``2**depth`` cells of ``max_edge``, which halves the longest edges whatever the rows are."""
-    return GROWERS["max_edge"](
-        public.X,
-        (np.arange(len(public)) % 2).astype(np.float64),
-        depth=depth,
-        classes=2,
-        criterion="gini",
-        min_leaf=0,
-        rng=np.random.default_rng(0),
-    )
+    labels = (np.arange(len(public)) % 2).astype(np.float64)
+    return GROWERS["max_edge"](public.X, labels, GrowthSpec(depth=depth), classes=2)
 
 
 def true_means(partition: Partition, shift: float, rng: np.random.Generator) -> Floats:

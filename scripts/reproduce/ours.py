@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
 from privet.baselines.trees import ask
 from privet.learning.estimators import Model, QuestionCounts, fit
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.partitions.distilled import distilled_depth
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.knowledge import public_knowledge
@@ -100,7 +100,8 @@ def references(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     """
     rng = np.random.default_rng([seed, round(1000 * epsilon)])
     public, depth = split.public, distilled_depth(len(split.private), epsilon)
-    cells = GROWERS["distilled"](public.X, public.y, depth=depth, classes=2, min_leaf=1)
+    spec = GrowthSpec(depth=depth, min_leaf=1)
+    cells = GROWERS["distilled"](public.X, public.y, spec, classes=2)
     X, y = split.private.X, split.private.y
     counts = ask("subset", epsilon, split.label, cells, X, y, rng).counts.sum(axis=0)
     share = float(np.clip(counts[1] / counts.sum(), 0.0, 1.0))

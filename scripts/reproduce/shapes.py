@@ -17,7 +17,7 @@ from privet.baselines.trees import ask
 from privet.learning.counts import QuestionCounts
 from privet.learning.estimators import fit
 from privet.learning.model import Model, to_model
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.partitions.distilled import distilled_depth
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.knowledge import Knowledge, public_knowledge
@@ -130,7 +130,7 @@ def collected(
     """Reports of holders at uniform points, in the default grower's cells at its default depth."""
     depth = distilled_depth(holders, epsilon)
     grow = GROWERS["distilled"]
-    tree = grow(public.X, public.y, depth=depth, classes=label.slots, rng=np.random.default_rng(0))
+    tree = grow(public.X, public.y, GrowthSpec(depth=depth), classes=label.slots)
     X = rng.random((holders, COLUMNS))
     return ask("subset", epsilon, label, tree, X, drawn(law(X), rng), rng)
 

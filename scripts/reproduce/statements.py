@@ -16,7 +16,7 @@ from privet.baselines.trees import ask
 from privet.learning.counts import Label, QuestionCounts, public_counts
 from privet.learning.estimators import fit
 from privet.learning.insight import FALSE_DISCOVERY_RATE, cell_differences
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.partitions.distilled import distilled_depth
 from privet.learning.public_data import PublicData
 from privet.learning.ratio import fieller_interval
@@ -166,9 +166,7 @@ def grown(of: Collection, epsilon: float, seed: int) -> Drawn:
     public = some_rows(of, of.rows, np.random.default_rng([seed, of.rows, of.classes]))
     holders = some_rows(of, of.holders, rng)
     grow = GROWERS["distilled" if of.cells == DEFAULT else of.cells]
-    tree = grow(
-        public.X, public.y, depth=of.depth, classes=of.classes, rng=np.random.default_rng(0)
-    )
+    tree = grow(public.X, public.y, GrowthSpec(depth=of.depth), classes=of.classes)
     scale = scale_of(label, public, tree, centred=True)
     moved = np.where(locate(tree, holders.X) % EIGHTH == 0, other(of, holders.y), holders.y)
     questions = (

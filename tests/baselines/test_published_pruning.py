@@ -10,7 +10,7 @@ import pytest
 from privet.baselines import LPCTPruneClassifier
 from privet.baselines.published_pruning import published_shares
 from privet.learning.counts import QuestionCounts
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.trees import node_depth, node_sums
 from privet.protocol.mechanisms import create_mechanism
 from scripts.reproduce.problems import PROBLEMS
@@ -55,7 +55,7 @@ def test_each_cell_takes_the_first_clear_ancestor(min_leaf: int, epsilon: float)
     rng = np.random.default_rng(2)
     X, y = rng.random((PUBLIC_ROWS, 2)), (rng.random(PUBLIC_ROWS) < 0.7).astype(float)
     depth, least = 5, 2
-    tree = GROWERS["max_edge"](X, y, depth=depth, classes=2, min_leaf=min_leaf)
+    tree = GROWERS["max_edge"](X, y, GrowthSpec(depth=depth, min_leaf=min_leaf), classes=2)
     ones_q = rng.binomial(3, 0.6, tree.cells).astype(float)
     counts_q = np.column_stack([3.0 - ones_q, ones_q]) * (rng.random(tree.cells) < 0.9)[:, None]
     mechanism = create_mechanism("laplace", epsilon, tree.cells, 2)

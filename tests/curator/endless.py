@@ -14,8 +14,7 @@ from typing import Any
 from privet.learning.counts import Label, QuestionCounts
 from privet.learning.estimators import ESTIMATORS, Estimator, Model, Parameter
 from privet.learning.estimators.weighted import public_alone
-from privet.learning.partitions import GROWERS, Grower
-from privet.learning.partitions.grower import Growth
+from privet.learning.partitions import GROWERS, Grower, Growth
 from privet.learning.public_data import PublicData
 from privet.protocol.partition import Partition
 

@@ -8,7 +8,7 @@ from privet.learning.counts import Interval, Label
 from privet.learning.estimators import Model, QuestionCounts, fit
 from privet.learning.insight import FALSE_DISCOVERY_RATE, Insight, cell_differences, insight
 from privet.learning.node_shares import node_shares
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.public_data import Floats, PublicData
 from privet.learning.simulation import simulate_question
 from privet.learning.trees import locate
@@ -212,7 +212,7 @@ def test_cells_grown_on_the_labels_that_they_are_compared_with(grower: str) -> N
         public, holders = (
             public_rows(BINARY, rows, seed=100 * seed + rows, columns=6) for rows in (200, 20_000)
         )
-        tree = GROWERS[grower](public.X, public.y, depth=4, classes=2, rng=np.random.default_rng(0))
+        tree = GROWERS[grower](public.X, public.y, GrowthSpec(depth=4), classes=2)
         mechanism = create_mechanism("subset", 4.0, tree.cells, 2)
         counts = np.zeros((tree.cells, 2), dtype=np.int64)
         np.add.at(counts, (locate(tree, holders.X), holders.y.astype(int)), 1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privet.learning.counts import QuestionCounts
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.base import BaseModel, Linear, Link
 from privet.protocol.features import Classes, Range
@@ -29,7 +29,7 @@ EVERY_LABEL = pytest.mark.parametrize("label", LABELS.values(), ids=LABELS)
 def complete(depth: int, columns: int = 2) -> Partition:
     """The complete tree of midpoint splits, columns in turn: ``2**depth`` cells."""
     X, y = np.zeros((2, columns)), np.arange(2.0)  # which tell no split from another
-    return GROWERS["max_edge"](X, y, depth=depth, classes=2)
+    return GROWERS["max_edge"](X, y, GrowthSpec(depth=depth), classes=2)
 
 
 def reports(

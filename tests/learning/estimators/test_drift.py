@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from privet.learning.estimators import QuestionCounts, fit
-from privet.learning.partitions import GROWERS
+from privet.learning.partitions import GROWERS, GrowthSpec
 from privet.learning.public_data import PublicData, class_count
 from privet.learning.public_model.base import BaseModel
 from privet.learning.trees import locate
@@ -16,7 +16,7 @@ from .examples import BINARY, REPORTS_ALONE, THREE, complete, linear_model, publ
 
 def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
     grow, classes = GROWERS["distilled"], class_count(label)
-    return grow(public.X, public.y, depth=depth, classes=classes, min_leaf=1)
+    return grow(public.X, public.y, GrowthSpec(depth=depth, min_leaf=1), classes=classes)
 
 
 def population(
