@@ -1,6 +1,7 @@
 """What a relay does where reports tell a shown cell."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,6 +84,15 @@ def shown_task() -> Task:
     return task.model_copy(update={"shown": shown, "crowds": (100,) * cells})
 
 
+def reports_of(task: Task, cells: Sequence[int]) -> list[StoredReport]:
+    """A report of each of these shown cells."""
+    width = task.mechanisms[0].report_bytes
+    return [
+        StoredReport(task.id, ONE, bytes([i]) * 16, bytes([cell]).ljust(width, b"x"))
+        for i, cell in enumerate(cells)
+    ]
+
+
 async def test_holders_of_a_task_with_shown_cells_through_a_relay(tmp_path: Path) -> None:
     """All that have company in their cell are batched, and the status says how few there were."""
     task, curator = shown_task(), BatchCurator(shown_task())
@@ -97,21 +107,30 @@ async def test_holders_of_a_task_with_shown_cells_through_a_relay(tmp_path: Path
         assert (status["waiting"], status["smallest_batch"]) == (0, 0)
 
 
+async def test_what_is_stated_rests_on_the_fewest_of_a_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not on the whole batch, among which a report of that cell does not hide."""
+    monkeypatch.setattr("privet.relay.status.STEP", 1)
+    task = shown_task()
+    url, curator = f"{RELAY}/v1/tasks/{task.id}", BatchCurator(task)
+    async with relaying(curator, tmp_path / "spool", LEAST) as (_, forwarder, http):
+        forwarder.spool.add(reports_of(task, [1] * LEAST + [2] * 3 * LEAST))
+        await forwarder.forward()
+        assert list(map(len, curator.batches)) == [4 * LEAST]
+        status = (await asyncio.wait_for(http.get(f"{url}/status"), 5)).json()
+        assert (status["counted"], status["smallest_batch"]) == (4 * LEAST, LEAST)
+
+
 async def test_lone_reports_of_a_first_draw_keep_no_batch_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch of the least size would lose some, so a larger one goes, where they have company."""
     task = shown_task()
-    width = task.mechanisms[0].report_bytes
     monkeypatch.setattr("privet.relay.forwarding.MAX_BATCH", LEAST)
     curator = BatchCurator(task)
     async with relaying(curator, tmp_path / "spool", LEAST) as (_, forwarder, _):
         cells = [1, 1, 1, 2, 2, 3, 3, 3]
-        forwarder.spool.add(
-            [
-                StoredReport(task.id, ONE, bytes([i]) * 16, bytes([cell]).ljust(width, b"x"))
-                for i, cell in enumerate(cells)
-            ]
-        )
+        forwarder.spool.add(reports_of(task, cells))
         await forwarder.forward()
         assert list(map(len, curator.batches)) == [len(cells)]
