@@ -5,18 +5,15 @@ import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from privet.client import SqliteLedger
-from scripts.browser import chromium
-from tests.browsing import FORBIDDEN
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import make_task
 
-pytest_plugins = ("tests.needs",)
+pytest_plugins = ("tests.needs", "tests.browsing")
 collect_ignore = [] if find_spec("schemathesis") else ["end_to_end/test_openapi.py"]
 
 settings.register_profile(
@@ -51,30 +48,3 @@ def curator() -> Iterator[StubCurator]:
 def ledger(tmp_path: Path) -> SqliteLedger:
     """A ledger in a folder that does not exist yet."""
     return SqliteLedger(tmp_path / "data" / "answers.sqlite3")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """One Chromium for a module: its event loop must have ended before other tests run theirs."""
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture
-def tab(browser: Any) -> Iterator[Any]:
-    """A tab of a profile of its own; errors of scripts and breaches of the policy fail the test."""
-    context = browser.new_context()
-    faults: list[str] = []
-    context.on("weberror", lambda error: faults.append(str(error.error)))
-    context.on(
-        "console",
-        lambda line: (
-            faults.append(line.text)
-            if "Content Security Policy" in line.text and FORBIDDEN not in line.text
-            else None
-        ),
-    )
-    context.set_default_timeout(30_000)
-    yield context.new_page()
-    context.close()
-    assert faults == []

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,34 @@ def test_what_is_imported_loads_no_more_than_it_uses(
     )
     printed = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
     assert printed.split() == []
+
+
+def imported_by(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file's absolute imports, and the modules or names that they import."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+@pytest.mark.parametrize("room", ["protocol", "http_server", "http_client", "client"])
+def test_what_needs_no_curator_is_tested_without_one(room: str) -> None:
+    """Nor with pandas, FastAPI or scripts, by these tests or what they import of other tests."""
+    unwanted = ("privet.curator.", "scripts.", "bench.", "pandas.", "fastapi.")
+    waiting = [ROOT / "tests" / "conftest.py", *(ROOT / "tests" / room).rglob("*.py")]
+    seen, faults = set(waiting), []
+    while waiting:
+        path = waiting.pop()
+        for line, name in imported_by(path):
+            if f"{name}.".startswith(unwanted):
+                faults.append(f"{path}:{line}")
+            module = ROOT.joinpath(*name.split("."))
+            for file in (module.with_suffix(".py"), module.parent.with_suffix(".py")):
+                if name.startswith("tests.") and file.exists() and file not in seen:
+                    seen.add(file)
+                    waiting.append(file)
+    assert faults == []
 
 
 def test_the_protocol_has_one_place_for_each_name() -> None:

@@ -25,9 +25,9 @@ from privet.protocol.errors import Overloaded
 from privet.protocol.features import encode_record
 from privet.protocol.report import Report
 from privet.protocol.task import Task
-from scripts.make_message_vectors import SHOWN, TASKS
 from tests.client.command import Command
 from tests.client.stub_curator import StubCurator, serving
+from tests.protocol.vectors import SHOWN, TASKS
 
 RECORD = {"age": 25, "ward": "heart", "work": "shop", "answer": "yes"}
 ELSEWHERE = {"age": 60, "ward": "skin", "work": "farm", "answer": "yes"}

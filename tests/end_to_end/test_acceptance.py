@@ -35,8 +35,8 @@ from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
 from privet.protocol.task import Task
 from scripts.servers import running_relay
 from tests.curator import samples
-from tests.curator.datastore.made import batch_of
 from tests.end_to_end.running_curator import RunningCurator
+from tests.protocol.examples import batch_of
 
 ANSWER = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
 SETTINGS: dict[str, Any] = {"label": "label", "epsilon": 1, "depth": 3, "grower": "cart"}

@@ -6,7 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI, Request, UploadFile
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 from starlette.types import Message, Receive
 
 from privet.http_server.bodies import (
@@ -25,7 +29,7 @@ from privet.protocol.errors import (
     TooLarge,
     TooSlow,
 )
-from tests.curator.http.checks import assert_problem
+from tests.problems import assert_problem
 
 SECONDS = 0.1
 LONG = 30.0
@@ -268,10 +272,37 @@ async def test_turns_come_in_order_and_a_bound_waits() -> None:
     assert order == [0, 2, 4]
 
 
+async def upload(request: Request) -> JSONResponse:
+    """The length of a form's file."""
+    async with request.form() as form:
+        return JSONResponse(len(await form["file"].read()))  # type: ignore[union-attr]
+
+
+async def json(request: Request) -> JSONResponse:
+    """The length of a list; like FastAPI, 400 for any failure but an ``HTTPException``."""
+    try:
+        return JSONResponse(len(await request.json()))
+    except HTTPException:
+        raise
+    except Exception as error:
+        raise HTTPException(400, "This is no JSON.") from error
+
+
+async def slow(request: Request) -> JSONResponse:
+    """Read a body, and wait for more."""
+    await request.body()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(3 * SECONDS):
+            await request.receive()
+    return JSONResponse("done")
+
+
 @pytest.fixture
 async def http(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClient]:
     """An application within limits of ten bytes, and of a thousand for /upload."""
-    app, seconds = FastAPI(), getattr(request, "param", LONG)
+    paths = {"/upload": upload, "/json": json, "/slow": slow}
+    app = Starlette(routes=[Route(path, call, methods=["POST"]) for path, call in paths.items()])
+    seconds = getattr(request, "param", LONG)
     app.add_middleware(
         BodyLimits,
         limit=BodyLimit(10, seconds),
@@ -279,22 +310,6 @@ async def http(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClien
         budget=BodyBudget(10),
     )
     add_problem_handlers(app, {})
-
-    @app.post("/upload")
-    async def upload(file: UploadFile) -> int:
-        return len(await file.read())
-
-    @app.post("/json")
-    async def json(body: list[int]) -> int:
-        return len(body)
-
-    @app.post("/slow")
-    async def slow(request: Request) -> str:
-        await request.body()
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(3 * SECONDS):
-                await request.receive()
-        return "done"
 
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://curator") as client:

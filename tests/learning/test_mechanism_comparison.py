@@ -1,5 +1,6 @@
 """The comparison of mechanisms, and the choice of auto."""
 
+from fractions import Fraction
 from io import BytesIO
 
 import numpy as np
@@ -13,6 +14,8 @@ from privet.learning.mechanism_comparison import (
 )
 from privet.protocol.errors import InvalidTask
 from privet.protocol.mechanisms import MECHANISMS, SubsetSelection, create_mechanism
+from privet.protocol.mechanisms.exact import exp_below
+from privet.protocol.mechanisms.projective import ProjectiveResponse, space_variance
 
 
 @pytest.mark.parametrize(
@@ -28,6 +31,15 @@ def test_compare_ranks_all(epsilon: float, cells: int, slots: int) -> None:
     assert all(row.ratio >= 1 - 1e-9 and row.log_ratio <= epsilon for row in rows)
     (chosen,) = (row for row in rows if row.chosen)
     assert chosen.variance <= variances[0] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("m", [64, 100, 512, 4096])
+@pytest.mark.parametrize("epsilon", [0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
+def test_projective_is_near_the_best_known(epsilon: float, m: int) -> None:
+    """From 64 categories on its variance is within 12 % of it."""
+    space = ProjectiveResponse.create(epsilon, 1, m).space
+    variance = float(space_variance(space, exp_below(Fraction(epsilon)), m))
+    assert variance <= 1.12 * best_known_variance(epsilon, m)
 
 
 def test_rows_say_what_the_mechanisms_say() -> None:

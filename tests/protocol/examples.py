@@ -1,9 +1,11 @@
 """One small task with everything in it, for tests that need a definite one."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from privet.protocol.batch import Batch
 from privet.protocol.errors import InvalidRecord
 from privet.protocol.features import (
     Categorical,
@@ -16,6 +18,7 @@ from privet.protocol.features import (
 )
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.partition import LEAF, Partition, Tree
+from privet.protocol.report import Report
 from privet.protocol.task import Question, Task
 
 FEATURES = (
@@ -46,6 +49,18 @@ def left_leaves(depth: int) -> Partition:
     return Partition.build(1, feature, threshold, left, right)
 
 
+def complete_tree(cells: int, columns: int = 1) -> Tree:
+    """A tree of ``cells`` cells whose levels are filled from the top; it splits all columns."""
+    splits = range(cells - 1)
+    return Tree(
+        columns=columns,
+        feature=(*(node % columns for node in splits), *[LEAF] * cells),
+        threshold=(*[0.5] * (cells - 1), *[0.0] * cells),
+        left=(*(2 * node + 1 for node in splits), *[LEAF] * cells),
+        right=(*(2 * node + 2 for node in splits), *[LEAF] * cells),
+    )
+
+
 def encoded(features: Features, record: dict[Any, Any]) -> Matrix:
     """A record's columns, label left out; raises ``InvalidRecord`` if it does not fit."""
     x, _, misfit, _ = encode_record(features, CLASSES, {**record, CLASSES.name: "yes"})
@@ -74,6 +89,17 @@ def make_task(**changes: Any) -> Task:
 def question(**changes: Any) -> dict[str, Any]:
     """The fields of a question, some of them replaced."""
     return {"partition": 0, "mechanism": "subset", "epsilon": 1.0, **changes}
+
+
+def batch_of(reports: Sequence[Report], *admissions: bytes) -> Batch:
+    """The batch that a relay makes of reports that answer the same questions."""
+    rows = [b"".join(payload for _, payload in own.answers) for own in reports]
+    return Batch(
+        questions=tuple(question for question, _ in reports[0].answers),
+        ids=np.frombuffer(b"".join(own.id for own in reports), np.uint8).reshape(-1, 16),
+        payloads=np.frombuffer(b"".join(rows), np.uint8).reshape(len(reports), -1),
+        admissions=admissions,
+    )
 
 
 def counted(source: RandomBytes = bytes) -> tuple[list[int], RandomBytes]:

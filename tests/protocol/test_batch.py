@@ -1,5 +1,7 @@
 """Batches: columns in, columns out, and what no reader takes."""
 
+import random
+
 import msgpack
 import numpy as np
 import pytest
@@ -9,11 +11,11 @@ from hypothesis import strategies as st
 from privet.protocol.batch import Admission, Batch
 from privet.protocol.errors import MalformedReport, PrivetError, TooLarge, WrongQuestions
 from privet.protocol.report import Report, make_report
-from scripts.make_message_vectors import CENTRED, CLASSIFY, Stream, first_record
-from tests.curator.datastore.made import batch_of
+from tests.protocol.examples import batch_of
+from tests.protocol.vectors import CENTRED, CLASSIFY, first_record
 
 CENTRED_REPORTS, REPORTS = (
-    [make_report(task, first_record(task), Stream(f"row {i}")) for i in range(4)]
+    [make_report(task, first_record(task), random.Random(i).randbytes) for i in range(4)]
     for task in (CENTRED, CLASSIFY)
 )
 

@@ -14,7 +14,6 @@ from privet.protocol.lifecycle import MOVES, Move, TaskState, after
 from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_BOUNDS, Report
 from privet.protocol.task import TASK_BOUNDS, Question, Task
-from scripts import make_message_vectors, make_vectors
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("protocol.md", "encoding.md", "calls.md")
@@ -60,9 +59,3 @@ def test_every_field_has_its_place() -> None:
     for model in (Task, Numeric, Categorical, Classes, Range, Tree, Question, Centring, Report):
         assert set(model.model_fields) <= in_bold
     assert in_bold >= COLUMNS
-
-
-def test_the_examples_are_what_the_code_gives() -> None:
-    """The example of every message and of every mechanism, byte by byte."""
-    assert make_message_vectors.example() in TEXT
-    assert make_vectors.examples() in make_vectors.PAGE.read_text(encoding="utf-8")

@@ -6,24 +6,18 @@ from typing import Any
 
 import pytest
 
-from bench.worst_tasks import peak_mib, worst_tasks
 from privet.protocol import wire
 from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import (
     MAX_CELLS,
     MAX_NODES,
-    MAX_RANDOM_BYTES,
-    MAX_TABLE_ENTRIES,
     MAX_TASK_BYTES,
     MAX_TASK_ITEMS,
 )
 from privet.protocol.mechanisms.limits import MIN_EPSILON
-from privet.protocol.report import make_report
 from privet.protocol.task import Task
-from scripts.crash_test import complete_tree
-from tests.protocol.examples import counted, make_task, question, task_fields
+from tests.protocol.examples import RANGE, complete_tree, make_task, question, task_fields
 
-WORST = worst_tasks()
 MOST_MIB = 64
 
 FLOAT, CHARACTER = b"\xcb\x3f\xe1\x3f\xe1\x3f\xe1\x3f\xe1", b"\xa4\xf0\x9f\x98\x80"
@@ -37,8 +31,6 @@ BOMBS = {
     "empty lists": b"\x90",
     "empty maps": b"\x80",
 }
-LIGHT = ("many_spaces", "most_cells", "most_random_numbers")
-"""The worst tasks that take little time to trace; the others are for `make test-all`."""
 
 
 def array_of(length: int) -> bytes:
@@ -64,7 +56,7 @@ def test_a_small_task_cannot_ask_for_a_large_table(label: str) -> None:
     hostile = question(mechanism=name, epsilon=MIN_EPSILON, parameters={"resolution": 4096})
     fields = {**make_task().model_dump(), "questions": [hostile]}
     if label == "range":
-        fields["label"] = WORST["largest_table"]["label"]
+        fields["label"] = RANGE.model_dump()
     data = wire.pack(fields)
     assert len(data) < 1_000
     assert refused(lambda: Task.parse(data), "smaller one or a larger epsilon") < 1
@@ -104,30 +96,6 @@ def test_partitions_and_centres_share_their_limits() -> None:
         partitions=[complete_tree(40_000, columns=4)], questions=questions, label=label
     )
     refused(lambda: Task.checked(fields), "80000 centres")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in LIGHT else pytest.mark.slow) for name in WORST]
-)
-def test_the_worst_tasks_are_bounded(name: str) -> None:
-    """From reading a task at the limits to its report, a holder needs less than 64 MiB."""
-    assert peak_mib(Task.checked(WORST[name]).canonical) < MOST_MIB
-
-
-@pytest.mark.parametrize("name", WORST)
-def test_the_published_figures_are_what_happens(name: str) -> None:
-    """Bytes, tables and randomness are within the limits; mechanisms draw ``random_bytes``."""
-    task = Task.checked(WORST[name])
-    assert len(task.canonical) <= MAX_TASK_BYTES
-    assert task.table_entries <= MAX_TABLE_ENTRIES
-    assert task.random_bytes <= MAX_RANDOM_BYTES
-    assert task.log_ratio <= task.epsilon
-    report_id_and_labels = 16 + 8 * len(task.questions)
-    asked, zeros = counted()
-    make_report(task, {"label": 0}, zeros)
-    assert sum(asked) == task.random_bytes + report_id_and_labels
-    lattices = {mechanism.lattice for mechanism in task.mechanisms} - {None}
-    assert task.table_entries == sum(len(lattice.weights) for lattice in lattices if lattice)
 
 
 @pytest.mark.parametrize("item", BOMBS.values(), ids=BOMBS)

@@ -14,8 +14,7 @@ from privet.protocol.receipts import (
 )
 from privet.protocol.report import make_report
 from privet.protocol.signature import signed_message
-from tests.curator.datastore.made import batch_of
-from tests.protocol.examples import RECORD, make_task
+from tests.protocol.examples import RECORD, batch_of, make_task
 
 TASK = make_task()
 

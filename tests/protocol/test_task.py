@@ -14,12 +14,12 @@ from privet.protocol.errors import InvalidTask, TaskMismatch
 from privet.protocol.features import Categorical, Numeric
 from privet.protocol.partition import Tree
 from privet.protocol.task import Question, Task
-from scripts.crash_test import complete_tree
 from tests.protocol.examples import (
     CLASSES,
     FEATURES,
     RANGE,
     SPLITS,
+    complete_tree,
     make_task,
     question,
     task_fields,

@@ -33,9 +33,9 @@ from privet.curator.workers import Workers
 from privet.protocol.errors import InsufficientScope, NotAuthorized, Overloaded
 from tests.curator.access.openid_provider import CLIENT, SECRET, OpenIdProvider, new_key, running
 from tests.curator.datastore.servers import new_store
-from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.manual_clock import ManualClock
+from tests.problems import assert_problem
 
 ADMIN: dict[str, Any] = {"roles": ["privet-admin"]}
 NOW = int(ManualClock()())

@@ -10,7 +10,8 @@ from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
 from tests.batch_folder import BatchFolder
 from tests.curator.cli.conftest import Cli
-from tests.curator.datastore.made import NOW, batch_of, kept, report, task, total
+from tests.curator.datastore.made import NOW, kept, report, task, total
+from tests.protocol.examples import batch_of
 
 
 @pytest.fixture

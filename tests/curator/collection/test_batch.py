@@ -33,7 +33,6 @@ from tests.curator.collection.conftest import ADMIN, TOKEN
 from tests.curator.collection.test_upload import send
 from tests.curator.datastore.made import (
     NOW,
-    batch_of,
     conflicting,
     impossible,
     kept,
@@ -42,7 +41,8 @@ from tests.curator.datastore.made import (
     task,
     total,
 )
-from tests.curator.http.checks import assert_problem
+from tests.problems import assert_problem
+from tests.protocol.examples import batch_of
 
 
 def pack(reports: Sequence[Report], *admissions: bytes) -> bytes:

@@ -16,7 +16,7 @@ from privet.protocol.errors import StorageFailed
 from tests.curator.collection.test_upload import send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 from tests.curator.datastore.servers import new_file
-from tests.curator.http.checks import assert_problem
+from tests.problems import assert_problem
 
 
 class Limited:

@@ -26,7 +26,8 @@ from privet.protocol.features import Classes
 from privet.protocol.task import Question
 from tests.batch_folder import BatchFolder
 from tests.curator.collection.hostile_parquet import lengths, one_value, sealed
-from tests.curator.datastore.made import NOW, batch_of, kept, report, task, total
+from tests.curator.datastore.made import NOW, kept, report, task, total
+from tests.protocol.examples import batch_of
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from privet.protocol.errors import (
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from tests.curator.collection.conftest import ADMIN
 from tests.curator.datastore.made import impossible, kept, report, total
-from tests.curator.http.checks import assert_problem
+from tests.problems import assert_problem
 
 BINARY = {"content-type": REPORT_MEDIA_TYPE}
 

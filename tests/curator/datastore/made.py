@@ -16,7 +16,6 @@ from privet.curator.datastore.reports import PerturbedAnswers, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.tasks import PUBLIC_MODEL
 from privet.learning.public_data import PublicData
-from privet.protocol.batch import Batch
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.partition import LEAF, Tree
@@ -137,17 +136,6 @@ def pass_time(
     names = ("tasks", "ids", "admissions")
     sums = {name: sum(getattr(each, name) for each in rounds) for name in names}
     return Expired(**sums, marked=rounds[-1].marked)
-
-
-def batch_of(reports: Sequence[Report], *admissions: bytes) -> Batch:
-    """The batch that a relay makes of reports that answer the same questions."""
-    rows = [b"".join(payload for _, payload in own.answers) for own in reports]
-    return Batch(
-        questions=tuple(question for question, _ in reports[0].answers),
-        ids=np.frombuffer(b"".join(own.id for own in reports), np.uint8).reshape(-1, 16),
-        payloads=np.frombuffer(b"".join(rows), np.uint8).reshape(len(reports), -1),
-        admissions=admissions,
-    )
 
 
 def slow_checksum(ids: Sequence[bytes]) -> str:

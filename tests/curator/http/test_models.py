@@ -23,9 +23,9 @@ from privet.protocol.errors import (
     TooManyRequests,
 )
 from tests.curator import samples
-from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http, serving
 from tests.manual_clock import ManualClock
+from tests.problems import assert_problem
 
 JSON = {"Content-Type": "application/json"}
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}

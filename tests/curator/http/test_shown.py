@@ -11,8 +11,8 @@ from privet.protocol.errors import InvalidTask, WrongPayload
 from privet.protocol.mechanisms import ShownMechanism
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
-from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http
+from tests.problems import assert_problem
 
 RECORD = {"age": 45, "hours": 10.0, "job": "nurse", "member": "true", "label": 1}
 

@@ -1,21 +1,26 @@
 """Tasks over HTTP."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator
 
+import pytest
+
+from privet.curator.workers import Workers
 from privet.learning.public_model.onnx import MAX_MODEL_BYTES
 from privet.protocol.errors import (
     InvalidRequest,
     NotAuthorized,
     TaskNotFound,
     TooLarge,
+    TooSlow,
 )
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from tests.curator import samples
-from tests.curator.http.checks import assert_problem
-from tests.curator.http.conftest import Http
+from tests.curator.http.conftest import Http, serving
 from tests.manual_clock import ManualClock
+from tests.problems import assert_problem
 
 NOWHERE = "0" * 64
 
@@ -144,6 +149,25 @@ async def test_a_declared_length_above_the_limit_is_refused_at_once(http: Http) 
     response = await http.post("/v1/tasks", headers=headers, content=body())
     assert_problem(response, TooLarge, "100000 bytes")
     assert read == 0
+
+
+async def test_an_upload_that_stops_is_given_up(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """408, although FastAPI takes whatever fails meanwhile for a form that cannot be read."""
+    monkeypatch.setattr("privet.curator.app.UPLOAD_SECONDS", 0.1)
+    monkeypatch.setattr("privet.http_server.bodies.TICK", 0.01)
+    over = asyncio.Event()
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b'--b\r\nContent-Disposition: form-data; name="public"; filename="a"\r\n\r\nage,'
+        await over.wait()
+
+    async with serving(workers) as http:
+        headers = {**http.admin, "Content-Type": "multipart/form-data; boundary=b"}
+        response = await http.post("/v1/tasks", headers=headers, content=body())
+        over.set()
+        assert_problem(response, TooSlow, "0.1 seconds")
 
 
 async def test_every_call_on_an_unknown_task_is_404(http: Http) -> None:

@@ -13,8 +13,8 @@ from privet.protocol.errors import (
     TaskNotFound,
 )
 from tests.curator import samples
-from tests.curator.http.checks import assert_problem
 from tests.curator.http.conftest import Http
+from tests.problems import assert_problem
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ PRIVACY = DOCS / "privacy.md"
 TESTS = "\n".join(
     path.read_text()
     for room in ("protocol", "client", "outside")
-    for path in (Path(__file__).parents[2] / room).rglob("test_*.py")
+    for path in (Path(__file__).parent / room).rglob("test_*.py")
 )
 MODULES = {
     info.name: importlib.import_module(f"privet.protocol.mechanisms.{info.name}")
