@@ -263,13 +263,6 @@ async def test_long_reports_leave_in_several_batches(
             assert (await status(to, BOTH))["waiting"] == (count - sum(sizes)) // least * least
 
 
-def test_every_problem_may_be_a_reason() -> None:
-    """What a curator refuses a report for is always understood."""
-    for kind in PROBLEMS.values():
-        answer = {"failed": {kind.name: [A.hex()]}}
-        assert account_of(json.dumps(answer).encode(), [A]).counts == {kind.name: 1}
-
-
 async def test_a_spool_that_fails_once_does_not_end_forwarding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,6 @@
 import pytest
 
 from privet.http_client.errors import UnexpectedAnswer
-from privet.http_client.report_client import CollectionStatus
 from privet.protocol.limits import DELTA
 from privet.protocol.task import Task
 from privet.relay.status import RelayStatus
@@ -59,13 +58,3 @@ def test_what_is_no_status_is_refused(document: bytes) -> None:
     """A curator's own status, or rubbish."""
     with pytest.raises(UnexpectedAnswer, match="not a relay"):
         RelayStatus.parse(document)
-
-
-def test_results_are_passed_on() -> None:
-    """As the curator states them; none before that."""
-    figure = {"name": "a", "value": 0.5, "low": 0.4, "high": 0.6, "public": 0.1}
-    told = {"collecting": False, "over": True, "invited": False, "results": {"figures": [figure]}}
-    collection = CollectionStatus.model_validate(told)
-    status = RelayStatus.of(asking(1.0), 1, {"waiting": 0}, collection)
-    assert status.model_dump(mode="json")["results"] == told["results"]
-    assert RelayStatus.of(asking(1.0), 1, {"waiting": 0}).results is None

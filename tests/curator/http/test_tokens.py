@@ -44,7 +44,7 @@ async def test_a_token_of_too_small_a_scope_is_no_guess(
 @pytest.mark.parametrize(
     ("method", "path", "asked", "needed"),
     [
-        ("POST", "/models", {"estimator": "public", "promote": True}, "admin"),
+        ("POST", "/models", {**samples.PUBLIC_ALONE, "promote": True}, "admin"),
         ("PUT", "/aliases/serving", {"number": 1}, "admin"),
         ("POST", "/close", {}, "admin"),
         ("POST", "/invitations", {"count": 1}, "admin"),
@@ -58,7 +58,7 @@ async def test_a_fitters_token_reads_and_fits_and_does_no_more(
     """It neither promotes nor changes anything else, nor sends batches."""
     fitter = await http.bearer("fitter")
     task = f"/v1/tasks/{await http.task()}"
-    fitted = await http.post(f"{task}/models", headers=fitter, json={"estimator": "public"})
+    fitted = await http.post(f"{task}/models", headers=fitter, json=samples.PUBLIC_ALONE)
     assert fitted.status_code == 201
     assert (await http.get(f"{task}/status", headers=fitter)).json()["step"] == 1
     assert (await http.get(f"{task}/models/1/card", headers=fitter)).status_code == 200
