@@ -69,7 +69,7 @@ def from_reports(
 def from_records(partition: Partition, public: PublicData, private: PublicData) -> Model:
     """Let every record's holder answer, exactly in distribution, and fit."""
     rng = np.random.default_rng(0)
-    counts = ask("oue", EPSILON, LABEL, partition, private.X, private.y, rng)
+    counts = ask("subset", EPSILON, LABEL, partition, private.X, private.y, rng)
     return fit("weighted", LABEL, public, [counts])
 
 

@@ -6,8 +6,6 @@ from functools import partial
 from math import exp
 from typing import Any
 
-import numpy as np
-
 from bench.figures import Effort, Figure, Work, seconds
 from bench.samples import EPSILON, mechanism
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
@@ -53,7 +51,7 @@ def _over_opendp(cells: int, repeats: int) -> Iterator[Figure]:
 
 
 def _opendp(categories: int) -> Iterator[tuple[str, Work]]:
-    """k-ary randomized response, p = e^ε / (e^ε + m - 1), and bits flipped with f / 2 each."""
+    """k-ary randomized response, p = e^ε / (e^ε + m - 1)."""
     import opendp.prelude as opendp
 
     dp: Any = opendp
@@ -61,6 +59,3 @@ def _opendp(categories: int) -> Iterator[tuple[str, Work]]:
     p = exp(EPSILON) / (exp(EPSILON) + categories - 1)
     index = dp.m.make_randomized_response(categories=list(range(categories)), prob=p)
     yield "grr", partial(index, 1)
-    domain, f = dp.bitvector_domain(max_weight=1), 2 / (exp(EPSILON / 2) + 1)
-    bits = dp.m.make_randomized_response_bitvec(domain, dp.discrete_distance(), f=f)
-    yield "sue", partial(bits, np.packbits(np.arange(categories) == 1).tobytes())

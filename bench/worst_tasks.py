@@ -36,7 +36,7 @@ def worst_tasks() -> dict[str, Fields]:
         "one_table_shared": _task([shared] * 64, 2, NUMBER),
         "largest_subset": _task([_question("subset", 1.0, k=32 * cells)], cells, MOST_CLASSES),
         "many_subsets": _task([_question("subset", 1.0, k=2**16 - 1)] * 16, 2**11, MOST_CLASSES),
-        "most_random_bits": _task([_question("oue", 4.0)], cells, MOST_CLASSES),
+        "most_random_bits": _task([_question("randomized_response", 4.0)], cells, MOST_CLASSES),
         "most_random_numbers": _task([_question("laplace", 4.0)], cells - 8, MOST_CLASSES),
         "many_spaces": _task(
             [_question("projective", 8 + i / 64) for i in range(64)], cells, MOST_CLASSES
@@ -44,7 +44,7 @@ def worst_tasks() -> dict[str, Fields]:
         "most_cells": _task([_question("randomized_response", 4.0)] * 15, MAX_CELLS, NUMBER),
         "most_columns": _task([_question("grr", 1.0)], 2, NUMBER, columns),
         "all_at_once": _task(
-            [_question("randomized_response", 0.001), _question("oue", 0.5)],
+            [_question("randomized_response", 0.001), _question("laplace", 0.5)],
             42_000,
             NUMBER,
             columns,

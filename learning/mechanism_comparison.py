@@ -4,6 +4,7 @@
 parameters of what it returns.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -77,13 +78,15 @@ def compare(
     max_report_bytes: int | None = None,
     *,
     regression: bool = False,
+    beside: Sequence[type[Mechanism]] = (),
 ) -> list[MechanismSummary]:
     """One row per mechanism, ordered by variance; at most one is ``chosen``.
 
-    None is chosen if no report is as short as ``max_report_bytes``. Raises InvalidTask for a
-    question that cannot be asked.
+    None is chosen if no report is as short as ``max_report_bytes``, and none of those ``beside``
+    that no task may ask for. Raises InvalidTask for a question that cannot be asked.
     """
     built, best = _best(epsilon, cells, slots, max_report_bytes, regression=regression)
+    built += [each.create(epsilon, cells, slots, regression=regression) for each in beside]
     rows = [_row(m, fits=_fits(m, max_report_bytes), chosen=m is best) for m in built]
     return sorted(rows, key=lambda row: row.variance)
 

@@ -111,24 +111,6 @@ function grr({ eps, m }) {
   };
 }
 
-function unary(P, Q, m) {
-  return {
-    integers: { own: P, other: Q },
-    words: m,
-    reportBytes: bitBytes(m),
-    privatize: (category, words) => bits(words.map((r, i) => r < (i === category ? P : Q))),
-  };
-}
-
-function sue({ eps, m }) {
-  const Q = flipWords(eps.over(whole(2)));
-  return unary(WORD - Q, Q, m);
-}
-
-function oue({ eps, m }) {
-  return unary(WORD / 2n, flipWords(eps), m);
-}
-
 /** v(p, q), the variance that default parameters minimize. */
 function variance(p, q, m) {
   const one = whole(1);
@@ -461,8 +443,6 @@ const MECHANISMS = {
   subset: { build: subset, known: ["k"] },
   projective: { build: projective, known: ["order", "dimension"] },
   grr: { build: grr, known: [] },
-  sue: { build: sue, known: [] },
-  oue: { build: oue, known: [] },
   laplace: { build: laplace, known: ["resolution"] },
   randomized_response: { build: randomizedResponse, known: ["resolution"] },
 };

@@ -13,11 +13,14 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from privet.baselines.unary import UNARY
 from privet.learning.mechanism_comparison import MechanismSummary, best_known_variance, compare
-from privet.protocol.mechanisms import MECHANISMS, create_mechanism
+from privet.protocol.mechanisms import MECHANISMS
 from scripts.pages import fill, markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "tables" / "mechanisms.md"
+
+COMPARED = {**MECHANISMS, **{each.name: each for each in UNARY}}
 
 CATEGORIES = (65, 513, 4097)
 """m: cells times two labels, and the misfit."""
@@ -34,10 +37,12 @@ def accuracy_tables() -> str:
 
 
 def _accuracy_table(m: int) -> str:
-    compared = {e: {row.name: row for row in compare(e, m // SLOTS, SLOTS)} for e in EPSILONS}
+    compared = {
+        e: {row.name: row for row in compare(e, m // SLOTS, SLOTS, beside=UNARY)} for e in EPSILONS
+    }
     rows = [
         ["best known", *(_figures(best_known_variance(e, m)) for e in EPSILONS)],
-        *([f"`{name}`", *(_accuracy(compared[e][name]) for e in EPSILONS)] for name in MECHANISMS),
+        *([f"`{name}`", *(_accuracy(compared[e][name]) for e in EPSILONS)] for name in COMPARED),
         ["`auto` takes", *(_chosen(e, m, None) for e in EPSILONS)],
         ["in 16 bytes", *(_chosen(e, m, 16) for e in EPSILONS)],
     ]
@@ -66,7 +71,7 @@ def holders_tables() -> str:
 def _holders_table(title: str, weights: tuple[int, int]) -> str:
     reference = {e: _variance("laplace", e, weights) for e in EPSILONS}
     rows = []
-    for name in (name for name in MECHANISMS if name != "laplace"):
+    for name in (name for name in COMPARED if name != "laplace"):
         ratios = (_variance(name, e, weights) / reference[e] for e in EPSILONS)
         needed = (f"{round(ratio * REFERENCE_HOLDERS):,}".replace(",", " ") for ratio in ratios)
         rows.append([f"`{name}`", *needed])
@@ -75,7 +80,7 @@ def _holders_table(title: str, weights: tuple[int, int]) -> str:
 
 def _variance(name: str, epsilon: float, weights: tuple[int, int]) -> float:
     """Of the weighted sum of one cell's labels, with one holder in each category."""
-    mechanism = create_mechanism(name, epsilon, 256, SLOTS)
+    mechanism = COMPARED[name].create(epsilon, 256, SLOTS)
     covariance = mechanism.slot_covariance(mechanism.categories, np.ones((256, SLOTS)))[0]
     return float(weights @ covariance @ weights)
 
@@ -96,7 +101,7 @@ def influence_table() -> str:
             *map(str, (row.report_bytes, row.random_bytes, row.sum_size)),
             *map(_short, (row.influence, row.label_influence)),
         ]
-        for row in compare(1.0, 256, SLOTS)
+        for row in compare(1.0, 256, SLOTS, beside=UNARY)
     )
     return markdown(head, rows, RIGHT)
 

@@ -30,7 +30,6 @@ from privet.protocol.mechanisms import (
 )
 from privet.protocol.mechanisms.base import as_row
 from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
-from privet.protocol.mechanisms.unary import UnaryEncoding
 from scripts.pages import fill
 
 FOLDER = Path(__file__).parents[1] / "tests" / "vectors" / "mechanisms"
@@ -169,8 +168,6 @@ def _edges(mechanism: Mechanism) -> list[int]:
     match mechanism:
         case GeneralizedResponse():
             return [mechanism.own_words, mechanism.own_words + mechanism.other_words]
-        case UnaryEncoding():
-            return [mechanism.own_words, mechanism.other_words]
         case SubsetSelection():
             return [mechanism.threshold]
         case ProjectiveResponse():
@@ -204,7 +201,7 @@ def _integers(mechanism: Mechanism) -> dict[str, Any]:
     if isinstance(mechanism, ShownMechanism):
         mechanism = mechanism.inner
     match mechanism:
-        case GeneralizedResponse() | UnaryEncoding():
+        case GeneralizedResponse():
             words = {"own": mechanism.own_words, "other": mechanism.other_words}
         case SubsetSelection():
             words = {"own": mechanism.threshold}

@@ -248,7 +248,7 @@ def invitation(trial: Trial) -> str | None:
 
 
 def report_form(trial: Trial) -> str | None:
-    mechanisms = ("grr", "oue", "subset", "laplace", "randomized_response")
+    mechanisms = ("grr", "subset", "projective", "laplace", "randomized_response")
     tasks = [example(name, mechanism=name) for name in mechanisms]
     tasks += [example("all", 0.5, 0.5), example("one", 0.5, 0.5, allocation="one")]
     return trial.at_once([partial(_has_form, trial, trial.bench.publish(task)) for task in tasks])

@@ -18,7 +18,7 @@ from privet.protocol.task import Task
 
 from ..task_building.settings import TaskSettings
 
-CANDIDATES = ("subset", "projective", "grr", "oue", "sue")
+CANDIDATES = ("subset", "projective", "grr")
 """Mechanisms whose own blanket is known; of equal ones the first is taken."""
 FINE = 1.01
 """Relative precision of the local epsilon that is searched."""

@@ -13,7 +13,6 @@ from .randomized_response import RandomizedResponse
 from .registry import MECHANISMS, create_mechanism
 from .shown import ShownMechanism
 from .subset import SubsetSelection
-from .unary import OptimizedUnary, SymmetricUnary
 
 __all__ = [
     "MECHANISMS",
@@ -21,11 +20,9 @@ __all__ = [
     "LabelResponse",
     "Laplace",
     "Mechanism",
-    "OptimizedUnary",
     "ProjectiveResponse",
     "RandomizedResponse",
     "ShownMechanism",
     "SubsetSelection",
-    "SymmetricUnary",
     "create_mechanism",
 ]

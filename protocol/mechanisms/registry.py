@@ -13,14 +13,11 @@ from .projective import ProjectiveResponse
 from .randomized_response import RandomizedResponse
 from .shown import ShownMechanism
 from .subset import SubsetSelection
-from .unary import OptimizedUnary, SymmetricUnary
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     "subset": SubsetSelection,
     "projective": ProjectiveResponse,
     "grr": GeneralizedResponse,
-    "sue": SymmetricUnary,
-    "oue": OptimizedUnary,
     "laplace": Laplace,
     "randomized_response": RandomizedResponse,
 }

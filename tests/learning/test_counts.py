@@ -67,7 +67,7 @@ def test_count_influence_is_what_one_count_can_change_by() -> None:
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        *((name, ()) for name in ("subset", "grr", "oue", "projective", "laplace")),
+        *((name, ()) for name in ("subset", "grr", "projective", "laplace")),
         *(("subset", shown) for shown in ((0,) * 8, (0, 0, 1, 1, 1, 2, 2, 2), range(8))),
     ],
 )

@@ -75,7 +75,7 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label) -> None:
     assert (found.reports, found.public_records, found.cells) == (HOLDERS, PUBLIC, 8)
 
 
-@pytest.mark.parametrize("mechanism", ["laplace", "oue", "subset"])
+@pytest.mark.parametrize("mechanism", ["laplace", "projective", "subset"])
 @pytest.mark.parametrize("label", [BINARY, THREE], ids=["two", "three"])
 def test_shares_add_up_to_one_and_two_complement_each_other(label: Label, mechanism: str) -> None:
     """Of all holders and below a node, also where noise makes counts negative or too many."""

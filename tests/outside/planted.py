@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
+from privet.baselines.unary import OptimizedUnary, SymmetricUnary
 from privet.protocol.mechanisms import (
     GeneralizedResponse,
     Laplace,
     Mechanism,
-    OptimizedUnary,
     SubsetSelection,
-    SymmetricUnary,
 )
 from privet.protocol.mechanisms.base import RandomBytes
+from tests.baselines import unary_laws  # noqa: F401 - registers the laws
 
 EPSILON = 1.0
 """What all state."""

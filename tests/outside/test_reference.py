@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.protocol.mechanisms import GeneralizedResponse, SymmetricUnary
+from privet.baselines.unary import SymmetricUnary
+from privet.protocol.mechanisms import GeneralizedResponse
 from tests.outside.planted import EPSILON, EXCESS, Forgotten, Overspent
 from tests.protocol.mechanisms.laws import law
 from tests.stat_checks import ALPHA, check_frequencies

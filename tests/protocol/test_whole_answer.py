@@ -51,13 +51,13 @@ TASKS = {
         f"cell and label by {name}": task(
             CLASSES, question(name, 1.0), question("grr", 0.5, asks="cell")
         )
-        for name in ("grr", "subset", "projective", "oue", "sue", "randomized_response")
+        for name in ("grr", "subset", "projective", "randomized_response")
     },
     "cell by laplace": task(
         CLASSES, question("laplace", 60.0, asks="cell", parameters=COARSE), question("grr", 1.0)
     ),
     "one of two questions": task(
-        CLASSES, question("grr", 2.0), question("sue", 1.0, asks="cell"), allocation="one"
+        CLASSES, question("grr", 2.0), question("projective", 1.0, asks="cell"), allocation="one"
     ),
     "one of two questions about a number": task(
         RANGE, question("grr", 1.0, asks="cell"), question("subset", 1.0), allocation="one"
@@ -65,7 +65,7 @@ TASKS = {
     "three questions": task(
         CLASSES, *[question("grr", 0.3)] * 2, question("grr", 0.1, asks="cell")
     ),
-    "a number": task(RANGE, question("grr", 1.0), question("oue", 0.5, asks="cell")),
+    "a number": task(RANGE, question("grr", 1.0), question("subset", 0.5, asks="cell")),
     "a number around centres": task(
         RANGE, question("subset", 1.0, centring=CENTRED), question("grr", 1.0, asks="cell")
     ),
@@ -154,12 +154,14 @@ AROUND = Centring(centres=(1.0, 3.0, 2.0), radius=1.0)
 SHOWN_TASKS = {
     **{
         f"half shown, by {name}": shown_task(CLASSES, question(name, 1.0))
-        for name in ("grr", "subset", "projective", "oue", "sue", "randomized_response")
+        for name in ("grr", "subset", "projective", "randomized_response")
     },
     "all shown": shown_task(CLASSES, question("grr", 1.0), ("s", "x")),
     "a number, half shown": shown_task(RANGE, question("subset", 1.0)),
     "a number around centres, half shown": shown_task(RANGE, question("grr", 1.0, centring=AROUND)),
-    "a number, all shown": shown_task(RANGE, question("oue", 1.0, centring=AROUND), ("s", "x")),
+    "a number, all shown": shown_task(
+        RANGE, question("projective", 1.0, centring=AROUND), ("s", "x")
+    ),
     "shown, and split on what is hidden first": shown_task(
         CLASSES, question("grr", 1.0), ("s",), HIDDEN_FIRST
     ),

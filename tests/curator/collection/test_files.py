@@ -207,7 +207,7 @@ def test_a_file_that_lies_about_its_size_takes_little_memory(
 def test_the_largest_file_fits_into_its_readers_memory(folder: str, readers: Workers) -> None:
     """As many reports as a file may have, and about as many bytes, are read and checked."""
     label = Classes(name="y", classes=tuple(map(str, range(990))))
-    question = Question(partition=0, mechanism="oue", epsilon=1.0)
+    question = Question(partition=0, mechanism="randomized_response", epsilon=1.0)
     wide = task().model_copy(update={"label": label, "questions": (question,)})
     count, width = batch_reader.MAX_REPORTS, wide.mechanisms[0].report_bytes
     assert 0.9 < count * (16 + width) / batch_reader.MAX_FILE_BYTES < 0.99

@@ -58,7 +58,7 @@ def test_the_mechanism_is_the_one_that_tells_most() -> None:
 
 def test_questions_keep_their_mechanisms() -> None:
     """What is set is not replaced, and both answers count."""
-    asked = [{"epsilon": 6.0, "mechanism": "oue"}, {"epsilon": 2.0, "asks": "cell"}]
+    asked = [{"epsilon": 6.0, "mechanism": "projective"}, {"epsilon": 2.0, "asks": "cell"}]
     given = TaskSettings.model_validate({**settings().model_dump(), "questions": asked})
 
     def shared(of: TaskSettings, epsilon: float) -> Task:
@@ -70,7 +70,7 @@ def test_questions_keep_their_mechanisms() -> None:
         return publish(of.model_copy(update={"questions": parts}), epsilon)
 
     found, epsilon = SHUFFLING.best(given, shared, lambda _, epsilon: -epsilon)
-    assert [m.name for m in shared(found, epsilon).mechanisms] == ["oue", "subset"]
+    assert [m.name for m in shared(found, epsilon).mechanisms] == ["projective", "subset"]
     assert 0.28 < shared(found, epsilon).central_epsilon(5_000, 1e-8) <= 0.3
 
 

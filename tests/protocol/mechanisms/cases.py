@@ -38,7 +38,7 @@ class Case:
         return f"{self.name}-{self.epsilon:g}-{self.cells}x{self.slots}{kind}{extra}"
 
 
-FINITE = ("subset", "projective", "grr", "sue", "oue", "randomized_response")
+FINITE = ("subset", "projective", "grr", "randomized_response")
 """Mechanisms whose report takes few values for few categories, so that all can be gone through."""
 
 COARSE = {"resolution": 1}

@@ -11,7 +11,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, singledispatch
 from math import prod
 from typing import TypeVar
 
@@ -30,7 +30,6 @@ from privet.protocol.mechanisms import (
 )
 from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
 from privet.protocol.mechanisms.exact import WORD
-from privet.protocol.mechanisms.unary import UnaryEncoding
 
 Outcome = TypeVar("Outcome", bound=Hashable)
 Piece = range
@@ -74,27 +73,26 @@ def law_of(
     return {outcome: Fraction(n, WORD ** len(drawn)) for outcome, n in weights.items()}
 
 
+@singledispatch
 def pieces(mechanism: Mechanism) -> list[list[Piece]]:
     """For each word that a report draws, the pieces on which the report is constant."""
     match mechanism:
         case GeneralizedResponse():
             P, Q = mechanism.own_words, mechanism.other_words
-            return [_cut([P + i * Q for i in range(mechanism.categories - 1)])]
-        case UnaryEncoding():
-            return [_cut([mechanism.own_words, mechanism.other_words])] * mechanism.categories
+            return [cut([P + i * Q for i in range(mechanism.categories - 1)])]
         case SubsetSelection():
             left = range(mechanism.categories - 1, mechanism.categories - 1 - mechanism.k, -1)
-            return [_cut([mechanism.threshold]), *map(_equal_parts, left)]
+            return [cut([mechanism.threshold]), *map(_equal_parts, left)]
         case ProjectiveResponse():
             return [_projective_pieces(mechanism)]
         case RandomizedResponse():
-            return [_cut([mechanism.flip_words])] * mechanism.sum_size
+            return [cut([mechanism.flip_words])] * mechanism.sum_size
         case Laplace():
             return [_noise_pieces(mechanism.lattice)] * mechanism.sum_size
         case ShownMechanism():
             return pieces(mechanism.inner)
         case LabelResponse():
-            bits = [_cut([mechanism.flip_words])] * (mechanism.cells + 1)
+            bits = [cut([mechanism.flip_words])] * (mechanism.cells + 1)
             return [_noise_pieces(mechanism.lattice), *bits]
     raise AssertionError(f"tell the tests how {mechanism.name} uses its random words")
 
@@ -130,21 +128,21 @@ def len_of(piece: Piece) -> int:
     return piece.stop - piece.start
 
 
-def _cut(thresholds: Iterable[int]) -> list[Piece]:
+def cut(thresholds: Iterable[int]) -> list[Piece]:
     ends = sorted({0, WORD, *thresholds})
     return [range(start, stop) for start, stop in itertools.pairwise(ends)]
 
 
 def _equal_parts(count: int) -> list[Piece]:
     """The words w with the same ``count * w >> 64``."""
-    return _cut([-(-j * WORD // count) for j in range(1, count)])
+    return cut([-(-j * WORD // count) for j in range(1, count)])
 
 
 def _projective_pieces(mechanism: ProjectiveResponse) -> list[Piece]:
     (A, B), c = mechanism.words, mechanism.space.hyperplane_size
     others = mechanism.space.size - c
-    return _cut([*(i * A for i in range(c)), *(c * A + j * B for j in range(others))])
+    return cut([*(i * A for i in range(c)), *(c * A + j * B for j in range(others))])
 
 
 def _noise_pieces(noise: DiscreteLaplace) -> list[Piece]:
-    return _cut(itertools.accumulate(noise.weights))
+    return cut(itertools.accumulate(noise.weights))

@@ -35,7 +35,7 @@ def build(case: Case) -> ShownMechanism:
 cases = pytest.mark.parametrize(
     "case",
     [
-        *(shown_case(name) for name in ("grr", "subset", "projective", "sue", "oue")),
+        *(shown_case(name) for name in ("grr", "subset", "projective")),
         shown_case("subset", (0, 1, 2), k=1),
         shown_case("grr", regression=True),
         shown_case("grr", (0, 0)),

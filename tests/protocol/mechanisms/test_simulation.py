@@ -29,8 +29,6 @@ FEW_HOLDERS = [
     Case("projective", 1.0, 3, 2, parameters={"order": 2, "dimension": 3}),
     Case("projective", 1.0, 4, 2, parameters={"order": 3, "dimension": 3}),
     Case("grr", 1.0, 2, 2),
-    Case("sue", 1.0, 2, 2),
-    Case("oue", 1.0, 2, 2),
     Case("randomized_response", 2.0, 2, 2),
     Case("randomized_response", 50.0, 2, 2, regression=True, parameters=COARSE),
     Case("laplace", 60.0, 2, 1, parameters=COARSE),

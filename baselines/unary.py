@@ -1,6 +1,7 @@
-"""Unary encoding: one bit per category, flipped independently.
+"""Unary encoding, which LPCT's mechanisms are compared with: one bit per category.
 
-The holder's bit is 1 with probability p, every other bit with probability q:
+No task can ask for it. The holder's bit is 1 with probability p, every other bit with
+probability q:
 
     sue:  p = e^{ε/2} / (e^{ε/2} + 1),  q = 1 - p      (basic RAPPOR, Erlingsson et al. 2014)
     oue:  p = 1/2,                      q = 1 / (e^ε + 1)      (Wang et al. 2017, section 4.3)
@@ -17,10 +18,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Counts, Sums, Words
-from .exact import WORD, flip_threshold
-from .frequency_oracle import FrequencyOracle, Support
-from .payloads import BitPayloads, pack_bits
+from privet.protocol.mechanisms.base import Counts, Mechanism, Sums, Words
+from privet.protocol.mechanisms.exact import WORD, flip_threshold
+from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle, Support
+from privet.protocol.mechanisms.payloads import BitPayloads, pack_bits
 
 
 @dataclass(frozen=True)
@@ -90,3 +91,6 @@ class OptimizedUnary(UnaryEncoding):
     def other_words(self) -> int:
         # (1 - q) / q = (2^64 - Q) / Q <= e^ε
         return flip_threshold(Fraction(self.epsilon))
+
+
+UNARY: tuple[type[Mechanism], ...] = (SymmetricUnary, OptimizedUnary)
