@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
-from starlette import datastructures
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -38,6 +37,7 @@ from .datastore.garbage_collection import collect_garbage
 from .http import ROUTERS, health, openapi
 from .http.middleware import HEADERS, HeadCalls, RateLimit, SecurityHeaders
 from .http.problems import add_problem_handlers
+from .http.state import State
 from .metrics import Metrics
 from .service import Curator
 from .settings import Settings
@@ -73,13 +73,10 @@ class CuratorApp:
     ``stack`` is what it passes every call to, for a server that calls it directly.
     """
 
-    def __init__(self, api: FastAPI, stack: ASGIApp) -> None:
+    def __init__(self, api: FastAPI, state: State, stack: ASGIApp) -> None:
         self.api = api
+        self.state = state
         self.stack = RequestIds(stack)
-
-    @property
-    def state(self) -> datastructures.State:
-        return self.api.state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.stack(scope, receive, send)
@@ -100,24 +97,15 @@ def create_app(
     Reports are taken in as soon as it is called; the lifespan's end finishes what has been
     accepted and closes the store. Raises ``StorageFailed`` if the store cannot be opened.
     """
-    provider = _provider_of(settings, clock)
-    store = store or open_store(settings.database)
-    file = file_of(settings.database)
-    folder = None if file is None else file.parent
-    metrics = Metrics(folder, estimators=ESTIMATORS, certified=bool(settings.certificate_of))
-    writer = Writer(store, clock, metrics)
-    rejects = Rejects(store.count_rejects)
-    memory = settings.worker_memory
-    if workers is None:  # not those without work, which are false
-        workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
-    predictors = Workers(1, MAX_WAITING, memory)
-    exporters = Workers(1, MAX_WAITING, memory)
+    state = _state(settings, store, clock, signer, workers)
+    curator, metrics = state.curator, state.curator.metrics
+    store, tokens = curator.store, curator.tokens
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         background = [
-            collect_garbage(store, settings, clock, partial(tokens.audit.note, NOBODY)),
-            _refresh(metrics, writer, workers),
+            collect_garbage(store, settings, clock, partial(curator.audit.note, NOBODY)),
+            _refresh(state),
             watch(metrics, store, settings.certificate_of),
         ]
         tasks = [asyncio.create_task(each) for each in background]
@@ -126,10 +114,10 @@ def create_app(
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        for pool in (workers, predictors, exporters):
+        for pool in (curator.workers, curator.predictors, curator.exporters):
             await run_in_threadpool(pool.close)
-        await run_in_threadpool(writer.stop)
-        await run_in_threadpool(rejects.close)
+        await run_in_threadpool(state.writer.stop)
+        await run_in_threadpool(state.rejects.close)
         store.close()
 
     api = FastAPI(
@@ -142,31 +130,57 @@ def create_app(
         redirect_slashes=False,  # a redirect would go to whatever the header Host says
         telemetry=NO_TELEMETRY,
     )
-    api.state.curator = Curator(store, clock)
-    admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
-    bearer = None if provider is None else provider.bearer
-    tokens = Tokens(store, clock, admin, settings.token_tries, bearer)
-    api.state.readiness = Readiness(store.check)
-    api.state.tokens, api.state.provider = tokens, provider
-    api.state.signer = signer
-    api.state.metrics = metrics
-    api.state.guard_models, api.state.dashboard = settings.guard_models, settings.dashboard
-    api.state.open_metrics = settings.open_metrics
-    api.state.writer = writer
-    api.state.rejects = rejects
-    api.state.workers = workers
-    api.state.predictors, api.state.exporters = predictors, exporters
-    rate = api.state.rate = Rate(settings.rate_limit)
+    api.state.shared = state
     budget = BodyBudget(max(BODIES_IN_MEMORY, settings.max_batch_bytes))
     _add_routes(api, settings, budget, metrics)
-    intake = Intake(TaskCache(store), writer, rejects, metrics, budget, signer)
+    intake = Intake(TaskCache(store), state.writer, state.rejects, metrics, budget, signer)
     inner = _with_headers(api, settings)
     batch = BatchUpload(inner, intake, settings, tokens, store, clock, HEADERS)
     headers = (*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS
     stack: ASGIApp = ReportUpload(CountCalls(batch, metrics), intake, headers)
     if settings.rate_limit:  # of all posts, single reports among them
-        stack = _with_headers(RateLimit(stack, rate), settings)
-    return CuratorApp(api, stack)
+        stack = _with_headers(RateLimit(stack, state.rate), settings)
+    return CuratorApp(api, state, stack)
+
+
+def _state(
+    settings: Settings,
+    store: Store | None,
+    clock: Callable[[], float],
+    signer: Signer | None,
+    workers: Workers | None,
+) -> State:
+    """What the settings say, over ``store`` or over theirs."""
+    provider = _provider_of(settings, clock)
+    store = store or open_store(settings.database)
+    file = file_of(settings.database)
+    folder = None if file is None else file.parent
+    metrics = Metrics(folder, estimators=ESTIMATORS, certified=bool(settings.certificate_of))
+    admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
+    bearer = None if provider is None else provider.bearer
+    memory = settings.worker_memory
+    if workers is None:  # not those without work, which are false
+        workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
+    return State(
+        Curator(
+            store,
+            clock,
+            Tokens(store, clock, admin, settings.token_tries, bearer),
+            metrics,
+            workers,
+            predictors=Workers(1, MAX_WAITING, memory),
+            exporters=Workers(1, MAX_WAITING, memory),
+            guard_models=settings.guard_models,
+        ),
+        Writer(store, clock, metrics),
+        Rejects(store.count_rejects),
+        Readiness(store.check),
+        Rate(settings.rate_limit),
+        signer,
+        provider,
+        settings.open_metrics,
+        settings.dashboard,
+    )
 
 
 @contextmanager
@@ -190,10 +204,11 @@ def _provider_of(settings: Settings, clock: Callable[[], float]) -> "Provider | 
     return Provider(settings, clock)
 
 
-async def _refresh(metrics: Metrics, writer: Writer, workers: Workers) -> None:
+async def _refresh(state: State) -> None:
     """Take the gauges of this process every few seconds: another one may be asked for them."""
+    metrics = state.curator.metrics
     while True:
-        metrics.wait(writer.waiting, len(workers))
+        metrics.wait(state.writer.waiting, len(state.curator.workers))
         metrics.refresh()
         await asyncio.sleep(REFRESH_SECONDS)
 

@@ -7,10 +7,12 @@ from fastapi import APIRouter, Query, Request, Response
 from privet.protocol.errors import InvalidRequest
 
 from ..access.tokens import Scope
-from ..http import tokens as calls
 from ..http.requests import TheCurator
+from ..http.tokens import AuditView, IssuedToken, TokenRequest, TokenView
+from ..service import Curator
+from ..service import access as cases
 from .pages import PageRoute, page, see_other
-from .visitor import Admins, TheForm
+from .visitor import Admins, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 100
 
@@ -23,40 +25,45 @@ router = APIRouter(
 def show_access(
     request: Request,
     curator: TheCurator,
+    visitor: TheVisitor,
     before: Annotated[int | None, Query(ge=1, le=2**31)] = None,
 ) -> Response:
     """All tokens without their values, and the audit log, the latest first."""
-    return _page(request, curator, before)
+    return _page(request, curator, visitor, before)
 
 
 @router.post("/tokens")
-def issue(request: Request, curator: TheCurator, form: TheForm) -> Response:
+def issue(request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
     """Issue a token, in place of any earlier one of that name; its value is shown this once."""
     name, scope = str(form.get("name", "")).strip(), str(form.get("scope"))
     days = str(form.get("days", "")).strip()
     if scope not in list(Scope) or (days and not days.isdecimal()):
         raise InvalidRequest("A token has one of the scopes, and ends after whole days or never.")
-    body = calls.TokenRequest(scope=Scope(scope), days=float(days) if days else None)
-    return _page(request, curator, issued=calls.issue_token(name, request, body))
+    body = TokenRequest(scope=Scope(scope), days=float(days) if days else None)
+    token = cases.issue_token(curator, visitor, name, body.scope, body.days)
+    issued = IssuedToken(name=name, scope=body.scope, token=token)
+    return _page(request, curator, visitor, issued=issued)
 
 
 @router.post("/tokens/revoke")
-def revoke(request: Request, form: TheForm) -> Response:
-    calls.revoke_token(str(form.get("name", "")), request)
+def revoke(curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
+    cases.revoke_token(curator, visitor, str(form.get("name", "")))
     return see_other("/access")
 
 
 def _page(
     request: Request,
-    curator: TheCurator,
+    curator: Curator,
+    visitor: Visitor,
     before: int | None = None,
-    issued: calls.IssuedToken | None = None,
+    issued: IssuedToken | None = None,
 ) -> Response:
-    entries = calls.read_audit(curator, PER_PAGE, before)
+    found = cases.read_audit(curator, visitor, PER_PAGE, before)
+    entries = [AuditView.of(entry) for entry in found]
     return page(
         request,
         "access.html",
-        tokens=calls.list_tokens(request),
+        tokens=[TokenView.of(token) for token in cases.list_tokens(curator, visitor)],
         scopes=list(Scope),
         issued=issued,
         entries=entries,

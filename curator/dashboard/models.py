@@ -1,7 +1,6 @@
 """Pages about models: the tree, a prediction, other settings tried, models side by side."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -16,11 +15,11 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
-from ..datastore.models import SERVING
-from ..http import models as calls
-from ..http import tasks as task_calls
-from ..http.requests import TheCurator, in_worker
-from ..service import Curator
+from ..datastore.models import SERVING, ModelInfo
+from ..http.models import ALIAS, OF_CELL, ModelView, exported, records_of
+from ..http.requests import TheCurator, count_as_post, while_waited
+from ..service import Curator, fitting, prediction, reading
+from ..service.tasks import read_task
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
@@ -34,7 +33,7 @@ FIELD = "field."
 
 def _shown_task(task_id: str, curator: TheCurator, visitor: TheVisitor) -> Task:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
-    return task_calls.shown(curator.store.task(task_id), visitor.reader).task
+    return read_task(curator, visitor, task_id).task
 
 
 TheTask = Annotated[Task, Depends(_shown_task)]
@@ -56,12 +55,12 @@ def show_model(
     visitor: TheVisitor,
 ) -> Response:
     """One model: its tree, a form that predicts, other settings to try, and downloads."""
-    info = calls.read_model(task_id, number, curator)
-    model = curator.models.get(task_id, number).model
+    info = reading.read_model(curator, visitor, task_id, number)
+    model = reading.fitted_model(curator, visitor, task_id, number).model
     return page(
         request,
         "model.html",
-        info=info,
+        info=ModelView.of(task_id, info),
         serving=SERVING in info.aliases,
         formats=list(EXPORTS),
         **picture(
@@ -87,7 +86,7 @@ def show_node(
     visitor: TheVisitor,
 ) -> Response:
     """A node's numbers: what the model says, and what reports and public records say."""
-    model = curator.models.get(task_id, number).model
+    model = reading.fitted_model(curator, visitor, task_id, number).model
     if not 0 <= node < model.partition.nodes:
         raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
     cell = int(model.partition.cell_of_node[node])
@@ -99,7 +98,7 @@ def show_node(
         splits=describe_node(model.partition, task.columns, node),
         rows=[] if cell < 0 else values_of_cell(task, model, cell),
         public_share=None if cell < 0 else float(model.public_share[cell]),
-        shares=curator.node_shares(task_id, number, node) if visitor.reader else None,
+        shares=reading.read_node(curator, visitor, task_id, number, node),
         is_share=isinstance(task.label, Classes),
     )
 
@@ -111,6 +110,7 @@ def predict(
     task: TheTask,
     number: int,
     curator: TheCurator,
+    visitor: TheVisitor,
     form: TheForm,
 ) -> Response:
     """A prediction for the record in the form, with the path that leads to it."""
@@ -119,18 +119,18 @@ def predict(
         for place, feature in enumerate(task.features)
         if (text := str(form.get(f"{FIELD}{place}", "")).strip())
     }
-    answers = curator.predict(task_id, number, records=[record])
-    (prediction,) = calls.records_of(answers)["predictions"]
-    partition = curator.models.get(task_id, number).model.partition
+    answers = prediction.predict(curator, visitor, task_id, number, records=[record])
+    (predicted,) = records_of(answers)["predictions"]
+    partition = answers.model.model.partition
     return page(
         request,
         "prediction.html",
         task=task,
-        nodes=path_to(partition, int(partition.leaves[prediction["cell"]])),
+        nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
         number=number,
         record=record,
-        prediction=prediction,
-        rows=values_of_prediction(task, prediction),
+        prediction=predicted,
+        rows=values_of_prediction(task, predicted),
         is_share=isinstance(task.label, Classes),
     )
 
@@ -143,28 +143,41 @@ async def try_settings(
     asked = dict(request.query_params)
     name = asked.pop("estimator", DEFAULT_ESTIMATOR)
     parameters = given(name, asked)
-    shown = partial(_trial, task_id, curator, visitor, name, parameters)
-    return page(request, "trial.html", **await in_worker(request, shown))
+    trial = await while_waited(
+        request, fitting.try_settings(curator, visitor, task_id, name, parameters)
+    )
+    task = await run_in_threadpool(_shown_task, task_id, curator, visitor)
+    drawn = await run_in_threadpool(picture, task, trial.model, curator, visitor, "these settings")
+    return page(
+        request,
+        "trial.html",
+        change=trial.change,
+        serving=trial.serving,
+        **drawn,
+        **settings(task, name, trial.model.parameters),
+    )
 
 
 @router.post("/fit", dependencies=[Admins])
-async def fit(request: Request, task_id: str, curator: TheCurator, form: TheForm) -> Response:
+async def fit(
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
+) -> Response:
     """Fit and keep a model; it serves only if it is the first."""
     fields = {name: str(value) for name, value in form.items()}
     name = fields.get("estimator", DEFAULT_ESTIMATOR)
-    body = calls.FitRequest(estimator=name, parameters=given(name, fields))
-    fitted = await calls.fit_model(task_id, curator, request, Response(), body)
+    parameters = given(name, fields)
+    fitted = await while_waited(request, fitting.fit(curator, visitor, task_id, name, parameters))
     return see_other(f"/tasks/{task_id}/models/{fitted.number}")
 
 
 @router.post("/models/{number}/promote", dependencies=[Admins])
 def promote(
-    request: Request, task_id: str, number: int, curator: TheCurator, form: TheForm
+    task_id: str, number: int, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     alias = str(form.get("alias", SERVING)).strip()
-    if not calls.ALIAS.fullmatch(alias):
+    if not ALIAS.fullmatch(alias):
         raise InvalidRequest("A name has small letters, digits and hyphens, a letter first.")
-    calls.promote_model(task_id, alias, calls.PromoteRequest(number=number), curator, request)
+    fitting.promote(curator, visitor, task_id, number, alias)
     return see_other(f"/tasks/{task_id}#models")
 
 
@@ -178,11 +191,12 @@ async def compare(
     visitor: TheVisitor,
 ) -> Response:
     task_id = task.id
-    change = await calls.compare_models(task_id, one, other, curator, request)
+    count_as_post(request)
+    change = await while_waited(request, fitting.compare(curator, visitor, task_id, one, other))
 
     def side(number: int) -> dict[str, Any]:
-        model = curator.models.get(task_id, number).model
-        info = calls.read_model(task_id, number, curator)
+        model = reading.fitted_model(curator, visitor, task_id, number).model
+        info = ModelView.of(task_id, reading.read_model(curator, visitor, task_id, number))
         return {"info": info, **picture(task, model, curator, visitor, f"model {number}")}
 
     sides = [await run_in_threadpool(side, number) for number in (one, other)]
@@ -195,18 +209,18 @@ async def export(
     task_id: str,
     number: int,
     curator: TheCurator,
+    visitor: TheVisitor,
     format: str = "json",  # noqa: A002 - as the API has it
 ) -> Response:
-    return await calls.export_model(task_id, number, curator, request, format)
+    return await exported(request, curator, visitor, task_id, number, format)
 
 
 @router.get("/models/{number}/card", dependencies=[Readers])
-def card(task_id: str, number: int, curator: TheCurator) -> Response:
-    answer = calls.read_card(task_id, number, curator)
-    answer.headers["Content-Disposition"] = (
-        f'attachment; filename="card-{task_id[:12]}-{number}.md"'
-    )
-    return answer
+def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) -> Response:
+    text = reading.read_card(curator, visitor, task_id, number)
+    name = f"card-{task_id[:12]}-{number}.md"
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="text/markdown", headers=disposition)
 
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -236,7 +250,7 @@ def picture(
     }
     if model.partition.cells > MOST_DRAWN:
         return {**parts, "svg": None, "cells": [], "note": ""}
-    layout = curator.layout(task.id, model, reported=visitor.reader)
+    layout = reading.layout(curator, visitor, task.id, model)
     href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
     name = whose.replace(" ", "-")
     svg = to_svg(layout, name=name, title=f"The tree of {whose}", href=href)
@@ -256,11 +270,11 @@ def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[
     }
 
 
-def _first_trial(info: calls.ModelView) -> tuple[str, Mapping[str, Any]]:
+def _first_trial(info: ModelInfo) -> tuple[str, Mapping[str, Any]]:
     """What to try first: the model's own settings, or λ where the estimator has nothing to set."""
-    if info.estimator == DEFAULT_ESTIMATOR:
+    if info.summary["estimator"] == DEFAULT_ESTIMATOR:
         return WEIGHTED, {}
-    return info.estimator, info.parameters
+    return info.summary["estimator"], info.summary["parameters"]
 
 
 def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
@@ -275,33 +289,9 @@ def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
 
 def values_of_prediction(task: Task, prediction: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(task.label, Classes):
-        of_cell = {name: prediction[name] for name in calls.OF_CELL}
+        of_cell = {name: prediction[name] for name in OF_CELL}
         return [{"name": task.label.name, "value": prediction["label"], **of_cell}]
     return [
-        {"name": name, "value": value, **{kind: prediction[kind][name] for kind in calls.OF_CELL}}
+        {"name": name, "value": value, **{kind: prediction[kind][name] for kind in OF_CELL}}
         for name, value in prediction["probabilities"].items()
     ]
-
-
-def _trial(
-    task_id: str,
-    curator: Curator,
-    visitor: Visitor,
-    name: str,
-    parameters: Mapping[str, Any],
-    run: Any,
-) -> dict[str, Any]:
-    """The values of a trial's page, computed in a worker process."""
-    task = curator.store.task(task_id).task
-    tried = curator.trial(task_id, name, parameters, run)
-    models = curator.store.models(task_id)
-    change = serving = None
-    if models:
-        serving = curator.models.get(task_id)
-        change = curator.change(task_id, serving.model, tried)
-    return {
-        "change": change,
-        "serving": None if serving is None else serving.number,
-        **picture(task, tried, curator, visitor, "these settings"),
-        **settings(task, name, tried.parameters),
-    }

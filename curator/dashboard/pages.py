@@ -21,6 +21,7 @@ from starlette.types import Scope
 from privet.learning.estimators import ESTIMATORS
 from privet.protocol.errors import PrivetError, problem_of
 
+from ..http.state import state_of
 from .visitor import COOKIE, visitor_of
 
 POLICY = (
@@ -134,7 +135,7 @@ def own_page(then: str) -> str:
 def sign_in_page(request: Request, then: str, error: PrivetError | None = None) -> Response:
     """The form for a token and the link to the provider, with what went wrong."""
     status = 200 if error is None else problem_of(error).status
-    fault, provider = error and error.detail, request.app.state.provider
+    fault, provider = error and error.detail, state_of(request).provider
     return page(request, "sign_in.html", status, then=then, fault=fault, provider=provider)
 
 

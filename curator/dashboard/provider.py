@@ -8,6 +8,8 @@ from fastapi import APIRouter, Request, Response
 from privet.http_server.addresses import client_address
 from privet.protocol.errors import InsufficientScope, NotAuthorized, Overloaded, TaskNotFound
 
+from ..http.state import state_of
+from ..service.access import sign_in
 from .pages import PageRoute, own_page, page, see_other, set_cookie, sign_in_page
 from .visitor import ATTEMPT, COOKIE, PERSON, Sessions
 
@@ -26,7 +28,7 @@ def leave(request: Request, then: str = "/") -> Response:
     except Overloaded as error:
         return sign_in_page(request, then, error)
     response = see_other(address)
-    sealed = Sessions(request.app.state).seal(json.dumps(attempt), ATTEMPT)
+    sealed = Sessions(state_of(request)).seal(json.dumps(attempt), ATTEMPT)
     set_cookie(request, response, ATTEMPT_COOKIE, sealed, ATTEMPT_SECONDS, PATH)
     return response
 
@@ -38,19 +40,17 @@ def arrive(request: Request) -> Response:
     A page leads on, since browsers withhold the session's cookie from redirects that another site
     began.
     """
-    provider, sessions = _provider(request), Sessions(request.app.state)
-    tokens = request.app.state.tokens
+    state = state_of(request)
+    provider, sessions = _provider(request), Sessions(state)
     kept = sessions.open(request.cookies.get(ATTEMPT_COOKIE, ""), ATTEMPT, ATTEMPT_SECONDS)
     attempt = {} if kept is None else json.loads(kept)
     try:
-        with tokens.trying(client_address(request.scope)):
-            person = provider.finish(request.query_params, attempt)
+        person = sign_in(
+            state.curator, provider, request.query_params, attempt, client_address(request.scope)
+        )
     except (NotAuthorized, InsufficientScope, Overloaded) as error:
-        if not isinstance(error, Overloaded):
-            tokens.audit.note_refused(error.detail)
         response = sign_in_page(request, attempt.get("then", "/"), error)
     else:
-        tokens.audit.note(person.actor, "signed in", name=person.name, scope=person.scope)
         response = page(request, "signed_in.html", then=attempt["then"], name=person.name)
         named = {"name": person.name, "scope": person.scope, "actor": person.actor}
         sealed = sessions.seal(json.dumps(named), PERSON)
@@ -60,7 +60,7 @@ def arrive(request: Request) -> Response:
 
 
 def _provider(request: Request) -> "Provider":
-    provider: Provider | None = request.app.state.provider
+    provider = state_of(request).provider
     if provider is None:
         raise TaskNotFound("This curator has no OpenID provider: sign in with a token.")
     return provider

@@ -20,6 +20,7 @@ from starlette.datastructures import FormData
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, Overloaded
 
 from ..access.tokens import Scope
+from ..http.state import State, state_of
 
 COOKIE = "privet-session"
 SESSION_SECONDS = 12 * 3600
@@ -39,7 +40,7 @@ class Visitor:
     scope: str = ""
     form_token: str = ""
     """Secret in every form of this session, which no other site can know."""
-    actor: str = ""
+    id: str = ""
     """What the audit log calls them."""
     is_person: bool = False
     """Whether an OpenID provider named them."""
@@ -49,15 +50,27 @@ class Visitor:
         return self.scope == Scope.ADMIN
 
     @property
-    def reader(self) -> bool:
+    def reads(self) -> bool:
         """Whether the token allows reading what strangers may not."""
-        return bool(self.scope) and Scope(self.scope).allows(Scope.READER)
+        return self._may(Scope.READER)
+
+    def need(self, scope: Scope, what: str = "") -> None:
+        """Raise ``NotAuthorized`` or ``InsufficientScope`` unless they may do this."""
+        if self._may(scope):
+            return
+        if what or scope is Scope.READER:
+            raise NotAuthorized("This takes a token of scope reader or admin: sign in with one.")
+        error = InsufficientScope if self.reads else NotAuthorized
+        raise error(f"This takes an {scope} token: sign in with one.")
+
+    def _may(self, scope: Scope) -> bool:
+        return bool(self.scope) and Scope(self.scope).allows(scope)
 
 
 class Sessions:
     """Seals what cookies hold, and opens them again."""
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: State) -> None:
         self._store, self._clock = state.curator.store, state.curator.clock
         self._provider = state.provider
 
@@ -79,18 +92,23 @@ class Sessions:
         named = self.open(cookie, PERSON, self._provider.session_seconds)
         if named is None:
             return Visitor()
-        return Visitor(**json.loads(named), form_token=self.form_token(cookie), is_person=True)
+        person = json.loads(named)
+        form_token = self.form_token(cookie)
+        return Visitor(person["name"], person["scope"], form_token, person["actor"], is_person=True)
 
     def form_token(self, cookie: str) -> str:
         """What forms of a session send back."""
         return hmac.digest(self._key().encode(), cookie.encode(), "sha256").hex()
 
     def _fernet(self, kind: str) -> Fernet:
-        return Fernet(self._key() if kind == TOKEN else self._provider.key(self._key(), kind))
+        if kind == TOKEN:
+            return Fernet(self._key())
+        if self._provider is None:
+            raise NotAuthorized("This curator has no OpenID provider: sign in with a token.")
+        return Fernet(self._provider.key(self._key(), kind))
 
     def _key(self) -> str:
-        key: str | None = self._store.fact(KEY)
-        return key or str(self._store.note_first(KEY, Fernet.generate_key().decode()))
+        return self._store.fact(KEY) or self._store.note_first(KEY, Fernet.generate_key().decode())
 
 
 def visitor_of(request: Request) -> Visitor:
@@ -98,12 +116,13 @@ def visitor_of(request: Request) -> Visitor:
     cookie = request.cookies.get(COOKIE)
     if cookie is None:
         return Visitor()
-    sessions = Sessions(request.app.state)
+    state = state_of(request)
+    sessions = Sessions(state)
     token = sessions.open(cookie)
     if token is None:
         return sessions.person(cookie)
     try:
-        stored = request.app.state.tokens.find(token)
+        stored = state.curator.tokens.find(token)
     except (NotAuthorized, InsufficientScope, Overloaded):
         return Visitor()
     return Visitor(stored.name, stored.scope, sessions.form_token(cookie), stored.name)
@@ -115,20 +134,15 @@ def _visitor(request: Request) -> Visitor:
 
 
 def _need_admin(request: Request) -> None:
-    visitor = _visitor(request)
-    if not visitor.admin:
-        error = InsufficientScope if visitor.reader else NotAuthorized
-        raise error("This takes an admin token: sign in with one.")
-    request.state.actor = visitor.actor
+    _visitor(request).need(Scope.ADMIN)
 
 
 def _need_reader(request: Request) -> None:
-    if not _visitor(request).reader:
-        raise NotAuthorized("This takes a token of scope reader or admin: sign in with one.")
+    _visitor(request).need(Scope.READER)
 
 
 def _need_model_reader(request: Request) -> None:
-    if request.app.state.guard_models:
+    if state_of(request).curator.guard_models:
         _need_reader(request)
 
 

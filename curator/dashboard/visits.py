@@ -7,6 +7,7 @@ from privet.http_server.addresses import client_address
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 
 from ..access.tokens import Scope
+from ..http.state import state_of
 from .pages import STATIC, PageRoute, own_page, page, see_other, set_cookie, sign_in_page
 from .visitor import COOKIE, SESSION_SECONDS, OwnForm, Sessions, TheForm, Visitor
 
@@ -33,9 +34,9 @@ def ask_token(request: Request, then: str = "/") -> Response:
 async def sign_in(request: Request, form: TheForm) -> Response:
     """Start a session, if the token is good; wrong ones are noted and limited as in the API."""
     token, then = str(form.get("token", "")).strip(), str(form.get("then", "/"))
-    state, address = request.app.state, client_address(request.scope)
+    state, address = state_of(request), client_address(request.scope)
     try:
-        await run_in_threadpool(state.tokens.check, token, Scope.READER, address)
+        await run_in_threadpool(state.curator.tokens.check, token, Scope.READER, address)
     except (NotAuthorized, InsufficientScope) as error:
         return sign_in_page(request, then, error)
     response = see_other(own_page(then))
@@ -48,8 +49,9 @@ async def sign_in(request: Request, form: TheForm) -> Response:
 def sign_out(request: Request) -> Response:
     """End the session in this browser; the way out of the provider's own is a link."""
     response: Response = see_other("/")
-    if request.state.visitor.is_person:
+    provider = state_of(request).provider
+    if request.state.visitor.is_person and provider is not None:
         request.state.visitor = Visitor()
-        response = page(request, "signed_out.html", end=request.app.state.provider.end_address())
+        response = page(request, "signed_out.html", end=provider.end_address())
     response.delete_cookie(COOKIE)
     return response

@@ -10,19 +10,16 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
-from privet.learning.planning import Plan, plan
-from privet.learning.task_building.review import Proposal, propose
-from privet.learning.task_building.settings import DEFAULT_CROWD, DEFAULT_HOLDERS, TaskSettings
-from privet.learning.task_building.table import read_table
+from privet.learning.task_building.settings import DEFAULT_CROWD, DEFAULT_HOLDERS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
 from privet.protocol.task import Asker
 
-from ..http import tasks as calls
-from ..http.requests import TheCurator, in_worker
+from ..http.requests import TheCurator, while_waited
 from ..service import Publication
+from ..service.tasks import create_task, plan_task, propose_columns
 from .pages import PageRoute, page, see_other
-from .visitor import Admins, TheForm
+from .visitor import Admins, TheForm, TheVisitor
 
 MOST_COLUMNS = 300
 """Maximum number of columns in the form; the command line takes more."""
@@ -39,10 +36,12 @@ def ask_file(request: Request) -> Response:
 
 
 @router.post(COLUMNS)
-async def show_columns(request: Request, form: TheForm) -> Response:
+async def show_columns(
+    request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
+) -> Response:
     """The second step: what each column becomes, to be corrected."""
     public = await _file(form)
-    proposals = await in_worker(request, lambda run: run(_proposed, public))
+    proposals = await while_waited(request, propose_columns(curator, visitor, public))
     if len(proposals) > MOST_COLUMNS:
         raise InvalidRequest(
             f"The file has {len(proposals)} columns and this form shows {MOST_COLUMNS}: use "
@@ -59,21 +58,25 @@ async def show_columns(request: Request, form: TheForm) -> Response:
 
 
 @router.post(PLAN)
-async def show_plan(request: Request, form: TheForm) -> Response:
+async def show_plan(
+    request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
+) -> Response:
     """The third step: what to expect of the reports."""
     public, settings = await _file(form), settings_of(form)
-    made = await in_worker(request, lambda run: run(_planned, public, settings))
+    made = await while_waited(request, plan_task(curator, visitor, public, settings))
     names = [str(form[f"name.{i}"]) for i in range(MOST_COLUMNS) if f"name.{i}" in form]
     asked = [name for name in names if name not in {settings.label, *settings.ignore}]
     return page(request, "plan.html", plan=made, settings=settings, asked=asked)
 
 
 @router.post(CREATE)
-async def create(request: Request, curator: TheCurator, form: TheForm) -> Response:
+async def create(
+    request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
+) -> Response:
     public, settings = await _file(form), settings_of(form)
     if settings.asker is None:
         raise InvalidRequest("Say who is asking: people read it before they answer.")
-    stored, _ = await calls.publish(request, curator, settings, public)
+    stored, _ = await while_waited(request, create_task(curator, visitor, settings, public))
     return see_other(f"/tasks/{stored.task.id}#holders")
 
 
@@ -184,14 +187,3 @@ async def _file(form: FormData) -> bytes:
     if not isinstance(upload, UploadFile) or not upload.filename:
         raise InvalidRequest("There is no file: choose a CSV or Parquet file.")
     return await upload.read()
-
-
-def _proposed(public: bytes) -> list[Proposal]:
-    return propose(read_table(public))
-
-
-def _planned(public: bytes, settings: Publication) -> Plan:
-    values = settings.model_dump(
-        mode="json", exclude_unset=True, include=set(TaskSettings.model_fields)
-    )
-    return plan(public, **values)

@@ -7,6 +7,7 @@ from privet.protocol.errors import StorageFailed
 
 from .problems import described
 from .requests import MetricsReader
+from .state import state_of
 
 router = APIRouter(tags=["operation"])
 
@@ -20,7 +21,7 @@ async def alive() -> dict[str, str]:
 @router.get("/readyz", summary="Can it take reports?", responses=described(StorageFailed))
 async def ready(request: Request) -> dict[str, str]:
     """Answers 200 only if the database has been written within the last seconds."""
-    await request.app.state.readiness.check()
+    await state_of(request).readiness.check()
     return {"status": "ready"}
 
 
@@ -29,6 +30,7 @@ async def ready(request: Request) -> dict[str, str]:
 )
 def metrics(request: Request) -> Response:
     """The counters of all processes of this curator, and gauges that are seconds old."""
-    state = request.app.state
-    state.metrics.wait(state.writer.waiting, len(state.workers))
-    return Response(state.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    state = state_of(request)
+    metrics = state.curator.metrics
+    metrics.wait(state.writer.waiting, len(state.curator.workers))
+    return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)

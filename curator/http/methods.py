@@ -13,6 +13,8 @@ from privet.learning.task_building.columns import MAX_ROWS, MAX_TABLE_COLUMNS, M
 from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS
 
+from .state import state_of
+
 router = APIRouter(prefix="/v1", tags=["methods"])
 
 
@@ -90,5 +92,5 @@ class KeyView(BaseModel):
 @router.get("/key", summary="Read the curator's key")
 def read_key(request: Request) -> KeyView:
     """The key that holders pin. Hand it to them in another way: a forged curator has its own."""
-    signer = request.app.state.signer
+    signer = state_of(request).signer
     return KeyView(key=None if signer is None else signer.key.hex())

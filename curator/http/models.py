@@ -2,10 +2,9 @@
 
 import json
 import re
-import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
-from functools import lru_cache, partial
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Path, Query, Request, Response, status
@@ -14,9 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from privet.learning.estimators import Model
 from privet.learning.export.formats import EXPORTS
-from privet.learning.insight import Comparison
+from privet.learning.insight import Comparison, Insight
 from privet.learning.looks import Looks
 from privet.learning.model import FittedModel
 from privet.protocol.errors import (
@@ -25,23 +23,22 @@ from privet.protocol.errors import (
     ModelNotFound,
     NotEnoughReports,
     Overloaded,
-    PrivetError,
     TaskNotFound,
     TooLarge,
-    problem_of,
 )
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 from privet.protocol.wire import first_fault
 
+from ..access.actors import Actor
 from ..datastore.models import ModelInfo
-from ..service import Change, Curator, ExplainedPredictions, predict_rows
-from ..workers import Run
+from ..service import Change, Curator, ExplainedPredictions, prediction, reading
+from ..service.fitting import compare, fit, promote
 from .problems import described
 from .requests import (
     EXAMPLE_ID,
     AdminOnly,
-    AdminToken,
+    Caller,
     CountsReader,
     Fitters,
     ModelNumber,
@@ -49,14 +46,13 @@ from .requests import (
     NoDraft,
     StrictRoute,
     TaskId,
+    TheCaller,
     TheCurator,
     View,
-    in_exporter,
-    in_worker,
+    count_as_post,
     moment,
-    note,
     read_json,
-    require_admin,
+    while_waited,
 )
 
 LARGE_BYTES = 8 * 1024
@@ -134,10 +130,10 @@ class FitRequest(BaseModel):
 async def fit_model(
     task_id: TaskId,
     curator: TheCurator,
+    caller: TheCaller,
     request: Request,
     response: Response,
     body: FitRequest | None = None,
-    credentials: AdminToken = None,
 ) -> ModelView:
     """Fit a model from the reports so far and keep it under the next number.
 
@@ -146,37 +142,28 @@ async def fit_model(
     to be promoted.
     """
     wanted = body or FitRequest()
-    if wanted.promote:
-        require_admin(request, credentials)
-    started = time.perf_counter()
-    metrics = request.app.state.metrics
-    fit = partial(curator.fit, task_id, wanted.estimator, wanted.parameters, promote=wanted.promote)
-    try:
-        fitted = await in_worker(request, fit)
-    except Exception as error:
-        problem = error if isinstance(error, PrivetError) else PrivetError("")
-        metrics.not_fitted(problem_of(problem).name)
-        raise
-    view = ModelView.of(task_id, fitted)
-    made = {"number": fitted.number, "estimator": view.estimator, "aliases": view.aliases}
-    note(request, "model fitted", task_id, **made)
-    metrics.fitted(view.estimator, time.perf_counter() - started)
+    fitting = fit(
+        curator, caller, task_id, wanted.estimator, wanted.parameters, promote=wanted.promote
+    )
+    fitted = await while_waited(request, fitting)
     response.headers["Location"] = f"/v1/tasks/{task_id}/models/{fitted.number}"
-    return view
+    return ModelView.of(task_id, fitted)
 
 
 @router.get("/models", tags=["models"], summary="List models")
-def list_models(task_id: TaskId, curator: TheCurator) -> list[ModelView]:
+def list_models(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> list[ModelView]:
     """All models of a task, oldest first."""
-    return [ModelView.of(task_id, info) for info in curator.store.models(task_id)]
+    return [ModelView.of(task_id, info) for info in reading.list_models(curator, caller, task_id)]
 
 
 @router.get(
     "/models/{number}", tags=["models"], summary="Read a model", responses=described(InvalidRequest)
 )
-def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> ModelView:
+def read_model(
+    task_id: TaskId, number: ModelNumber, curator: TheCurator, caller: TheCaller
+) -> ModelView:
     """What a model was fitted with and from."""
-    return ModelView.of(task_id, curator.models.info(task_id, number))
+    return ModelView.of(task_id, reading.read_model(curator, caller, task_id, number))
 
 
 @router.get(
@@ -190,12 +177,15 @@ def read_model(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Mod
         **described(InvalidRequest),
     },
 )
-def read_card(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> Response:
+def read_card(
+    task_id: TaskId, number: ModelNumber, curator: TheCurator, caller: TheCaller
+) -> Response:
     """What the model is, what it was made from, and how far to trust it, in words.
 
     It speaks of the reports so far, so it takes a token of scope reader or admin.
     """
-    return Response(curator.card(task_id, number), media_type="text/markdown")
+    card = reading.read_card(curator, caller, task_id, number)
+    return Response(card, media_type="text/markdown")
 
 
 class PromoteRequest(BaseModel):
@@ -220,12 +210,10 @@ def promote_model(
     ],
     body: PromoteRequest,
     curator: TheCurator,
-    request: Request,
+    caller: TheCaller,
 ) -> ModelView:
     """Let an alias stand for a model; `serving` is the one that predicts where none is named."""
-    promoted = curator.promote(task_id, body.number, alias)
-    note(request, "model promoted", task_id, number=body.number, alias=alias)
-    return ModelView.of(task_id, promoted)
+    return ModelView.of(task_id, promote(curator, caller, task_id, body.number, alias))
 
 
 @router.get(
@@ -235,11 +223,16 @@ def promote_model(
     responses=described(InvalidRequest, Overloaded),
 )
 async def compare_models(
-    task_id: TaskId, number: ModelNumber, other: ModelNumber, curator: TheCurator, request: Request
+    task_id: TaskId,
+    number: ModelNumber,
+    other: ModelNumber,
+    curator: TheCurator,
+    caller: TheCaller,
+    request: Request,
 ) -> Change:
     """What changes from the first to the other, before it is promoted."""
-    compare = partial(curator.compare, task_id, number, other)
-    return await in_exporter(request, compare)
+    count_as_post(request)
+    return await while_waited(request, compare(curator, caller, task_id, number, other))
 
 
 class DifferenceView(View):
@@ -284,6 +277,16 @@ class InsightView(View):
         "or at one that was chosen beforehand."
     )
 
+    @classmethod
+    def of(cls, fitted: FittedModel, insight: Insight, paths: Mapping[int, list[str]]) -> Self:
+        """``paths`` lead to the cells that differ."""
+        differences = [
+            DifferenceView(path=paths[difference.cell], **asdict(difference))
+            for difference in insight.differences
+        ]
+        values = {**asdict(insight), "differences": differences}
+        return cls(task=fitted.task, model=fitted.number, **values)
+
 
 @router.get(
     "/models/{number}/insight",
@@ -292,21 +295,14 @@ class InsightView(View):
     summary="Compare the holders with the public data",
     responses=described(InvalidRequest),
 )
-def read_insight(task_id: TaskId, number: ModelNumber, curator: TheCurator) -> InsightView:
+def read_insight(
+    task_id: TaskId, number: ModelNumber, curator: TheCurator, caller: TheCaller
+) -> InsightView:
     """Whether public data resemble the holders, where they differ, and what reports changed.
 
     From the reports so far, so it takes a token of scope reader or admin. It costs no privacy.
     """
-    fitted, insight, paths = curator.insight(task_id, number)
-    differences = [
-        DifferenceView(path=paths[difference.cell], **asdict(difference))
-        for difference in insight.differences
-    ]
-    return InsightView(
-        task=task_id,
-        model=fitted.number,
-        **{**asdict(insight), "differences": differences},
-    )
+    return InsightView.of(*reading.read_insight(curator, caller, task_id, number))
 
 
 @router.get(
@@ -326,18 +322,26 @@ async def export_model(
     task_id: TaskId,
     number: ModelNumber,
     curator: TheCurator,
+    caller: TheCaller,
     request: Request,
     format_: Annotated[str, Query(alias="format", description="One of GET /v1/methods.")] = "json",
 ) -> Response:
     """The model as a file that other programs can predict with."""
-    if format_ not in EXPORTS:
-        raise InvalidRequest(f"Unknown format {format_!r}: use one of {', '.join(EXPORTS)}.")
-    export = EXPORTS[format_]
-    write = partial(curator.export, task_id, number, format_)
-    body = await in_exporter(request, write)
-    name = f"privet-{task_id[:12]}-{number}.{export.suffix}"
+    return await exported(request, curator, caller, task_id, number, format_)
+
+
+async def exported(
+    request: Request, curator: Curator, actor: Actor, task_id: str, number: int, form: str
+) -> Response:
+    """A model as a file."""
+    if form not in EXPORTS:
+        raise InvalidRequest(f"Unknown format {form!r}: use one of {', '.join(EXPORTS)}.")
+    count_as_post(request)
+    exporting = reading.export(curator, actor, task_id, number, form)
+    body = await while_waited(request, exporting)
+    name = f"privet-{task_id[:12]}-{number}.{EXPORTS[form].suffix}"
     headers: dict[str, Any] = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(body, media_type=export.media_type, headers=headers)
+    return Response(body, media_type=EXPORTS[form].media_type, headers=headers)
 
 
 OF_CELL = ("cell_value", "cell_low", "cell_high", "cell_influence")
@@ -461,57 +465,46 @@ class ColumnPredictions(BaseModel):
         TaskNotFound, ModelNotFound, InvalidRecord, InvalidRequest, TooLarge, Overloaded
     ),
 )
-async def predict(task_id: TaskId, curator: TheCurator, request: Request) -> Response:
+async def predict(
+    task_id: TaskId, curator: TheCurator, caller: TheCaller, request: Request
+) -> Response:
     """Predict by the model that serves, or by the one named; a label in a record is ignored."""
     try:
         body = await request.body()
     except ClientDisconnect:
         raise InvalidRequest("The connection ended before the body did: ask again.") from None
     if len(body) <= LARGE_BYTES:
-        answer = await run_in_threadpool(_predict_here, curator, task_id, body)
+        answer = await run_in_threadpool(_predict_here, curator, caller, task_id, body)
     else:
-        elsewhere = partial(_predict_elsewhere, curator, task_id, body)
-        answer = await in_worker(request, elsewhere, request.app.state.predictors)
+        predicting = prediction.predict_elsewhere(
+            curator, caller, task_id, body, requested_model, answer_to
+        )
+        answer = await while_waited(request, predicting)
     return Response(answer, media_type="application/json")
 
 
-def _predict_here(curator: Curator, task_id: str, body: bytes) -> bytes:
+def _predict_here(curator: Curator, caller: Caller, task_id: str, body: bytes) -> bytes:
     asked = _request_in(body)
-    answers = curator.predict(task_id, asked.model, records=asked.records, columns=asked.columns)
+    answers = prediction.predict(
+        curator, caller, task_id, asked.model, records=asked.records, columns=asked.columns
+    )
     return _json(asked, answers)
-
-
-def _predict_elsewhere(curator: Curator, task_id: str, body: bytes, run: Run) -> bytes:
-    """The answer to a large body, which is only looked at by ``run``."""
-    info = curator.models.info(task_id, run(requested_model, body))
-    task, document = curator.store.task(task_id).task, curator.store.model(task_id, info.number)
-    return run(predict_body, task.canonical, document, info.number, body, curator.max_rows)
 
 
 def requested_model(body: bytes) -> int | None:
     return _request_in(body).model
 
 
-def predict_body(
-    canonical: bytes,
-    document: bytes,
-    number: int,
-    body: bytes,
-    max_rows: int,
-) -> bytes:
-    task, asked = Task.parse(canonical), _request_in(body)
-    fitted = FittedModel(task.id, number, 0.0, _model_in(document))
-    return _json(asked, predict_rows(task, fitted, asked.records, asked.columns, max_rows))
+def answer_to(body: bytes, task: Task, fitted: FittedModel, max_rows: int) -> bytes:
+    asked = _request_in(body)
+    return _json(
+        asked, prediction.predict_rows(task, fitted, asked.records, asked.columns, max_rows)
+    )
 
 
 def _json(asked: PredictRequest, answers: ExplainedPredictions) -> bytes:
     by_column = asked.columns is not None
     return bytes(JSONResponse(_columns(answers) if by_column else records_of(answers)).body)
-
-
-@lru_cache(maxsize=2)
-def _model_in(document: bytes) -> Model:
-    return Model.from_document(json.loads(document))
 
 
 def _request_in(body: bytes) -> PredictRequest:

@@ -25,6 +25,7 @@ from privet.protocol.errors import (
 
 from .problems import described
 from .requests import ADMIN_SCHEME, COUNTS_SCHEME, READER_SCHEME
+from .state import state_of
 
 Document = dict[str, Any]
 
@@ -118,7 +119,7 @@ router = APIRouter(prefix="/docs", include_in_schema=False)
 @router.get("")
 def page(request: Request) -> HTMLResponse:
     """The page; its policy is its own, since it has a script."""
-    back = _BACK if request.app.state.dashboard else ""
+    back = _BACK if state_of(request).dashboard else ""
     text = _PAGE.replace("{back}", back)
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 

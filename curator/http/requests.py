@@ -1,28 +1,29 @@
-"""What routes share: the curator, authorization, strict JSON, and work in a worker process that is
-cancelled when its caller disconnects."""
+"""What routes share: the curator, who calls, strict JSON, and work that ends when they are gone."""
 
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, TypeVar
 
 from fastapi import Depends, Path, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security.utils import get_authorization_scheme_param
 from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 
 from privet.http_server.addresses import client_address
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
-from privet.protocol.lifecycle import TaskState
 
-from ..access.rate_limit import Rate
+from ..access.tokens import Scope as TokenScope
 from ..access.tokens import Tokens
-from ..datastore.tasks import no_task
-from ..service import Curator, with_registries
-from ..workers import Run, Workers
+from ..service import Curator
+from ..service.reading import COUNTS
+from ..service.tasks import read_task
+from .state import state_of
 
 EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
 BINARY = {"type": "string", "format": "binary"}
@@ -37,7 +38,6 @@ _reader = HTTPBearer(
     description="A token of scope reader or admin, where the curator keeps its models for readers.",
 )
 _counts = HTTPBearer(auto_error=False, scheme_name=COUNTS_SCHEME)
-_bearer = HTTPBearer(auto_error=False)
 Credentials = HTTPAuthorizationCredentials | None
 AdminToken = Annotated[Credentials, Security(_admin)]
 ReaderToken = Annotated[Credentials, Security(_reader)]
@@ -49,92 +49,96 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
+@dataclass
+class Caller:
+    """Who calls the API, by a token that is looked at when it has to be."""
+
+    tokens: Tokens
+    token: str | None
+    address: str
+    id: str = ""
+    _allowed: set[str] = field(default_factory=set)
+
+    @property
+    def reads(self) -> bool:
+        if self.token is not None:
+            self.need(TokenScope.READER)
+        return self.token is not None
+
+    def need(self, scope: TokenScope, what: str = "") -> None:
+        if self.token is None:
+            raise NotAuthorized(
+                f"This curator shows its {what} to readers only: "
+                "ask its admin for a token of scope reader, and send it as "
+                "'Authorization: Bearer <token>'."
+                if what
+                else "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
+                "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
+            )
+        if scope not in self._allowed:
+            self.id = self.tokens.check(self.token, scope, self.address)
+            self._allowed.add(scope)
+
+
+def caller_of(request: Request) -> Caller:
+    """Who sent the request; one and the same for all that asks."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None:
+        scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
+        caller = request.state.caller = Caller(
+            state_of(request).curator.tokens,
+            token if scheme.lower() == "bearer" and token else None,
+            client_address(request.scope),
+        )
+    return caller
+
+
+def _perhaps_reader(request: Request, _: ReaderToken) -> Caller:
+    """A caller who sees more with a token."""
+    return caller_of(request)
+
+
 def _curator(request: Request) -> Curator:
-    curator: Curator = request.app.state.curator
-    return curator
+    return state_of(request).curator
 
 
-def require_admin(request: Request, credentials: AdminToken) -> None:
-    request.state.actor = _actor(request, credentials, "admin")
+def _require_admin(request: Request, _: AdminToken) -> None:
+    caller_of(request).need(TokenScope.ADMIN)
 
 
-def _require_fitter(request: Request, credentials: AdminToken) -> None:
-    request.state.actor = _actor(request, credentials, "fitter")
+def _require_fitter(request: Request, _: AdminToken) -> None:
+    caller_of(request).need(TokenScope.FITTER)
 
 
-def _actor(request: Request, credentials: Credentials, scope: str) -> str:
-    if credentials is None:
-        raise NotAuthorized(
-            "This call needs the admin token: send it as 'Authorization: Bearer <token>'. "
-            "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
-        )
-    return _checked(request, credentials, scope)
+def _require_reader(request: Request, _: ReaderToken) -> None:
+    if _curator(request).guard_models:
+        caller_of(request).need(TokenScope.READER, "models")
 
 
-def _require_reader(request: Request, credentials: ReaderToken) -> None:
-    if request.app.state.guard_models:
-        _check_reader(request, credentials, "models")
+def _require_operator(request: Request, _: ReaderToken) -> None:
+    if not state_of(request).open_metrics:
+        caller_of(request).need(TokenScope.READER, "metrics")
 
 
-def _require_operator(request: Request, credentials: ReaderToken) -> None:
-    if not request.app.state.open_metrics:
-        _check_reader(request, credentials, "metrics")
+def _require_counts(request: Request, _: CountsToken) -> None:
+    caller_of(request).need(TokenScope.READER, COUNTS)
 
 
-def _check_reader(request: Request, credentials: Credentials, what: str) -> None:
-    if credentials is None:
-        raise NotAuthorized(
-            f"This curator shows its {what} to readers only: "
-            "ask its admin for a token of scope reader, and send it as "
-            "'Authorization: Bearer <token>'."
-        )
-    _checked(request, credentials, "reader")
-
-
-def _require_counts(request: Request, credentials: CountsToken) -> None:
-    _check_reader(request, credentials, "counts of the reports so far")
-
-
-def _require_shown(request: Request, credentials: ReaderToken) -> None:
+def _require_shown(request: Request, _: ReaderToken) -> None:
     """To strangers a draft is not there, nor are its models."""
-    if _is_reader(request, credentials):
-        return
-    task_id = request.path_params["task_id"]
-    if request.app.state.curator.store.task(task_id).state is TaskState.DRAFT:
-        raise no_task(task_id)
+    caller = caller_of(request)
+    if not caller.reads:
+        read_task(_curator(request), caller, request.path_params["task_id"])
 
 
-def _is_reader(request: Request, credentials: ReaderToken) -> bool:
-    """Whether the caller has a token of scope reader or admin; a wrong one is refused."""
-    if credentials is not None:
-        _checked(request, credentials, "reader")
-    return credentials is not None
-
-
-def _sees_models(request: Request, credentials: ReaderToken) -> bool:
-    """Whether the caller may see models: anybody, unless the curator keeps them for readers."""
-    return not request.app.state.guard_models or _is_reader(request, credentials)
-
-
-def _checked(request: Request, credentials: HTTPAuthorizationCredentials, scope: str) -> str:
-    """The name of the caller's token; raises as ``Tokens.check``."""
-    tokens: Tokens = request.app.state.tokens
-    return tokens.check(credentials.credentials, scope, client_address(request.scope))
-
-
-def note(request: Request, action: str, subject: str = "", **detail: Any) -> None:
-    """Note in the audit log what the admin who calls has done."""
-    request.app.state.tokens.audit.note(request.state.actor, action, subject, **detail)
-
-
-AdminOnly: Any = Depends(require_admin)
+AdminOnly: Any = Depends(_require_admin)
 Fitters: Any = Depends(_require_fitter)
 ModelReader: Any = Depends(_require_reader)
 MetricsReader: Any = Depends(_require_operator)
 CountsReader: Any = Depends(_require_counts)
 NoDraft: Any = Depends(_require_shown)
-SeesModels = Annotated[bool, Depends(_sees_models)]
-IsReader = Annotated[bool, Depends(_is_reader)]
+TheCaller = Annotated[Caller, Depends(caller_of)]
+PerhapsReader = Annotated[Caller, Depends(_perhaps_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
 ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]
@@ -150,37 +154,30 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-async def in_worker(
-    request: Request, function: Callable[[Run], T], workers: Workers | None = None
-) -> T:
-    """``function(run)`` with a worker process for ``run``, as long as the caller waits for it.
+async def while_waited(request: Request, work: Awaitable[T]) -> T:
+    """What ``work`` returns; it is cancelled when the caller is gone.
 
-    The request's body must have been read. Raises ``Overloaded`` if too many wait already, or if
-    the curator stops meanwhile.
+    The request's body must have been read. Raises ``Overloaded`` if the curator stops meanwhile.
     """
-    pool: Workers = request.app.state.workers if workers is None else workers
-    work = asyncio.ensure_future(pool.call(lambda run: function(with_registries(run))))
+    working = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_disconnected(request))
     try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
     except asyncio.CancelledError:  # by the server, when its time to stop is over
         log.warning("%s was cancelled: the curator stops.", request.url.path)
         raise Overloaded("The curator is stopping: ask again when it is back.") from None
     finally:
-        for task in (work, gone):
+        for task in (working, gone):
             task.cancel()
     log.info("%s was cancelled: its caller disconnected.", request.url.path)
     raise InvalidRequest("The connection ended before the answer was there: ask again.")
 
 
-async def in_exporter(request: Request, function: Callable[[Run], T]) -> T:
-    """``in_worker``, for what takes long and anybody may GET: it counts in the rate limit, and has
-    places of its own."""
-    rate: Rate = request.app.state.rate
-    rate.take(client_address(request.scope))
-    return await in_worker(request, function, request.app.state.exporters)
+def count_as_post(request: Request) -> None:
+    """Count a call that takes long, and that anybody may GET, in the rate limit of posts."""
+    state_of(request).rate.take(client_address(request.scope))
 
 
 async def _disconnected(request: Request) -> None:
@@ -226,13 +223,12 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         asked = {dependency.dependency for dependency in self.dependencies}
-        authorizing = (require_admin, _require_fitter, _require_reader, _require_shown)
+        authorizing = (_require_admin, _require_fitter, _require_reader, _require_shown)
         checks = [check for check in authorizing if check in asked]
 
         async def strictly(request: Request) -> Response:
-            credentials = await _bearer(request) if checks else None
             for check in checks:
-                await run_in_threadpool(check, request, credentials)
+                await run_in_threadpool(check, request, None)
             return await handle(StrictRequest(request.scope, request.receive))
 
         return strictly

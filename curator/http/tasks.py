@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response, status
@@ -24,30 +23,30 @@ from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Task
 
-from ..datastore.status import Status
-from ..datastore.tasks import ListedTask, StoredTask, no_task
-from ..service import STEP, Curator, Publication
+from ..datastore.tasks import ListedTask, StoredTask
+from ..service import Publication
+from ..service import tasks as cases
+from ..service.reading import read_results
+from ..service.tasks import Standing
 from .problems import described
 from .requests import (
     BINARY,
     EXAMPLE_ID,
     AdminOnly,
-    IsReader,
-    SeesModels,
+    PerhapsReader,
     StrictRoute,
     TaskId,
+    TheCaller,
     TheCurator,
     View,
-    in_worker,
     moment,
-    note,
+    while_waited,
 )
+from .state import state_of
 
 MAX_SETTINGS_BYTES = 4 * 2**20
 MOST_INVITATIONS = 100_000
 A_DAY = "public, max-age=86400, immutable"
-EXACT = ("answers", "rejects", "checksum", "buckets")
-"""Fields of a status that only readers see."""
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute)
 admin = APIRouter(
@@ -253,42 +252,33 @@ class StatusView(View):
     buckets: list[BucketView] | None = None
 
     @classmethod
-    def of(
-        cls, stored: StoredTask, status: Status, models: int, now: float, restored: float | None
-    ) -> "StatusView":
-        """The view of a stored status at the time ``now``, since ``restored`` perhaps with gaps."""
-        return cls(
+    def of(cls, standing: Standing, results: Results | None = None) -> "StatusView":
+        stored, exact = standing.stored, standing.exact
+        view = cls(
             id=stored.task.id,
             state=stored.state,
-            collecting=stored.takes_reports(now),
-            over=stored.is_over(now),
-            invited=status.invited,
-            asks_again=restored is not None
-            and stored.created <= restored
-            and stored.takes_reports(now),
-            reports=status.reports,
-            step=1,
-            answers=list(status.answers),
-            rejects=dict(status.rejects),
-            checksum=status.checksum,
-            buckets=[
-                BucketView(starts=moment(b.starts), reports=b.reports, checksum=b.checksum)
-                for b in status.buckets
-            ],
-            models=models,
+            collecting=stored.takes_reports(standing.at),
+            over=stored.is_over(standing.at),
+            invited=standing.invited,
+            asks_again=standing.asks_again,
+            reports=standing.reports,
+            step=standing.step,
+            models=standing.models,
+            results=results,
         )
-
-
-def is_shown(stored: StoredTask | ListedTask, reader: bool) -> bool:
-    """Whether the caller may know of a task; drafts are for readers."""
-    return reader or stored.state is not TaskState.DRAFT
-
-
-def shown(stored: StoredTask, reader: bool) -> StoredTask:
-    """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
-    if not is_shown(stored, reader):
-        raise no_task(stored.task.id)
-    return stored
+        if exact is None:
+            return view
+        buckets = [
+            BucketView(starts=moment(b.starts), reports=b.reports, checksum=b.checksum)
+            for b in exact.buckets
+        ]
+        counts = {
+            "answers": list(exact.answers),
+            "rejects": dict(exact.rejects),
+            "checksum": exact.checksum,
+            "buckets": buckets,
+        }
+        return view.model_copy(update=counts)
 
 
 @admin.post(
@@ -301,40 +291,28 @@ def shown(stored: StoredTask, reader: bool) -> StoredTask:
         **described(TooLarge, InvalidPublicData, InvalidTask, InvalidRequest, Overloaded),
     },
 )
-async def create_task(request: Request, response: Response, curator: TheCurator) -> TaskView:
+async def create_task(
+    request: Request, response: Response, curator: TheCurator, caller: TheCaller
+) -> TaskView:
     """Grow a partition on public data and publish the task, open unless `open` is false.
 
     The same data and settings give the same task; then the answer is 200 instead of 201. With a
     public model of the admin's own, `distilled` cells and every `drift` fit start from it.
     """
     public, settings, onnx = await _read_upload(request)
-    stored, created = await publish(request, curator, settings, public, onnx)
+    creating = cases.create_task(curator, caller, settings, public, onnx)
+    stored, created = await while_waited(request, creating)
     response.headers["Location"] = f"/v1/tasks/{stored.task.id}"
     if not created:
         response.status_code = status.HTTP_200_OK
     return TaskView.whole(stored, curator.clock())
 
 
-async def publish(
-    request: Request,
-    curator: Curator,
-    settings: Publication,
-    public: bytes,
-    onnx: bytes | None = None,
-) -> tuple[StoredTask, bool]:
-    """Create a task in a worker process and note it; whether it is new."""
-    stored, created = await in_worker(request, partial(curator.create_task, settings, public, onnx))
-    if created:
-        note(request, "task created", stored.task.id, name=stored.task.name)
-    return stored, created
-
-
 @router.get("", summary="List tasks")
-def list_tasks(curator: TheCurator, reader: IsReader) -> list[TaskSummary]:
+def list_tasks(curator: TheCurator, caller: PerhapsReader) -> list[TaskSummary]:
     """All tasks, oldest first; drafts for readers only."""
     now = curator.clock()
-    tasks = [stored for stored in curator.store.tasks() if is_shown(stored, reader)]
-    return [TaskSummary.of(stored, now) for stored in tasks]
+    return [TaskSummary.of(listed, now) for listed in cases.list_tasks(curator, caller)]
 
 
 @router.get(
@@ -358,7 +336,7 @@ def read_task(
     task_id: TaskId,
     curator: TheCurator,
     request: Request,
-    reader: IsReader,
+    caller: PerhapsReader,
     accept: Annotated[str, Header()] = "",
     if_none_match: Annotated[str, Header()] = "",
 ) -> Response:
@@ -368,8 +346,8 @@ def read_task(
     change, and their ETag is the id; the JSON view also has the state, so it must be revalidated.
     A draft is shown to readers only.
     """
-    stored = shown(curator.store.task(task_id), reader)
-    headers, signer = {"Vary": "Accept"}, request.app.state.signer
+    stored = cases.read_task(curator, caller, task_id)
+    headers, signer = {"Vary": "Accept"}, state_of(request).signer
     if signer is not None:
         headers[SIGNATURE_HEADER] = signer.sign(stored.task.id).header
     if TASK_MEDIA_TYPE in accept:
@@ -384,45 +362,34 @@ def read_task(
 
 
 @router.get("/{task_id}/status", summary="Status", response_model_exclude_none=True)
-def read_status(
-    task_id: TaskId, curator: TheCurator, reader: IsReader, sees_models: SeesModels
-) -> StatusView:
+def read_status(task_id: TaskId, curator: TheCurator, caller: PerhapsReader) -> StatusView:
     """Counts of reports and answers, rejects by reason, and the checksum over report ids.
 
     Without a token of scope reader or admin only the number of reports, in steps that do not show
     when a single one arrives, and, once no more count, the results of the model that serves.
     """
-    stored = shown(curator.store.task(task_id), reader)
-    models = len(curator.store.models(task_id))
-    now, restored = curator.clock(), curator.restored
-    view = StatusView.of(stored, curator.store.status(task_id), models, now, restored)
-    if sees_models:
-        view = view.model_copy(update={"results": curator.results(task_id)})
-    if reader:
-        return view
-    rough = curator.in_steps(task_id, view.reports)
-    return view.model_copy(update={"reports": rough, "step": STEP, **dict.fromkeys(EXACT)})
+    standing = cases.read_status(curator, caller, task_id)
+    return StatusView.of(standing, read_results(curator, caller, task_id))
 
 
 @admin.post("/{task_id}/open", summary="Open a task", responses=described(IllegalMove))
-def open_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
+def open_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> TaskSummary:
     """Take reports: for the first time, or again after a close."""
-    return _moved(task_id, curator, Move.OPEN, request)
+    opened = cases.move_task(curator, caller, task_id, Move.OPEN)
+    return TaskSummary.of(opened, curator.clock())
 
 
 @admin.post("/{task_id}/close", summary="Close a task", responses=described(IllegalMove))
-def close_task(task_id: TaskId, curator: TheCurator, request: Request) -> TaskSummary:
+def close_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> TaskSummary:
     """Take no more reports; fitting and predicting go on."""
-    return _moved(task_id, curator, Move.CLOSE, request)
+    closed = cases.move_task(curator, caller, task_id, Move.CLOSE)
+    return TaskSummary.of(closed, curator.clock())
 
 
 @admin.delete("/{task_id}", status_code=status.HTTP_204_NO_CONTENT, summary="Delete a task")
-def delete_task(task_id: TaskId, curator: TheCurator, request: Request) -> None:
+def delete_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> None:
     """Remove the task with its public data, sums, report ids and models, for good."""
-    task = curator.store.task(task_id).task
-    reports = curator.store.status(task_id).reports
-    curator.move(task_id, Move.DELETE)
-    note(request, "task deleted", task_id, name=task.name, reports=reports)
+    cases.delete_task(curator, caller, task_id)
 
 
 class InviteRequest(BaseModel):
@@ -454,15 +421,14 @@ class Invitations(BaseModel):
     responses=described(InvalidRequest),
 )
 def invite(
-    task_id: TaskId, body: InviteRequest, curator: TheCurator, request: Request
+    task_id: TaskId, body: InviteRequest, curator: TheCurator, caller: TheCaller
 ) -> Invitations:
     """Make invitations, each good for one report; from then on only invited reports count.
 
     A holder sends its own in the header `Privet-Invitation`. Give each person one, so that nobody
     can answer twice; the person who distributes them should not see who sends which report.
     """
-    made = curator.invite(task_id, body.count, body.days)
-    note(request, "invitations made", task_id, count=body.count, days=body.days)
+    made = cases.invite(curator, caller, task_id, body.count, body.days)
     return Invitations(invitations=made)
 
 
@@ -476,9 +442,9 @@ class InvitationsView(View):
 
 
 @admin.get("/{task_id}/invitations", summary="Count invitations")
-def count_invitations(task_id: TaskId, curator: TheCurator) -> InvitationsView:
+def count_invitations(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> InvitationsView:
     """How many were issued, used, revoked, and not used in time."""
-    return InvitationsView(**asdict(curator.store.invitations(task_id, curator.clock())))
+    return InvitationsView(**asdict(cases.count_invitations(curator, caller, task_id)))
 
 
 class RevokeRequest(BaseModel):
@@ -501,17 +467,11 @@ class Revoked(BaseModel):
     responses=described(InvalidRequest),
 )
 def revoke_invitations(
-    task_id: TaskId, body: RevokeRequest, curator: TheCurator, request: Request
+    task_id: TaskId, body: RevokeRequest, curator: TheCurator, caller: TheCaller
 ) -> Revoked:
     """Take back unused invitations, some or all; the task goes on counting invited reports only."""
-    revoked = curator.revoke_invitations(task_id, body.invitations)
-    note(request, "invitations revoked", task_id, count=revoked)
+    revoked = cases.revoke_invitations(curator, caller, task_id, body.invitations)
     return Revoked(revoked=revoked)
-
-
-def _moved(task_id: str, curator: TheCurator, move: Move, request: Request) -> TaskSummary:
-    note(request, f"task {curator.move(task_id, move)}", task_id)
-    return TaskSummary.of(curator.store.task(task_id), curator.clock())
 
 
 async def _read_upload(request: Request) -> tuple[bytes, Publication, bytes | None]:

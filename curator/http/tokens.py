@@ -2,16 +2,19 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Path, Query, Request, status
+from fastapi import APIRouter, Path, Query, status
 from pydantic import BaseModel, ConfigDict, Field
 
 from privet.protocol.errors import InvalidRequest
 
-from ..access.tokens import ENVIRONMENT, Scope, Tokens
+from ..access.tokens import ENVIRONMENT, Scope
+from ..datastore.audit import AuditEntry
+from ..datastore.tokens import StoredToken
+from ..service import access as cases
 from .problems import described
-from .requests import AdminOnly, StrictRoute, TheCurator, moment, note
+from .requests import AdminOnly, StrictRoute, TheCaller, TheCurator, moment
 
 router = APIRouter(prefix="/v1", tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly])
 TokenName = Annotated[str, Path(description="What the token is called.", examples=["dashboard"])]
@@ -61,6 +64,17 @@ class TokenView(BaseModel):
     expires: datetime | None
     used: datetime | None = Field(description="Its last use, to the minute.")
 
+    @classmethod
+    def of(cls, token: StoredToken) -> Self:
+        return cls(
+            name=token.name,
+            scope=Scope(token.scope),
+            source="environment" if token.name == ENVIRONMENT else "database",
+            created=moment(token.created),
+            expires=None if token.expires is None else moment(token.expires),
+            used=None if token.used is None else moment(token.used),
+        )
+
 
 class AuditView(BaseModel):
     """An entry of the audit log."""
@@ -77,21 +91,15 @@ class AuditView(BaseModel):
     times: int = Field(description="How often within its hour; failed sign-ins are counted.")
     hash: str = Field(description="SHA-256 over the entry and the hash of the one before it.")
 
+    @classmethod
+    def of(cls, entry: AuditEntry) -> Self:
+        return cls(**{**asdict(entry), "at": moment(entry.at)})
+
 
 @router.get("/tokens", summary="List tokens")
-def list_tokens(request: Request) -> list[TokenView]:
+def list_tokens(curator: TheCurator, caller: TheCaller) -> list[TokenView]:
     """All tokens, wherever they come from, by name, without their values."""
-    return [
-        TokenView(
-            name=token.name,
-            scope=Scope(token.scope),
-            source="environment" if token.name == ENVIRONMENT else "database",
-            created=moment(token.created),
-            expires=None if token.expires is None else moment(token.expires),
-            used=None if token.used is None else moment(token.used),
-        )
-        for token in _tokens(request).listed()
-    ]
+    return [TokenView.of(token) for token in cases.list_tokens(curator, caller)]
 
 
 @router.put(
@@ -101,11 +109,14 @@ def list_tokens(request: Request) -> list[TokenView]:
     responses=described(InvalidRequest),
 )
 def issue_token(
-    name: TokenName, request: Request, body: TokenRequest, last: Last = False
+    name: TokenName,
+    curator: TheCurator,
+    caller: TheCaller,
+    body: TokenRequest,
+    last: Last = False,
 ) -> IssuedToken:
     """Make a token, in place of any earlier one of that name, which ends at once."""
-    actor = request.state.actor
-    token = _tokens(request).issue(name, body.scope, body.days, last=last, actor=actor)
+    token = cases.issue_token(curator, caller, name, body.scope, body.days, last=last)
     return IssuedToken(name=name, scope=body.scope, token=token)
 
 
@@ -115,26 +126,19 @@ def issue_token(
     summary="Revoke a token",
     responses=described(InvalidRequest),
 )
-def revoke_token(name: TokenName, request: Request, last: Last = False) -> None:
+def revoke_token(
+    name: TokenName, curator: TheCurator, caller: TheCaller, last: Last = False
+) -> None:
     """End a token at once."""
-    if not _tokens(request).revoke(name, last=last):
-        raise InvalidRequest(f"There is no token {name!r}: GET /v1/tokens lists them.")
-    note(request, "token revoked", name)
+    cases.revoke_token(curator, caller, name, last=last)
 
 
 @router.get("/audit", summary="Read the audit log")
 def read_audit(
     curator: TheCurator,
+    caller: TheCaller,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     before: Annotated[int | None, Query(ge=1, le=2**31, description="Entries before this.")] = None,
 ) -> list[AuditView]:
     """Who created, deleted, invited, fitted, promoted and issued what, the latest first."""
-    return [
-        AuditView(**{**asdict(entry), "at": moment(entry.at)})
-        for entry in curator.store.audit(limit, before)
-    ]
-
-
-def _tokens(request: Request) -> Tokens:
-    tokens: Tokens = request.app.state.tokens
-    return tokens
+    return [AuditView.of(entry) for entry in cases.read_audit(curator, caller, limit, before)]

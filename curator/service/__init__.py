@@ -1,27 +1,15 @@
-"""The curator's use cases, over a store and a clock.
+"""The curator's use cases: functions of a ``Curator`` and of the actor who asks.
 
-Every method is synchronous and may take long; web code calls it from other threads. Errors are
-those of ``privet.protocol.errors``; a call that raises has changed nothing. Long computations are
-functions at the end of each file, which ``run`` may execute in a worker process.
+Each authorizes, does, writes the audit entry and counts in the metrics; routes, pages and commands
+translate. Errors are those of ``privet.protocol.errors``; a call that raises has changed nothing.
+Those that are coroutines compute in a worker process, by functions at the end of their file; the
+others may take long, so web code calls them from other threads.
 """
 
-from .fitting import Change, FittingCases
-from .prediction import ExplainedPredictions, PredictionCases, predict_rows
+from .curator import Curator
+from .fitting import Change
+from .prediction import ExplainedPredictions
 from .publication import Publication
-from .reading import ReadingCases
-from .registries import with_registries
-from .tasks import STEP, TaskCases
+from .tasks import STEP
 
-__all__ = [
-    "STEP",
-    "Change",
-    "Curator",
-    "ExplainedPredictions",
-    "Publication",
-    "predict_rows",
-    "with_registries",
-]
-
-
-class Curator(TaskCases, FittingCases, ReadingCases, PredictionCases):
-    """The use cases over one store."""
+__all__ = ["STEP", "Change", "Curator", "ExplainedPredictions", "Publication"]

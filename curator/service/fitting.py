@@ -1,7 +1,10 @@
 """Fitting models, and comparing them before one is promoted."""
 
+import asyncio
 import json
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,18 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts, fit
+from privet.learning import estimators
+from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts
 from privet.learning.false_reports import worst_found
 from privet.learning.public_data import PublicData
-from privet.protocol.errors import NotEnoughReports
+from privet.protocol.errors import InvalidRequest, NotEnoughReports, PrivetError, problem_of
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
+from ..access.actors import Actor
+from ..access.tokens import Scope
 from ..datastore.models import SERVING, ModelInfo
 from ..datastore.reports import QuestionSums
 from ..models.cache import summary_of
-from ..workers import Run, run_here
-from .base import UseCases, counts_of
+from ..workers import Run
+from .curator import Curator, counts_of
+from .reading import document_of, may_read_models
+from .registries import call
 
 COMPARED_ROWS = 20_000
 """Maximum number of public records on which models are compared."""
@@ -43,89 +51,154 @@ class Change(BaseModel):
     )
 
 
-class FittingCases(UseCases):
-    """What makes and names models."""
+@dataclass(frozen=True)
+class Trial:
+    """A model that is not kept, and what it would change."""
 
-    def fit(
-        self,
-        task_id: str,
-        estimator: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        run: Run = run_here,
-        *,
-        promote: bool = False,
-    ) -> ModelInfo:
-        """Fit and keep a numbered model, which serves if it is the first, or with ``promote``.
+    model: Model
+    serving: int | None
+    """The number of the model that serves, if there is one."""
+    change: Change | None
+    """From that one to this."""
 
-        Raises ``NotEnoughReports`` or ``InvalidRequest``.
-        """
-        document, summary = self._fitted(task_id, estimator, parameters, run)
-        added = self.store.add_model(task_id, document, summary, self.clock())
-        if promote or not any(SERVING in info.aliases for info in self.store.models(task_id)):
-            return self.promote(task_id, added.number)
-        return added
 
-    def trial(
-        self,
-        task_id: str,
-        estimator: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        run: Run = run_here,
-    ) -> Model:
-        """The model that ``fit`` would keep; raises as it does."""
-        document, _ = self._fitted(task_id, estimator, parameters, run)
-        return Model.from_document(json.loads(document))
+async def fit(
+    curator: Curator,
+    actor: Actor,
+    task_id: str,
+    estimator: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    promote: bool = False,
+) -> ModelInfo:
+    """Fit and keep a numbered model, which serves if it is the first, or with ``promote``.
 
-    def _fitted(
-        self,
-        task_id: str,
-        estimator: str | None,
-        parameters: Mapping[str, Any] | None,
-        run: Run,
-    ) -> tuple[bytes, dict[str, Any]]:
-        name = DEFAULT_ESTIMATOR if estimator is None else estimator
-        stored, sums = self.store.task(task_id), self.store.sums(task_id)
-        relayed = self.store.status(task_id).relayed
-        given = dict(parameters or {})
-        no_reports = not any(question.n for question in sums)
-        if no_reports and name in ESTIMATORS and ESTIMATORS[name].needs_reports(given):
-            advice = ", or fit 'weighted' with the weight inf, on the public data alone"
-            raise NotEnoughReports(
-                f"No report has come in yet, and {name} needs some: wait for holders"
-                f"{advice if len(sums) == 1 else ''}."
-            )
-        public = self.store.public_data(task_id)
-        return run(
-            fit_model,
-            stored.task.canonical,
-            public,
-            sums,
-            stored.planned,
-            relayed,
-            name,
-            given,
+    Raises ``NotEnoughReports`` or ``InvalidRequest``.
+    """
+    actor.need(Scope.ADMIN if promote else Scope.FITTER)
+    started = time.perf_counter()
+    try:
+        work = partial(_fit, curator, actor, task_id, estimator, parameters, promote)
+        fitted = await call(curator.workers, work)
+    except BaseException as error:
+        curator.metrics.not_fitted(problem_of(_as_told(error)).name)
+        raise
+    curator.metrics.fitted(fitted.summary["estimator"], time.perf_counter() - started)
+    return fitted
+
+
+def _as_told(error: BaseException) -> PrivetError:
+    """The error as whoever asked is told of it; they have left if the call was cancelled."""
+    if isinstance(error, asyncio.CancelledError):
+        return InvalidRequest("")
+    return error if isinstance(error, PrivetError) else PrivetError("")
+
+
+def _fit(
+    curator: Curator,
+    actor: Actor,
+    task_id: str,
+    estimator: str | None,
+    parameters: Mapping[str, Any] | None,
+    promote: bool,
+    run: Run,
+) -> ModelInfo:
+    document, summary = _fitted(curator, task_id, estimator, parameters, run)
+    store = curator.store
+    fitted = store.add_model(task_id, document, summary, curator.clock())
+    if promote or not any(SERVING in info.aliases for info in store.models(task_id)):
+        store.name_model(task_id, SERVING, fitted.number)
+        fitted = curator.models.info(task_id, fitted.number)
+    made = {"number": fitted.number, "estimator": summary["estimator"]}
+    curator.audit.note(actor.id, "model fitted", task_id, **made, aliases=list(fitted.aliases))
+    return fitted
+
+
+async def try_settings(
+    curator: Curator,
+    actor: Actor,
+    task_id: str,
+    estimator: str,
+    parameters: Mapping[str, Any],
+) -> Trial:
+    """The model that ``fit`` would keep, and what it would change; raises as ``fit`` does."""
+    actor.need(Scope.ADMIN)
+    return await call(curator.workers, partial(_try, curator, task_id, estimator, parameters))
+
+
+def _try(
+    curator: Curator, task_id: str, estimator: str, parameters: Mapping[str, Any], run: Run
+) -> Trial:
+    document, _ = _fitted(curator, task_id, estimator, parameters, run)
+    model = Model.from_document(json.loads(document))
+    if not curator.store.models(task_id):
+        return Trial(model, None, None)
+    serving = curator.models.get(task_id)
+    change = change_of(serving.model, model, _compared_rows(curator, task_id))
+    return Trial(model, serving.number, change)
+
+
+def _fitted(
+    curator: Curator,
+    task_id: str,
+    estimator: str | None,
+    parameters: Mapping[str, Any] | None,
+    run: Run,
+) -> tuple[bytes, dict[str, Any]]:
+    name = DEFAULT_ESTIMATOR if estimator is None else estimator
+    store = curator.store
+    stored, sums = store.task(task_id), store.sums(task_id)
+    relayed = store.status(task_id).relayed
+    given = dict(parameters or {})
+    no_reports = not any(question.n for question in sums)
+    if no_reports and name in ESTIMATORS and ESTIMATORS[name].needs_reports(given):
+        advice = ", or fit 'weighted' with the weight inf, on the public data alone"
+        raise NotEnoughReports(
+            f"No report has come in yet, and {name} needs some: wait for holders"
+            f"{advice if len(sums) == 1 else ''}."
         )
+    public = store.public_data(task_id)
+    return run(
+        fit_model,
+        stored.task.canonical,
+        public,
+        sums,
+        stored.planned,
+        relayed,
+        name,
+        given,
+    )
 
-    def promote(self, task_id: str, number: int, alias: str = SERVING) -> ModelInfo:
-        """Let an alias stand for a model, by default as the one that serves.
 
-        Raises ``TaskNotFound`` or ``ModelNotFound``.
-        """
-        self.store.name_model(task_id, alias, number)
-        return self.models.info(task_id, number)
+def promote(
+    curator: Curator, actor: Actor, task_id: str, number: int, alias: str = SERVING
+) -> ModelInfo:
+    """Let an alias stand for a model, by default as the one that serves.
 
-    def compare(self, task_id: str, one: int, other: int, run: Run = run_here) -> "Change":
-        """What changes in predictions for the public records; raises as ``ModelCache.get`` does."""
-        first, second = (self._document(task_id, number)[1] for number in (one, other))
-        return run(compare_models, first, second, self._compared_rows(task_id))
+    Raises ``TaskNotFound`` or ``ModelNotFound``.
+    """
+    actor.need(Scope.ADMIN)
+    curator.store.name_model(task_id, alias, number)
+    curator.audit.note(actor.id, "model promoted", task_id, number=number, alias=alias)
+    return curator.models.info(task_id, number)
 
-    def change(self, task_id: str, first: Model, second: Model) -> "Change":
-        """What changes in predictions for a task's public records; raises ``TaskNotFound``."""
-        return change_of(first, second, self._compared_rows(task_id))
 
-    def _compared_rows(self, task_id: str) -> NDArray[np.float64]:
-        X = self.store.public_data(task_id).X
-        return X[:: max(1, -(-len(X) // COMPARED_ROWS))]
+async def compare(curator: Curator, actor: Actor, task_id: str, one: int, other: int) -> Change:
+    """What changes in predictions for the public records; raises as ``ModelCache.get`` does."""
+    return await call(curator.exporters, partial(_compare, curator, actor, task_id, one, other))
+
+
+def _compare(
+    curator: Curator, actor: Actor, task_id: str, one: int, other: int, run: Run
+) -> Change:
+    may_read_models(curator, actor, task_id)
+    first, second = (document_of(curator, task_id, number)[1] for number in (one, other))
+    return run(compare_models, first, second, _compared_rows(curator, task_id))
+
+
+def _compared_rows(curator: Curator, task_id: str) -> NDArray[np.float64]:
+    X = curator.store.public_data(task_id).X
+    return X[:: max(1, -(-len(X) // COMPARED_ROWS))]
 
 
 def fit_model(
@@ -141,7 +214,7 @@ def fit_model(
     questions = counts_of(task, sums, planned)
 
     def refit(questions: Sequence[QuestionCounts]) -> Model:
-        return fit(estimator, task.label, public, questions, **parameters)
+        return estimators.fit(estimator, task.label, public, questions, **parameters)
 
     model = refit(questions)
     summary = summary_of(model, relayed, partial(worst_found, refit, questions))

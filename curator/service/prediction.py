@@ -1,10 +1,12 @@
 """Predicting by a fitted model."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from privet.learning.estimators import Predictions
+from privet.learning.estimators import Model, Predictions
 from privet.learning.model import FittedModel
 from privet.learning.task_building.columns import Columns
 from privet.learning.task_building.encode import encode_columns, encode_records, rows_outside
@@ -13,7 +15,11 @@ from privet.protocol.errors import TooLarge
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.task import Task
 
-from .base import UseCases
+from ..access.actors import Actor
+from ..workers import Run
+from .curator import Curator
+from .reading import document_of, may_read_models
+from .registries import call
 
 FEW_CLASSES = 20
 """Results have a value per row and class, so with more classes fewer rows are allowed."""
@@ -31,21 +37,62 @@ class ExplainedPredictions:
     """Of each record, the fields whose number lies outside the range and counts as its end."""
 
 
-class PredictionCases(UseCases):
-    """What is predicted."""
+def predict(
+    curator: Curator,
+    actor: Actor,
+    task_id: str,
+    number: int | None = None,
+    *,
+    records: Sequence[Mapping[str, Any]] | None = None,
+    columns: Columns | None = None,
+) -> ExplainedPredictions:
+    """Predict for records, or for columns by name; by the model that serves without a number."""
+    task = may_read_models(curator, actor, task_id).task
+    fitted = curator.models.get(task_id, number)
+    return predict_rows(task, fitted, records, columns, curator.max_rows)
 
-    def predict(
-        self,
-        task_id: str,
-        number: int | None = None,
-        *,
-        records: Sequence[Mapping[str, Any]] | None = None,
-        columns: Columns | None = None,
-    ) -> ExplainedPredictions:
-        """Predict for records, or for columns by name; the one that serves without a number."""
-        fitted = self.models.get(task_id, number)
-        task = self.store.task(task_id).task
-        return predict_rows(task, fitted, records, columns, self.max_rows)
+
+AnswerTo = Callable[[bytes, Task, FittedModel, int], bytes]
+
+
+async def predict_elsewhere(
+    curator: Curator,
+    actor: Actor,
+    task_id: str,
+    body: bytes,
+    number_in: Callable[[bytes], int | None],
+    answer_to: AnswerTo,
+) -> bytes:
+    """The answer to a large body, which only a worker process looks at.
+
+    There ``number_in`` reads which model it names, and ``answer_to`` answers it for a task, by the
+    model, in at most so many rows.
+    """
+
+    def predict(run: Run) -> bytes:
+        task = may_read_models(curator, actor, task_id).task
+        info, document = document_of(curator, task_id, run(number_in, body))
+        most = curator.max_rows
+        return run(predict_body, answer_to, body, task.canonical, document, info.number, most)
+
+    return await call(curator.predictors, predict)
+
+
+def predict_body(
+    answer_to: AnswerTo,
+    body: bytes,
+    canonical: bytes,
+    document: bytes,
+    number: int,
+    max_rows: int,
+) -> bytes:
+    task = Task.parse(canonical)
+    return answer_to(body, task, FittedModel(task.id, number, 0.0, _model_in(document)), max_rows)
+
+
+@lru_cache(maxsize=2)
+def _model_in(document: bytes) -> Model:
+    return Model.from_document(json.loads(document))
 
 
 def predict_rows(

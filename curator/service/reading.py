@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 
 from privet.learning.counts import public_counts
 from privet.learning.display.picture import Layout, lay_out
@@ -16,9 +17,17 @@ from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results
 from privet.protocol.task import Task
 
+from ..access.actors import Actor
+from ..access.tokens import Scope
+from ..datastore.models import ModelInfo
+from ..datastore.tasks import StoredTask
 from ..models.card import write_card
-from ..workers import Run, run_here
-from .base import UseCases
+from ..workers import Run
+from .curator import Curator
+from .registries import call
+from .tasks import read_task
+
+COUNTS = "counts of the reports so far"
 
 RESULTS_KEPT = 64
 """Tasks whose results stay in memory: anybody may ask for them, and they change no more."""
@@ -26,106 +35,168 @@ RANGED_ROWS = 5000
 """Maximum number of public records for which a drawn tree has predictions."""
 
 
-class ReadingCases(UseCases):
-    """What is read from models."""
+def sees_models(curator: Curator, actor: Actor) -> bool:
+    """Whether models may be seen: by anybody, unless the curator keeps them for readers."""
+    return not curator.guard_models or actor.reads
 
-    def export(self, task_id: str, number: int, form: str, run: Run = run_here) -> bytes:
-        """A model as a file of a form in ``EXPORTS``; raises as ``ModelCache.get`` does."""
-        info, document = self._document(task_id, number)
-        canonical = self.store.task(task_id).task.canonical
-        return run(write_export, canonical, info.number, info.created, document, form)
 
-    def card(self, task_id: str, number: int | None = None) -> str:
-        """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        fitted = self.models.get(task_id, number)
-        sources = self.models.info(task_id, fitted.number).summary.get("ways", [])
-        task, public = self.store.task(task_id).task, self.store.public_data(task_id)
-        return write_card(task, fitted, public, self.question_counts(task_id), sources)
+def may_read_models(curator: Curator, actor: Actor, task_id: str) -> StoredTask:
+    """The task; raises ``NotAuthorized`` where its models are for readers and the actor is none."""
+    if curator.guard_models:
+        actor.need(Scope.READER, "models")
+    return read_task(curator, actor, task_id)
 
-    def insight(
-        self, task_id: str, number: int | None = None
-    ) -> tuple[FittedModel, Insight, Mapping[int, list[str]]]:
-        """Compare the reports so far with the public data, and state their effect on a model.
 
-        With the splits that lead to each cell that differs. Raises ``TaskNotFound``,
-        ``ModelNotFound``, and ``InvalidRequest`` without reports about the label in its cells.
-        """
-        fitted, task = self.models.get(task_id, number), self.store.task(task_id).task
-        public, questions = self.store.public_data(task_id), self.question_counts(task_id)
-        comparison = insight(task.label, public, questions, fitted.model)
-        cells = {difference.cell for difference in comparison.differences}
-        partition = fitted.model.partition
-        paths = {cell: describe_path(partition, task.columns, cell) for cell in sorted(cells)}
-        return fitted, comparison, paths
+def document_of(curator: Curator, task_id: str, number: int | None) -> tuple[ModelInfo, bytes]:
+    info = curator.models.info(task_id, number)
+    return info, curator.store.model(task_id, info.number)
 
-    def results(self, task_id: str) -> Results | None:
-        """What the model that serves says of all holders, once no more reports count.
 
-        None before that, and without a model or reports to ask. Raises ``TaskNotFound``.
-        """
-        stored = self.store.task(task_id)
-        if stored.state is not TaskState.CLOSED and not stored.is_over(self.clock()):
-            return None
-        try:
-            number = self.models.info(task_id).number
-            kept = (task_id, number, self.store.status(task_id).reports)
-            if kept not in self._results:
-                _, comparison, _ = self.insight(task_id, number)
-                figures = tuple(
-                    Figure(
-                        name=row.name,
-                        value=row.reported,
-                        low=row.low,
-                        high=row.high,
-                        public=row.public,
-                    )
-                    for row in comparison.overall
-                )
-                self._results[kept] = Results(figures=figures)
-                while len(self._results) > RESULTS_KEPT:
-                    self._results.popitem(last=False)
-            return self._results[kept]
-        except (ModelNotFound, InvalidRequest):
-            return None
+def list_models(curator: Curator, actor: Actor, task_id: str) -> list[ModelInfo]:
+    """The models of a task, oldest first."""
+    may_read_models(curator, actor, task_id)
+    return curator.store.models(task_id)
 
-    def layout(self, task_id: str, model: Model, *, reported: bool) -> Layout:
-        """Where a picture of a task's model has its nodes; raises ``TaskNotFound``.
 
-        Nodes weigh what was reported below them, or their public records. Ranges of predictions are
-        those for public records.
-        """
-        task, public = self.store.task(task_id).task, self.store.public_data(task_id)
-        question = question_about(model, self.question_counts(task_id)) if reported else None
-        if question is None:
-            mass = public_counts(task.label, public, model.partition).sum(axis=1)
-        else:
-            mass = question.counts.sum(axis=1)
-        some = public.X[:: max(1, -(-len(public) // RANGED_ROWS))]
-        ranges = model.ranges(some)
-        return lay_out(model.partition, task.columns, model=model, mass=mass, ranges=ranges)
+def read_model(curator: Curator, actor: Actor, task_id: str, number: int) -> ModelInfo:
+    """What a model was fitted with and from; raises ``TaskNotFound`` or ``ModelNotFound``."""
+    may_read_models(curator, actor, task_id)
+    return curator.models.info(task_id, number)
 
-    def node_shares(self, task_id: str, number: int, node: int) -> NodeShares | None:
-        """What was reported below a node of a model's tree, beside the public records there.
 
-        None without reports about the label in its cells. Raises ``TaskNotFound`` or
-        ``ModelNotFound``.
-        """
-        model, task = self.models.get(task_id, number).model, self.store.task(task_id).task
-        question = question_about(model, self.question_counts(task_id))
-        if question is None:
-            return None
-        return node_shares(task.label, self.store.public_data(task_id), question, model, node)
+def fitted_model(curator: Curator, actor: Actor, task_id: str, number: int) -> FittedModel:
+    """A model; raises ``TaskNotFound`` or ``ModelNotFound``."""
+    may_read_models(curator, actor, task_id)
+    return curator.models.get(task_id, number)
 
-    def reports_for(self, task_id: str, half_width: float) -> int | None:
-        """Reports with which overall shares (or the mean label) are known to ± ``half_width``.
 
-        None if no question asks for the label. Raises ``TaskNotFound``.
-        """
-        label = self.store.task(task_id).task.label
-        for question in self.question_counts(task_id):
-            if question.mechanism.slots == label.slots:
-                return reports_for(label, question, half_width)
+async def export(curator: Curator, actor: Actor, task_id: str, number: int, form: str) -> bytes:
+    """A model as a file of a form in ``EXPORTS``; raises as ``ModelCache.get`` does."""
+    return await call(curator.exporters, partial(_export, curator, actor, task_id, number, form))
+
+
+def _export(
+    curator: Curator, actor: Actor, task_id: str, number: int, form: str, run: Run
+) -> bytes:
+    task = may_read_models(curator, actor, task_id).task
+    info, document = document_of(curator, task_id, number)
+    return run(write_export, task.canonical, info.number, info.created, document, form)
+
+
+def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None = None) -> str:
+    """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
+    task = may_read_models(curator, actor, task_id).task
+    actor.need(Scope.READER, COUNTS)
+    fitted = curator.models.get(task_id, number)
+    sources = curator.models.info(task_id, fitted.number).summary.get("ways", [])
+    public = curator.store.public_data(task_id)
+    return write_card(task, fitted, public, curator.question_counts(task_id), sources)
+
+
+def read_insight(
+    curator: Curator, actor: Actor, task_id: str, number: int | None = None
+) -> tuple[FittedModel, Insight, Mapping[int, list[str]]]:
+    """Compare the reports so far with the public data, and state their effect on a model.
+
+    With the splits that lead to each cell that differs. Raises ``TaskNotFound``,
+    ``ModelNotFound``, and ``InvalidRequest`` without reports about the label in its cells.
+    """
+    may_read_models(curator, actor, task_id)
+    actor.need(Scope.READER, COUNTS)
+    return _insight(curator, task_id, number)
+
+
+def _insight(
+    curator: Curator, task_id: str, number: int | None
+) -> tuple[FittedModel, Insight, Mapping[int, list[str]]]:
+    fitted, task = curator.models.get(task_id, number), curator.store.task(task_id).task
+    public, questions = curator.store.public_data(task_id), curator.question_counts(task_id)
+    comparison = insight(task.label, public, questions, fitted.model)
+    cells = {difference.cell for difference in comparison.differences}
+    partition = fitted.model.partition
+    paths = {cell: describe_path(partition, task.columns, cell) for cell in sorted(cells)}
+    return fitted, comparison, paths
+
+
+def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None:
+    """What the model that serves says of all holders, once no more reports count.
+
+    None before that, without a model or reports to ask, and for whoever sees no models. Raises
+    ``TaskNotFound``.
+    """
+    stored = read_task(curator, actor, task_id)
+    if not sees_models(curator, actor):
         return None
+    if stored.state is not TaskState.CLOSED and not stored.is_over(curator.clock()):
+        return None
+    try:
+        number = curator.models.info(task_id).number
+        kept = (task_id, number, curator.store.status(task_id).reports)
+        if kept not in curator.results:
+            _, comparison, _ = _insight(curator, task_id, number)
+            figures = tuple(
+                Figure(
+                    name=row.name,
+                    value=row.reported,
+                    low=row.low,
+                    high=row.high,
+                    public=row.public,
+                )
+                for row in comparison.overall
+            )
+            curator.results[kept] = Results(figures=figures)
+            while len(curator.results) > RESULTS_KEPT:
+                curator.results.popitem(last=False)
+        return curator.results[kept]
+    except (ModelNotFound, InvalidRequest):
+        return None
+
+
+def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout:
+    """Where a picture of a task's model has its nodes; raises ``TaskNotFound``.
+
+    Nodes weigh what was reported below them, for readers, or their public records. Ranges of
+    predictions are those for public records.
+    """
+    task = may_read_models(curator, actor, task_id).task
+    public = curator.store.public_data(task_id)
+    question = question_about(model, curator.question_counts(task_id)) if actor.reads else None
+    if question is None:
+        mass = public_counts(task.label, public, model.partition).sum(axis=1)
+    else:
+        mass = question.counts.sum(axis=1)
+    some = public.X[:: max(1, -(-len(public) // RANGED_ROWS))]
+    ranges = model.ranges(some)
+    return lay_out(model.partition, task.columns, model=model, mass=mass, ranges=ranges)
+
+
+def read_node(
+    curator: Curator, actor: Actor, task_id: str, number: int, node: int
+) -> NodeShares | None:
+    """What was reported below a node of a model's tree, beside the public records there.
+
+    None for strangers, and without reports about the label in its cells. Raises ``TaskNotFound``
+    or ``ModelNotFound``.
+    """
+    task = may_read_models(curator, actor, task_id).task
+    model = curator.models.get(task_id, number).model
+    question = question_about(model, curator.question_counts(task_id)) if actor.reads else None
+    if question is None:
+        return None
+    return node_shares(task.label, curator.store.public_data(task_id), question, model, node)
+
+
+def reports_needed(curator: Curator, actor: Actor, task_id: str, half_width: float) -> int | None:
+    """Reports with which overall shares (or the mean label) are known to ± ``half_width``.
+
+    None if no question asks for the label. Raises ``TaskNotFound``.
+    """
+    actor.need(Scope.READER, COUNTS)
+    label = curator.store.task(task_id).task.label
+    for question in curator.question_counts(task_id):
+        if question.mechanism.slots == label.slots:
+            return reports_for(label, question, half_width)
+    return None
 
 
 def write_export(

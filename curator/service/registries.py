@@ -2,22 +2,32 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from privet.learning.estimators import ESTIMATORS
 from privet.learning.partitions import GROWERS
 from privet.protocol.mechanisms import MECHANISMS
 
-from ..workers import Run
+from ..workers import Run, Workers
 
 REGISTRIES: tuple[dict[str, Any], ...] = (MECHANISMS, GROWERS, ESTIMATORS)
 """Registries that a program may add to; its additions are sent to the worker processes."""
 
+T = TypeVar("T")
 
-def with_registries(run: Run) -> Run:
-    """``run``, whose process then knows what ``REGISTRIES`` have in this one."""
-    anything: Callable[..., Any] = run
-    return cast("Run", partial(anything, _registered, [dict(registry) for registry in REGISTRIES]))
+
+async def call(workers: Workers, function: Callable[[Run], T]) -> T:
+    """``function(run)`` in a thread; the process of ``run`` knows what ``REGISTRIES`` have here.
+
+    Raises ``Overloaded`` if too many wait already.
+    """
+
+    def with_registries(run: Run) -> T:
+        anything: Callable[..., Any] = run
+        known = [dict(registry) for registry in REGISTRIES]
+        return function(cast("Run", partial(anything, _registered, known)))
+
+    return await workers.call(with_registries)
 
 
 def _registered(

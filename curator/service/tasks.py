@@ -3,23 +3,30 @@
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
+from privet.learning.planning import Plan, plan
 from privet.learning.public_data import PublicData
 from privet.learning.public_model.onnx_trial import tried_model
 from privet.learning.task_building.build import build_task
-from privet.learning.task_building.settings import unix_seconds
+from privet.learning.task_building.review import Proposal, propose
+from privet.learning.task_building.settings import TaskSettings, unix_seconds
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 
-from ..datastore.tasks import PUBLIC_MODEL, StoredTask
-from ..workers import Run, run_here
-from .base import UseCases
+from ..access.actors import Actor
+from ..access.tokens import Scope
+from ..datastore.invitations import InvitationCounts
+from ..datastore.status import Status
+from ..datastore.tasks import PUBLIC_MODEL, ListedTask, StoredTask, no_task
+from ..workers import Run
+from .curator import Curator
 from .publication import Publication
+from .registries import call
 
 RELAY = "relay"
 """Name of the fact that says where people answer."""
@@ -32,100 +39,214 @@ STEP = 1_000
 """Strangers see the number of reports in steps of this size."""
 
 
-class TaskCases(UseCases):
-    """What is done with tasks."""
+@dataclass(frozen=True)
+class Standing:
+    """How a collection stands, as far as whoever asked may know."""
 
-    def create_task(
-        self,
-        settings: Publication,
-        public: bytes,
-        onnx: bytes | None = None,
-        run: Run = run_here,
-    ) -> tuple[StoredTask, bool]:
-        """Grow, publish and (by default) open a task; whether it is new.
+    stored: StoredTask
+    at: float
+    reports: int
+    step: int
+    """``reports`` is a multiple of this."""
+    models: int
+    invited: bool
+    asks_again: bool
+    """Whether holders should send again what was counted, as some may be lost."""
+    exact: Status | None
+    """For readers."""
 
-        ``onnx`` is an uploaded public model: cells are distilled from it, and every ``drift`` fit
-        starts from it. The same settings and data lead to the same task, which is then left as it
-        is; raises ``InvalidTask`` if it has another public model. If that task was deleted, they
-        lead to its next edition, since holders who answered it would not answer it again.
-        """
-        now = self.clock()
-        closes = unix_seconds(settings.closes)
-        if closes is not None and closes <= now:
-            raise InvalidTask("The task would close in the past: give a later closing time.")
-        canonical, data = run(make_task, settings, public, onnx)
-        task = Task.parse(canonical)
-        while self.store.was_deleted(task.id):
-            task = task.model_copy(update={"edition": task.edition + 1})
-        stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
-        state = TaskState.OPEN if settings.open else TaskState.DRAFT
-        created = self.store.create_task(
-            task, stored_settings, replace(data, onnx=onnx), now, state
+
+async def create_task(
+    curator: Curator,
+    actor: Actor,
+    settings: Publication,
+    public: bytes,
+    onnx: bytes | None = None,
+) -> tuple[StoredTask, bool]:
+    """Grow, publish and (by default) open a task; whether it is new.
+
+    ``onnx`` is an uploaded public model: cells are distilled from it, and every ``drift`` fit
+    starts from it. The same settings and data lead to the same task, which is then left as it
+    is; raises ``InvalidTask`` if it has another public model. If that task was deleted, they
+    lead to its next edition, since holders who answered it would not answer it again.
+    """
+    actor.need(Scope.ADMIN)
+    create = partial(_create, curator, actor, settings, public, onnx)
+    return await call(curator.workers, create)
+
+
+def _create(
+    curator: Curator,
+    actor: Actor,
+    settings: Publication,
+    public: bytes,
+    onnx: bytes | None,
+    run: Run,
+) -> tuple[StoredTask, bool]:
+    now, store = curator.clock(), curator.store
+    closes = unix_seconds(settings.closes)
+    if closes is not None and closes <= now:
+        raise InvalidTask("The task would close in the past: give a later closing time.")
+    canonical, data = run(make_task, settings, public, onnx)
+    task = Task.parse(canonical)
+    while store.was_deleted(task.id):
+        task = task.model_copy(update={"edition": task.edition + 1})
+    stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
+    state = TaskState.OPEN if settings.open else TaskState.DRAFT
+    created = store.create_task(task, stored_settings, replace(data, onnx=onnx), now, state)
+    stored = store.task(task.id)
+    if not created and stored.public_model != _fingerprint(onnx):
+        raise InvalidTask(
+            "The same task is there already, with another public model or none: change the "
+            "task's name or description, or delete the other one."
         )
-        if not created and self.store.task(task.id).public_model != _fingerprint(onnx):
-            raise InvalidTask(
-                "The same task is there already, with another public model or none: change the "
-                "task's name or description, or delete the other one."
-            )
-        return self.store.task(task.id), created
+    if created:
+        curator.audit.note(actor.id, "task created", task.id, name=task.name)
+    return stored, created
 
-    def move(self, task_id: str, move: Move) -> TaskState:
-        """Open, close or delete a task; raises ``TaskNotFound`` or ``IllegalMove``."""
-        now, stored = self.clock(), self.store.task(task_id)
-        closes = stored.task.closes if move is Move.OPEN else None
-        if closes is not None and closes <= now:
-            raise IllegalMove(
-                "The task's closing time has passed, and it was published with it, so no report "
-                "can count any more: create another task."
-            )
-        if move is Move.DELETE:
-            self.models.forget(task_id)
-        return self.store.move(task_id, move, now)
 
-    def in_steps(self, task_id: str, reports: int) -> int:
-        """What strangers see of a number of reports: multiples of ``STEP``, each late at random.
+async def propose_columns(curator: Curator, actor: Actor, public: bytes) -> list[Proposal]:
+    """What the columns of a table would become."""
+    actor.need(Scope.ADMIN)
+    return await call(curator.workers, lambda run: run(proposed, public))
 
-        Whoever sends reports would otherwise find out by how many are missing to the next multiple
-        whether another came (docs/adr/0303).
-        """
-        step, rest = divmod(reports, STEP)
-        drawn = sha256(f"{self._steps_key} {task_id} {step}".encode()).digest()
-        return max(step - (rest < int.from_bytes(drawn) % STEP), 0) * STEP
 
-    @property
-    def relay(self) -> str | None:
-        """The relay whose page people answer on, as an admin last named it."""
-        return self.store.fact(RELAY) or None
+async def plan_task(curator: Curator, actor: Actor, public: bytes, settings: Publication) -> Plan:
+    """What to expect of a task that is not there yet."""
+    actor.need(Scope.ADMIN)
+    return await call(curator.workers, lambda run: run(planned, public, settings))
 
-    def name_relay(self, address: str) -> None:
-        """Remember the relay, or forget it for an empty ``address``.
 
-        Raises ``InvalidRequest`` where a browser would not run the relay's page.
-        """
-        if address and not RELAY_ADDRESS.fullmatch(address):
-            raise InvalidRequest(
-                "Give the relay's whole address, such as https://relay.example: https, since "
-                "browsers must be sure of the page that reads the answers."
-            )
-        self.store.note(RELAY, address.rstrip("/"))
+def list_tasks(curator: Curator, actor: Actor) -> list[ListedTask]:
+    """All tasks, oldest first; drafts for readers only."""
+    reads = actor.reads
+    return [
+        listed for listed in curator.store.tasks() if reads or listed.state is not TaskState.DRAFT
+    ]
 
-    def invite(self, task_id: str, count: int, days: float | None = None) -> list[str]:
-        """New invitations, each good for one report within ``days``; only a hash is kept.
 
-        From then on the task counts invited reports only. Raises ``TaskNotFound``.
-        """
-        invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]
-        expires = None if days is None else self.clock() + days * DAY
-        self.store.invite(task_id, digests_of(invitations), expires)
-        return invitations
+def read_task(curator: Curator, actor: Actor, task_id: str) -> StoredTask:
+    """A task; raises ``TaskNotFound``, also for a stranger's look at a draft."""
+    reads, stored = actor.reads, curator.store.task(task_id)
+    if stored.state is TaskState.DRAFT and not reads:
+        raise no_task(task_id)
+    return stored
 
-    def revoke_invitations(self, task_id: str, invitations: Sequence[str] | None) -> int:
-        """Revoke the unused ones of these invitations, or of all; return how many they were.
 
-        Raises ``TaskNotFound``.
-        """
-        digests = None if invitations is None else digests_of(invitations)
-        return self.store.revoke_invitations(task_id, digests)
+def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
+    """How a collection stands; for strangers in steps. Raises as ``read_task`` does."""
+    reads, stored = actor.reads, read_task(curator, actor, task_id)
+    models = len(curator.store.models(task_id))
+    now, restored = curator.clock(), curator.restored
+    status = curator.store.status(task_id)
+    return Standing(
+        stored=stored,
+        at=now,
+        reports=status.reports if reads else in_steps(curator, task_id, status.reports),
+        step=1 if reads else STEP,
+        models=models,
+        invited=status.invited,
+        asks_again=restored is not None
+        and stored.created <= restored
+        and stored.takes_reports(now),
+        exact=status if reads else None,
+    )
+
+
+def in_steps(curator: Curator, task_id: str, reports: int) -> int:
+    """What strangers see of a number of reports: multiples of ``STEP``, each late at random.
+
+    Whoever sends reports would otherwise find out by how many are missing to the next multiple
+    whether another came (docs/adr/0303).
+    """
+    step, rest = divmod(reports, STEP)
+    drawn = sha256(f"{curator.steps_key} {task_id} {step}".encode()).digest()
+    return max(step - (rest < int.from_bytes(drawn) % STEP), 0) * STEP
+
+
+def move_task(curator: Curator, actor: Actor, task_id: str, move: Move) -> StoredTask:
+    """Open or close a task; raises ``TaskNotFound`` or ``IllegalMove``."""
+    actor.need(Scope.ADMIN)
+    now, stored = curator.clock(), curator.store.task(task_id)
+    closes = stored.task.closes if move is Move.OPEN else None
+    if closes is not None and closes <= now:
+        raise IllegalMove(
+            "The task's closing time has passed, and it was published with it, so no report "
+            "can count any more: create another task."
+        )
+    state = curator.store.move(task_id, move, now)
+    curator.audit.note(actor.id, f"task {state}", task_id)
+    return curator.store.task(task_id)
+
+
+def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | None = None) -> None:
+    """Remove a task with all that is kept of it, for good; raises ``TaskNotFound``.
+
+    With ``named`` only if that is its name: raises ``InvalidRequest`` otherwise.
+    """
+    actor.need(Scope.ADMIN)
+    task = curator.store.task(task_id).task
+    if named is not None and named.strip() != task.name.strip():
+        raise InvalidRequest("The name is not that of the task: nothing was deleted.")
+    reports = curator.store.status(task_id).reports
+    curator.models.forget(task_id)
+    curator.store.move(task_id, Move.DELETE, curator.clock())
+    curator.audit.note(actor.id, "task deleted", task_id, name=task.name, reports=reports)
+
+
+def relay_of(curator: Curator) -> str | None:
+    """The relay whose page people answer on, as an admin last named it."""
+    return curator.store.fact(RELAY) or None
+
+
+def name_relay(curator: Curator, actor: Actor, address: str) -> None:
+    """Remember the relay, or forget it for an empty ``address``.
+
+    Raises ``InvalidRequest`` where a browser would not run the relay's page.
+    """
+    actor.need(Scope.ADMIN)
+    if address and not RELAY_ADDRESS.fullmatch(address):
+        raise InvalidRequest(
+            "Give the relay's whole address, such as https://relay.example: https, since "
+            "browsers must be sure of the page that reads the answers."
+        )
+    curator.store.note(RELAY, address.rstrip("/"))
+    curator.audit.note(actor.id, "relay named", address=address)
+
+
+def invite(
+    curator: Curator, actor: Actor, task_id: str, count: int, days: float | None = None
+) -> list[str]:
+    """New invitations, each good for one report within ``days``; only a hash is kept.
+
+    From then on the task counts invited reports only. Raises ``TaskNotFound``.
+    """
+    actor.need(Scope.ADMIN)
+    invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]
+    expires = None if days is None else curator.clock() + days * DAY
+    curator.store.invite(task_id, digests_of(invitations), expires)
+    curator.audit.note(actor.id, "invitations made", task_id, count=count, days=days)
+    return invitations
+
+
+def count_invitations(curator: Curator, actor: Actor, task_id: str) -> InvitationCounts:
+    """What became of a task's invitations; raises ``TaskNotFound``."""
+    actor.need(Scope.ADMIN)
+    return curator.store.invitations(task_id, curator.clock())
+
+
+def revoke_invitations(
+    curator: Curator, actor: Actor, task_id: str, invitations: Sequence[str] | None
+) -> int:
+    """Revoke the unused ones of these invitations, or of all; return how many they were.
+
+    Raises ``TaskNotFound``.
+    """
+    actor.need(Scope.ADMIN)
+    digests = None if invitations is None else digests_of(invitations)
+    revoked = curator.store.revoke_invitations(task_id, digests)
+    curator.audit.note(actor.id, "invitations revoked", task_id, count=revoked)
+    return revoked
 
 
 def digests_of(invitations: Sequence[str]) -> list[bytes]:
@@ -142,3 +263,14 @@ def make_task(settings: Publication, public: bytes, onnx: bytes | None) -> tuple
     make_base = None if onnx is None else partial(tried_model, onnx)
     task, data = build_task(settings, read_table(public), make_base)
     return settings.introduced(task).canonical, data
+
+
+def proposed(public: bytes) -> list[Proposal]:
+    return propose(read_table(public))
+
+
+def planned(public: bytes, settings: Publication) -> Plan:
+    values = settings.model_dump(
+        mode="json", exclude_unset=True, include=set(TaskSettings.model_fields)
+    )
+    return plan(public, **values)

@@ -147,7 +147,7 @@ async def http(address: str) -> AsyncIterator[Http]:
     workers = Threads(1, 16)
     settings = Settings.model_validate({"admin_token": TOKEN})
     app = create_app(settings, store=open_store(address), clock=ManualClock(), workers=workers)
-    app.state.predictors = workers
+    app.state.curator.predictors = workers
     async with client_of(app) as client:
         yield client
     app.state.writer.stop()

@@ -10,6 +10,10 @@ import pytest
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.service import STEP, Curator, Publication
+from privet.curator.service.fitting import compare, fit
+from privet.curator.service.prediction import predict
+from privet.curator.service.reading import read_insight
+from privet.curator.service.tasks import create_task, delete_task, in_steps, move_task
 from privet.learning.estimators import ESTIMATORS
 from privet.learning.looks import MEANING, factor_at
 from privet.learning.mechanism_comparison import choose
@@ -26,7 +30,7 @@ from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
-from tests.curator.datastore.servers import new_store
+from tests.curator.use_cases import ADMIN, done, new_curator
 from tests.end_to_end.population import thirds
 from tests.manual_clock import ManualClock
 from tests.stat_checks import check_frequencies
@@ -34,7 +38,7 @@ from tests.stat_checks import check_frequencies
 
 @pytest.fixture
 def curator(clock: ManualClock) -> Curator:
-    return Curator(new_store(), clock)
+    return new_curator(clock=clock)
 
 
 def settings(**more: Any) -> Publication:
@@ -43,7 +47,7 @@ def settings(**more: Any) -> Publication:
 
 
 def survey_task(curator: Curator, **more: Any) -> Task:
-    return curator.create_task(settings(**more), samples.survey())[0].task
+    return done(create_task(curator, ADMIN, settings(**more), samples.survey()))[0].task
 
 
 def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -> None:
@@ -70,14 +74,14 @@ def test_a_task_is_created_and_opened_at_once(
 
     monkeypatch.setattr(curator.store, "move", fail)
     for created in (True, False):
-        stored, new = curator.create_task(settings(), samples.survey())
+        stored, new = done(create_task(curator, ADMIN, settings(), samples.survey()))
         assert (stored.state, new) == (TaskState.OPEN, created)
 
 
 def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers, estimators and facts are stored next to the models, which may be large."""
     task = survey_task(curator)
-    fitted = curator.fit(task.id, "weighted", {"weight": "inf"})
+    fitted = done(fit(curator, ADMIN, task.id, "weighted", {"weight": "inf"}))
 
     def fail(*_: object) -> None:
         raise AssertionError("a model was read")
@@ -111,7 +115,7 @@ def test_equal_growths_share_one_partition(curator: Curator) -> None:
     """Berrett and Butucea's task, the same grid twice, publishes the grid once."""
     twice = {"allocation": "one", "questions": [{"asks": "cell"}, {}]}
     given = settings(label="level", grower="grid", depth=2, **twice)
-    task = curator.create_task(given, samples.classes())[0].task
+    task = done(create_task(curator, ADMIN, given, samples.classes()))[0].task
     assert len(task.partitions) == 1
     assert [q.asks for q in task.questions] == ["cell", "label"]
 
@@ -196,20 +200,20 @@ def test_a_task_past_its_end_is_not_opened_again(curator: Curator, clock: Manual
     """Its closing time is published, so it would be open in name only."""
     closes = datetime.fromtimestamp(clock() + 60, UTC)
     task = survey_task(curator, closes=closes)
-    curator.move(task.id, Move.CLOSE)
+    move_task(curator, ADMIN, task.id, Move.CLOSE)
     clock.advance(60)
     with pytest.raises(IllegalMove, match="closing time has passed"):
-        curator.move(task.id, Move.OPEN)
+        move_task(curator, ADMIN, task.id, Move.OPEN)
 
 
 def test_a_task_that_is_made_again_is_another_task(curator: Curator) -> None:
     """Who answered the deleted one would not answer the same id again; editions go on."""
     first = survey_task(curator)
-    curator.move(first.id, Move.DELETE)
+    delete_task(curator, ADMIN, first.id)
     second = survey_task(curator)
     assert (second.edition, second.id != first.id) == (2, True)
     assert survey_task(curator).id == second.id
-    curator.move(second.id, Move.DELETE)
+    delete_task(curator, ADMIN, second.id)
     assert survey_task(curator).edition == 3
 
 
@@ -225,25 +229,25 @@ def test_strangers_do_not_see_when_a_report_arrives(curator: Curator) -> None:
     """Once in each ``STEP`` reports the number that they see grows by as much, at any of them alike
     (false alarm: one in a million), and other curators of the database show the same."""
     steps = 200
-    seen = np.array([curator.in_steps("t", n) for n in range(steps * STEP)])
+    seen = np.array([in_steps(curator, "t", n) for n in range(steps * STEP)])
     grows = np.flatnonzero(np.diff(seen)) + 1
     assert (np.diff(seen)[grows - 1] == STEP).all()
     step, late = np.divmod(grows, STEP)
     np.testing.assert_array_equal(step, np.arange(1, steps))
     bins = np.bincount(late * 10 // STEP, minlength=10)
     check_frequencies(bins, np.full(10, 0.1), what="places where a step is seen")
-    again, few = Curator(curator.store, curator.clock), range(5 * STEP)
-    assert [again.in_steps("t", n) for n in few] == seen[: 5 * STEP].tolist()
-    assert [again.in_steps("other", n) for n in few] != seen[: 5 * STEP].tolist()
+    again, few = new_curator(curator.store, curator.clock), range(5 * STEP)
+    assert [in_steps(again, "t", n) for n in few] == seen[: 5 * STEP].tolist()
+    assert [in_steps(again, "other", n) for n in few] != seen[: 5 * STEP].tolist()
 
 
 def test_models_are_compared_on_the_public_records(curator: Curator) -> None:
     """The same model changes nothing; another one something, by no more than its values allow."""
     task = survey_task(curator)
     answer(curator, task, [PERSON | {"label": 1}] * 50)
-    curator.fit(task.id, "weighted", {"weight": "inf"})
-    curator.fit(task.id, "weighted", {"weight": 9.0})
-    same, other = curator.compare(task.id, 1, 1), curator.compare(task.id, 1, 2)
+    done(fit(curator, ADMIN, task.id, "weighted", {"weight": "inf"}))
+    done(fit(curator, ADMIN, task.id, "weighted", {"weight": 9.0}))
+    same, other = (done(compare(curator, ADMIN, task.id, 1, number)) for number in (1, 2))
     assert (same.same_label, same.mean, same.largest, same.outside) == (1.0, 0.0, 0.0, 0.0)
     assert 0 < other.mean <= other.largest <= 1
     assert other.records == same.records > 10
@@ -257,14 +261,14 @@ def test_a_task_says_at_how_many_looks_its_intervals_hold(
     records = [{"age": 30, "hours": 7.5, "job": "nurse", "member": False, "label": 0}] * 40
     questions = [{"depth": 1}, {"depth": 2}]
     for looks in ("many", "once"):
-        curator = Curator(new_store(), clock)
+        curator = new_curator(clock=clock)
         plan = {"holders": 50, "looks": looks, "allocation": allocation, "questions": questions}
         task = survey_task(curator, epsilon=20.0, **plan)
         answer(curator, task, records)
-        fitted = curator.fit(task.id, "pruned")
+        fitted = done(fit(curator, ADMIN, task.id, "pruned"))
         model = curator.models.get(task.id, fitted.number).model
         assert model.facts["95 % intervals"] == MEANING[looks]
-        _, insight, _ = curator.insight(task.id)
+        _, insight, _ = read_insight(curator, ADMIN, task.id)
         assert insight.looks == looks
         asked = next(q for q in curator.question_counts(task.id) if q.n == insight.reports)
         assert asked.factor == factor_at(None if looks == "once" else asked.n / planned)
@@ -274,24 +278,26 @@ def test_advice_fits_a_task_with_several_questions(curator: Curator) -> None:
     """``weighted`` takes one question: it is not advised, and its refusal names others."""
     task = survey_task(curator, questions=[{"depth": 3}, {"depth": 1}])
     with pytest.raises(NotEnoughReports) as refused:
-        curator.fit(task.id, "pruned")
+        done(fit(curator, ADMIN, task.id, "pruned"))
     assert "weighted" not in refused.value.detail
     with pytest.raises(InvalidRequest, match="use pruned, histogram"):
-        curator.fit(task.id, "weighted", {"weight": "inf"})
+        done(fit(curator, ADMIN, task.id, "weighted", {"weight": "inf"}))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_estimator_fits_what_it_says_it_serves(curator: Curator, estimator: str) -> None:
     """An estimator fits a plain one-question task, or names the task or estimator to take."""
-    task = curator.create_task(settings(label="level", epsilon=4), samples.classes())[0].task
+    task = done(create_task(curator, ADMIN, settings(label="level", epsilon=4), samples.classes()))[
+        0
+    ].task
     answer(curator, task, thirds(300, seed=1))
     try:
-        fitted = curator.fit(task.id, estimator)
+        fitted = done(fit(curator, ADMIN, task.id, estimator))
     except InvalidRequest as refused:
         advice = ("question", "another estimator", *(n for n in ESTIMATORS if n != estimator))
         assert any(words in refused.detail for words in advice)  # noqa: PT017
         return
-    values = curator.predict(task.id, records=[{"x": 0.5}]).predictions.values
+    values = predict(curator, ADMIN, task.id, records=[{"x": 0.5}]).predictions.values
     assert fitted.summary["estimator"] == estimator
     assert values.sum() == pytest.approx(1.0)

@@ -49,7 +49,7 @@ class Curator:
         self.app = create_curator(
             Settings(), store=self.store, clock=self.clock, signer=self.signer
         )
-        self.token = self.app.state.tokens.issue("relay", Scope.RELAY)
+        self.token = self.app.state.curator.tokens.issue("relay", Scope.RELAY)
 
     def invite(self, count: int) -> list[str]:
         made = [f"invitation-{i}" for i in range(count)]

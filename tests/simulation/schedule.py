@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -49,9 +50,10 @@ from privet.curator.collection.writer import Writer
 from privet.curator.datastore import expiry, garbage_collection, open_store
 from privet.curator.datastore.verification import verify, verify_audit
 from privet.curator.http import tasks
+from privet.curator.http.requests import Caller
 from privet.curator.metrics import Metrics
-from privet.curator.service import Curator
 from privet.curator.service.publication import Publication
+from privet.curator.service.tasks import _create, move_task
 from privet.curator.settings import Settings
 from privet.http_server.bodies import BodyBudget
 from privet.http_server.problems import add_problem_handlers
@@ -66,10 +68,12 @@ from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
 from tests.curator.datastore.made import public
 from tests.curator.datastore.servers import new_file
+from tests.curator.use_cases import ADMIN, new_curator
 
 from .world import START, Fault, Node, World, connect
 
 HOUR = 3_600.0
+STRANGER = Caller(Tokens(mock.Mock(), mock.Mock()), None, "")
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 HOLDERS = 3
 SERVERS = ("curator-0.example", "curator-1.example", "relay.example")
@@ -142,8 +146,8 @@ class CuratorNode(Node):
 
     def set_up(self) -> None:
         self.store = open_store(self.world.database)
-        self.service = Curator(self.store, self.clock)
-        tokens = Tokens(self.store, self.clock)
+        self.service = new_curator(self.store, self.clock)
+        tokens = self.service.tokens
         self.writer = Writer(self.store, self.clock, metrics(), max_queue=100)
         self.rejects = Rejects(self.store.count_rejects)
         budget = BodyBudget(SETTINGS.max_batch_bytes)
@@ -161,18 +165,19 @@ class CuratorNode(Node):
         """The calls that read, by the functions of the real routes."""
 
         async def task(request: Request) -> Response:
-            given = request.path_params["id"], self.service, request, False, TASK_MEDIA_TYPE, ""
+            task_id, curator = request.path_params["id"], self.service
+            given = task_id, curator, request, STRANGER, TASK_MEDIA_TYPE, ""
             return await run_in_threadpool(tasks.read_task, *given)
 
         async def status(request: Request) -> Response:
-            given = request.path_params["id"], self.service, False, False
+            given = request.path_params["id"], self.service, STRANGER
             view = await run_in_threadpool(tasks.read_status, *given)
             return JSONResponse(view.model_dump(mode="json"))
 
         app = Starlette(
             routes=[Route("/v1/tasks/{id}", task), Route("/v1/tasks/{id}/status", status)]
         )
-        app.state.signer = None
+        app.state.shared = SimpleNamespace(signer=None)
         add_problem_handlers(app, {})
         return app
 
@@ -320,13 +325,13 @@ class Collection(World):
             return TASK.canonical, public()
 
         with self.good_reason(curator):
-            task, is_new = curator.service.create_task(PUBLICATION, b"", None, run)
+            task, is_new = _create(curator.service, ADMIN, PUBLICATION, b"", None, run)
             self.created[task.task.id] += is_new
 
     def move(self, curator: CuratorNode) -> None:
         with self.good_reason(curator):
             is_open = curator.store.task(TASK.id).state is TaskState.OPEN
-            curator.service.move(TASK.id, Move.CLOSE if is_open else Move.OPEN)
+            move_task(curator.service, ADMIN, TASK.id, Move.CLOSE if is_open else Move.OPEN)
 
     @contextmanager
     def good_reason(self, node: Node) -> Iterator[None]:

@@ -136,7 +136,7 @@ async def test_every_view_of_a_task_carries_its_signature(tmp_path: Path, worker
             signer=signer,
             workers=workers,
         )
-        assert app.state.workers is workers  # also where they are idle
+        assert app.state.curator.workers is workers  # also where they are idle
         return Http(transport=httpx.ASGITransport(app), base_url="http://curator")
 
     async with client(signer) as http, client(None) as unsigned:

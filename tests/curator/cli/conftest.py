@@ -98,7 +98,8 @@ def curator_url(served: tuple[str, Front]) -> Iterator[str]:
     """A curator with an empty store."""
     url, front = served
     app = create_app(Settings(admin_token=TOKEN), store=new_store(), workers=Threads(1, 16))  # type: ignore[arg-type]
-    app.state.predictors = app.state.exporters = app.state.workers
+    curator = app.state.curator
+    curator.predictors = curator.exporters = curator.workers
     front.application = app
     yield url
     app.state.writer.stop()

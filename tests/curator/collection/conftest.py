@@ -72,7 +72,8 @@ def app(settings: Settings, store: Store, clock: ManualClock) -> Iterator[Curato
 async def http(app: CuratorApp) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the application, with a relay's token."""
     transport = httpx.ASGITransport(app)
-    headers = {"Authorization": f"Bearer {app.state.tokens.issue('relay', Scope.RELAY)}"}
+    token = app.state.curator.tokens.issue("relay", Scope.RELAY)
+    headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(
         transport=transport, base_url="http://curator", headers=headers
     ) as client:

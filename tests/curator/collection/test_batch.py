@@ -198,7 +198,7 @@ async def test_a_batch_needs_a_relays_token(
         yield body
 
     del http.headers["Authorization"]
-    reader = app.state.tokens.issue("reader", Scope.READER)
+    reader = app.state.curator.tokens.issue("reader", Scope.READER)
     for token, error in (
         (None, NotAuthorized),
         ("wrong", NotAuthorized),

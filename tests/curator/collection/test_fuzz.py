@@ -31,7 +31,7 @@ class Target:
         self.store: Store = new_store()
         self.cached: CachedTask = open_task(self.store, task(questions=2), 0.0)
         self.app = create_app(Settings(), store=self.store)
-        self.token = self.app.state.tokens.issue("relay", Scope.RELAY)
+        self.token = self.app.state.curator.tokens.issue("relay", Scope.RELAY)
         self.loop = asyncio.new_event_loop()
 
     async def post(self, call: str, body: bytes, kind: str) -> httpx.Response:

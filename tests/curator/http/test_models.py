@@ -189,10 +189,10 @@ async def test_results_are_public_once_no_more_reports_count(
         names = {"value": "reported"}
         for figure, row in zip(figures, insight.json()["overall"], strict=True):
             assert figure == {key: row[names.get(key, key)] for key in figure}
-        app.state.guard_models = True
+        app.state.curator.guard_models = True
         assert "results" not in (await http.get(address)).json()
         assert (await http.get(address, headers=http.admin)).json()["results"]
-        app.state.guard_models = False
+        app.state.curator.guard_models = False
     without = await http.task(name="no model")
     await http.post(f"/v1/tasks/{without}/close", headers=http.admin)
     assert "results" not in (await http.get(f"/v1/tasks/{without}/status")).json()
@@ -270,13 +270,16 @@ async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) 
         await http.fit(task_id, **samples.PUBLIC_ALONE)
     paths = [f"/v1/tasks/{task_id}/models/1/{end}" for end in ("export", "compare/2")]
     assert [(await http.get(path)).status_code for path in paths] == [200, 200]
-    free, app.state.exporters = app.state.exporters, Workers(at_a_time=1, waiting=-1)
+    free, app.state.curator.exporters = (
+        app.state.curator.exporters,
+        Workers(at_a_time=1, waiting=-1),
+    )
     for path in paths:
         assert_problem(await http.get(path), Overloaded)
     people = {"columns": {name: [value] * 500 for name, value in PERSON.items()}}
     assert (await http.post(f"/v1/tasks/{task_id}/predict", json=people)).status_code == 200
-    app.state.exporters.close()
-    app.state.exporters = free
+    app.state.curator.exporters.close()
+    app.state.curator.exporters = free
 
 
 async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> None:

@@ -71,7 +71,7 @@ async def test_models_may_be_kept_for_readers(http: Http, app: CuratorApp) -> No
     """Where models are guarded, predicting and reading them needs a reader's or admin's token."""
     task_id = await http.task()
     assert (await http.fit(task_id, **samples.PUBLIC_ALONE)).status_code == 201
-    app.state.guard_models = True
+    app.state.curator.guard_models = True
     reader = await http.bearer("reader")
     asked = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
     address = f"/v1/tasks/{task_id}"

@@ -5,20 +5,23 @@ import pytest
 
 from privet.curator.datastore.store import Store
 from privet.curator.models.cache import ModelCache
-from privet.curator.service import Curator, Publication
+from privet.curator.service import Publication
+from privet.curator.service.fitting import fit
+from privet.curator.service.tasks import create_task
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store
-from tests.manual_clock import ManualClock
+from tests.curator.use_cases import ADMIN, done, new_curator
 
 
 @pytest.fixture(scope="module")
 def fitted() -> tuple[Store, str]:
     store = new_store()
-    curator = Curator(store, ManualClock())
+    curator = new_curator(store)
     given = {"name": "t", "label": "label", "epsilon": 1.0, "grower": "cart"}
-    task = curator.create_task(Publication.model_validate(given), samples.survey())[0].task
+    settings = Publication.model_validate(given)
+    task = done(create_task(curator, ADMIN, settings, samples.survey()))[0].task
     for _ in range(6):
-        curator.fit(task.id, "weighted", {"weight": "inf"})
+        done(fit(curator, ADMIN, task.id, "weighted", {"weight": "inf"}))
     return store, task.id
 
 

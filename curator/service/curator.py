@@ -1,18 +1,22 @@
-"""What the use cases share."""
+"""What the use cases work with."""
 
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from privet.learning.estimators import QuestionCounts
 from privet.protocol.results import Results
 from privet.protocol.task import Task
 
+from ..access.audit import Audit
+from ..access.tokens import Tokens
 from ..datastore.audit import RESTORED
-from ..datastore.models import ModelInfo
 from ..datastore.reports import QuestionSums
 from ..datastore.store import Store
+from ..metrics import Metrics
 from ..models.cache import ModelCache
+from ..workers import Workers
 
 STEPS_KEY = "steps_key"
 """Name of the fact that holds the key for drawing when strangers see a step."""
@@ -20,28 +24,40 @@ MAX_PREDICT_ROWS = 20_000
 """Rows of one prediction; with more than 20 classes fewer, in proportion."""
 
 
-class UseCases:
-    """Use cases over one store and a clock."""
+@dataclass(eq=False)
+class Curator:
+    """One store, a clock, and what else the use cases share."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
-        self.store = store
-        self.clock = clock
-        self.max_rows = MAX_PREDICT_ROWS
-        self.models = ModelCache(store)
-        self._results: OrderedDict[tuple[str, int, int], Results] = OrderedDict()
-        self._steps_key = store.note_first(STEPS_KEY, secrets.token_hex())
-        restored = store.fact(RESTORED)
+    store: Store
+    clock: Callable[[], float]
+    tokens: Tokens
+    metrics: Metrics
+    workers: Workers
+    """For fits and new tasks, which only some may ask for."""
+    predictors: Workers
+    """For large predictions."""
+    exporters: Workers
+    """For exports and comparisons."""
+    guard_models: bool = False
+    """Whether models are for readers only."""
+    max_rows: int = MAX_PREDICT_ROWS
+
+    def __post_init__(self) -> None:
+        self.models = ModelCache(self.store)
+        self.results: OrderedDict[tuple[str, int, int], Results] = OrderedDict()
+        self.steps_key = self.store.note_first(STEPS_KEY, secrets.token_hex())
+        restored = self.store.fact(RESTORED)
         self.restored = None if restored is None else float(restored)
         """Time of the backup from which the database was restored, Unix time."""
+
+    @property
+    def audit(self) -> Audit:
+        return self.tokens.audit
 
     def question_counts(self, task_id: str) -> list[QuestionCounts]:
         """Debiased counts of the reports so far, one entry per question."""
         stored = self.store.task(task_id)
         return counts_of(stored.task, self.store.sums(task_id), stored.planned)
-
-    def _document(self, task_id: str, number: int) -> tuple[ModelInfo, bytes]:
-        info = self.models.info(task_id, number)
-        return info, self.store.model(task_id, info.number)
 
 
 def counts_of(

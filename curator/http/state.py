@@ -1,0 +1,39 @@
+"""What routes and pages share."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fastapi import Request
+
+from privet.http_server.readiness import Readiness
+
+from ..access.rate_limit import Rate
+from ..access.signing import Signer
+from ..collection.rejects import Rejects
+from ..collection.writer import Writer
+from ..service import Curator
+
+if TYPE_CHECKING:
+    from ..access.oidc import Provider
+
+
+@dataclass(eq=False)
+class State:
+    """One application's; ``create_app`` makes it."""
+
+    curator: Curator
+    writer: Writer
+    rejects: Rejects
+    readiness: Readiness
+    rate: Rate
+    """Of posts, exports and comparisons, per client address."""
+    signer: Signer | None = None
+    provider: "Provider | None" = None
+    open_metrics: bool = False
+    """Whether anybody may read the metrics."""
+    dashboard: bool = True
+
+
+def state_of(request: Request) -> State:
+    state: State = request.app.state.shared
+    return state

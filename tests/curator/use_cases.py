@@ -1,0 +1,61 @@
+"""The use cases without a server: a curator, who asks it, and worker processes that are not."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from privet.curator.access.tokens import Scope, Tokens
+from privet.curator.datastore.store import Store
+from privet.curator.metrics import Metrics
+from privet.curator.service import Curator
+from privet.curator.workers import Run, Workers, run_here
+from privet.protocol.errors import InsufficientScope, NotAuthorized
+from tests.curator.datastore.servers import new_store
+from tests.manual_clock import ManualClock
+
+T = TypeVar("T")
+
+
+class InPlace(Workers):
+    """Computes where it is called."""
+
+    async def call(self, function: Callable[[Run], T]) -> T:
+        return function(run_here)
+
+
+@dataclass(frozen=True)
+class Someone:
+    """An actor of known scope."""
+
+    id: str
+    scope: Scope | None
+
+    @property
+    def reads(self) -> bool:
+        return self.scope is not None and self.scope.allows(Scope.READER)
+
+    def need(self, scope: Scope, what: str = "") -> None:
+        if self.scope is None:
+            raise NotAuthorized(f"This needs {scope}.")
+        if not self.scope.allows(scope):
+            raise InsufficientScope(f"This needs {scope}.")
+
+
+ADMIN = Someone("admin", Scope.ADMIN)
+
+
+def new_curator(store: Store | None = None, clock: Callable[[], float] | None = None) -> Curator:
+    """A curator over ``store``, or an empty one."""
+    store, clock = store or new_store(), clock or ManualClock()
+    place = InPlace(1, 1)
+    return Curator(store, clock, Tokens(store, clock), Metrics(), place, place, place)
+
+
+def done(work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as ended:
+        value: T = ended.value
+        return value
+    raise AssertionError("it waits for something")
