@@ -3,11 +3,11 @@
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=46, functions=238, moves=78),
+    "create": Size(files=48, functions=241, moves=77),
     "POST": Size(files=20, functions=88, moves=18),
-    "fit": Size(files=55, functions=238, moves=77),
-    "predict": Size(files=25, functions=91, moves=27),
-    "plan": Size(files=49, functions=322, moves=133),
+    "fit": Size(files=56, functions=242, moves=76),
+    "predict": Size(files=29, functions=97, moves=29),
+    "plan": Size(files=49, functions=326, moves=133),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
