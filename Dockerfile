@@ -29,7 +29,9 @@ COPY http_server http_server
 COPY learning learning
 COPY client client
 COPY relay relay
+COPY admin admin
 COPY curator curator
+COPY conformance conformance
 COPY baselines baselines
 RUN $INSTALL --no-build-isolation --prefix /code .
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privet.admin.client import CuratorClient
     from privet.client import BlockingHolder, Holder, MemoryLedger, ReportClient, SqliteLedger
-    from privet.curator.admin_client import CuratorClient
     from privet.learning.display.tree import TreeDisplay
     from privet.learning.planning import plan
     from privet.learning.simulation import simulate
@@ -36,7 +36,7 @@ if (Path(__file__).parent / "protocol").is_file():
 
 _HOMES = {
     "BlockingHolder": "privet.client",
-    "CuratorClient": "privet.curator.admin_client",
+    "CuratorClient": "privet.admin.client",
     "Holder": "privet.client",
     "MemoryLedger": "privet.client",
     "PrivateTreeClassifier": "privet.learning.sklearn",

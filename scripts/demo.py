@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from privet import CuratorClient, PrivetError
-from privet.curator.admin_client import Document
+from privet.admin.client import Document
 from privet.learning.planning.outcome import listed
 from privet.learning.public_data import Floats
 from privet.learning.public_model.knowledge import public_knowledge

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from privet.curator.conformance.vectors import MANIFEST, VERSION
+from privet.conformance.vectors import MANIFEST, VERSION
 
 VECTORS = Path(__file__).parent.parent / "tests" / "vectors"
 

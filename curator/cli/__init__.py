@@ -12,7 +12,6 @@ from privet.protocol.errors import PrivetError
 
 from . import (
     access,
-    conformance,
     database,
     model,
     offline,
@@ -51,10 +50,6 @@ for command, example in (
     ),
     (offline.encode, "encode docs/examples/clinic.csv --label readmitted --out encoded.csv"),
     (offline.mechanisms, "mechanisms --epsilon 1 --cells 16 --classes 3"),
-    (
-        conformance.conformance,
-        "conformance --holder 'privet-holder answer {url} --record - --yes --ledger {state}'",
-    ),
     (database.backup, "backup backup.db --database sqlite:///clinic.db"),
     (database.restore, "restore backup.db --database sqlite:///restored.db"),
     (database.verify, "verify --database sqlite:///clinic.db"),

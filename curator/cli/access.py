@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 import typer
 
+from privet.admin.client import CuratorClient, Document
 from privet.protocol.errors import InvalidRequest
 
-from ..admin_client import CuratorClient, Document
 from .options import remote
 from .output import SHORT_ID, err, print_table, when
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from privet.admin.client import CuratorClient, Document, Predictions
 from privet.learning.escaping import csv_cell
 from privet.learning.looks import MEANING
 from privet.learning.task_building.columns import Columns, count_rows
@@ -19,7 +20,6 @@ from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
 from privet.protocol.task import Task
 
-from ..admin_client import CuratorClient, Document, Predictions
 from .options import AsJson, Force, Ignore, ModelNumber, TaskName, parsed, remote
 from .output import (
     PLAIN,

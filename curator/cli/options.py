@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import httpx
 import typer
 
+from privet.admin.client import DEFAULT_URL, CuratorClient
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import DEEPEST
 
-from ..admin_client import DEFAULT_URL, CuratorClient
 from .output import err, print_json
 
 FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from privet.admin.client import CuratorClient, Document
 from privet.http_client.report_client import printable
 from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
@@ -16,7 +17,6 @@ from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import LEAST_CROWD
 
-from ..admin_client import CuratorClient, Document
 from .options import (
     FILE,
     AsJson,

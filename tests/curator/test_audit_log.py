@@ -87,7 +87,6 @@ COMMANDS = {
     "plan": set[str](),
     "encode": set[str](),
     "mechanisms": set[str](),
-    "conformance": set[str](),
     "version": set[str](),
 }
 """Commands that call no curator, and what they leave in the log of a database."""

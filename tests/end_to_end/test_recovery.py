@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from privet.curator.admin_client import CuratorClient
+from privet.admin.client import CuratorClient
 from privet.curator.cli import main
 from scripts.devices import Devices
 from scripts.pages import shell_block

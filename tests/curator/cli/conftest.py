@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -46,12 +46,14 @@ class Result:
 class Cli:
     """The command line, with the environment that the fixtures set."""
 
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
+    def __init__(
+        self, capsys: pytest.CaptureFixture[str], main: Callable[[Sequence[str]], int] = main
+    ) -> None:
+        self._capsys, self._main = capsys, main
 
     def __call__(self, *arguments: str) -> Result:
         """Run one command to its end."""
-        code = main(arguments)
+        code = self._main(arguments)
         captured = self._capsys.readouterr()
         return Result(code, captured.out, captured.err)
 

@@ -208,7 +208,7 @@ def test_predict_a_file(
     cli: Cli, survey: str, fitted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every row of a file is predicted in order, in several calls; --out writes them all."""
-    monkeypatch.setattr("privet.curator.admin_client.ROWS_PER_CALL", 64)
+    monkeypatch.setattr("privet.admin.client.ROWS_PER_CALL", 64)
     out = tmp_path / "predictions.csv"
     assert "Wrote 200" in cli("predict", fitted, "--csv", survey, "--out", str(out)).err
     rows = list(csv.DictReader(out.read_text().splitlines()))

@@ -10,7 +10,7 @@ from pathlib import Path
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from privet.curator.admin_client import CuratorClient
+from privet.admin.client import CuratorClient
 from privet.curator.datastore import open_store
 from privet.protocol.report import Report
 from tests.curator.cli.conftest import TOKEN, Cli, Front

@@ -1,27 +1,35 @@
-"""``privet conformance``: does a holder program keep the protocol? Needs no curator of yours."""
+"""``privet-conformance``: does a holder program keep the protocol? Needs no curator of yours."""
 
 import os
 import shlex
 import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from privet.protocol.errors import InvalidRequest
+from privet.curator.cli.options import FILE, AsJson
+from privet.curator.cli.output import err, escaped, out, print_error, print_json
+from privet.protocol.errors import InvalidRequest, PrivetError
 
-from .options import FILE, AsJson
-from .output import err, escaped, out, print_json
-
-if TYPE_CHECKING:
-    from ..conformance.clauses import Verdict
+from .clauses import CLAUSES, Trial, Verdict, judge_all, program
+from .vectors import NO_VECTORS, Vectors
+from .wire import open_bench
 
 SHOWN = {True: "[green]pass[/]", False: "[red]FAIL[/]", None: "not tried"}
 
 
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command(
+    epilog="Example: privet-conformance --holder 'privet-holder answer {url} --record - --yes "
+    "--ledger {state}'"
+)
 def conformance(
     holder: Annotated[
         str,
@@ -56,10 +64,6 @@ def conformance(
     A real curator answers on loopback, with something in front that listens and misbehaves. Exit
     code 1 if a clause fails. What a program must do is in docs/conformance.md.
     """
-    from ..conformance.clauses import CLAUSES, Trial, judge_all, program
-    from ..conformance.vectors import NO_VECTORS, Vectors
-    from ..conformance.wire import open_bench
-
     unknown = [name for name in clause or () if name not in CLAUSES]
     if unknown:
         raise InvalidRequest(f"There is no clause {unknown[0]!r}; there are {', '.join(CLAUSES)}.")
@@ -79,9 +83,7 @@ def conformance(
         raise typer.Exit(1)
 
 
-def _print(verdicts: list["Verdict"]) -> None:
-    from ..conformance.clauses import CLAUSES
-
+def _print(verdicts: list[Verdict]) -> None:
     table = Table("", "clause", "a holder ...", "found")
     for verdict in verdicts:
         says = escaped(CLAUSES[verdict.clause].says)
@@ -100,3 +102,14 @@ def _drawn(command: str, given: str) -> str:
         ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise InvalidRequest(f"--draw failed: {error}.") from None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        app(arguments)
+    except PrivetError as error:
+        print_error(error.detail)
+        return 1
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else 0
+    return 0

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from privet.client.pinning import check_key
-from privet.curator.conformance.clauses import Given, example
+from privet.conformance.clauses import Given, example
 from privet.http_client.report_client import Offer
 from privet.protocol.errors import InvalidTask, PrivetError
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report

@@ -1,15 +1,15 @@
-"""``privet conformance`` as a user calls it, on the two holders of this project and on none."""
+"""``privet-conformance`` as a user calls it, on the two holders of this project and on none."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-from privet.curator.conformance.clauses import CLAUSES
+from privet.conformance.clauses import CLAUSES
 from scripts.vectors_archive import write
 from tests.curator.cli.conftest import Cli
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 HOLDER = f"{sys.executable} -m privet.client answer {{url}} --record - --yes --ledger {{state}}"
 SCRIPT = f"node {ROOT / 'scripts' / 'holder.js'}"
 
@@ -24,9 +24,7 @@ def test_the_holder_in_python_passes(run: Cli, monkeypatch: pytest.MonkeyPatch) 
     """All clauses but those that its own tests hold it to."""
     monkeypatch.chdir(ROOT)
     clauses = [name for name in CLAUSES if name not in ITS_OWN_TESTS]
-    verdicts = run.json(
-        "conformance", "--holder", HOLDER, *(f"--clause={name}" for name in clauses)
-    )
+    verdicts = run.json("--holder", HOLDER, *(f"--clause={name}" for name in clauses))
     assert [(v["clause"], v["kept"]) for v in verdicts] == [(name, True) for name in clauses]
 
 
@@ -36,7 +34,7 @@ def test_the_holder_in_javascript_passes(run: Cli, tmp_path: Path) -> None:
     """Every clause, and every report of the vectors."""
     write(tmp_path / "vectors.zip")
     given = ("--vectors", str(tmp_path / "vectors.zip"), "--draw", f"{SCRIPT} --draw")
-    tried = run("conformance", "--holder", SCRIPT, *given, "--reports", "20")
+    tried = run("--holder", SCRIPT, *given, "--reports", "20")
     assert tried.code == 0
     assert f"{len(CLAUSES)} pass, 0 fail, 0 not tried" in tried.out
 
@@ -45,7 +43,7 @@ def test_a_program_that_sends_nothing_fails(run: Cli) -> None:
     """Shown as failed, with what was found; what needs more than was given is not tried."""
     clauses = [f"--clause={name}" for name in ("task-hash", "receipt", "task-form")]
     holder = f"{sys.executable} -c 'raise SystemExit(1)'"
-    tried = run("conformance", "--holder", holder, *clauses)
+    tried = run("--holder", holder, *clauses)
     assert tried.code == 1
     for words in ("sent no report", "needs --vectors", "1 pass, 1 fail, 1 not tried"):
         assert words in tried.out
@@ -57,6 +55,6 @@ def test_what_cannot_be_tried_is_said(run: Cli) -> None:
         ("no-such-program", "task-hash", "cannot be run"),
         (" ", "task-hash", "Give the command"),
     ):
-        refused = run("conformance", "--holder", holder, "--clause", clause)
+        refused = run("--holder", holder, "--clause", clause)
         assert refused.code == 1
         assert said in refused.err

@@ -20,6 +20,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.responses import RedirectResponse, Response
 
+from privet.curator.access.signing import Signer
 from privet.protocol.errors import InvalidRequest, Overloaded, PrivetError, ReportConflict
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.mechanisms import GeneralizedResponse
@@ -27,7 +28,6 @@ from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report
 from privet.protocol.task import Question, Task
 
-from ..access.signing import Signer
 from .vectors import NO_VECTORS, Vectors
 from .wire import Bench, Call, Scene, Script, problem, receipt
 

@@ -20,17 +20,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from privet.curator.access.signing import Signer
+from privet.curator.app import create_app
+from privet.curator.datastore import Store, open_store
+from privet.curator.settings import Settings
 from privet.learning.public_data import PublicData
 from privet.protocol.errors import PROBLEM_MEDIA_TYPE, MalformedReport, PrivetError, problem_of
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
-
-from ..access.signing import Signer
-from ..app import create_app
-from ..datastore import Store, open_store
-from ..settings import Settings
 
 TASKS = "/v1/tasks/"
 

@@ -81,7 +81,7 @@ def test_a_model_is_fitted_asked_and_exported(
     found = curator.predict(task, RECORDS)
     assert len(found["label"]) == len(found["cell_influence"]) == 2
     assert {str(cell) for cell in found["cell"]} == set(found["paths"])
-    monkeypatch.setattr("privet.curator.admin_client.ROWS_PER_CALL", 1)
+    monkeypatch.setattr("privet.admin.client.ROWS_PER_CALL", 1)
     columns: dict[str, Any] = {name: [record[name] for record in RECORDS] for name in RECORDS[0]}
     columns["hours"] = np.array([3.0, np.nan])
     frame = pd.DataFrame(RECORDS)

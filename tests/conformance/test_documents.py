@@ -10,12 +10,12 @@ import jsonschema
 import pytest
 from scipy.stats import binom, binomtest
 
-from privet.curator.conformance.clauses import ALPHA, CLAUSES
-from privet.curator.conformance.vectors import Vectors
+from privet.conformance.clauses import ALPHA, CLAUSES
+from privet.conformance.vectors import Vectors
 from privet.protocol.errors import InvalidRequest
 from scripts.vectors_archive import write
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "conformance.md").read_text(encoding="utf-8")
 CATEGORIES = 5
 

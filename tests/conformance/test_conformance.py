@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from privet.curator.conformance.clauses import CLAUSES, Given, Trial, Verdict, judge_all
-from privet.curator.conformance.vectors import Vectors
-from privet.curator.conformance.wire import Bench, open_bench
+from privet.conformance.clauses import CLAUSES, Given, Trial, Verdict, judge_all
+from privet.conformance.vectors import Vectors
+from privet.conformance.wire import Bench, open_bench
 from scripts.vectors_archive import write
 
 from .holders import holder
