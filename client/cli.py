@@ -36,6 +36,7 @@ from privet.protocol.errors import InvalidRecord, PrivetError, TaskMismatch
 from privet.protocol.features import EncodedRecord, encode_record
 from privet.protocol.limits import LEAST_CROWD
 from privet.protocol.signature import parse_key
+from privet.protocol.spellings import read_record
 from privet.protocol.task import Task
 
 from .answer_page import PORT, answer_page_server
@@ -194,6 +195,7 @@ def answer(
             check_promise(task)
             check_crowds(task, least_crowd)
             check_dates(task, time.time())
+            lines = [line.read_as(task) for line in lines]
             _check_lines(task, lines, any_misfits=send_misfits or dry_run or not yes)
             if dry_run:
                 _say("Dry run: nothing was drawn and nothing was sent.")
@@ -223,6 +225,10 @@ class Line:
     subject: str
     fields: dict[str, Any]
     invitation: str | None
+
+    def read_as(self, task: Task) -> "Line":
+        """The same with the task's values in place of other spellings of them."""
+        return replace(self, fields=read_record((*task.features, task.label), self.fields))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from privet.protocol.features import Classes, Range, encode_record, encode_table
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
+from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
 from .counts import Label, QuestionCounts
@@ -116,7 +117,8 @@ def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[n
         from .task_building.table import read_arrow
 
         population = read_arrow(population)
-    columns = {f.name: population[f.name] for f in (*task.features, task.label)}
+    fields = (*task.features, task.label)
+    columns = {field.name: read_values(field, population[field.name]) for field in fields}
     try:
         X = encode_table(task.features, {f.name: columns[f.name] for f in task.features})
         y = encode_labels(task.label, columns[task.label.name])

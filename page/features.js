@@ -2,7 +2,6 @@
 
 const SPACES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 export const NUMBER = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
-const TRUTH_VALUES = new Map([["True", "1"], ["true", "1"], ["TRUE", "1"], ["False", "0"], ["false", "0"], ["FALSE", "0"]]);
 const MISSING_TEXTS = new Set(["", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
 
 /** @param {string} text */
@@ -50,7 +49,7 @@ function misfit(what) {
 const valueOf = (record, name) => (Object.hasOwn(record, name) ? record[name] : null);
 
 const isMissing = (value) =>
-  value === null || value === undefined || Number.isNaN(value) || (typeof value === "string" && MISSING_TEXTS.has(trimmed(value)));
+  value === null || value === undefined || Number.isNaN(value) || (typeof value === "string" && MISSING_TEXTS.has(value));
 
 function encode(feature, value) {
   const listed = feature.kind === "numeric" ? null : listedName(feature.categories, value);
@@ -77,37 +76,23 @@ function labelOf(label, value) {
 
 function numberOf(value) {
   if (typeof value === "boolean") value = Number(value);
-  if (typeof value === "string") {
-    const text = trimmed(value);
-    const number = TRUTH_VALUES.get(text) ?? text;
-    if (NUMBER.test(number)) value = Number(number);
-  }
+  if (typeof value === "string" && NUMBER.test(value)) value = Number(value);
   if (typeof value !== "number") misfit("must be a number");
   if (!Number.isFinite(value)) misfit("must be a finite number");
   return value;
 }
 
-/** The listed name of a value: its own, else the first that is another spelling of it, else null. */
+/** The listed name that is a value's own, else null. */
 function listedName(names, value) {
   const own = nameOf(value);
-  if (own === null) return null;
-  const wanted = spelling(own);
-  const same = names.filter((name) => name === own);
-  const alike = names.filter((name) => spelling(name) === wanted);
-  return [...same, ...alike][0] ?? null;
+  return names.filter((name) => name === own)[0] ?? null;
 }
 
 /** The name of a value; ECMAScript's spelling of numbers is the protocol's. */
 function nameOf(value) {
-  if (typeof value === "string") return trimmed(value);
+  if (typeof value === "string") return value;
   if (typeof value === "boolean") return value ? "True" : "False";
   return typeof value === "number" ? String(value) : null;
-}
-
-/** One text for all that spell the same number or truth value; any other text is its own. */
-function spelling(text) {
-  const number = TRUTH_VALUES.get(text) ?? text;
-  return NUMBER.test(number) ? String(Number(number)) : text;
 }
 
 /**

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -35,16 +35,8 @@ UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2
 look like another one or overwrite the text next to it."""
 
 
-SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
-"""What has Unicode's property White_Space; ``str.strip`` alone removes four control codes more."""
-
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A number as text; ``float`` reads more (``1_000``, ``inf``, other scripts' digits)."""
-
-TRUTH_VALUES = {"True": "1", "true": "1", "TRUE": "1", "False": "0", "false": "0", "FALSE": "0"}
-"""Truth values as text, and the numbers that they stand for."""
 
 MISSING_TEXTS = frozenset({"", "NA", "N/A", "NaN", "nan", "null", "NULL"})
 
@@ -327,35 +319,16 @@ def _is_read(feature: Numeric | Categorical, value: Any) -> bool:
 
 
 def listed_name(names: tuple[str, ...], value: Any) -> str | None:
-    """The category or class of a raw value: its own name, else the first that is another spelling.
-
-    ``1``, ``1.0``, ``true`` and ``TRUE`` are spellings of one value. None if no name is listed.
-    """
-    text = category_text(value)
-    same, spelling = names.count(text), _spelling(text)  # compares with all of them
-    alike = [name for name, each in zip(names, _spellings(names), strict=True) if each == spelling]
-    return text if same else next(iter(alike), None)
-
-
-@lru_cache
-def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(_spelling, names))
-
-
-def _spelling(text: str) -> str:
-    """One text for all that spell the same number or truth value; any other text is its own."""
-    text = TRUTH_VALUES.get(text, text)
-    return number_text(float(text)) if NUMBER.fullmatch(text) else text
+    """The category or class that is a raw value's name; None if it is not listed."""
+    name = category_text(value)
+    return name if names.count(name) else None  # compares with all of them
 
 
 def number_value(value: Any) -> float:
     """A raw value as a float, which may be infinite; ValueError or TypeError if it is no number."""
-    if isinstance(value, str):
-        text = value.strip(SPACES)
-        value = TRUTH_VALUES.get(text, text)
-        if not NUMBER.fullmatch(value):
-            msg = "not a number"
-            raise ValueError(msg)
+    if isinstance(value, str) and not NUMBER.fullmatch(value):
+        msg = "not a number"
+        raise ValueError(msg)
     return float(value)
 
 
@@ -435,13 +408,13 @@ def _listed(names: Iterable[str]) -> str:
 def category_text(value: Any) -> str:
     """The name under which a raw value is a category or class.
 
-    Numbers are spelled as ECMAScript and RFC 8785 spell the 64-bit float (``1``, ``0.5``,
-    ``1e-7``), truth values as ``True`` and ``False``; ``listed_name`` finds other spellings.
+    A text is its own name. Numbers are spelled as ECMAScript and RFC 8785 spell the 64-bit float
+    (``1``, ``0.5``, ``1e-7``), truth values as ``True`` and ``False``.
     """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
-        return value.strip(SPACES)
+        return value
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     return number_text(value) if is_number else str(value)
 
@@ -458,8 +431,7 @@ def number_text(value: float | Decimal) -> str:
 def is_missing(value: Any, listed: Collection[str] = ()) -> bool:
     """Whether a raw value is None, NaN, or one of ``MISSING_TEXTS`` that is not ``listed``."""
     if isinstance(value, str):
-        text = value.strip(SPACES)
-        return text in MISSING_TEXTS and text not in listed
+        return value in MISSING_TEXTS and value not in listed
     return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
 
 
@@ -473,6 +445,6 @@ def _check_distinct(what: str, names: tuple[str, ...]) -> None:
     if len(set(names)) != len(names):
         msg = f"{what} must all be different"
         raise ValueError(msg)
-    if not all(names) or any(name != name.strip(SPACES) for name in names):
+    if not all(names) or any(name != name.strip() for name in names):
         msg = f"{what} must not be empty or padded with spaces"
         raise ValueError(msg)

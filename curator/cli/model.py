@@ -18,6 +18,7 @@ from privet.learning.task_building.columns import Columns, count_rows
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
+from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
 from .options import AsJson, Force, Ignore, ModelNumber, TaskName, parsed, remote
@@ -270,7 +271,11 @@ class _Table:
         kept = {name: _listed(columns[name]) for name in keep or []}
         features = {feature.name: feature for feature in task.features}
         left_out = {*(ignore or []), *(name for name in kept if name not in features)}
-        sent = {name: _listed(values) for name, values in columns.items() if name not in left_out}
+        sent = {
+            name: _listed(read_values(features[name], values) if name in features else values)
+            for name, values in columns.items()
+            if name not in left_out
+        }
         rows = count_rows(columns)
         problems = [""] * rows
         for name, feature in features.items():

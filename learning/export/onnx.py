@@ -2,8 +2,7 @@
 
 One input per feature, ``feature <name>``, of shape ``(rows, 1)``: double for a number (NaN if
 missing), string for a category (empty if missing). The graph encodes them as ``protocol.features``
-does, but it neither removes spaces nor reads numbers: of those it knows the spellings of JSON and
-Python. An unlisted category for which the task has no stand-in is in none of the categories, since
+does. An unlisted category for which the task has no stand-in is in none of the categories, since
 a graph cannot refuse a record.
 """
 
@@ -19,13 +18,10 @@ from onnx import ModelProto, TensorProto, checker, compose, helper, numpy_helper
 from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import (
     MISSING_TEXTS,
-    TRUTH_VALUES,
     Categorical,
     Classes,
     Numeric,
-    category_text,
     encode_value,
-    number_value,
 )
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
@@ -269,13 +265,8 @@ def _indicators(graph: Graph, feature: Categorical, value: str) -> str:
 
 def _places(feature: Categorical) -> dict[str, int]:
     """Texts that fit a feature, and the places of their categories."""
-    texts = [*feature.categories, *MISSING_TEXTS, *TRUTH_VALUES]
-    for name in feature.categories:
-        with suppress(ValueError):
-            number = number_value(name)
-            texts += [category_text(number), str(number)]
     places = {}
-    for text in texts:
+    for text in (*feature.categories, *MISSING_TEXTS):
         with suppress(InvalidRecord):
             places[text] = encode_value(feature, text).index(1.0)
     return places

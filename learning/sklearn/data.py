@@ -29,6 +29,7 @@ from privet.protocol.features import (
     is_missing,
     listed_name,
 )
+from privet.protocol.spellings import SPACES
 from privet.protocol.wire import first_fault
 
 from ..public_data import Floats, PublicData, Single
@@ -182,7 +183,8 @@ def _column(name: str, column: Any) -> Any:
             "own, of numbers, texts or truth values."
         )
         raise ValueError(msg)
-    return column.astype(object).where(column.notna(), None).tolist()
+    values = column.astype(object).where(column.notna(), None).tolist()
+    return [value.strip(SPACES) if isinstance(value, str) else value for value in values]
 
 
 def _plain(values: Any) -> Any:

@@ -23,6 +23,7 @@ from privet.protocol.features import (
 )
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import LEAF
+from privet.protocol.spellings import read_values
 
 from ..counts import QuestionCounts
 from ..display.picture import Layout, lay_out, to_svg, to_text
@@ -151,6 +152,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
                     UserWarning,
                     stacklevel=3,
                 )
+            others = {f.name: read_values(f, others[f.name]) for f in features}
             warn_of_unseen(features, others)
             if self.public_indices_ is None:
                 warn_of_ranges(features, others)
@@ -250,10 +252,11 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
 
     def _predict(self, X: ArrayLike) -> Predictions:
         check_is_fitted(self)
-        columns = named_columns(checked_table(self, X), self)
-        warn_of_unseen(self.task_.features, columns)
+        features, columns = self.task_.features, named_columns(checked_table(self, X), self)
+        columns = {f.name: read_values(f, columns[f.name]) for f in features}
+        warn_of_unseen(features, columns)
         with value_errors():
-            return self.model_.predict(encode_table(self.task_.features, columns))
+            return self.model_.predict(encode_table(features, columns))
 
     def apply(self, X: ArrayLike) -> NDArray[np.int64]:
         """The cell of each row, from 0, shape ``(rows,)``."""

@@ -17,6 +17,7 @@ from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.shown_cells import ShownCells, shown_columns
+from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
 from ..mechanism_comparison import AUTO, choose
@@ -129,8 +130,9 @@ def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns)
             f"the limit is {MAX_VALUES} values: send a sample of the rows."
         )
     try:
-        X = encode_table(features, {feature.name: columns[feature.name] for feature in features})
-        return PublicData(X, encode_labels(label, columns[label.name]))
+        read = {field.name: read_values(field, columns[field.name]) for field in (*features, label)}
+        labels = read.pop(label.name)
+        return PublicData(encode_table(features, read), encode_labels(label, labels))
     except InvalidRecord as error:
         raise InvalidPublicData(f"The public data does not fit the task. {error.detail}") from None
 

@@ -26,10 +26,9 @@ from privet.protocol.features import (
     category_text,
     columns_of,
     is_missing,
-    listed_name,
-    number_value,
 )
 from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
+from privet.protocol.spellings import spelled_name, spelled_number
 from privet.protocol.wire import first_fault
 
 from .columns import Columns
@@ -262,7 +261,7 @@ def _as_number(name: str, row: int, value: Any) -> float:
     if is_missing(value):
         return float("nan")
     try:
-        return number_value(value)
+        return spelled_number(value)
     except ValueError:
         raise InvalidPublicData(
             f"Row {row + 1} of the column {name!r} is {value!r}: it must be a number."
@@ -303,7 +302,7 @@ def _classes(values: ColumnValues, settings: TaskSettings) -> Classes:
             "join classes, or set label_type to range."
         )
     classes = settings.classes or _in_order(counts)
-    unlisted = sorted(text for text in counts if listed_name(classes, text) is None)
+    unlisted = sorted(text for text in counts if spelled_name(classes, text) is None)
     if unlisted:
         raise InvalidPublicData(
             f"The label {settings.label!r} has the value {unlisted[0]!r}, "

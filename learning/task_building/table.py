@@ -22,10 +22,9 @@ from privet.protocol.errors import InvalidPublicData, TooLarge
 from privet.protocol.features import (
     MISSING_TEXTS,
     NUMBER,
-    SPACES,
-    TRUTH_VALUES,
     ColumnValues,
 )
+from privet.protocol.spellings import SPACES, TRUTH_VALUES
 
 from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 
@@ -206,7 +205,7 @@ def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _numbers(column)
     if _is_text(kind):
-        return cast("list[str | None]", column.to_pylist())
+        return cast("list[str | None]", pc.utf8_trim(column, characters=SPACES).to_pylist())
     if pa.types.is_boolean(kind):
         return cast("list[bool | None]", column.to_pylist())
     if pa.types.is_null(kind):

@@ -13,6 +13,7 @@ from privet.learning.task_building.build import encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.features import encode_record
+from privet.protocol.spellings import read_record
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 CELLS = {
@@ -60,7 +61,7 @@ def check_that_they_fit(data: bytes, **given: Any) -> None:
     records = csv.DictReader(io.StringIO(data.decode(), newline=""))
     for row, record in enumerate(records):
         kept = {name: value for name, value in record.items() if name not in empty}
-        encoded = encode_record(features, label, kept)
+        encoded = encode_record(features, label, read_record((*features, label), kept))
         assert encoded.misfit is None
         assert np.array_equal(encoded.x, public.X[row])
         assert encoded.y == public.y[row]

@@ -1,0 +1,82 @@
+"""Readers of tables know the other spellings of a record's values."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privet.protocol.errors import InvalidRecord
+from privet.protocol.features import (
+    Categorical,
+    Classes,
+    Numeric,
+    Range,
+    encode_value,
+    label_value,
+)
+from privet.protocol.spellings import SPACES, read_record, read_value, read_values
+
+GROUPS = json.loads(Path(__file__).with_name("cells.json").read_text())
+READINGS = [(group, cell, read) for group in GROUPS for cell, read in group["reads"]]
+
+
+@pytest.mark.parametrize(
+    ("group", "cell", "read"),
+    READINGS,
+    ids=lambda each: None if isinstance(each, dict) else repr(each),
+)
+def test_cells_are_read_as_the_table_says(group: dict[str, Any], cell: Any, read: Any) -> None:
+    """As a feature and as a label; null means that the cell does not fit."""
+    missing, unknown = group.get("missing"), group.get("unknown")
+    field: Numeric | Categorical
+    label: Range | Classes
+    if "low" in group:
+        field = Numeric(name="x", low=group["low"], high=group["high"], missing=missing)
+        label = Range(name="x", low=group["low"], high=group["high"])
+    else:
+        names = tuple(group["listed"])
+        field = Categorical(name="x", categories=names, missing=missing, unknown=unknown)
+        label = Classes(name="x", classes=names)
+    value = read_value(field, cell)
+    if read is None:
+        with pytest.raises(InvalidRecord):
+            encode_value(field, value)
+        with pytest.raises(InvalidRecord):
+            label_value(label, value)
+        return
+    columns = encode_value(field, value)
+    if isinstance(field, Categorical):
+        assert columns == [float(name == read) for name in field.categories]
+    else:
+        assert columns == [read / field.high]
+    if missing is None and unknown is None:
+        assert label_value(label, value) == (names.index(read) if "listed" in group else read)
+
+
+@pytest.mark.parametrize("listed", [("False", "True"), ("0", "1"), ("false", "true")])
+def test_one_and_true_are_one_category_in_every_library(listed: tuple[str, str]) -> None:
+    """Python's and numpy's, as numbers, truth values and texts, in one column."""
+    cells = [1, 1.0, True, "1", " 1 ", np.int64(1), np.float32(1), np.bool_(True), Decimal("1.00")]
+    cells += ["true", "TRUE", np.array(["True"])[0]]
+    field = Categorical(name="c", categories=listed)
+    assert read_values(field, [0, *cells]) == [listed[0], *[listed[1]] * len(cells)]
+
+
+def test_a_row_becomes_a_record() -> None:
+    """Fields that the task does not name stay, to be refused by whoever encodes the record."""
+    fields = (Categorical(name="c", categories=("1",)), Numeric(name="x", low=0, high=9))
+    cells = {"c": "01", "x": " TRUE ", "other": " 01"}
+    assert read_record(fields, cells) == {"c": "1", "x": "1", "other": " 01"}
+
+
+def test_spaces_are_those_of_unicode() -> None:
+    """What has the property White_Space is cut off a text's ends, and nothing else is."""
+    field = Numeric(name="x", low=0, high=1)
+    assert read_value(field, "\u3000\x85 a b\xa0\n") == "a b"
+    assert read_value(field, "\x1ca\ufeff") == "\x1ca\ufeff"
+    assert set(SPACES) == {c for c in map(chr, range(0x3001)) if c.isspace()} - set(
+        "\x1c\x1d\x1e\x1f"
+    )
