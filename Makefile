@@ -11,10 +11,9 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 # one more than there are cores, since tests wait for disks and servers
 JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 ARGS ?=
-STARTED := $(shell date +%s)
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
-.PHONY: help demo test test-all check style types imports format docs bench load vectors vectors.zip reproduce reproduce-quick audit up release lock clean
+.PHONY: help demo test test-all test-order check style types imports format docs bench load vectors vectors.zip reproduce reproduce-quick audit up release lock clean
 
 help:  ## print this help
 	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -28,14 +27,24 @@ $(VENV)/%.installed: pyproject.toml requirements/%.txt scripts/set_up.py
 demo: $(VENV)/demo.installed  ## one full round on real data (ARGS="--holders 1000 --epsilon 2")
 	@$(BIN)/python -m scripts.demo $(ARGS)
 
-test: check  ## checks and tests, in minutes
-	@$(BIN)/python --version
-	@$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
-	@echo "make test took $$(($$(date +%s) - $(STARTED))) s."
+# what bash says of a command after the word `time`: its processes' time is that of all of them together
+TOOK = TIMEFORMAT='make $@ took %0R s, and %0U s of processor time with %0S s of the kernel for it.'
+
+test:  ## checks and tests, in minutes
+	@$(TOOK); time { $(MAKE) --no-print-directory check && $(BIN)/python --version && \
+		$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS); }
 
 test-all: $(VENV)/all.installed  ## what make test leaves out: crash trials, browsers, coverage of intervals, a bare machine
-	@$(BIN)/pytest -n $(JOBS) --dist worksteal -m slow $(ARGS)
-	@echo "make test-all took $$(($$(date +%s) - $(STARTED))) s."
+	@$(TOOK); time $(BIN)/pytest -n $(JOBS) --dist worksteal -m slow $(ARGS)
+
+# twice over in one process; then in drawn orders and in reverse, with 1 to 8 workers
+ORDERS = "-p no:xdist --twice" \
+	"-n 1 --order $$RANDOM" "-n 2 --order $$RANDOM" "-n 4 --order $$RANDOM" "-n 8 --order reverse"
+
+test-order: $(VENV)/test.installed  ## the tests of make test in other orders, in an hour
+	@failed=; for how in $(ORDERS); do echo "pytest $$how"; \
+		$(BIN)/pytest --quiet -m "not slow" $$how $(ARGS) || failed+=" [$$how]"; done; \
+	test -z "$$failed" || { echo "Failed:$$failed"; exit 1; }
 
 check: style types imports  ## style, types and import rules
 

@@ -1,5 +1,6 @@
 """What all tests share: the same generated examples in every run, and what holders answer to."""
 
+import gc
 import logging
 import signal
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from privet.client import SqliteLedger
 from tests.client.stub_curator import StubCurator, serving
 from tests.protocol.examples import make_task
 
-pytest_plugins = ("tests.needs", "tests.browsing")
+pytest_plugins = ("tests.needs", "tests.order", "tests.browsing")
 collect_ignore = [] if find_spec("schemathesis") else ["end_to_end/test_openapi.py"]
 
 settings.register_profile(
@@ -24,8 +25,17 @@ settings.register_profile(
 )
 settings.load_profile("everywhere")
 
+# what is imported and collected stays: looking through it for garbage takes a tenth of a run's time
+gc.disable()
+
 # a shell lets what it starts in the background ignore it, and so would the processes of tests
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on, and only among what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """A curator as an operator runs it: ``privet serve`` in a process of its own, over SQLite."""
 
+import itertools
 import json
 import signal
 import ssl
@@ -15,6 +16,7 @@ from scripts.servers import running_curator
 
 TLS = ssl.create_default_context()
 """Shared, since making a context takes longer than a short call."""
+NUMBERS = itertools.count(1)
 
 
 class RunningCurator:
@@ -68,11 +70,14 @@ class RunningCurator:
         return self._http.request(method, path, **request)
 
     def create(self, public: bytes, *, onnx: bytes | None = None, **settings: Any) -> str:
-        """The id of a new task, which may bring a public model."""
+        """The id of a new task, which may bring a public model.
+
+        Its name is new unless one is given: a curator gives the same settings the same task.
+        """
         files = {"public": ("public.csv", public)}
         if onnx is not None:
             files["public_model"] = ("model.onnx", onnx)
-        data = {"settings": json.dumps({"name": "a task", **settings})}
+        data = {"settings": json.dumps({"name": f"task {next(NUMBERS)}", **settings})}
         response = self.call("POST", "/v1/tasks", headers=self.admin, files=files, data=data)
         assert response.status_code == 201, response.text
         return str(response.json()["id"])

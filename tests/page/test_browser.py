@@ -1,6 +1,5 @@
 """A person answers in a real browser, and the curator counts it."""
 
-import itertools
 import re
 import threading
 from collections.abc import Iterator
@@ -25,7 +24,6 @@ from tests.end_to_end.running_curator import RunningCurator
 pytestmark = pytest.mark.needs("chromium")
 HOURS = "12.5"
 BETWEEN = r"between (\d+(?:\.\d+)?)%? and (\d+(?:\.\d+)?)"
-NUMBERS = itertools.count()
 COUNTED = "Thank you. Your answer counts"
 GROUPS: dict[str, Any] = {"shown": ["job", "age"], "depth": 3, "hidden_depth": 1}
 """Settings of a task whose reports tell a group openly."""
@@ -100,7 +98,6 @@ def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator
 def make_task(curator: RunningCurator, **settings: Any) -> str:
     """A task over ``samples.survey``, whose label is 0 or 1."""
     chosen = {
-        "name": f"task {next(NUMBERS)}",
         "label": "label",
         "epsilon": 2,
         "depth": 2,
