@@ -104,7 +104,7 @@ class CuratorClient:
         public_model: str | Path | bytes | None = None,
         **settings: Any,
     ) -> Document:
-        """Grow a task on public records and publish it, open unless ``open=False``.
+        """Grow a task on public records and publish it, open unless ``draft=True``.
 
         ``public`` is a CSV or Parquet file, its bytes, or a pandas, polars or Arrow table;
         ``settings`` are those of docs/api.md, of which ``label`` and ``epsilon`` have no default.

@@ -21,7 +21,7 @@ from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
-from .options import AsJson, Force, Ignore, ModelNumber, TaskName, parsed, remote
+from .options import AsJson, Force, ModelNumber, TaskName, parsed, remote
 from .output import (
     PLAIN,
     check_free,
@@ -220,7 +220,7 @@ def predict(
         typer.Option("--csv", exists=True, dir_okay=False, help="CSV or Parquet file of records."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="CSV file to write.")] = None,
-    ignore: Ignore = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="A column to leave out.")] = None,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to copy to the output, such as an id.")
     ] = None,

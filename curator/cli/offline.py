@@ -1,17 +1,21 @@
 """``privet mechanisms`` and ``privet encode``, which need no curator."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from privet.learning.mechanism_comparison import MechanismSummary, compare
+from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 
-from .options import AsJson, Ignore, Label, PublicFile, Setting, parsed, read_settings
+from .options import AsJson, PublicFile, with_settings
 from .output import err, print_json, print_table
 
+OF_COLUMNS = ("label", "ignore", "features", "label_type", "classes", "label_range")
+"""Settings of a task that the encoding of its public data follows from."""
 COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "influence")
 
 
@@ -60,12 +64,11 @@ def _remark(row: MechanismSummary) -> str:
     return "" if row.fits else " (too long)"
 
 
+@with_settings(TaskSettings, required=("label",), only=OF_COLUMNS)
 def encode(
     public: PublicFile,
     *,
-    label: Label,
-    ignore: Ignore = None,
-    more: Setting = None,
+    settings: dict[str, Any],
     file: Annotated[
         Path | None, typer.Option("--out", help="CSV file to write the encoded records to.")
     ] = None,
@@ -73,20 +76,18 @@ def encode(
 ) -> None:
     """Show the encoded columns that a public model takes, and write the encoded records.
 
-    Give the same label, --ignore and --set as when the task is created; the encoding follows from
-    them and from the file. The last column of the records is the label: the index of the class, or
+    Give the same options as when the task is created; the encoding follows from them and from the
+    file. The last column of the records is the label: the index of the class, or
     the number.
     """
     from privet.learning.task_building.encoded_table import as_csv, encoded_table
 
-    settings = read_settings(
-        **{"name": "encoded", "label": label, "epsilon": 1.0, "ignore": ignore or []} | parsed(more)
-    )
+    asked = TaskSettings.parse(json.dumps({"name": "encoded", "epsilon": 1.0, **settings}))
     with err().status("Encoding ..."):
-        table = encoded_table(read_table(public.read_bytes()), settings)
+        table = encoded_table(read_table(public.read_bytes()), asked)
     *columns, _ = table.column_names
     if as_json:
-        print_json({"columns": columns, "label": label, "rows": table.num_rows})
+        print_json({"columns": columns, "label": asked.label, "rows": table.num_rows})
     else:
         print_table("Encoded columns", ("place", "column"), enumerate(columns))
     if file is not None:

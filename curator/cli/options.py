@@ -2,17 +2,17 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import httpx
 import typer
 
 from privet.admin.client import DEFAULT_URL, CuratorClient
+from privet.learning.task_building.inputs import Input, inputs_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.limits import DEEPEST
 
 from .output import err, print_json
 
@@ -32,38 +32,6 @@ ModelNumber = Annotated[
     int | None, typer.Option("--model", help="Number of the model; by default the one that serves.")
 ]
 PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]
-Label = Annotated[str, typer.Option(help="The public column to be predicted.")]
-Ignore = Annotated[list[str] | None, typer.Option(help="A column to leave out.")]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=JSON", help="Any other setting, for example seed=3."),
-]
-OF_TASK: dict[str, Any] = {
-    "grower": Annotated[str | None, typer.Option(help="How the partition is grown.")],
-    "depth": Annotated[
-        int | None, typer.Option(min=0, max=DEEPEST, help="Splits per path; by default chosen.")
-    ],
-    "mechanism": Annotated[str | None, typer.Option(help="How answers are perturbed.")],
-    "ignore": Ignore,
-    "shown": Annotated[
-        list[str] | None,
-        typer.Option(help="A column that reports may tell openly: it costs no epsilon."),
-    ],
-    "hidden_depth": Annotated[
-        int | None,
-        typer.Option(min=0, max=DEEPEST, help="Splits on hidden columns below shown ones."),
-    ],
-    "crowd": Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Fewest holders expected in a shown cell; by default 20. With 1 it may be one "
-            "person.",
-        ),
-    ],
-    "more": Setting,
-}
-"""Settings of a task that its creation and its plan take as options."""
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
@@ -82,20 +50,86 @@ class PatientClient(CuratorClient):
             return super().call(method, path, **request)
 
 
-def with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a command that has the options ``OF_TASK`` in place of its parameter ``settings``.
+def with_settings(
+    model: type[TaskSettings], required: Collection[str] = (), only: Collection[str] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a command with an option for each setting of ``model``, or ``only`` for some.
 
-    The function gets those that were given as a dict.
+    They stand where the function has its parameter ``settings``, and it gets those that were given
+    as a dict.
     """
+    inputs = [each for each in inputs_of(model).values() if only is None or each.name in only]
 
-    def command(*arguments: Any, **options: Any) -> Any:
-        settings = given(**{name: options.pop(name) for name in OF_TASK if name != "more"})
-        return function(*arguments, settings=settings | parsed(options.pop("more")), **options)
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def command(*arguments: Any, **options: Any) -> Any:
+            given = {each.name: options.pop(each.name) for each in inputs}
+            settings = {
+                each.name: _json_of(each.name, given[each.name])
+                if each.kind == "json"
+                else given[each.name]
+                for each in inputs
+                if given[each.name] not in (None, [])
+            }
+            return function(*arguments, settings=settings, **options)
 
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(function, eval_str=True).parameters.values():
-        parameters += _options(OF_TASK) if parameter.name == "settings" else [parameter]
-    return _declared(command, function, parameters)
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(function, eval_str=True).parameters.values():
+            if parameter.name == "settings":
+                parameters += [_option_of(each, each.name in required) for each in inputs]
+            else:
+                parameters.append(parameter)
+        return _declared(command, function, parameters)
+
+    return decorate
+
+
+def _option_of(setting: Input, required: bool) -> inspect.Parameter:
+    """The option for a setting; None means that it was not given."""
+    kinds: dict[str, Any] = {
+        "flag": bool,
+        "integer": int,
+        "number": float,
+        "text": str,
+        "choice": Literal[setting.choices],
+        "texts": list[str],
+        "json": str,
+    }
+    more: dict[str, Any] = {"metavar": "JSON|FILE"} if setting.kind == "json" else {}
+    if setting.kind == "integer":
+        more = {"min": setting.low, "max": setting.high}
+    help_text = setting.help
+    if setting.kind == "texts":
+        help_text = f"{help_text} The option may be repeated."
+    if setting.default not in (None, False) and not required:
+        help_text = f"{help_text} Default: {setting.default}."
+    flag = setting.name.replace("_", "-")
+    names = [f"--{flag}/--no-{flag}"] if setting.kind == "flag" else [f"--{flag}"]
+    option = typer.Option(*names, help=help_text, show_default=False, **more)
+    kind = kinds[setting.kind]
+    return inspect.Parameter(
+        setting.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if required else None,
+        annotation=Annotated[kind if required else kind | None, option],
+    )
+
+
+def _json_of(name: str, written: str) -> Any:
+    """JSON as it stands, or what a file of that name holds."""
+    option = f"--{name.replace('_', '-')}"
+    text: str | bytes = written
+    if written.lstrip()[:1] not in ("{", "["):
+        try:
+            text = Path(written).read_bytes()
+        except OSError as error:
+            raise typer.BadParameter(
+                f"{written!r} is neither JSON nor a file that can be read: {error.strerror}.",
+                param_hint=option,
+            ) from None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{written} is not JSON: {error}.", param_hint=option) from None
 
 
 def remote(
@@ -144,8 +178,8 @@ def _declared(
     return command
 
 
-def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:
-    """What an ``option`` was given as ``NAME=JSON``; raises ``InvalidRequest``."""
+def parsed(pairs: list[str] | None, option: str) -> dict[str, Any]:
+    """The values of an ``option`` given as ``NAME=JSON``; raises ``InvalidRequest``."""
     parsed: dict[str, Any] = {}
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
@@ -156,13 +190,3 @@ def parsed(pairs: list[str] | None, option: str = "--set") -> dict[str, Any]:
         except json.JSONDecodeError:
             parsed[name] = value  # text without quotation marks
     return parsed
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """The options that were given, lists with something in them."""
-    return {name: value for name, value in options.items() if value not in (None, [])}
-
-
-def read_settings(**values: Any) -> TaskSettings:
-    """Checked settings; raises ``InvalidRequest`` naming the option at fault."""
-    return TaskSettings.parse(json.dumps(values))

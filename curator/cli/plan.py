@@ -7,9 +7,10 @@ import typer
 from rich import box
 from rich.table import Table
 
+from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.limits import BATCH, DELTA
 
-from .options import FILE, AsJson, Label, with_settings
+from .options import FILE, AsJson, with_settings
 from .output import err, out, print_facts, print_json
 from .output import shown as as_text
 
@@ -20,25 +21,22 @@ BAR = 10
 """Characters of a bar for certainty."""
 
 
-@with_settings
+@with_settings(TaskSettings, required=("label", "holders"))
 def plan(
     public: Annotated[Path, typer.Option(**FILE, help="CSV or Parquet file of public data.")],
-    label: Label,
-    holders: Annotated[int, typer.Option(min=1, help="Reports expected.")],
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="What one holder would spend; with --central-epsilon, at most."),
-    ] = None,
     *,
+    settings: dict[str, Any],
     central_epsilon: Annotated[
         float | None,
-        typer.Option(help="What shuffling by a relay shall leave of epsilon, in place of it."),
+        typer.Option(
+            help="What shuffling by a relay shall leave of epsilon, which then is the most that a "
+            "holder would spend."
+        ),
     ] = None,
     delta: Annotated[float, typer.Option(help="The delta of the central epsilon.")] = DELTA,
     batch: Annotated[
         int, typer.Option(help="Fewest reports that the relay sends together, its --least.")
     ] = BATCH,
-    settings: dict[str, Any],
     estimator: Annotated[
         str | None,
         typer.Option(help="Estimator to plan for; by default that of a fit."),
@@ -55,24 +53,21 @@ def plan(
     board: Annotated[
         bool, typer.Option("--board", help="Print a paragraph for an ethics board instead.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
+    simulation_seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """From public data alone: what reports would show, what that takes, and what it is worth."""
     from privet.learning.planning import plan as make_plan
 
     asked = {
-        "label": label,
-        "epsilon": epsilon,
         "central_epsilon": central_epsilon,
         "delta": delta,
         "batch": batch,
-        "holders": holders,
         "target_shift": target_shift,
         "power": power,
         "half_width": half_width,
         "estimator": estimator,
-        "simulation_seed": seed,
+        "simulation_seed": simulation_seed,
     }
     with err().status("Simulating collections ..."):
         result = make_plan(public, **asked | settings)

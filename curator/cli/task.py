@@ -17,14 +17,13 @@ from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import LEAST_CROWD
 
+from ..publication import Publication
 from .options import (
     FILE,
     AsJson,
-    Label,
     PublicFile,
     TaskName,
     Yes,
-    given,
     remote,
     with_settings,
 )
@@ -41,65 +40,26 @@ app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
     epilog="Example: privet task create docs/examples/clinic.csv --label readmitted --epsilon 1"
 )
 @remote(doing="Growing the partition on the public data ...")
-@with_settings
+@with_settings(Publication, required=("label", "epsilon"))
 def create(
     api: CuratorClient,
     public: PublicFile,
     *,
-    label: Label,
-    epsilon: Annotated[float, typer.Option(help="What one holder spends in all.")],
-    name: Annotated[str | None, typer.Option(help="Name; by default the file's.")] = None,
     settings: dict[str, Any],
-    holders: Annotated[int | None, typer.Option(help="Reports expected.")] = None,
-    looks: Annotated[
-        str | None, typer.Option(help="Looks at which intervals hold: many or once.")
-    ] = None,
-    allocation: Annotated[
-        str | None, typer.Option(help="Questions per holder: all or one.")
-    ] = None,
-    centred: Annotated[
-        bool | None,
-        typer.Option(help="Have a number reported relative to the public model's mean, or not."),
-    ] = None,
-    describe: Annotated[
-        Path | None,
-        typer.Option(
-            **FILE, help='JSON: by column a "description" and a "unit", for people who answer.'
-        ),
-    ] = None,
-    about: Annotated[
-        Path | None,
-        typer.Option(
-            **FILE, help='JSON: who asks ("asker"), and "language" and "translations" of the texts.'
-        ),
-    ] = None,
     public_model: Annotated[
         Path | None,
         typer.Option(
             **FILE, help="ONNX model over the encoded columns (see encode); by default one is made."
         ),
     ] = None,
-    invited: Annotated[
-        bool, typer.Option("--invited", help="Count invited reports only, from the start.")
-    ] = False,
-    draft: Annotated[bool, typer.Option("--draft", help="Do not open it yet.")] = False,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what the public data would become, ask, grow a partition, and publish the task."""
-    options = given(
-        holders=holders,
-        looks=looks,
-        allocation=allocation,
-        centred=centred,
-        describe=None if describe is None else _json_in(describe, "--describe"),
-        invited=invited or None,
-    )
-    told = {} if about is None else _json_in(about, "--about")
-    if not isinstance(told, dict):
-        raise typer.BadParameter(f"{about} holds no JSON object.", param_hint="--about")
-    named = {"name": name or public.stem, "label": label, "epsilon": epsilon, "open": not draft}
-    settings = {**named, **options, **told, **settings}
+    """Show what the public data would become, ask, grow a partition, and publish the task.
+
+    The name is by default that of the file.
+    """
+    settings = {"name": public.stem, **settings}
     _check(api, public, settings, ask=not (yes or as_json))
     try:
         files = {"public": public} | ({"public_model": public_model} if public_model else {})
@@ -126,8 +86,6 @@ def create(
 
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
     """Show what is inferred and what looks wrong; raise unless it is to be published."""
-    from ..service import Publication  # with the server's database
-
     parsed_settings = Publication.parse(json.dumps(settings))
     columns = read_table(public.read_bytes())
     remarks = review(columns, parsed_settings)
@@ -331,14 +289,6 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
         )
     api.remove(task_id)
     err().print(f"Task {task_id[:SHORT_ID]} is gone.")
-
-
-def _json_in(path: Path, option: str) -> Any:
-    """The file's JSON; what it should hold is for the curator to say."""
-    try:
-        return json.loads(path.read_bytes())
-    except ValueError as error:
-        raise typer.BadParameter(f"{path} is not JSON: {error}.", param_hint=option) from None
 
 
 def _state(summary: Document) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
-from privet.learning.task_building.settings import DEFAULT_CROWD, DEFAULT_HOLDERS
+from privet.learning.task_building.inputs import inputs_of
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
 from privet.protocol.task import Asker
 
 from ..http.requests import TheCurator, while_waited
-from ..service import Publication
+from ..publication import Publication
 from ..service.tasks import create_task, plan_task, propose_columns
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm, TheVisitor
@@ -25,6 +25,22 @@ MOST_COLUMNS = 300
 """Maximum number of columns in the form; the command line takes more."""
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
 UPLOADS = (COLUMNS, PLAN, CREATE)
+INPUTS = inputs_of(Publication)
+OF_COLUMNS = (
+    "label",
+    "label_type",
+    "ignore",
+    "features",
+    "describe",
+    "shown",
+    "classes",
+    "label_range",
+)
+"""Settings that the fields of single columns make."""
+COLLECTION = ("name", "holders", "description", "crowd", "looks", "invited", "draft")
+APART = ("epsilon", "closes", "asker", "language")
+MORE = tuple(name for name in INPUTS if name not in (*OF_COLUMNS, *COLLECTION, *APART))
+"""Settings that the form keeps folded up."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Admins])
 
@@ -32,7 +48,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=
 @router.get("/new")
 def ask_file(request: Request) -> Response:
     """The first step: a file."""
-    return page(request, "new.html", holders=DEFAULT_HOLDERS)
+    return page(request, "new.html")
 
 
 @router.post(COLUMNS)
@@ -51,9 +67,11 @@ async def show_columns(
         request,
         "columns.html",
         proposals=proposals,
+        settings=INPUTS,
+        of_columns=OF_COLUMNS,
+        more=MORE,
         task_cap=TASK_CAP,
         year_cap=YEAR_CAP,
-        crowd=DEFAULT_CROWD,
     )
 
 
@@ -94,15 +112,9 @@ def settings_of(form: FormData) -> Publication:
             "task: choose a smaller one, and expect more holders instead."
         )
     settings: dict[str, Any] = {
-        "name": fields.get("name", ""),
+        **_written(fields),
         "label": label,
-        "description": fields.get("description", ""),
         "epsilon": epsilon,
-        "holders": round(_number(fields, "holders")),
-        "crowd": round(_number(fields, "crowd")) if fields.get("crowd") else DEFAULT_CROWD,
-        "looks": "once" if "one_look" in fields else "many",
-        "open": "draft" not in fields,
-        "invited": "invited" in fields,
         **_introduction(fields),
         "ignore": [],
         "shown": [],
@@ -131,6 +143,18 @@ def settings_of(form: FormData) -> Publication:
         if described:
             settings["describe"][name] = described
     return Publication.parse(json.dumps(settings))
+
+
+def _written(fields: dict[str, str]) -> dict[str, Any]:
+    """The settings of the collection, which are left out where their field is empty."""
+    written: dict[str, Any] = {}
+    for name in (*COLLECTION, *MORE):
+        text = fields.get(name, "")
+        if text and (INPUTS[name].kind, text) == ("flag", "on"):  # a box that is checked
+            written[name] = True
+        elif text:
+            written[name] = INPUTS[name].value(text)
+    return written
 
 
 def _introduction(fields: dict[str, str]) -> dict[str, Any]:

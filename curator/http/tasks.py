@@ -24,7 +24,7 @@ from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
 from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Task
 
 from ..datastore.tasks import ListedTask, StoredTask
-from ..service import Publication
+from ..publication import Publication
 from ..service import tasks as cases
 from ..service.reading import read_results
 from ..service.tasks import Standing

@@ -9,7 +9,6 @@ others may take long, so web code calls them from other threads.
 from .curator import Curator
 from .fitting import Change
 from .prediction import ExplainedPredictions
-from .publication import Publication
 from .tasks import STEP
 
-__all__ = ["STEP", "Change", "Curator", "ExplainedPredictions", "Publication"]
+__all__ = ["STEP", "Change", "Curator", "ExplainedPredictions"]

@@ -23,9 +23,9 @@ from ..access.tokens import Scope
 from ..datastore.invitations import InvitationCounts
 from ..datastore.status import Status
 from ..datastore.tasks import PUBLIC_MODEL, ListedTask, StoredTask, no_task
+from ..publication import Publication
 from ..workers import Run
 from .curator import Curator
-from .publication import Publication
 from .registries import call
 
 RELAY = "relay"
@@ -92,7 +92,7 @@ def _create(
     while store.was_deleted(task.id):
         task = task.model_copy(update={"edition": task.edition + 1})
     stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
-    state = TaskState.OPEN if settings.open else TaskState.DRAFT
+    state = TaskState.DRAFT if settings.draft else TaskState.OPEN
     created = store.create_task(task, stored_settings, replace(data, onnx=onnx), now, state)
     stored = store.task(task.id)
     if not created and stored.public_model != _fingerprint(onnx):

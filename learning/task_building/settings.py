@@ -1,7 +1,7 @@
-"""An admin's settings of a new task: one strict form, with its help."""
+"""The settings of a new task: each with its name, type, bounds, default and help."""
 
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -9,9 +9,11 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    create_model,
     field_validator,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Name, category_text
@@ -61,112 +63,159 @@ class DescriptionSettings(Settings):
     unit: str | None = Field(default=None, description="What a number is counted in.")
 
 
-class QuestionSettings(Settings):
-    """One question; what it leaves out is taken from the task."""
-
-    grower: str | None = None
-    depth: Depth | None = None
-    criterion: str | None = None
-    min_leaf: Rows | None = None
-    seed: Seed | None = None
-    mechanism: str | None = None
-    parameters: dict[str, int | float | str] | None = None
-    epsilon: Epsilon | None = None
-    asks: Literal["label", "cell"] = "label"
-    centred: Flag | None = None
+PER_QUESTION = (
+    "grower",
+    "depth",
+    "criterion",
+    "min_leaf",
+    "seed",
+    "mechanism",
+    "parameters",
+    "epsilon",
+    "centred",
+)
+"""Settings of a task that its questions may have for themselves."""
 
 
 class TaskSettings(Settings):
-    """The settings of a task; only ``name``, ``label`` and ``epsilon`` have no default."""
+    """The settings of a task; only ``name``, ``label`` and ``epsilon`` have no default.
 
-    name: Name = Field(description="What people call the task.")
+    Each is declared here only: commands, the dashboard's form, the API's schema, the classes for
+    scikit-learn and the table in docs/api.md take name, type, bounds, default and help from here.
+    """
+
+    name: Name = Field(description="Name of the task, for people.")
     label: str = Field(min_length=1, description="The public column to be predicted.")
-    epsilon: Epsilon = Field(description="Privacy budget of one holder in all.")
-    description: str = Field(default="", max_length=10_000)
+    epsilon: Epsilon = Field(
+        description="Privacy budget of one holder, for all questions together."
+    )
+    holders: Count = Field(
+        default=DEFAULT_HOLDERS,
+        description="Number of reports expected; the default depth follows from it, and intervals "
+        "are narrowest there.",
+    )
+    description: str = Field(
+        default="", max_length=10_000, description="What the task is about, for holders to read."
+    )
     ignore: tuple[str, ...] = Field(default=(), description="Public columns to leave out.")
     features: dict[str, FeatureSettings] = Field(
-        default_factory=dict, description="What is declared about a feature, by its name."
+        default_factory=dict,
+        description="What is declared about features, by column: kind (numeric or categorical), "
+        "low, high, categories, missing and unknown; the rest is inferred from the public data.",
     )
     describe: dict[str, DescriptionSettings] = Field(
-        default_factory=dict, description="Descriptions and units of features and label, by column."
+        default_factory=dict,
+        description="What people are asked for, by column, the label included: description and, "
+        "for a number, unit.",
     )
     shown: tuple[str, ...] = Field(
         default=(),
-        description="Columns whose part of the cell reports say in the clear, at no cost of "
-        "privacy budget and with less noise; the others and the label stay hidden.",
+        description="Columns that reports disclose in the clear, at the resolution of the cells, "
+        "at no cost of privacy budget; all others and the label stay protected.",
     )
     hidden_depth: Depth | None = Field(
         default=None,
-        description="How many of depth's levels split on hidden columns, below shown cells; by "
-        "default the fewest whose cells follow the public model nearly as well as cells can.",
+        description="How many of the depth's levels split on hidden columns, below the disclosed "
+        "ones; by default as few as follow the public model nearly as well as more. Growers other "
+        "than distilled need it, unless all columns are disclosed.",
     )
     crowd: Count = Field(
         default=DEFAULT_CROWD,
-        description="The fewest holders that may be expected in a shown cell; with 1 a shown cell "
-        "may be as small as a single person.",
+        description="Smallest group: fewest holders who may be expected to share the disclosed "
+        "values; with 1 it may be a single person.",
     )
     label_type: Literal["classes", "range"] | None = Field(
         default=None,
-        description="Classes or a number; by default texts and few whole numbers are classes.",
+        description="Whether the label is one of several classes or a number in a range; by "
+        "default texts and few whole numbers are classes.",
     )
     classes: tuple[Text, ...] | None = Field(
-        default=None, min_length=2, max_length=MAX_CLASSES, description="All classes, in order."
+        default=None,
+        min_length=2,
+        max_length=MAX_CLASSES,
+        description="All classes of the label, in order; by default those of the public data.",
     )
     label_range: tuple[Number, Number] | None = Field(
-        default=None, description="Range that a numeric label is clipped to."
+        default=None,
+        description="Low and high end of the range that a numeric label is clipped to; by default "
+        "that of the public data.",
     )
-    grower: str = Field(default="distilled", description="How the partition is grown.")
+    grower: str = Field(
+        default="distilled",
+        description="How the partition is grown: distilled from a public model, cart, grid, or "
+        "LPCT's max_edge and random_max_edge.",
+    )
     depth: Depth | None = Field(
         default=None,
-        description="Splits per path, about log2 of the cells; by default from n and epsilon.",
+        description="Splits per path, about log2 of the number of cells; by default from the "
+        "number of holders, epsilon and the features.",
     )
     criterion: str | None = Field(
-        default=None, description="Split criterion: gini for classes and variance for numbers."
+        default=None,
+        description="Split criterion: gini or entropy for classes, variance for numbers; by "
+        "default gini or variance.",
     )
     min_leaf: Rows = Field(
         default=0,
-        description="Fewest public records in a cell; 0 keeps the full grid of max_edge's cells.",
+        description="Fewest public records on each side of a split; 0 keeps all 2^depth cells of "
+        "max_edge.",
     )
     seed: Seed = Field(default=0, description="Seed of growers that draw at random.")
     centred: Flag | None = Field(
         default=None,
-        description="Whether a number is reported relative to the public model's mean in its cell; "
-        "by default with the grower distilled and one question.",
+        description="Whether a numeric label is reported relative to the public model's mean in "
+        "its cell; by default with the grower distilled and one question.",
     )
     mechanism: str = Field(
-        default="subset", description="How answers are perturbed; auto takes the least variance."
+        default="subset",
+        description="How answers are perturbed; auto takes the mechanism with the least variance.",
     )
     max_report_bytes: int | None = Field(
-        default=None, ge=1, strict=True, description="Longest answer that auto may choose."
+        default=None,
+        ge=1,
+        strict=True,
+        description="Longest answer, in bytes, that the mechanism auto may take.",
     )
     parameters: dict[str, int | float | str] = Field(
-        default_factory=dict, description="Parameters of the mechanism."
-    )
-    holders: Count = Field(
-        default=DEFAULT_HOLDERS,
-        description="Reports expected: for the depth, and where intervals are narrowest.",
+        default_factory=dict, description="Parameters of the mechanism, by name."
     )
     looks: Looks = Field(
         default="many",
-        description="Whether intervals hold at every look while reports come in, or at one chosen "
-        "beforehand, and are narrower.",
+        description="Whether intervals hold at every look while reports come in (many), or at one "
+        "look chosen beforehand (once) and are narrower.",
     )
     allocation: Literal["all", "one"] = Field(
-        default="all", description="Whether a holder answers all questions, or one by chance."
+        default="all",
+        description="Whether a holder answers all questions, or one of them drawn at random.",
     )
-    questions: tuple[QuestionSettings, ...] = Field(
-        default=(QuestionSettings(),), min_length=1, max_length=MAX_QUESTIONS
+    questions: tuple["QuestionSettings", ...] = Field(
+        default_factory=lambda: (QuestionSettings(),),
+        min_length=1,
+        max_length=MAX_QUESTIONS,
+        description="For several questions a list with what each has for itself, in place of the "
+        f"task's: {', '.join(PER_QUESTION)}; and asks (label or cell).",
     )
-    opens: datetime | None = Field(default=None, description="First moment of collection.")
-    closes: datetime | None = Field(default=None, description="End of collection.")
+    opens: datetime | None = Field(
+        default=None,
+        description="First moment at which reports count, with its time zone, such as "
+        "2030-12-01T08:00Z.",
+    )
+    closes: datetime | None = Field(
+        default=None,
+        description="Moment from which on reports no longer count, with its time zone, such as "
+        "2030-12-31T18:00Z.",
+    )
     quota: Count | None = Field(
-        default=None, description="The most reports that are counted, known to the curator alone."
+        default=None,
+        description="Maximum number of reports that are counted; it is not published.",
     )
     invited: Flag = Field(
         default=False,
         description="Count only reports with an invitation, from the start; the task says so.",
     )
-    open: Flag = Field(default=True, description="Open the task at once; else it is a draft.")
+    draft: Flag = Field(
+        default=False, description="Keep the task as a draft, which takes no reports yet."
+    )
 
     @field_validator("opens", "closes")
     @classmethod
@@ -215,8 +264,7 @@ class TaskSettings(Settings):
         Under ``all`` questions without an epsilon share the rest equally. A question about the cell
         has no centres of the task's.
         """
-        stated = [question.epsilon for question in self.questions]
-        epsilon = self.epsilon
+        stated, epsilon = [question.epsilon for question in self.questions], self.epsilon
         if self.allocation == "all":
             epsilon -= sum(e or 0.0 for e in stated)
             epsilon /= max(stated.count(None), 1)
@@ -241,6 +289,34 @@ class TaskSettings(Settings):
             return cls.model_validate_json(text)
         except ValidationError as error:
             raise InvalidRequest(first_fault(error)) from None
+
+
+def _optional(field: FieldInfo) -> Any:
+    """The same field with None as its default."""
+    bounds = field.metadata
+    kind: Any = Annotated[field.annotation, *bounds] if bounds else field.annotation
+    return kind | None, Field(default=None, description=field.description)
+
+
+if TYPE_CHECKING:
+
+    class QuestionSettings(Settings):
+        asks: Literal["label", "cell"] = "label"
+        epsilon: float | None = None
+        mechanism: str | None = None
+
+else:
+    QuestionSettings = create_model(
+        "QuestionSettings",
+        __base__=Settings,
+        __doc__="One question; what it leaves out is taken from the task.",
+        **{name: _optional(TaskSettings.model_fields[name]) for name in PER_QUESTION},
+        asks=(
+            Literal["label", "cell"],
+            Field(default="label", description="Whether it asks for cell and label or the cell."),
+        ),
+    )
+    TaskSettings.model_rebuild()
 
 
 def unix_seconds(moment: datetime | None) -> int | None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.service import STEP, Curator, Publication
+from privet.curator.publication import Publication
+from privet.curator.service import STEP, Curator
 from privet.curator.service.fitting import compare, fit
 from privet.curator.service.prediction import predict
 from privet.curator.service.reading import read_insight

@@ -52,7 +52,7 @@ from privet.curator.datastore.verification import verify, verify_audit
 from privet.curator.http import tasks
 from privet.curator.http.requests import Caller
 from privet.curator.metrics import Metrics
-from privet.curator.service.publication import Publication
+from privet.curator.publication import Publication
 from privet.curator.service.tasks import _create, move_task
 from privet.curator.settings import Settings
 from privet.http_server.bodies import BodyBudget

@@ -139,7 +139,7 @@ async def test_a_person_acts_under_their_own_name(http: Http, provider: OpenIdPr
 
 async def test_a_reader_reads_and_does_nothing_else(http: Http, provider: OpenIdProvider) -> None:
     """The scope is that of a reader's token."""
-    task = await http.task(open=False)
+    task = await http.task(draft=True)
     await sign_in(http, provider, roles="privet-reader")
     assert (await http.get(f"/tasks/{task}")).status_code == 200
     form = await http.form()

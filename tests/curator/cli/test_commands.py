@@ -68,7 +68,7 @@ def test_many_shown_cells_are_listed_from_the_smallest(cli: Cli, survey: str) ->
     assert "nothing openly" not in few.err
     none = cli("task", "create", survey, *CREATE, *shown, "--crowd", "9000", "--name", "none")
     assert "Reports tell nothing openly" in none.err
-    fine = ("--crowd", "1", "--set", "hidden_depth=0", "--name", "fine", *shown)
+    fine = ("--crowd", "1", "--hidden-depth", "0", "--name", "fine", *shown)
     many = cli("task", "create", survey, *CREATE[:4], "--depth", "6", *fine)
     assert many.code == 0, many.err
     assert "The 40 smallest of 64 shown cells" in many.out
@@ -78,13 +78,16 @@ def test_many_shown_cells_are_listed_from_the_smallest(cli: Cli, survey: str) ->
 
 
 def test_create_passes_every_setting_on(cli: Cli, survey: str) -> None:
-    """Options and --set end up in the task; values of --set are JSON, or else text."""
+    """Every option ends up in the task; objects are written as JSON, or as a file of it."""
     more = ("--name", "n", "--grower", "cart", "--ignore", "job", "--draft", "--mechanism")
-    text = ("--set", "description=in words", "--set", 'features={"age": {"low": 0}}')
-    view = cli.json("task", "create", survey, *CREATE, *more, "laplace", *text)
+    Path("people.json").write_text('{"age": {"unit": "years"}}')
+    text = ("--description", "in words", "--features", '{"age": {"low": 0}}')
+    files = ("--describe", "people.json")
+    view = cli.json("task", "create", survey, *CREATE, *more, "laplace", *text, *files)
     assert (view["name"], view["state"]) == ("n", "draft")
     assert view["task"]["description"] == "in words"
     assert view["task"]["features"][0]["low"] == 0.0
+    assert view["task"]["features"][0]["unit"] == "years"
     assert [f["name"] for f in view["task"]["features"]] == ["age", "hours", "member"]
     assert view["questions_in_numbers"][0]["mechanism"] == "laplace"
 
@@ -227,8 +230,8 @@ def test_truth_values_are_one_category_from_file_to_prediction(
     rows = [(i, i % 3 == 0, f"{i % 2}.0", i % 2 == 0) for i in range(100)]
     file = tmp_path / "truth.csv"
     file.write_text("who,ok,times,label\n" + "".join("{},{},{},{}\n".format(*r) for r in rows))
-    kinds = 'features={"times": {"kind": "categorical"}}'
-    settings = ("--label", "label", "--epsilon", "1", "--ignore", "who", "--set", kinds)
+    kinds = '{"times": {"kind": "categorical"}}'
+    settings = ("--label", "label", "--epsilon", "1", "--ignore", "who", "--features", kinds)
     made = cli.json("task", "create", str(file), *settings)
     shown = [made["task"]["features"][0]["categories"], made["task"]["label"]["classes"]]
     assert shown == [["False", "True"], ["False", "True"]]
@@ -284,9 +287,11 @@ def test_errors_say_what_to_do(cli: Cli, survey: str, fitted: str) -> None:
         ((*create, "--label", "y", "--epsilon", "1"), 1, "no column 'y'"),
         ((*create, *labelled, "0"), 1, "epsilon"),
         ((*create, *labelled, "x"), 2, "epsilon"),
-        ((*create, *CREATE, "--set", "seed"), 1, "NAME=VALUE"),
-        ((*create, *CREATE, "--set", "sed=1"), 1, "sed"),
-        ((*create, *CREATE, "--set", 'closes="2030-12-31T18:00"'), 1, "time zone"),
+        ((*create, *CREATE, "--features", "{age"), 2, "not JSON"),
+        ((*create, *CREATE, "--features", "age.json"), 2, "neither JSON nor a file"),
+        ((*create, *CREATE, "--features", '{"age": {"sed": 1}}'), 1, "sed"),
+        ((*create, *CREATE, "--looks", "never"), 2, "once"),
+        ((*create, *CREATE, "--closes", "2030-12-31T18:00"), 1, "time zone"),
         (("fit", fitted, "-p", "weight"), 1, "NAME=VALUE"),
         (("predict", "x"), 2, "--record"),
         (("predict", "x", "--record", "{}", "--out", "y"), 2, "--csv"),

@@ -1,16 +1,20 @@
 """docs/cli.md and docs/api.md name what there is, and nothing else."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from privet.curator.cli import app
 from privet.curator.http import ROUTERS
-from privet.curator.service import Publication
+from privet.curator.publication import Publication
 from privet.curator.settings import Settings
 from privet.learning.public_model.onnx import OPERATORS
+from privet.learning.task_building.inputs import Input, inputs_of
+from privet.learning.task_building.settings import TaskSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -61,11 +65,31 @@ def test_every_setting_of_a_curator_is_documented() -> None:
 
 
 def test_every_setting_of_a_task_is_documented() -> None:
-    """The table of settings has exactly the fields of the form."""
+    """The table of settings has exactly the fields, with their defaults and their help."""
     section = (DOCS / "api.md").read_text().split("## Create a task")[1].split("\n## ")[0]
-    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
-    documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert documented == set(Publication.model_fields)
+    documented = [line for line in section.splitlines() if line.startswith("| `")]
+    assert documented == [
+        f"| `{name}` | {default_of(each)} | {each.help} |"
+        for name, each in inputs_of(Publication).items()
+    ]
+
+
+def default_of(setting: Input) -> str:
+    if setting.required:
+        return "required"
+    return "" if setting.default is None else f"`{json.dumps(setting.default)}`"
+
+
+def test_every_setting_of_a_task_is_an_option() -> None:
+    """Of its creation and of its plan, with the setting's help."""
+    commands: Any = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for command, model in (
+        (commands["task"].commands["create"], Publication),
+        (commands["plan"], TaskSettings),
+    ):
+        options = {option.name: option for option in command.params}
+        for name, setting in inputs_of(model).items():
+            assert options[name].help.startswith(setting.help)
 
 
 def test_every_operator_of_a_public_model_is_documented() -> None:

@@ -12,7 +12,7 @@ from tests.end_to_end.population import answer_all
 from tests.end_to_end.population import survey as people
 from tests.learning.onnx_files import STRIPES, striped, stripes
 
-RANGE = 'features={"x": {"low": 0, "high": 1}}'
+RANGE = '{"x": {"low": 0, "high": 1}}'
 
 
 @pytest.mark.usefixtures("trial_in_this_process")
@@ -20,7 +20,7 @@ def test_a_model_of_ones_own_is_served(cli: Cli, curator_url: str, tmp_path: Pat
     """With five holders all stripes are predicted right: 40 records cannot teach that."""
     Path("stripes.csv").write_bytes(striped(40, seed=0))
     Path("stripes.onnx").write_bytes(stripes(1))
-    options = ("--label", "y", "--epsilon", "1", "--depth", "2", "--set", RANGE)
+    options = ("--label", "y", "--epsilon", "1", "--depth", "2", "--features", RANGE)
     made = cli.json("task", "create", "stripes.csv", "--public-model", "stripes.onnx", *options)
     task = made["id"]
     assert "uploaded ONNX" in cli("task", "show", task).out

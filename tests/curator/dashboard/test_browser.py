@@ -89,8 +89,8 @@ def test_from_a_file_to_the_first_answer(
     age.get_by_label("Question or description").fill("How old are you?")
     admin.get_by_label("Ask for member").uncheck()
     admin.get_by_label("Name", exact=True).fill("Who is a member")
-    admin.get_by_label("Epsilon, what each holder spends").fill("2")
-    admin.get_by_label("Holders expected").fill("500")
+    admin.get_by_label("Epsilon").fill("2")
+    admin.get_by_label("Holders").fill("500")
     admin.get_by_label("Responsible").fill("Institute for Work")
     admin.get_by_label("Contact").fill("survey@institute.example")
     admin.get_by_label("Link").fill("https://institute.example/survey")
@@ -99,7 +99,7 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Public records").set_input_files(file)
     admin.get_by_role("button", name="Look at the file").click()
     admin.get_by_label("Ask for member").wait_for()
-    assert admin.get_by_label("Holders expected").input_value() == "500"
+    assert admin.get_by_label("Holders").input_value() == "500"
     assert not admin.get_by_label("Ask for member").is_checked()
     admin.get_by_role("button", name="Plan and check").click()
     admin.get_by_role("button", name="Cancel").click(timeout=30_000)

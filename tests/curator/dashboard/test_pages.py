@@ -129,7 +129,7 @@ async def test_a_relays_token_opens_no_session(http: Http) -> None:
 
 async def test_drafts_are_for_readers(http: Http) -> None:
     """A stranger neither finds a draft in the list nor at its address, nor its models."""
-    task = await http.task(open=False, name="hidden plans")
+    task = await http.task(draft=True, name="hidden plans")
     await http.fit(task, **samples.PUBLIC_ALONE)
     ends = ("", "/collection", "/models/1", "/models/1/nodes/0", "/models/1/export")
     assert "hidden plans" not in (await http.get("/")).text
@@ -272,7 +272,7 @@ async def test_a_browser_at_the_apis_address_is_told_where_to_go(http: Http) -> 
     shown = await http.get(f"/v1/tasks/{task}", headers=browser)
     assert f'href="https://relay.example/answer/{task}"' in shown.text
     assert f"http://curator/v1/tasks/{task}" not in shown.text
-    draft = await http.task(name="draft", open=False)
+    draft = await http.task(name="draft", draft=True)
     http.cookies.clear()
     assert (await http.get(f"/v1/tasks/{draft}", headers=browser)).status_code == 404
 

@@ -1,5 +1,6 @@
 """From the wizard's form to the settings of a task."""
 
+import html
 import re
 from datetime import UTC, datetime
 
@@ -7,7 +8,9 @@ import pytest
 from starlette.datastructures import FormData
 
 from privet.client import Caps
-from privet.curator.dashboard.wizard import settings_of
+from privet.curator.dashboard.wizard import OF_COLUMNS, settings_of
+from privet.learning.task_building.inputs import inputs_of
+from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from tests.curator import samples
 from tests.curator.http.conftest import Http
@@ -75,7 +78,10 @@ FORM = {
             {f"asker_{name}": text for name, text in ASKER.items()},
             {"asker": ASKER},
         ),
-        ({"draft": "on", "invited": "on"}, {"open": False, "invited": True}),
+        ({"draft": "on", "invited": "on"}, {"draft": True, "invited": True}),
+        ({"depth": "3", "grower": "cart"}, {"depth": 3, "grower": "cart"}),
+        ({"parameters": '{"size": 2}', "quota": "9"}, {"parameters": {"size": 2}, "quota": 9}),
+        ({"centred": "false", "looks": "once"}, {"centred": False, "looks": "once"}),
     ],
 )
 def test_what_was_changed_is_declared(changed: dict[str, str], expected: dict[str, object]) -> None:
@@ -95,6 +101,16 @@ def test_numbers_that_cannot_be_are_named() -> None:
     for epsilon in ("2.01", "9"):
         with pytest.raises(InvalidRequest, match="own page refuses more than 2"):
             settings_of(FormData(FORM | {"epsilon": epsilon}))
+
+
+async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
+    """Each in a field of its own, but for those that its columns' fields make."""
+    form = await http.sign_in()
+    page = html.unescape((await form("/new/columns", FILES)).text)
+    for setting in inputs_of(TaskSettings).values():
+        assert setting.help in page
+        named = "last_day" if setting.name == "closes" else setting.name
+        assert setting.name in OF_COLUMNS or f'name="{named}"' in page
 
 
 async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> None:

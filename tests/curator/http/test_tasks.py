@@ -70,7 +70,7 @@ async def test_the_json_view_is_fresh_after_a_move(http: Http, clock: ManualCloc
 
 async def test_drafts_are_for_readers(http: Http) -> None:
     """To strangers a draft is not there, in no form, until it is opened or a setting shows it."""
-    task_id = await http.task(open=False)
+    task_id = await http.task(draft=True)
     address = f"/v1/tasks/{task_id}"
     bytes_of_it = {"Accept": TASK_MEDIA_TYPE}
     for path in (address, f"{address}/status"):

@@ -5,7 +5,7 @@ import pytest
 
 from privet.curator.datastore.store import Store
 from privet.curator.models.cache import ModelCache
-from privet.curator.service import Publication
+from privet.curator.publication import Publication
 from privet.curator.service.fitting import fit
 from privet.curator.service.tasks import create_task
 from tests.curator import samples

@@ -9,7 +9,8 @@ import pytest
 from onnx import ModelProto, TensorProto
 from onnx.helper import make_node, make_tensor_value_info
 
-from privet.curator.service import Curator, Publication
+from privet.curator.publication import Publication
+from privet.curator.service import Curator
 from privet.curator.service.fitting import fit
 from privet.curator.service.prediction import predict
 from privet.curator.service.reading import read_card

@@ -37,7 +37,7 @@ def test_what_is_no_number_is_refused(name: str, value: Any) -> None:
         {"features": {"a": {"low": "0"}}},
         {"label_range": [False, True]},
         {"max_report_bytes": "10"},
-        {"open": "yes"},
+        {"draft": "yes"},
         {"depth": "3"},
     ],
 )

@@ -10,10 +10,17 @@ from privet.protocol.task import Asker, Language, Task, Translation
 class Publication(TaskSettings):
     """The settings of a task, and who asks, in which languages."""
 
-    asker: Asker | None = Field(default=None, description="Who asks, and what for.")
+    asker: Asker | None = Field(
+        default=None,
+        description="Who asks, published and signed with the task: name, contact, purpose and link "
+        "(https).",
+    )
     language: Language | None = Field(default=None, description="The language of the task's texts.")
     translations: tuple[Translation, ...] = Field(
-        default=(), max_length=MAX_TRANSLATIONS, description="The task's texts in other languages."
+        default=(),
+        max_length=MAX_TRANSLATIONS,
+        description="The task's texts in other languages: a list of language and texts, which are "
+        "pairs of a text and its translation.",
     )
 
     def introduced(self, task: Task) -> Task:
