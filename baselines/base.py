@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.learning.sklearn.data import checked_labels, classes_of, split_public, value_errors
 from privet.protocol.features import Classes, Label, Range
 

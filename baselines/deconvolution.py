@@ -4,7 +4,7 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 
 from .base import BaselineRegressor, Floats
 

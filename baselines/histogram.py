@@ -21,7 +21,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 
 from .base import BaselineClassifier, BaselineRegressor, Floats
 

@@ -24,8 +24,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestRegressor
 
-from privet.learning.public_data import PublicData
-from privet.learning.ratio import project_on_simplex
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.ratio import project_on_simplex
 
 from .base import Baseline, BaselineClassifier, BaselineRegressor, Floats, Integers
 

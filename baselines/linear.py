@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 
 from .base import BaselineClassifier, Floats
 

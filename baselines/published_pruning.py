@@ -23,8 +23,8 @@ decided before. That is left out here.
 
 import numpy as np
 
-from privet.learning.counts import QuestionCounts
-from privet.learning.trees import ancestors, node_depth, node_sums
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.trees import ancestors, node_depth, node_sums
 
 from .base import Floats
 

@@ -23,7 +23,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 
 from .base import BaselineClassifier, Floats, Integers
 

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from privet.learning.partitions.grid import grid_partition
-from privet.learning.public_data import PublicData
-from privet.learning.ratio import project_on_simplex
-from privet.learning.trees import locate
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.ratio import project_on_simplex
+from privet.learning.core.trees import locate
+from privet.learning.lpct.grid import grid_partition
 
 from .base import BaselineClassifier, BaselineRegressor, Floats, Integers
 from .trees import PublicPartition, ask

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from privet.learning.counts import public_counts
-from privet.learning.estimators import QuestionCounts, fit
-from privet.learning.partitions import GROWERS, Growth, GrowthSpec, lpct_depth
-from privet.learning.public_data import PublicData
+from privet.learning.core.counts import QuestionCounts, public_counts
+from privet.learning.core.growth import Growth, GrowthSpec, lpct_depth
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.trees import locate
+from privet.learning.methods import GROWERS, fit
 from privet.learning.simulation import simulate_question
 from privet.learning.sklearn.data import value_errors
-from privet.learning.trees import locate
 from privet.protocol.features import Classes, Label, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import create_mechanism

@@ -8,8 +8,10 @@ import numpy as np
 from bench.figures import Effort, Figure, seconds
 from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
 from privet.baselines.trees import ask
-from privet.learning.estimators import Model, QuestionCounts, fit
-from privet.learning.public_data import PublicData
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.model import Model
+from privet.learning.core.public_data import PublicData
+from privet.learning.methods import fit
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 from privet.protocol.mechanisms.base import Payloads
 from privet.protocol.partition import Partition

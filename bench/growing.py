@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import grown, records
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 
 ROWS = [
     *((50, 2, depth) for depth in (5, 8)),

@@ -10,7 +10,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures import Effort, Figure, seconds
 from bench.samples import LABEL, full_tree, mechanism, records
-from privet.learning.estimators import Model, QuestionCounts, fit
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.model import Model
+from privet.learning.methods import fit
 
 SIZES = {
     Effort.QUICK: [(100, 8, 4)],

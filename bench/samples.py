@@ -5,8 +5,9 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learning.partitions import GROWERS, GrowthSpec
-from privet.learning.public_data import PublicData
+from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.public_data import PublicData
+from privet.learning.methods import GROWERS
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import Mechanism, create_mechanism
 from privet.protocol.mechanisms.base import Payloads

@@ -17,7 +17,7 @@ import uvloop
 
 from bench.samples import EPSILON, reports
 from privet.curator.datastore import open_store
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task

@@ -24,7 +24,7 @@ from privet.curator.access.signing import Signer
 from privet.curator.app import create_app
 from privet.curator.datastore import Store, open_store
 from privet.curator.settings import Settings
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.protocol.errors import PROBLEM_MEDIA_TYPE, MalformedReport, PrivetError, problem_of
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import Report

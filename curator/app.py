@@ -17,7 +17,7 @@ from privet.http_server.bodies import BodyBudget, BodyLimit, BodyLimits
 from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
-from privet.learning.estimators import ESTIMATORS
+from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import PrivetError
 
 from . import dashboard

@@ -33,7 +33,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from privet.protocol.errors import Overloaded, PrivetError, TooLarge
 
-PRELOADED = ["privet.curator.service", "privet.learning.public_model.stacking", "onnxruntime"]
+PRELOADED = ["privet.curator.service", "privet.learning.drift.stacking", "onnxruntime"]
 NICENESS = 5
 """Worker processes yield the processor to reports."""
 END_SECONDS = 1.0

@@ -19,11 +19,11 @@ from privet.protocol.partition import Partition
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
-from .counts import Label, QuestionCounts
-from .public_data import Floats
+from .core.counts import Label, QuestionCounts
+from .core.public_data import Floats
+from .core.trees import locate
 from .task_building.build import encode_labels
 from .task_building.columns import Columns, is_arrow
-from .trees import locate
 
 Integers = NDArray[np.int64]
 

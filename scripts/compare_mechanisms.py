@@ -14,7 +14,11 @@ import numpy as np
 import typer
 
 from privet.baselines.unary import UNARY
-from privet.learning.mechanism_comparison import MechanismSummary, best_known_variance, compare
+from privet.learning.task_building.mechanism_comparison import (
+    MechanismSummary,
+    best_known_variance,
+    compare,
+)
 from privet.protocol.mechanisms import MECHANISMS
 from scripts.pages import fill, markdown
 

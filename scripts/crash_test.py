@@ -30,7 +30,7 @@ import typer
 
 from privet.curator.datastore import open_store
 from privet.curator.datastore.store import Store
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.mechanisms.base import as_row

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from privet.client import holder
-from privet.learning import mechanism_comparison
+from privet.learning.task_building import mechanism_comparison
 from privet.protocol import mechanisms, report, shuffling
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.shown_cells import ShownCells

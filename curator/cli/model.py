@@ -12,8 +12,8 @@ import numpy as np
 import typer
 
 from privet.admin.client import CuratorClient, Document, Predictions
-from privet.learning.escaping import csv_cell
-from privet.learning.looks import MEANING
+from privet.learning.core.escaping import csv_cell
+from privet.learning.core.looks import MEANING
 from privet.learning.task_building.columns import Columns, count_rows
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRecord, InvalidRequest

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privet.learning.mechanism_comparison import MechanismSummary, compare
+from privet.learning.task_building.mechanism_comparison import MechanismSummary, compare
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
+from privet.learning.core.model import Model
+from privet.learning.core.trees import describe_node, path_to
 from privet.learning.display.picture import to_svg
-from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model
 from privet.learning.export.formats import EXPORTS
-from privet.learning.trees import describe_node, path_to
+from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.task import Task

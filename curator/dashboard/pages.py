@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
-from privet.learning.estimators import ESTIMATORS
+from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import PrivetError, problem_of
 
 from ..http.state import state_of

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from privet.learning.estimators import ESTIMATORS
+from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move

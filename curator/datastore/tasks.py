@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, Row, exists, insert, select, text, update
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
 from privet.protocol.errors import TaskNotFound

@@ -5,10 +5,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS
+from privet.learning.core.growth import CRITERIA
+from privet.learning.core.onnx import MAX_MODEL_BYTES
 from privet.learning.export.formats import EXPORTS
-from privet.learning.partitions import CRITERIA, GROWERS
-from privet.learning.public_model.onnx import MAX_MODEL_BYTES
+from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS
 from privet.learning.task_building.columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 from privet.protocol import limits
 from privet.protocol.mechanisms import MECHANISMS

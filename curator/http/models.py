@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
+from privet.learning.core.looks import Looks
+from privet.learning.core.model import FittedModel
 from privet.learning.export.formats import EXPORTS
-from privet.learning.insight import Comparison, Insight
-from privet.learning.looks import Looks
-from privet.learning.model import FittedModel
+from privet.learning.findings.insight import Comparison, Insight
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
-from privet.learning.trees import describe_node
+from privet.learning.core.trees import describe_node
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any
 
-from privet.learning.model import FittedModel, Model
+from privet.learning.core.model import FittedModel, Model
 from privet.protocol.errors import ModelNotFound
 
 from ..datastore.models import SERVING, ModelInfo
@@ -41,7 +41,7 @@ def report_sources(
     """How many of its reports came directly (``relay`` is None) and in whose batches.
 
     ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far so many false
-    reports moved a value in the refits tried (``learning.false_reports``).
+    reports moved a value in the refits tried (``learning.findings.false_reports``).
     """
     direct = max(model.n - sum(relayed.values()), 0)
     reports: dict[str | None, int] = {None: direct, **dict(sorted(relayed.items()))}

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from privet.learning.escaping import markdown
-from privet.learning.estimators import Model, QuestionCounts
-from privet.learning.insight import insight, question_about
-from privet.learning.looks import MEANING
-from privet.learning.model import FittedModel
-from privet.learning.public_data import PublicData
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.escaping import markdown
+from privet.learning.core.looks import MEANING
+from privet.learning.core.model import FittedModel, Model
+from privet.learning.core.public_data import PublicData
+from privet.learning.findings.insight import insight, question_about
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
 

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from privet.learning.estimators import QuestionCounts
+from privet.learning.core.counts import QuestionCounts
 from privet.protocol.results import Results
 from privet.protocol.task import Task
 

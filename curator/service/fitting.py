@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.learning import estimators
-from privet.learning.estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, QuestionCounts
-from privet.learning.false_reports import worst_found
-from privet.learning.public_data import PublicData
+from privet.learning import methods
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.model import Model
+from privet.learning.core.public_data import PublicData
+from privet.learning.findings.false_reports import worst_found
+from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.protocol.errors import InvalidRequest, NotEnoughReports, PrivetError, problem_of
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
@@ -214,7 +216,7 @@ def fit_model(
     questions = counts_of(task, sums, planned)
 
     def refit(questions: Sequence[QuestionCounts]) -> Model:
-        return estimators.fit(estimator, task.label, public, questions, **parameters)
+        return methods.fit(estimator, task.label, public, questions, **parameters)
 
     model = refit(questions)
     summary = summary_of(model, relayed, partial(worst_found, refit, questions))

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from privet.learning.estimators import Model, Predictions
-from privet.learning.model import FittedModel
+from privet.learning.core.model import FittedModel, Model, Predictions
+from privet.learning.core.trees import describe_path
 from privet.learning.task_building.columns import Columns
 from privet.learning.task_building.encode import encode_columns, encode_records, rows_outside
-from privet.learning.trees import describe_path
 from privet.protocol.errors import TooLarge
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.task import Task

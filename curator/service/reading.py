@@ -4,14 +4,13 @@ import json
 from collections.abc import Mapping
 from functools import partial
 
-from privet.learning.counts import public_counts
+from privet.learning.core.counts import public_counts
+from privet.learning.core.model import FittedModel, Model
+from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
-from privet.learning.estimators import Model
 from privet.learning.export.formats import EXPORTS
-from privet.learning.insight import Insight, insight, question_about, reports_for
-from privet.learning.model import FittedModel
-from privet.learning.node_shares import NodeShares, node_shares
-from privet.learning.trees import describe_path
+from privet.learning.findings.insight import Insight, insight, question_about, reports_for
+from privet.learning.findings.node_shares import NodeShares, node_shares
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results

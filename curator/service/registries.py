@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from privet.learning.estimators import ESTIMATORS
-from privet.learning.partitions import GROWERS
+from privet.learning.methods import ESTIMATORS, GROWERS
 from privet.protocol.mechanisms import MECHANISMS
 
 from ..workers import Run, Workers

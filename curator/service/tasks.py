@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
+from privet.learning.core.public_data import PublicData
+from privet.learning.drift.onnx_trial import tried_model
 from privet.learning.planning import Plan, plan
-from privet.learning.public_data import PublicData
-from privet.learning.public_model.onnx_trial import tried_model
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.review import Proposal, propose
 from privet.learning.task_building.settings import TaskSettings, unix_seconds

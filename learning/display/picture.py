@@ -17,9 +17,9 @@ from privet.protocol.conditions import Condition
 from privet.protocol.features import Classes, Column
 from privet.protocol.partition import LEAF, Index, Partition
 
-from ..estimators import Model
-from ..public_data import Floats
-from ..trees import node_depth, node_sums
+from ..core.model import Model
+from ..core.public_data import Floats
+from ..core.trees import node_depth, node_sums
 
 LOW, HIGH = (0x2E, 0x7E, 0xC8), (0xD0, 0x64, 0x14)
 """Ends of the colour scale of numbers and of two classes, legible on black and on white."""

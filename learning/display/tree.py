@@ -10,7 +10,7 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric, columns_of
 from privet.protocol.task import Task
 
-from ..estimators import Model
+from ..core.model import Model
 from .picture import Layout, lay_out, to_svg
 
 _FEATURES: TypeAdapter[list[Numeric | Categorical]] = TypeAdapter(list[Numeric | Categorical])

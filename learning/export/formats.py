@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
-from ..escaping import csv_cell
-from ..model import FittedModel
-from ..trees import describe_path
+from ..core.escaping import csv_cell
+from ..core.model import FittedModel
+from ..core.trees import describe_path
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,9 @@ from privet.protocol.features import (
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
-from ..estimators import Model
-from ..model import FittedModel
-from ..public_model.base import BaseModel, Component, Linear, OnnxModel, Trees
-from ..public_model.onnx import ML, open_session, read_graph
+from ..core.model import FittedModel, Model
+from ..core.onnx import ML, open_session, read_graph
+from ..core.public_model import BaseModel, Component, Linear, OnnxModel, Trees
 
 PREFIX = "public model/"
 OLDEST_ENCODER = 2

@@ -24,12 +24,12 @@ from privet.protocol.features import Classes
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.task import Task
 
-from ..contrasts import contrast_variance
-from ..counts import rounding_variance
-from ..looks import Looks, critical_difference, factor_at
-from ..public_data import PublicData
-from ..selection import selection_factor
-from ..trees import cell_sums, locate
+from ..core.contrasts import contrast_variance
+from ..core.counts import rounding_variance
+from ..core.looks import Looks, critical_difference, factor_at
+from ..core.public_data import PublicData
+from ..core.trees import cell_sums, locate
+from ..findings.selection import selection_factor
 from .populations import Population
 
 HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)

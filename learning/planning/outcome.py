@@ -6,8 +6,8 @@ from html import escape
 from math import ceil, exp, sqrt
 from typing import Any
 
-from ..looks import Looks
-from ..public_data import Floats
+from ..core.looks import Looks
+from ..core.public_data import Floats
 
 
 @dataclass(frozen=True)

@@ -28,17 +28,17 @@ from privet.protocol.features import Classes
 from privet.protocol.limits import BATCH, DELTA, TASK_CAP
 from privet.protocol.task import Task
 
-from ..counts import Label
-from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, fit
-from ..looks import reports_until
-from ..public_data import Floats, PublicData, class_count
-from ..public_model.base import BaseModel
-from ..public_model.knowledge import Knowledge
+from ..core.counts import Label
+from ..core.looks import reports_until
+from ..core.public_data import Floats, PublicData, class_count
+from ..core.public_model import BaseModel
+from ..core.trees import locate
+from ..drift.knowledge import Knowledge
+from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, fit
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, depths, encode_columns
 from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
-from ..trees import locate
 from .behind_relay import Shuffling
 from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, detection, least
 from .outcome import BehindRelay, Figure, Needed, Plan, Prospect, Showing
@@ -275,8 +275,8 @@ class Planner:
 
     def stack(self, public: PublicData) -> BaseModel:
         """The curator's stack with fewer trees and the weights of all public records."""
-        from ..public_model import stacking
-        from ..public_model.candidates import VALIDATION_TREES
+        from ..drift import stacking
+        from ..drift.candidates import VALIDATION_TREES
 
         return stacking.stacked(public.X, public.y, self.slots, self.weights, VALIDATION_TREES)
 
@@ -386,8 +386,8 @@ def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
 
     A fold's predictions are weighted by what the other folds favour.
     """
-    from ..public_model import stacking  # scikit-learn is slow to import
-    from ..public_model.candidates import candidates
+    from ..drift import stacking  # scikit-learn is slow to import
+    from ..drift.candidates import candidates
 
     X, y = public.X, public.y
     members = candidates(len(X), X.shape[1], slots)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..public_data import Floats
+from ..core.public_data import Floats
 
 RARER = 4.5
 """Volunteers: the rarest class is this much rarer among the public records, in odds."""

@@ -32,8 +32,8 @@ from privet.protocol.features import (
 from privet.protocol.spellings import SPACES
 from privet.protocol.wire import first_fault
 
-from ..public_data import Floats, PublicData, Single
-from ..public_model.base import BaseModel, Component
+from ..core.public_data import Floats, PublicData, Single
+from ..core.public_model import BaseModel, Component
 from ..task_building.columns import count_rows, is_arrow
 from ..task_building.schema import ABOUT_DATES
 
@@ -300,7 +300,7 @@ def own_public_model(model: Any, label: Label, public: PublicData) -> BaseModel:
     Raises ``InvalidPublicData`` for anything that cannot predict the label.
     """
     if isinstance(model, bytes | bytearray | memoryview):
-        from ..public_model.onnx_trial import tried_model
+        from ..drift.onnx_trial import tried_model
 
         return tried_model(bytes(model), label, public)
     classes = isinstance(label, Classes)

@@ -25,19 +25,18 @@ from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import LEAF
 from privet.protocol.spellings import read_values
 
-from ..counts import QuestionCounts
+from ..core.counts import QuestionCounts
+from ..core.model import FittedModel, Model, Predictions
+from ..core.public_data import Floats, PublicData
+from ..core.trees import locate, node_sums
 from ..display.picture import Layout, lay_out, to_svg, to_text
 from ..display.tree import TreeDisplay
-from ..estimators import DEFAULT_ESTIMATOR, ESTIMATORS, Model, Predictions, fit
 from ..export.formats import EXPORTS
-from ..insight import insight, question_about
-from ..model import FittedModel
-from ..partitions import GROWERS
-from ..public_data import Floats, PublicData
+from ..findings.insight import insight, question_about
+from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, fit
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns, encode_labels
 from ..task_building.settings import DEFAULT_CROWD, TaskSettings
-from ..trees import locate, node_sums
 from .data import (
     checked_labels,
     checked_public,
@@ -430,7 +429,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     task_ : Task
         The published task.
     model_ : Model
-        What was fitted, a ``privet.learning.estimators.Model``.
+        What was fitted, a ``privet.learning.core.model.Model``.
     n_reports_, report_bytes_ : int
         Reports received, and the length of all answers of one.
     private_score_, public_score_ : float

@@ -20,21 +20,15 @@ from privet.protocol.shown_cells import ShownCells, shown_columns
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
-from ..mechanism_comparison import AUTO, choose
-from ..partitions import (
-    CRITERIA,
-    GROWERS,
-    GrowthSpec,
-    Shown,
-    default_criterion,
-    least_rows,
-    unexplained,
-)
-from ..public_data import PublicData, class_count
-from ..public_model.base import BaseModel
-from ..public_model.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
-from ..trees import locate
+from ..core.growth import CRITERIA, GrowthSpec, default_criterion
+from ..core.public_data import PublicData, class_count
+from ..core.public_model import BaseModel
+from ..core.strata import Shown, least_rows, unexplained
+from ..core.trees import locate
+from ..drift.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
+from ..methods import GROWERS
 from .columns import MAX_VALUES, Columns, count_rows
+from .mechanism_comparison import AUTO, choose
 from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings, unix_seconds
 

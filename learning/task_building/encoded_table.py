@@ -8,7 +8,7 @@ import pyarrow.csv as pa_csv
 
 from privet.protocol.features import Classes, Column, columns_of
 
-from ..escaping import csv_cell
+from ..core.escaping import csv_cell
 from .build import encode_columns
 from .columns import Columns
 from .settings import TaskSettings

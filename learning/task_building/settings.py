@@ -20,7 +20,7 @@ from privet.protocol.features import Name, category_text
 from privet.protocol.limits import DEEPEST, LEAST_CROWD, MAX_CLASSES, MAX_QUESTIONS
 from privet.protocol.wire import first_fault
 
-from ..looks import Looks
+from ..core.looks import Looks
 from .columns import MAX_ROWS
 
 DEFAULT_HOLDERS = 10_000

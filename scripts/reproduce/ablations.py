@@ -13,17 +13,19 @@ from itertools import product, starmap
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learning.counts import QuestionCounts
-from privet.learning.partitions import GROWERS, GrowthSpec
-from privet.learning.shift import Expected, Prior, estimate_shift
-from privet.learning.shift.estimate import ROUNDS
-from privet.learning.shift.prior import (
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.growth import GrowthSpec
+from privet.learning.drift.prior import (
     GRID,
     NO_SHIFT,
     NO_SHIFT_OF_CLASSES,
     SHAPELESS,
     Deviations,
+    Expected,
+    Prior,
 )
+from privet.learning.drift.shift import ROUNDS, estimate_shift
+from privet.learning.methods import GROWERS
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored

@@ -16,7 +16,7 @@ import numpy as np
 
 from privet.baselines import LPCTClassifier
 from privet.baselines.base import Baseline
-from privet.learning.trees import locate
+from privet.learning.core.trees import locate
 from privet.protocol.features import Range
 from privet.protocol.partition import Partition
 from scripts.reproduce.datasets import Floats, Split

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learning.estimators import QuestionCounts, fit
-from privet.learning.partitions import GROWERS, GrowthSpec
-from privet.learning.partitions.distilled import distilled_depth
-from privet.learning.public_data import PublicData
-from privet.learning.public_model.knowledge import public_knowledge, residual_centring
-from privet.learning.trees import boxes
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.trees import boxes
+from privet.learning.drift.distilled import distilled_depth
+from privet.learning.drift.knowledge import public_knowledge, residual_centring
+from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection

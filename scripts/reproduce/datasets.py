@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyarrow import csv
 from sklearn.model_selection import train_test_split
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Categorical, Classes, Numeric, Range, encode_table
 
 Floats = NDArray[np.float64]

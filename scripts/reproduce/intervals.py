@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.baselines.trees import ask
-from privet.learning.counts import Interval
-from privet.learning.estimators import fit
-from privet.learning.insight import CellDifference, Comparison, insight
-from privet.learning.node_shares import node_shares
-from privet.learning.public_data import PublicData
-from privet.learning.public_model.knowledge import residual_centring
+from privet.learning.core.counts import Interval
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.trees import locate
+from privet.learning.drift.knowledge import residual_centring
+from privet.learning.findings.insight import CellDifference, Comparison, insight
+from privet.learning.findings.node_shares import node_shares
+from privet.learning.methods import fit
 from privet.learning.simulation import Integers
-from privet.learning.trees import locate
 from privet.protocol.features import Label, Range
 from privet.protocol.label_scale import LabelScale
 from scripts.reproduce.contestants import Scored

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Classes
 
 Floats = NDArray[np.float64]

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
 from privet.baselines.trees import ask
-from privet.learning.estimators import Model, QuestionCounts, fit
-from privet.learning.partitions import GROWERS, GrowthSpec
-from privet.learning.partitions.distilled import distilled_depth
-from privet.learning.public_data import PublicData
-from privet.learning.public_model.knowledge import public_knowledge
-from privet.learning.trees import locate
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.model import Model
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.trees import locate
+from privet.learning.drift.distilled import distilled_depth
+from privet.learning.drift.knowledge import public_knowledge
+from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition

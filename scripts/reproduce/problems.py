@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Range
 from scripts.reproduce.ablations import Population
 from scripts.reproduce.coverage import Quadrants

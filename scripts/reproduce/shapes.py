@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from privet.baselines.trees import ask
-from privet.learning.counts import QuestionCounts
-from privet.learning.estimators import fit
-from privet.learning.model import Model, to_model
-from privet.learning.partitions import GROWERS, GrowthSpec
-from privet.learning.partitions.distilled import distilled_depth
-from privet.learning.public_data import PublicData
-from privet.learning.public_model.knowledge import Knowledge, public_knowledge
-from privet.learning.shift import Expected, Prior, estimate_shift
-from privet.learning.shift.prior import GRID, NO_SHIFT_OF_CLASSES
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.model import Model, to_model
+from privet.learning.core.public_data import PublicData
+from privet.learning.drift.distilled import distilled_depth
+from privet.learning.drift.knowledge import Knowledge, public_knowledge
+from privet.learning.drift.prior import GRID, NO_SHIFT_OF_CLASSES, Expected, Prior
+from privet.learning.drift.shift import estimate_shift
+from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes
 from scripts.reproduce.contestants import Scored
 

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from privet.baselines import HistOfTreeClassifier
-from privet.learning.estimators import fit
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
+from privet.learning.methods import fit
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import DEFAULT_CROWD, TaskSettings

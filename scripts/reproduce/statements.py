@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from privet.baselines.trees import ask
-from privet.learning.counts import Label, QuestionCounts, public_counts
-from privet.learning.estimators import fit
-from privet.learning.insight import FALSE_DISCOVERY_RATE, cell_differences
-from privet.learning.partitions import GROWERS, GrowthSpec
-from privet.learning.partitions.distilled import distilled_depth
-from privet.learning.public_data import PublicData
-from privet.learning.ratio import fieller_interval
-from privet.learning.trees import locate
+from privet.learning.core.counts import Label, QuestionCounts, public_counts
+from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.ratio import fieller_interval
+from privet.learning.core.trees import locate
+from privet.learning.drift.distilled import distilled_depth
+from privet.learning.findings.insight import FALSE_DISCOVERY_RATE, cell_differences
+from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import SubsetSelection
 from scripts.reproduce.contestants import Scored

@@ -9,9 +9,10 @@ import pytest
 
 from privet.baselines import LPCTPruneClassifier
 from privet.baselines.published_pruning import published_shares
-from privet.learning.counts import QuestionCounts
-from privet.learning.partitions import GROWERS, GrowthSpec
-from privet.learning.trees import node_depth, node_sums
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.trees import node_depth, node_sums
+from privet.learning.methods import GROWERS
 from privet.protocol.mechanisms import create_mechanism
 from scripts.reproduce.problems import PROBLEMS
 

@@ -8,7 +8,7 @@ import pytest
 from privet.baselines import HistOfTreeClassifier, HistOfTreeRegressor
 from privet.baselines.base import Floats
 from privet.baselines.shown_columns import shares_in_leaf
-from privet.learning.trees import locate
+from privet.learning.core.trees import locate
 
 
 def checkerboard(n: int, seed: int = 0) -> tuple[Floats, Floats]:

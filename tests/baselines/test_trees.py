@@ -16,7 +16,7 @@ from privet.baselines import (
 )
 from privet.baselines.base import Floats, Public
 from privet.baselines.trees import ask, theorem_4
-from privet.learning.trees import locate
+from privet.learning.core.trees import locate
 
 AMPLE = 64.0
 

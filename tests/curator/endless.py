@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from privet.learning.counts import Label, QuestionCounts
-from privet.learning.estimators import ESTIMATORS, Estimator, Model, Parameter
-from privet.learning.estimators.weighted import public_alone
-from privet.learning.partitions import GROWERS, Grower, Growth
-from privet.learning.public_data import PublicData
+from privet.learning.core.counts import Label, QuestionCounts
+from privet.learning.core.estimator import Estimator, Parameter
+from privet.learning.core.grower import Grower
+from privet.learning.core.growth import Growth
+from privet.learning.core.model import Model
+from privet.learning.core.public_data import PublicData
+from privet.learning.lpct.weighted import public_alone
+from privet.learning.methods import ESTIMATORS, GROWERS
 from privet.protocol.partition import Partition
 
 SCRIPT = """

@@ -20,13 +20,14 @@ from markdown_it import MarkdownIt
 
 from privet.curator.cli.model import _write
 from privet.curator.models.card import write_card
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.escaping import csv_cell, markdown
+from privet.learning.core.model import FittedModel, Model
+from privet.learning.core.public_data import PublicData
 from privet.learning.display.picture import lay_out, to_svg
 from privet.learning.display.tree import TreeDisplay
-from privet.learning.escaping import csv_cell, markdown
-from privet.learning.estimators import Model, QuestionCounts, fit
 from privet.learning.export.formats import EXPORTS
-from privet.learning.model import FittedModel
-from privet.learning.public_data import PublicData
+from privet.learning.methods import fit
 from privet.learning.task_building.encoded_table import as_csv, encoded_table
 from privet.learning.task_building.settings import TaskSettings
 from privet.page import index

@@ -15,9 +15,9 @@ from privet.curator.service.fitting import compare, fit
 from privet.curator.service.prediction import predict
 from privet.curator.service.reading import read_insight
 from privet.curator.service.tasks import create_task, delete_task, in_steps, move_task
-from privet.learning.estimators import ESTIMATORS
-from privet.learning.looks import MEANING, factor_at
-from privet.learning.mechanism_comparison import choose
+from privet.learning.core.looks import MEANING, factor_at
+from privet.learning.methods import ESTIMATORS
+from privet.learning.task_building.mechanism_comparison import choose
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,

@@ -10,7 +10,7 @@ import numpy as np
 
 from privet.client import LedgerEntry
 from privet.curator.datastore import open_store
-from privet.learning.trees import locate
+from privet.learning.core.trees import locate
 from privet.protocol.features import encode_table
 from privet.protocol.report import Report
 from privet.protocol.task import Task

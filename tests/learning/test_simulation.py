@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from privet.learning.core.trees import locate
 from privet.learning.simulation import simulate_counts
-from privet.learning.trees import locate
 from privet.protocol.features import Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import LEAF, Partition, Tree

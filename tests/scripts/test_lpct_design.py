@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.learning.estimators import fit
+from privet.learning.methods import fit
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.settings import TaskSettings

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from scripts.reproduce import ours
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.lpct_design import LABEL, draw, eta

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from scripts.reproduce import problems
 from scripts.reproduce.datasets import CLASSES, Split
 from scripts.reproduce.derived import what_shifts_show
 from scripts.reproduce.experiment import Experiment
 from scripts.reproduce.ours import ask_centrally
-from tests.learning.estimators.examples import complete
+from tests.learning.examples import complete
 
 SPLIT = slice(3200), slice(3200, None)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privet.learning.partitions.shown import least_rows
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.strata import least_rows
 from privet.protocol.features import Classes
 from scripts.reproduce import derived, pages, problems
 from scripts.reproduce.__main__ import EXPECTED

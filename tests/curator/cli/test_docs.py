@@ -12,7 +12,7 @@ from privet.curator.cli import app
 from privet.curator.http import ROUTERS
 from privet.curator.publication import Publication
 from privet.curator.settings import Settings
-from privet.learning.public_model.onnx import OPERATORS
+from privet.learning.core.onnx import OPERATORS
 from privet.learning.task_building.inputs import Input, inputs_of
 from privet.learning.task_building.settings import TaskSettings
 

@@ -15,7 +15,7 @@ from privet.curator.datastore.migrate import head
 from privet.curator.datastore.reports import PerturbedAnswers, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.tasks import PUBLIC_MODEL
-from privet.learning.public_data import PublicData
+from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.partition import LEAF, Tree

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privet.curator.workers import Workers
-from privet.learning.mechanism_comparison import AUTO
-from privet.learning.partitions import CRITERIA, GROWERS
+from privet.learning.core.growth import CRITERIA
+from privet.learning.methods import GROWERS
+from privet.learning.task_building.mechanism_comparison import AUTO
 from privet.protocol.mechanisms import MECHANISMS
 from tests.curator import samples
 from tests.curator.http.conftest import serving

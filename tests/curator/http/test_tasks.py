@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from privet.curator.workers import Workers
-from privet.learning.public_model.onnx import MAX_MODEL_BYTES
+from privet.learning.core.onnx import MAX_MODEL_BYTES
 from privet.protocol.errors import (
     InvalidRequest,
     NotAuthorized,

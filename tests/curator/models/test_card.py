@@ -9,9 +9,10 @@ import pytest
 
 from privet.curator.models.cache import report_sources
 from privet.curator.models.card import agreement, offset, write_card
-from privet.learning.estimators import Model, QuestionCounts, fit
-from privet.learning.model import FittedModel
-from privet.learning.public_data import PublicData
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.model import FittedModel, Model
+from privet.learning.core.public_data import PublicData
+from privet.learning.methods import fit
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table

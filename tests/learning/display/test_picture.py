@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from privet.learning.core.model import Model
 from privet.learning.display.picture import Node, lay_out, to_svg, to_text
-from privet.learning.estimators import Model
 from privet.protocol.features import Categorical, Classes, Numeric, Range, columns_of
 from privet.protocol.partition import LEAF, Partition
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from privet import PrivateTreeClassifier, TreeDisplay
+from privet.learning.core.model import FittedModel
 from privet.learning.export.formats import write_json
-from privet.learning.model import FittedModel
 from privet.protocol.errors import InvalidRequest
 
 

@@ -12,10 +12,11 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-from privet.learning.estimators import QuestionCounts, fit
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.model import FittedModel
 from privet.learning.export.formats import EXPORTS
 from privet.learning.export.onnx import Graph, encode
-from privet.learning.model import FittedModel
+from privet.learning.methods import fit
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_columns
 from privet.learning.task_building.settings import TaskSettings
@@ -27,7 +28,7 @@ from privet.protocol.task import Task
 from tests.curator import samples
 from tests.protocol.examples import make_task
 
-from .. import test_cell_learners
+from ..drift import test_cell_learners
 
 VALUES = Path(__file__).parents[2] / "vectors" / "values.json"
 

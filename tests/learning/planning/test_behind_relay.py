@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from privet.learning.mechanism_comparison import count_variance
+from privet.learning.drift import candidates
 from privet.learning.planning import Plan, plan, planner
 from privet.learning.planning.behind_relay import CANDIDATES, Shuffling
-from privet.learning.public_model import candidates
 from privet.learning.task_building.build import build_task
+from privet.learning.task_building.mechanism_comparison import count_variance
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP

@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privet.learning.estimators import fit
-from privet.learning.insight import insight
+from privet.learning.core.public_data import Floats, PublicData
+from privet.learning.findings.insight import insight
+from privet.learning.methods import fit
 from privet.learning.planning import Plan, plan
 from privet.learning.planning.detection import EPSILONS, HOLDERS, Detection, Difference, least
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
-from privet.learning.public_data import Floats, PublicData
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 
-from ..estimators.examples import REPORTS_ALONE
+from ..examples import REPORTS_ALONE
 
 QUICK: dict[str, Any] = {"grower": "max_edge", "depth": 2, "estimator": "weighted"}
 

@@ -21,15 +21,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
-from privet.learning.estimators import ESTIMATORS
-from privet.learning.partitions import GROWERS, Grower
-from privet.learning.partitions.grid import grid as grid_grower
+from privet.learning.core.grower import Grower
+from privet.learning.lpct.grid import grid as grid_grower
+from privet.learning.methods import ESTIMATORS, GROWERS
 from privet.learning.sklearn import PrivateTreeClassifier, PrivateTreeRegressor
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric, encode_table
 from privet.protocol.task import Task
 
-from ..estimators.examples import REPORTS_ALONE
+from ..examples import REPORTS_ALONE
 from ..onnx_files import stripes
 
 pytestmark = [

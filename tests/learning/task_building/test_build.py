@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from privet.client import Explanation
-from privet.learning.mechanism_comparison import compare
-from privet.learning.partitions.distilled import distilled_depth
+from privet.learning.drift.distilled import distilled_depth
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_records
 from privet.learning.task_building.encoded_table import as_csv, encoded_table
+from privet.learning.task_building.mechanism_comparison import compare
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask

@@ -5,19 +5,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.learning.estimators import fit
-from privet.learning.public_data import PublicData
-from privet.learning.public_model.knowledge import public_knowledge
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.trees import locate
+from privet.learning.drift.knowledge import public_knowledge
+from privet.learning.methods import fit
 from privet.learning.simulation import simulate
 from privet.learning.task_building.build import MOST_HIDDEN_LEVELS, build_task
 from privet.learning.task_building.settings import TaskSettings
-from privet.learning.trees import locate
 from privet.protocol.errors import InvalidTask, PrivetError
 from privet.protocol.mechanisms import ShownMechanism
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
-from ..estimators.examples import PUBLIC_ALONE, REPORTS_ALONE
+from ..examples import PUBLIC_ALONE, REPORTS_ALONE
 
 
 def columns(rows: int = 300, seed: int = 3) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""What all methods share: counts, their variance and ratios, trees, public data, models."""

@@ -1,0 +1,142 @@
+"""Partitions whose upper part splits on shown columns alone, so that reports may say where it ends.
+
+The upper part is grown on the shown columns; where too few people are expected in a part, it is
+merged with its sibling. Then each of these shown cells is divided on the hidden columns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from privet.protocol.partition import LEAF, Partition
+
+from .growth import Growth
+from .public_data import Floats
+from .trees import cell_sums, locate, node_sums
+
+CONFIDENCE = 0.95
+"""With which a crowd is as large as it has to be; the other 5 % are on one side."""
+
+Grow = Callable[[Growth], Partition]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Which ``columns`` are shown, ``(columns,)``, and what shown cells must hold.
+
+    ``rows``, ``(public rows, columns)``, are the records that crowds are judged by: each shown cell
+    has at least ``least_rows`` of them.
+    """
+
+    columns: NDArray[np.bool_]
+    rows: Floats
+    least_rows: int
+
+
+def grow_shown(grow: Grow, growth: Growth, shown: Shown) -> Partition:
+    """At most ``2**(depth - hidden_depth)`` shown cells of at most ``2**hidden_depth`` cells.
+
+    A single shown cell, which tells nothing, if no crowd in a part would be large enough.
+    """
+    upper, spec = Partition.root(growth.X.shape[1]), growth.spec
+    if spec.depth > spec.hidden_depth and shown.columns.any():
+        of_upper = replace(
+            spec,
+            depth=spec.depth - spec.hidden_depth,
+            min_leaf=max(spec.min_leaf, shown.least_rows * len(growth.X) // len(shown.rows)),
+        )
+        part = replace(growth, X=growth.X[:, shown.columns], spec=of_upper)
+        upper = _merged(_widened(grow(part), shown.columns), shown)
+    if not spec.hidden_depth or shown.columns.all():
+        return upper
+    cell = locate(upper, growth.X)
+    lower = [_divided(grow, growth, shown, cell == shown_cell) for shown_cell in range(upper.cells)]
+    return _grafted(upper, lower)
+
+
+def least_rows(rows: int, holders: int, crowd: int) -> int:
+    """The fewest of ``rows`` public records that speak for ``crowd`` of ``holders`` people.
+
+    With ``r`` of them in a part of the population, its share is at least the ``r``-th Clopper and
+    Pearson (1934) bound with confidence ``CONFIDENCE``; the least r for which that times
+    ``holders`` is ``crowd``. More than ``rows`` if there is none. None is needed for a crowd of 1,
+    which is whoever reports.
+    """
+    if crowd == 1:
+        return 0
+    r = np.arange(1, rows + 1)
+    enough = holders * betaincinv(r, rows - r + 1, 1.0 - CONFIDENCE) >= crowd
+    return int(np.argmax(enough)) + 1 if enough.any() else rows + 1
+
+
+def unexplained(partition: Partition, points: Floats, scores: Floats) -> float:
+    """Sum of squares of ``scores``, ``(points, S)``, around their cells' means."""
+    cells = locate(partition, points)
+    size = np.bincount(cells, minlength=partition.cells)
+    sums = cell_sums(cells, scores, partition.cells)
+    return float((scores**2).sum() - (sums**2 / np.maximum(size, 1)[:, None]).sum())
+
+
+def _divided(grow: Grow, growth: Growth, shown: Shown, inside: NDArray[np.bool_]) -> Partition:
+    """The part of one shown cell, in the space of all columns."""
+    X = growth.X[inside][:, ~shown.columns]
+    if len(X) < 2:
+        return Partition.root(growth.X.shape[1])
+    spec = replace(growth.spec, depth=growth.spec.hidden_depth)
+    part = replace(growth, X=X, y=growth.y[inside], spec=spec)
+    return _widened(grow(part), ~shown.columns)
+
+
+def _widened(partition: Partition, columns: NDArray[np.bool_]) -> Partition:
+    """The same cells in a space of which ``partition`` has these ``columns`` alone."""
+    of_part = np.append(np.flatnonzero(columns), LEAF)  # a leaf's feature is -1, the last
+    feature = of_part[partition.feature]
+    return Partition.build(
+        len(columns), feature, partition.threshold, partition.left, partition.right
+    )
+
+
+def _merged(partition: Partition, shown: Shown) -> Partition:
+    """Without the splits that leave fewer than ``least_rows`` on a side."""
+    in_cells = np.bincount(locate(partition, shown.rows), minlength=partition.cells)
+    crowded = node_sums(partition, in_cells) >= shown.least_rows
+    splits = partition.left != LEAF
+    splits[splits] = crowded[partition.left[splits]] & crowded[partition.right[splits]]
+    return _renumbered(partition, splits)
+
+
+def _renumbered(partition: Partition, splits: NDArray[np.bool_]) -> Partition:
+    """The tree of the nodes that are reached by ``splits``, ``(nodes,)``, from the root."""
+    reached = np.zeros(partition.nodes, dtype=np.bool_)
+    reached[0] = True
+    for nodes in partition.levels:
+        inner = nodes[reached[nodes] & splits[nodes]]
+        reached[partition.left[inner]] = reached[partition.right[inner]] = True
+    number = np.append(np.cumsum(reached) - 1, LEAF)
+    splits = splits & reached
+    ends = np.where(splits, partition.left, LEAF), np.where(splits, partition.right, LEAF)
+    feature = np.where(splits, partition.feature, LEAF)
+    left, right = (number[end][reached] for end in ends)
+    threshold = np.where(splits, partition.threshold, 0.0)
+    return Partition.build(partition.columns, feature[reached], threshold[reached], left, right)
+
+
+def _grafted(upper: Partition, lower: list[Partition]) -> Partition:
+    """``upper`` with the tree of its cell in the place of each cell."""
+    feature, threshold = (
+        np.concatenate([getattr(upper, name), *(getattr(tree, name)[1:] for tree in lower)])
+        for name in ("feature", "threshold")
+    )
+    left, right, size = upper.left.tolist(), upper.right.tolist(), upper.nodes
+    for leaf, tree in zip(upper.leaves.tolist(), lower, strict=True):
+        # the tree's root takes the leaf's place, and its node i the place size + i - 1
+        place = np.append(np.arange(tree.nodes) + size - 1, LEAF)
+        feature[leaf], threshold[leaf] = tree.feature[0], tree.threshold[0]
+        left[leaf], right[leaf] = int(place[tree.left[0]]), int(place[tree.right[0]])
+        left += place[tree.left[1:]].tolist()
+        right += place[tree.right[1:]].tolist()
+        size += tree.nodes - 1
+    return Partition.build(upper.columns, feature, threshold, left, right)

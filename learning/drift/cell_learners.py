@@ -1,0 +1,388 @@
+"""Models learned from the counts of shown cells, beside a drift of the public model.
+
+``drift`` corrects a public model cell by cell along a tree that was grown for it. Where public
+labels mislead, other columns matter than those that the tree looks at first. Shown cells are many
+and their counts clear, so they serve as training data: for each cell one row at the mean of its
+reference points, whose target is the cell's debiased share T = V / (n w), or mean label, and whose
+weight is its precision, 1 / Var T.
+
+**Members**: the drift; the public model; the overall shares; a linear model (of softmax for
+classes) with normal coefficients of variance 1, fitted by least squares, since debiased shares may
+be negative; extra trees with leaves of two sizes on T, and on T less the public model's means.
+
+**Weights** on the simplex minimise the squared error for left-out reports, with a pull to equal
+ones. Reports are sums, of which none can be left out, but they can be thinned: with g_k of
+covariance Cov V / K, and g their mean, the parts
+
+    V_k = V / K + g_k - g,    k = 1 .. K,
+
+have means E V / K and are independent of each other if V is normal (Neufeld et al., 2024, "Data
+thinning for convolution-closed distributions"). The members are fitted without V_k and judged
+by it. Cov V is the mechanism's noise and, as the number of reports from a shown cell is known, the
+multinomial sampling of its slots.
+
+**Part**: of the way from the drift to the weighted sum
+
+    part = max(1 - s^2 / d^2, 0)
+
+is gone, d > 0 being by how much the sum's squared error on left-out reports is smaller and s the
+standard error of d, given members and weights. Since the same reports choose the weights, d is
+somewhat too large, and where no member is better than the drift chance may lead some of the way.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from privet.protocol.features import Classes
+
+from ..core.counts import Estimate, Label, QuestionCounts
+from ..core.model import SlotEstimates
+from ..core.public_data import Floats
+from ..core.public_model import BaseModel, Linear, Link, Trees, mixture
+from ..core.ratio import project_on_simplex
+from ..core.trees import cell_sums, locate
+from .knowledge import Knowledge
+from .likelihood import LEAST_SPREAD
+from .prior import Expected
+from .shift import shift_shares
+
+PARTS = 5
+"""K, as many as folds of cross-validation."""
+PULL = 20.0
+"""Reports that pull weights towards equal ones, as of the public stack."""
+LEAVES = (25, 100)
+"""Least reports in a leaf of extra trees, by reasoning: at ε = 1 shares of a leaf have standard
+errors of .24 and .12, and an average over trees less."""
+TREES = 40
+"""More take time, and change an average less than the reports' noise does. By reasoning."""
+MOST_COEFFICIENTS = 1000
+"""With more a linear model is left out, as its curvature takes their square."""
+COLUMNS_TRIED = 0.5
+"""Of the columns, at each split of extra trees: between all and few, scikit-learn's
+defaults for numbers and for classes. Others were not measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Cells as training data: ``X``, ``(rows, columns)``, and targets and weights of each.
+
+    ``T``, ``(rows, S)``; ``precision``, ``(rows,)``; ``holders``, ``(rows,)``, how many reported;
+    ``public``, ``(rows, S)``, the public model's means; ``change`` is the most that replacing one
+    report changes a target times ``holders``, and ``overall_change`` the same of the mean target
+    times all holders, which adds up what it changes in all cells.
+    """
+
+    X: Floats
+    T: Floats
+    precision: Floats
+    holders: Floats
+    public: Floats
+    change: float
+    overall_change: float
+    classes: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A fitted model g and what one report changes its values at the rows by, ``(rows, S)``.
+
+    ``residual``: the public model is added to it.
+    """
+
+    model: BaseModel
+    influence: Floats
+    residual: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Thinned(QuestionCounts):
+    """The ``kept`` counts of a ``whole`` question, ``(cells, slots)``, without a part of reports.
+
+    ``n`` reports are left, and as large a part of them in each shown cell, and of misfits.
+    """
+
+    kept: Floats = field(kw_only=True)
+    whole: QuestionCounts = field(kw_only=True)
+
+    @property
+    def counts(self) -> Floats:
+        return self.kept
+
+    @property
+    def shown_mass(self) -> Floats:
+        return self.whole.shown_mass
+
+    @property
+    def misfits(self) -> Estimate:
+        part, whole = self.n / self.whole.n, self.whole.misfits
+        return Estimate(part * whole.value, part * whole.variance)
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What is predicted: ``base(x) + values - base_values`` in x's cell, the last two ``(K, S)``.
+
+    ``part`` is that of all members together beside the drift, and ``own`` that of the drift;
+    ``public`` that of those others that contain the public model. ``influence``, ``(K, S)``, is
+    what one report changes the other members' values by, to first order with splits and weights as
+    they are.
+    """
+
+    base: BaseModel
+    base_values: Floats
+    values: Floats
+    influence: Floats
+    part: float
+    own: float
+    public: float
+
+
+def learn(
+    label: Label,
+    question: QuestionCounts,
+    expected: Expected,
+    knowledge: Knowledge,
+    drift: SlotEstimates,
+) -> Learned | None:
+    """The sum of ``drift`` and models learned from cells; None where reports do not ask for it."""
+    trial = _Trial(label, question, expected, knowledge)
+    if trial.cells.sum() < 2 * PARTS or question.n < PARTS:
+        return None
+    weights, part = trial.judged()
+    if part == 0.0:
+        return None
+    own = 1.0 - part + part * weights[0]
+    members = trial.fitted(trial.rows(question.counts, question.n))
+    pairs = list(zip(part * weights[1:], members, strict=True))
+    return trial.summed(own, pairs, drift, part)
+
+
+class _Trial:
+    """The cells of a question with reference points, and models of their counts."""
+
+    def __init__(
+        self, label: Label, question: QuestionCounts, expected: Expected, knowledge: Knowledge
+    ) -> None:
+        self.label, self.question, self.expected = label, question, expected
+        self.knowledge, self.classes = knowledge, isinstance(label, Classes)
+        self.width = 1.0 if isinstance(label, Classes) else question.scale_of(label).width
+        tree = question.partition
+        at = locate(tree, knowledge.points)
+        size = np.bincount(at, minlength=tree.cells)
+        mass = question.plausible.sum(axis=1)
+        self.cells = (size > 0) & (mass > 0.0)
+        sums = cell_sums(at, knowledge.points, tree.cells)
+        self.X = sums[self.cells] / size[self.cells, None]
+        self.mass = mass[self.cells]
+        self.public, _ = knowledge.cell_means(tree)
+        plausible, shown = question.plausible, question.mechanism.shown_of_cell
+        of_shown = np.bincount(shown, plausible.sum(axis=1))[shown]
+        known = plausible[:, :, None] * plausible[:, None, :]
+        self.covariance = (
+            question.total_covariance - known / np.maximum(of_shown, 1e-300)[:, None, None]
+        )
+
+    def in_units(self, shares: Floats) -> Floats:
+        """Shares of slots, ``(K, slots)``, as class probabilities or means of the label."""
+        if isinstance(self.label, Classes):
+            return shares
+        scale = self.question.scale_of(self.label)
+        return np.asarray(scale.from_unit(shares[:, 1:]))
+
+    def rows(self, counts: Floats, n: int) -> Rows:
+        """The cells by ``counts`` of ``n`` of the reports."""
+        part = n / self.question.n
+        holders = part * self.mass
+        V, slots = counts[self.cells], counts.shape[1]
+        T = V / holders[:, None]
+        T = T + (1.0 - T.sum(axis=1, keepdims=True)) / slots
+        variance = np.diagonal(self._noise(n), axis1=1, axis2=2).mean(axis=1)
+        every = np.zeros((len(counts), slots))
+        every[self.cells] = T
+        T = self.in_units(every)[self.cells]
+        precision = 1.0 / np.maximum(variance, LEAST_SPREAD / holders * self.width**2)
+        change = float(self.question.count_influence.max()) * self.width
+        overall_change, public = self._overall_change * self.width, self.public[self.cells]
+        return Rows(self.X, T, precision, holders, public, change, overall_change, self.classes)
+
+    @cached_property
+    def _overall_change(self) -> float:
+        """Of the vector of mean shares, times all holders; for a number, of its mean share."""
+        slots = self.covariance.shape[1]
+        extremes = []
+        for slot in range(slots) if self.classes else (1,):
+            weights = np.where(self.cells[:, None], np.eye(slots)[slot] - 1.0 / slots, 0.0)
+            extremes.append(self.question.mechanism.influence(weights))
+        low, high = np.array(extremes).T
+        return float(np.linalg.norm(high - low))
+
+    def fitted(self, rows: Rows) -> list[Member]:
+        """All members but the drift, fitted to these rows."""
+        members = [Member(self.knowledge.model, np.zeros_like(rows.T)), overall(rows)]
+        if rows.T.shape[1] * (rows.X.shape[1] + 1) <= MOST_COEFFICIENTS:
+            members.append(linear(rows))
+        for residual in (False, True):
+            members += [extra_trees(rows, leaf, residual=residual) for leaf in LEAVES]
+        return members
+
+    def judged(self) -> tuple[Floats, float]:
+        """Weights of the drift and the other members, and the part that goes to their sum."""
+        from .stacking import simplex_least_squares  # imports scikit-learn
+
+        n, predicted, rows = self.question.n, [], []
+        for kept, left_out in self._thinned():
+            train = self.rows(kept, round(n * (1.0 - 1.0 / PARTS)))
+            by_drift = self.in_units(self._drift(kept))[self.cells]
+            others = [
+                member.model.predict(self.X) + member.residual * train.public
+                for member in self.fitted(train)
+            ]
+            predicted.append(np.stack([by_drift, *others]))
+            rows.append(self.rows(left_out, round(n / PARTS)))
+        P, T = np.array(predicted), np.array([part.T for part in rows])
+        root = np.sqrt(rows[0].precision)[:, None]
+        columns = np.moveaxis(root * P, 1, -1).reshape(-1, P.shape[1])
+        weights = simplex_least_squares(columns, (root * T).ravel(), PULL / n)
+        change = np.einsum("m,kmrs->krs", weights, P) - P[:, 0]
+        # |T - drift|^2 - |T - sum|^2, by holders
+        gained = ((2.0 * (T - P[:, 0]) - change) * change).sum(axis=2)
+        holders, noise = rows[0].holders, self._noise(n / PARTS)
+        d = float((gained @ holders).sum())
+        s2 = 4.0 * float(np.einsum("r,kri,rij,krj->", holders**2, change, noise, change))
+        return weights, max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
+
+    def _noise(self, n: float) -> Floats:
+        """Covariance of the targets from ``n`` of the reports, ``(rows, S, S)``, in their units."""
+        slots = self.covariance.shape[1]
+        around_mean = np.eye(slots) - 1.0 / slots
+        of_reports = (
+            self.covariance[self.cells] / (self.mass**2 * n / self.question.n)[:, None, None]
+        )
+        of_shares = around_mean @ of_reports @ around_mean
+        return np.asarray(of_shares if self.classes else of_shares[:, 1:, 1:] * self.width**2)
+
+    def _thinned(self) -> Iterator[tuple[Floats, Floats]]:
+        """Pairs of the counts without a part of the reports, and of that part."""
+        rng, counts = np.random.default_rng(0), self.question.counts
+        values, vectors = np.linalg.eigh(self.covariance / PARTS)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        g = np.einsum("cij,pcj->pci", root, rng.standard_normal((PARTS, *counts.shape)))
+        for left_out in counts / PARTS + g - g.mean(axis=0):
+            yield counts - left_out, left_out
+
+    def _drift(self, kept: Floats) -> Floats:
+        """Shares by the drift of the reports that are kept."""
+        question, n = self.question, round(self.question.n * (1.0 - 1.0 / PARTS))
+        thinned = Thinned(
+            question.partition,
+            question.mechanism,
+            question.sums,
+            n,
+            scale=question.scale,
+            kept=kept,
+            whole=question,
+        )
+        return shift_shares(thinned, self.expected)
+
+    def summed(
+        self,
+        own: float,
+        pairs: Sequence[tuple[float, Member]],
+        drift: SlotEstimates,
+        part: float,
+    ) -> Learned:
+        """``own`` of the drift and the members by their weights.
+
+        Within cells the drift follows the public model by its slope (``shift``, equation 4), here
+        the same in all cells: its mean over the holders.
+        """
+        slope = 1.0
+        if drift.base_slope is not None:
+            slope = float(np.average(drift.base_slope.mean(axis=1)[self.cells], weights=self.mass))
+        residual = sum(weight for weight, member in pairs if member.residual)
+        models = [self.knowledge.model, *(member.model for _, member in pairs)]
+        name = f"{self.knowledge.model.name}, and models learned from cells"
+        weights = [own * slope + residual, *(weight for weight, _ in pairs)]
+        base = mixture(name, models, weights)
+        scored = replace(self.knowledge, model=base, scores=base.predict(self.knowledge.points))
+        base_values, _ = scored.cell_means(self.question.partition)
+        influence = np.zeros_like(base_values)
+        influence[self.cells] = sum(weight * member.influence for weight, member in pairs)
+        values = base_values + own * (self.in_units(drift.shares) - slope * self.public)
+        public = residual + pairs[0][0]
+        return Learned(base, base_values, values, influence, part, own, public)
+
+
+def overall(rows: Rows) -> Member:
+    """The overall shares, or mean label, of the reports."""
+    mean = np.average(rows.T, axis=0, weights=rows.holders)
+    if rows.classes:
+        mean = project_on_simplex(mean[None])[0]
+    constant = Linear("identity", np.zeros((rows.X.shape[1], len(mean))), mean)
+    changed = np.full_like(rows.T, rows.overall_change / rows.holders.sum())
+    return Member(BaseModel("overall", (constant,), (1.0,)), changed)
+
+
+def linear(rows: Rows) -> Member:
+    """softmax(X B + b), or X B + b for a number, by penalised least squares."""
+    A = np.column_stack([rows.X, np.ones(len(rows.X))])
+    S, w = rows.T.shape[1], rows.precision
+    unit = 1.0 if rows.classes else max(float(rows.T.std()), 1e-12)
+    start = np.zeros((A.shape[1], S))
+    start[-1] = 0.0 if rows.classes else np.average(rows.T[:, 0], weights=rows.holders)
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        B = flat.reshape(start.shape)
+        p = softmax(A @ B, axis=1) if rows.classes else A @ B
+        error = w[:, None] * (p - rows.T)
+        slope = error
+        if rows.classes:
+            slope = p * (error - (p * error).sum(axis=1, keepdims=True))
+        penalty = B[:-1] / unit**2
+        loss = 0.5 * float((error * (p - rows.T)).sum()) + 0.5 * float((penalty * B[:-1]).sum())
+        return loss, (A.T @ slope + np.vstack([penalty, np.zeros(S)])).ravel()
+
+    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B")
+    B = found.x.reshape(start.shape)
+    link: Link = "softmax" if rows.classes else "identity"
+    model = BaseModel("linear", (Linear(link, B[:-1], B[-1]),), (1.0,))
+    return Member(model, _linear_influence(rows, A, model.predict(rows.X), unit))
+
+
+def _linear_influence(rows: Rows, A: Floats, p: Floats, unit: float) -> Floats:
+    """By the curvature G of the squared error: |J_j' G^-1 J_c w_c dT_c|, by Cauchy and Schwarz."""
+    S = p.shape[1]
+    dp = np.broadcast_to(np.eye(S), (len(A), S, S))
+    if rows.classes:
+        dp = p[:, :, None] * np.eye(S) - p[:, :, None] * p[:, None, :]
+    J = np.einsum("ca,cst->csat", A, dp).reshape(len(A) * S, -1)
+    G = (J * np.repeat(rows.precision, S)[:, None]).T @ J
+    ridge = np.append(np.full(A.shape[1] - 1, unit**-2.0), 1e-9)
+    G[np.diag_indices_from(G)] += np.repeat(ridge, S)
+    norm = np.sqrt(np.maximum((J * np.linalg.solve(G, J.T).T).sum(axis=1), 0.0)).reshape(-1, S)
+    most = (norm.max(axis=1) * rows.precision / rows.holders).max() * rows.change
+    return np.asarray(norm * most * S)
+
+
+def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
+    """A forest of Geurts et al. (2006) with at least about ``leaf`` reports in a leaf."""
+    from sklearn.ensemble import ExtraTreesRegressor  # slow to import
+
+    from .candidates import as_trees
+
+    Y = rows.T - rows.public if residual else rows.T
+    forest = ExtraTreesRegressor(
+        TREES,
+        max_features=COLUMNS_TRIED,
+        min_weight_fraction_leaf=min(leaf / float(rows.holders.sum()), 0.5),
+        random_state=0,
+    ).fit(rows.X, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=rows.precision)
+    component: Trees = as_trees(forest, Y.shape[1])
+    changed = np.full_like(rows.T, rows.change / leaf)
+    name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
+    return Member(BaseModel(name, (component,), (1.0,)), changed, residual)

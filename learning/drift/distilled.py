@@ -1,0 +1,78 @@
+"""Partitions distilled from a public model: one small tree that holders can evaluate.
+
+A regression tree is fitted to the model's scores on the public rows and on rows drawn like
+them, best split first, so that the model is nearly constant within each cell, and a correction by
+private reports applies to the whole cell.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from privet.protocol.partition import Partition
+
+from ..core.growth import Growth, check_cells, distinguishable
+from ..core.sklearn_trees import from_sklearn
+from .knowledge import public_knowledge
+
+MAX_DEFAULT_DEPTH = 12
+"""About half as many cells as there are reference points (``knowledge.POINTS``)."""
+CENTRED_DEEPER = 2
+"""Added to the depth for numbers that are reported relative to their cell's centre (ADR 0105)."""
+SHOWN_DEEPER = 2
+"""Added where columns are shown, since models are learned from the cells' counts (ADR 0121)."""
+
+
+def scored(growth: Growth) -> Growth:
+    """Points in place of the public rows, ``y`` the scores of the public model, ``(points, S)``."""
+    X, spec = growth.X, growth.spec
+    check_cells(spec.depth, len(X), min(spec.min_leaf, 0))
+    if spec.depth == 0:
+        return growth
+    knowledge = public_knowledge(X, growth.y, growth.classes, growth.base)
+    scores = knowledge.scores[:, 1:] if growth.classes == 2 else knowledge.scores
+    return replace(growth, X=knowledge.points, y=scores)
+
+
+def distilled(growth: Growth) -> Partition:
+    """At most ``2**depth`` cells within which ``base``, or the stacked public model, varies least.
+
+    A tree that follows the scores. Single paths may be longer than ``depth``. ``min_leaf`` counts
+    public records and records drawn like them, and is at least 2; the criterion does not matter.
+    """
+    spec = growth.spec
+    if spec.depth == 0:
+        return Partition.root(growth.X.shape[1])
+    from sklearn.tree import DecisionTreeRegressor  # slow to import
+
+    fitted = DecisionTreeRegressor(
+        max_leaf_nodes=2**spec.depth,
+        min_samples_leaf=max(spec.min_leaf, 2),  # a single point is no mean of a cell
+        random_state=int(growth.rng.integers(2**31)),
+    ).fit(growth.X, growth.y)
+    return from_sklearn(fitted)
+
+
+def distilled_depth(
+    holders: int,
+    epsilon: float,
+    *,
+    centred: bool = False,
+    slots: int = 2,
+    hidden_depth: int | None = None,
+    **_: object,
+) -> int:
+    """The depth with about as many cells as reports can distinguish.
+
+    A report's count has at least the variance 4 e^ε / (e^ε - 1)^2, and for m categories about
+    (e^ε + m - 2) / (e^ε - 1)^2 where that is less. ``hidden_depth`` of the levels split on hidden
+    columns; None if all columns are hidden. For numbers reported relative to a centre (``centred``)
+    smaller cells mean less noise, so more cells pay off.
+    """
+    noise, hidden = 4.0 * np.exp(epsilon) / np.expm1(epsilon) ** 2, None
+    if hidden_depth is not None:
+        hidden = 2**hidden_depth
+        of_few = (np.exp(epsilon) + hidden * slots - 1.0) / np.expm1(epsilon) ** 2
+        noise = min(noise, of_few)
+    deeper = CENTRED_DEEPER * centred + SHOWN_DEEPER * (hidden is not None)
+    return int(np.clip(distinguishable(holders, noise, hidden) + deeper, 1, MAX_DEFAULT_DEPTH))

@@ -1,0 +1,93 @@
+"""The default estimator: a public model with a private correction per cell.
+
+The public model f_Q predicts; reports only show how the holders differ from it. In cell l the
+expected shares q_l are f_Q's mean there, and the holders' shares p_l are those of a shift on the
+tree (``shift``). The prediction is p_l + k_l (f_Q(x) - q_l) at a record x of cell l: what reports
+change the shares of cells by, they change within a cell (``shift``, equation 4).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from privet.protocol.features import Classes
+
+from ..core.counts import Label, QuestionCounts
+from ..core.estimator import Estimator, Parameter
+from ..core.model import Model, to_model
+from ..core.public_data import PublicData, class_count
+from ..core.public_model import BaseModel
+from .cell_learners import Learned, learn
+from .knowledge import public_knowledge
+from .prior import Expected
+from .shift import estimate_shift
+
+
+def fit_drift(
+    label: Label,
+    public: PublicData,
+    questions: Sequence[QuestionCounts],
+    *,
+    plain: bool,
+    base: BaseModel | None = None,
+) -> Model:
+    """f_Q plus a correction per cell; with ``plain`` a tree that needs no f_Q.
+
+    ``base`` is f_Q; without it, the stacked public model of the public records.
+    """
+    (question,) = questions
+    rows, knowledge = len(public), public_knowledge(public.X, public.y, class_count(label), base)
+    means, points = knowledge.cell_means(question.partition)
+    if isinstance(label, Classes):
+        expected = Expected.classes(means, points, rows)
+        base_values = expected.q
+    else:
+        scale = question.scale_of(label)
+        t = scale.to_unit(np.arange(len(means)), means[:, 0])
+        expected = Expected.numbers(t, means[:, 0] / scale.width, points, rows)
+        # for a mean outside its cell's scale its nearer end: values less this are corrections
+        base_values = scale.from_unit(expected.q[:, 1:])
+    estimates = estimate_shift(question, expected)
+    model = to_model(
+        label,
+        question,
+        estimates,
+        base=None if plain else knowledge.model,
+        base_values=None if plain else base_values,
+    )
+    if plain or question.mechanism.shown_cells == 1:
+        return model
+    learned = learn(label, question, expected, knowledge, estimates)
+    return model if learned is None else with_learned(model, learned)
+
+
+def with_learned(model: Model, learned: Learned) -> Model:
+    """``model`` with what was learned from cells; intervals stay those of the reports."""
+    own = learned.own
+    values = np.clip(learned.values, *model.bounds)
+    if isinstance(model.label, Classes):
+        values /= values.sum(axis=1, keepdims=True)
+    return replace(
+        model,
+        values=values,
+        low=np.minimum(model.low, values),
+        high=np.maximum(model.high, values),
+        public_share=own * model.public_share + learned.public,
+        influence=np.minimum(own * model.influence + learned.influence, model.widest),
+        public_base=model.base,
+        public_base_values=model.base_values,
+        base=learned.base,
+        base_values=learned.base_values,
+        base_slope=None,
+        facts={**model.facts, "learned from cells": f"{learned.part:.0%}"},
+    )
+
+
+DRIFT = Estimator(
+    "drift",
+    "Public model plus a private correction, a shift on the tree; the default.",
+    fit_drift,
+    {"plain": Parameter(False, "Give a tree that predicts without the public model.")},
+    takes_base=True,
+)

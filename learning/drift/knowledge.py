@@ -1,0 +1,173 @@
+"""A public model with its scores at reference points, cell means, and centres from them."""
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from privet.protocol.features import Range
+from privet.protocol.label_scale import Centring
+from privet.protocol.partition import Partition
+
+from ..core.public_data import ArrayKey, Floats, PublicData
+from ..core.public_model import BaseModel
+from ..core.trees import cell_sums, locate, node_sums
+
+POINTS = 8000
+"""Number of reference points if public rows are fewer: in 256 cells 31 each, with a standard error
+of a sixth of a deviation."""
+BANDWIDTH = 0.5
+"""h: three quarters of a drawn row's variance come from one public row, a quarter from two others
+(docs/tables/tried.md)."""
+FEWEST_NEW = 1000
+"""With fewer drawn rows that differ from all public rows, all drawn rows are used: each would come
+again too often among the points. By reasoning, not measured."""
+MAX_POINTS = 20_000
+"""Public rows that are used as reference points at most, for time's sake."""
+CENTRING_DEVIATIONS = 3.0
+"""The radius around a centre, in root mean square residuals of the public rows (ADR 0105)."""
+LEAST_RADIUS = 0.01
+"""Least radius as a fraction of the label's range, where residuals are 0; by reasoning."""
+FEWEST_ROWS = 10
+"""With fewer public rows residuals say too little, and numbers are not centred."""
+
+
+@dataclass(frozen=True, eq=False)
+class Knowledge:
+    """A public model with its predictions ``scores``, ``(points, S)``, at reference points.
+
+    The first ``training_rows`` points are the rows that it was fitted to. Cells are grown on all
+    points, but means leave these out, since a model's scores on its training rows differ from those
+    on other rows. Later points may repeat them (``reference_points``).
+    """
+
+    model: BaseModel
+    points: Floats
+    scores: Floats
+    training_rows: int
+
+    @classmethod
+    def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
+        """``model`` at the reference points of public rows ``X``; the last few are cached."""
+        return _scored(model, ArrayKey.of(X))
+
+    def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
+        """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
+
+        A cell without points has its nearest ancestor's mean.
+        """
+        cells, size = locate(partition, self.points[self.training_rows :]), partition.cells
+        counts = np.bincount(cells, minlength=size).astype(np.float64)
+        sums = cell_sums(cells, self.scores[self.training_rows :], size)
+        points_below, sums_below = node_sums(partition, counts), node_sums(partition, sums)
+        node = partition.leaves.copy()
+        while (empty := points_below[node] == 0.0).any():
+            node[empty] = partition.parent[node[empty]]
+        return np.asarray(sums_below[node] / points_below[node][:, None]), counts
+
+
+def public_knowledge(X: Floats, y: Floats, slots: int, base: BaseModel | None = None) -> Knowledge:
+    """``base``, or the stacked public model of encoded rows; the same data give the same model.
+
+    ``y`` holds class indices if ``slots`` is their number, and label values if it is 0. The last
+    few are cached, since growing a partition and every fit need them.
+    """
+    if base is not None:
+        return Knowledge.of(base, X)
+    return _stacked(slots, ArrayKey.of(X, y))
+
+
+def residual_centring(
+    label: Range, public: PublicData, partition: Partition, means: Floats
+) -> Centring | None:
+    """Centres at the public model's cell ``means``, ``(cells,)``; None for too few rows.
+
+    The radius trades clipping, which biases, for noise, which is proportional to it. Residuals are
+    those of the rows that the model was fitted to, and so too small for other labels: with 100 rows
+    3 to 11 % are clipped. Out-of-fold residuals clip under 1 %, and the error is larger
+    (docs/adr/0105).
+    """
+    if len(public) < FEWEST_ROWS:
+        return None
+    centres = np.clip(means, label.low, label.high)
+    residuals = np.clip(public.y, label.low, label.high) - centres[locate(partition, public.X)]
+    width = label.high - label.low
+    radius = CENTRING_DEVIATIONS * float(np.sqrt(np.mean(residuals**2)))
+    return Centring(
+        centres=tuple(centres.tolist()), radius=min(max(radius, LEAST_RADIUS * width), width)
+    )
+
+
+def reference_points(X: Floats) -> Floats:
+    """Rows that resemble the holders', made from public rows ``X``, or these if they are many.
+
+    Where rows repeat, some holders have a public row's values, whose label the model has memorised.
+    Their share is 1 - (rows that occur once) / (rows), Good's estimate (1953, "The population
+    frequencies of species"), and that share of the points are public rows. The others are smoothed,
+    and differ from all public rows if enough such rows can be drawn. Deterministic in ``X``.
+    """
+    rng = np.random.default_rng(0)
+    if len(X) >= POINTS:
+        return X[rng.permutation(len(X))[:MAX_POINTS]]
+    times = Counter(map(_key, X))
+    once = sum(count == 1 for count in times.values())
+    repeats = POINTS - round(POINTS * once / len(X))
+    drawn = _smoothed(X, rng)
+    is_new = np.array([_key(row) not in times for row in drawn])
+    if is_new.sum() >= FEWEST_NEW:
+        drawn = drawn[is_new]
+    points, order = np.empty((POINTS, X.shape[1])), rng.permutation(POINTS)
+    points[order[:repeats]] = X[np.resize(rng.permutation(len(X)), repeats)]
+    points[order[repeats:]] = drawn[np.resize(np.arange(len(drawn)), POINTS - repeats)]
+    return points
+
+
+def _key(row: Floats) -> bytes:
+    """Equal for equal rows, -0 and 0 included."""
+    return hashlib.blake2b((row + 0.0).tobytes(), digest_size=16).digest()
+
+
+def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
+    """``POINTS`` rows of a smoothed bootstrap.
+
+    In normal scores one is sqrt(1 - h^2) z_i + h (z_j - z_k) / sqrt(2) for three public rows, so
+    columns keep their variances and depend on each other as in public rows (Silverman and Young,
+    1987, "The bootstrap: to smooth or not to smooth?"). Every value is one that its column has.
+
+    With more columns than rows such a row stays close to z_i, whose label the model has memorised.
+    Then it takes a random part of its columns, up to a half, from another row.
+    """
+    i, j, k = rng.integers(len(X), size=(3, POINTS))
+    drawn: Floats = X[i]
+    if X.shape[1] > len(X):
+        of_other = rng.random(drawn.shape) < 0.5 * rng.random((len(drawn), 1))
+        return np.where(of_other, X[j], drawn)
+    for column, values in enumerate(X.T):
+        ordered = np.sort(values)
+        # equal values share the middle of their ranks
+        places = (ordered.searchsorted(values) + ordered.searchsorted(values, "right")) / 2.0
+        z = ndtri(places / len(X))
+        z /= z.std() or 1.0
+        smoothed = np.sqrt(1.0 - BANDWIDTH**2) * z[i] + BANDWIDTH / np.sqrt(2.0) * (z[j] - z[k])
+        drawn[:, column] = ordered[(ndtr(smoothed) * len(X)).astype(np.int64).clip(max=len(X) - 1)]
+    return drawn
+
+
+@lru_cache(maxsize=8)
+def _scored(model: BaseModel, rows: ArrayKey) -> Knowledge:
+    (X,) = rows.arrays
+    training = X if len(X) < POINTS else X[:0]
+    points = np.vstack([training, reference_points(X)])
+    return Knowledge(model, points, model.predict(points), len(training))
+
+
+@lru_cache(maxsize=8)
+def _stacked(slots: int, data: ArrayKey) -> Knowledge:
+    from .stacking import stacked  # scikit-learn takes seconds to import
+
+    X, y = data.arrays
+    single = X.astype(np.float32).astype(np.float64)
+    return Knowledge.of(stacked(single, y, slots), X)

@@ -1,0 +1,124 @@
+"""What the reports say: contrasts with expected shares, and the masses of cells."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from ..core.contrasts import contrast_variance, moments
+from ..core.counts import QuestionCounts, sampling_covariance
+from ..core.public_data import Floats
+from .prior import Expected
+
+LEAST_SPREAD = 0.02
+"""Least p (1 - p) in (1), that of p = .02: a share that is taken to be 0 still varies."""
+LEAST_SHARE = 1e-3
+"""Least p in the sampling covariance of counts, so that it has an inverse; small beside the shares
+that reports tell apart."""
+LEAST_COUNT = 1e-6
+"""Least expected count, likewise: nobody may have reported from a shown cell. Any number far below
+one report."""
+LEAST_REMAINDER = 0.05
+"""Least 1 - c a' D^-1 a, which rounding of an estimated c could make 0 or negative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """(1) of one data set: ``values`` R, ``variance`` D and ``reference`` r, ``(cells, slots)``.
+
+    ``size``, ``(cells, 1)``, is n w; ``common`` is c.
+    """
+
+    reference: Floats
+    values: Floats
+    variance: Floats
+    size: Floats
+    common: float
+
+    @property
+    def direction(self) -> Floats:
+        """a, ``(cells, slots)``."""
+        return np.asarray(1.0 - self.reference.shape[1] * self.reference)
+
+    @property
+    def common_precision(self) -> Floats:
+        """gamma, ``(slots,)``."""
+        explained = (self.direction**2 / self.variance).sum(axis=0)
+        return np.asarray(self.common / np.maximum(1.0 - self.common * explained, LEAST_REMAINDER))
+
+
+def contrasts_of(question: QuestionCounts, reference: Floats, mass: Floats) -> Contrasts:
+    """Contrasts of reports with ``reference``, ``(cells, slots)``, at masses ``(cells,)``."""
+    (cells, slots), counts, n = reference.shape, question.counts, question.n
+    noise = contrast_variance(question.noise, reference)
+    common, pairs = 0.0, cells * (cells - 1) * slots**2
+    if n > 0 and pairs > 0 and question.mechanism.shown_cells == 1:
+        of_total = question.mechanism.linear_variance(np.ones_like(counts), n, question.plausible)
+        _, _, of_mass = moments(question.noise)
+        common = max((float(of_mass.sum()) - of_total) / pairs, 0.0)
+    size = question.holders * mass[:, None]
+    sampling = size * np.maximum(reference * (1.0 - reference), LEAST_SPREAD)
+    a = 1.0 - slots * reference
+    return Contrasts(
+        reference,
+        counts - reference * counts.sum(axis=1, keepdims=True),
+        np.maximum(noise, 0.0) + common * a**2 + np.maximum(sampling, 1e-9),
+        size,
+        common,
+    )
+
+
+def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) -> Floats:
+    """Each cell's share w of the holders, ``(cells,)``, positive, adding up to 1.
+
+    The public share s and the reported one u, of variances v_s and v_u, are joined by precision,
+
+        w ~ N(s + (v_s + d s) / (v_s + d s + v_u) (u - s), 1 / (1 / (v_s + d s) + 1 / v_u)),
+
+    cut at 0, d being what they differ by beyond two standard deviations of chance, in proportion to
+    s. u = p C^-1 V / (n p C^-1 p), the generalised least-squares estimate for shares p and the
+    covariance C of counts, is uncorrelated with the contrasts at r = p, so noise cannot move a
+    mass and a contrast together and pass for a shift. Masses of shown cells are known.
+    """
+    public = (expected.points + 0.5) / (expected.points + 0.5).sum()  # Jeffreys' prior
+    public = _of_shown(question, public)
+    if question.n == 0:
+        return np.asarray(public)
+    reported, noise = reported_masses(question, shares, public)
+    sampling = public / max(min(expected.rows, expected.points.sum()), 1.0)
+    excess = float(((reported - public) ** 2 - noise - sampling).sum())
+    chance = float(np.sqrt(2.0 * ((noise + sampling) ** 2).sum()))
+    of_public = sampling + max(excess - 2.0 * chance, 0.0) * public
+    mean = public + of_public / (of_public + noise) * (reported - public)
+    deviation = np.sqrt(of_public * noise / (of_public + noise))
+    mass = _positive_part(mean, np.maximum(deviation, 1e-12))
+    return _of_shown(question, mass / mass.sum())
+
+
+def _of_shown(question: QuestionCounts, mass: Floats) -> Floats:
+    """Masses, ``(cells,)``, with those of shown cells as they were reported."""
+    if question.mechanism.shown_cells == 1 or question.n == 0:
+        return mass
+    return question.within_shown(mass[:, None])[:, 0]
+
+
+def reported_masses(
+    question: QuestionCounts, shares: Floats, public: Floats
+) -> tuple[Floats, Floats]:
+    """The reported masses u with their variances, each ``(cells,)``, if the ``shares`` are right.
+
+    ``public``, ``(cells,)``, are the masses at which sampling variances are evaluated.
+    """
+    at_least = question.holders * public[:, None] * np.maximum(shares, LEAST_SHARE)
+    at_least = np.maximum(at_least, LEAST_COUNT)
+    covariance = question.noise + sampling_covariance(at_least)
+    weights = np.linalg.solve(covariance, shares[:, :, None])[:, :, 0]
+    precision = (weights * shares).sum(axis=1)
+    estimate = (weights * question.counts).sum(axis=1) / precision
+    return estimate / question.holders, 1.0 / (precision * question.holders**2)
+
+
+def _positive_part(mean: Floats, deviation: Floats) -> Floats:
+    """Means of normals given that they are positive."""
+    x = np.maximum(mean / deviation, -30.0)
+    return np.asarray(deviation * (x + np.exp(-0.5 * x**2 - log_ndtr(x)) / np.sqrt(2.0 * np.pi)))

@@ -1,0 +1,153 @@
+"""theta after the reports: normal under each prior of the mixture, which evidence weighs.
+
+With (2) linearised at theta, b = n w p', e = R - n w (p - r) + b theta and D as in ``likelihood``,
+contrasts are e = b theta + noise. The tree alone has then the likelihood of ``tree_smoothing``,
+J = b^2 / D and H = b e / D, the posterior covariance C and the mean C H. Two updates follow.
+
+*Slope.* theta gains slope * z. With y = z - C J z, the part of z that the tree does not follow, the
+slope has the information J_z = z' J y and H_z = y' H, the posterior variance
+v = b^2 / (1 + b^2 J_z) and the mean v H_z; C gains v y y'.
+
+*Noise between cells.* Its precision gamma D^-1 a a' D^-1 is that of one more observation, of u'
+theta with u = a b / D, whose value is h = a' D^-1 e. With r = u' C u and the gain
+g = gamma / (1 + gamma r), the mean gains g C u (h - u' mean), and C loses g C u u' C.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from privet.protocol.partition import Partition
+
+from ..core.public_data import Floats
+from .likelihood import Contrasts
+from .prior import Expected, Prior
+from .tree_smoothing import smooth
+
+NEWTON_STEPS = 12
+"""More than are needed: steps stop once they are below ``CONVERGED``."""
+LONGEST_STEP = 1.5
+"""In log-odds, so that linearising at a rare share does not overshoot."""
+CONVERGED = 1e-3
+"""In log-odds: a fortieth of a point of probability."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """theta after the data under each prior of the mixture, arrays ``(priors, cells, slots)``.
+
+    ``shares`` are p at the mode ``theta`` and ``derivative`` theirs; ``prior_variance`` and
+    ``variance`` are theta's before and after; ``log_evidence``, and ``weights``, the priors'
+    posterior probabilities, have shape ``(priors, slots)``, as has ``slope``, the slope's mean;
+    ``total_evidence``, ``(slots,)``, is the logarithm of the evidence of all.
+    The posterior covariance is that of the tree with steps of variance ``steps`` and information
+    ``J``, plus a vector times itself for the slope, less one for the noise between cells:
+    ``by_slope``, ``by_noise``.
+    """
+
+    theta: Floats
+    shares: Floats
+    derivative: Floats
+    prior_variance: Floats
+    variance: Floats
+    log_evidence: Floats
+    weights: Floats
+    total_evidence: Floats
+    steps: Floats
+    J: Floats
+    by_slope: Floats
+    by_noise: Floats
+    slope: Floats
+
+    def mean(self, values: Floats) -> Floats:
+        """The mean of ``values``, ``(priors, cells, slots)``, over the priors."""
+        return np.asarray(np.einsum("gs,gks->ks", self.weights, values))
+
+    def deviation(self, values: Floats) -> Floats:
+        """The standard deviation of ``values`` between the priors, ``(cells, slots)``."""
+        return np.sqrt(self.mean((values - self.mean(values)) ** 2))
+
+
+def shift_posterior(
+    tree: Partition, contrasts: Contrasts, expected: Expected, prior: Prior
+) -> Posterior:
+    """theta under each prior, and how well each prior predicts the contrasts."""
+    steps, slope_variance = prior.variances(tree)
+    z = expected.slope - np.average(expected.slope, axis=0, weights=contrasts.size[:, 0] + 1e-9)
+    theta = np.zeros((len(steps), *expected.q.shape))
+    for _ in range(NEWTON_STEPS):
+        normal = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance)
+        step = np.clip(normal.theta - theta, -LONGEST_STEP, LONGEST_STEP)
+        theta = theta + step
+        if np.abs(step).max() < CONVERGED:
+            break
+    shares, derivative = expected.shares(theta)
+    with np.errstate(divide="ignore"):
+        odds = np.log(prior.probabilities)[:, None] + normal.log_evidence
+    return replace(
+        normal,
+        theta=theta,
+        shares=shares,
+        derivative=derivative,
+        weights=softmax(odds, axis=0),
+        total_evidence=logsumexp(odds, axis=0),
+    )
+
+
+def _linearised(
+    tree: Partition,
+    contrasts: Contrasts,
+    expected: Expected,
+    theta: Floats,
+    z: Floats,
+    steps: Floats,
+    slope_variance: Floats,
+) -> Posterior:
+    """The posterior with (2) linearised at ``theta``; its weights are not yet known."""
+    R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
+    p, derivative = expected.shares(theta)
+    b = size * derivative
+    e = R - size * (p - contrasts.reference) + b * theta
+    J, H, gamma = b**2 / D, b * e / D, contrasts.common_precision
+    u, h = a * b / D, (a * e / D).sum(axis=1)
+    smoothed = smooth(tree, steps, J, np.stack([H, J * z, u]))
+    mean, C_J_z, C_u = smoothed.means
+    # the slope: theta varies along z
+    y = z - C_J_z
+    J_z, H_z = (z * J * y).sum(axis=1), (y * H).sum(axis=1)
+    v = slope_variance / (1.0 + slope_variance * J_z)
+    slope, slope_with_u = v * H_z, v * (y * u).sum(axis=1)
+    mean = mean + y * slope[:, None]
+    C_u = C_u + y * slope_with_u[:, None]
+    # noise between cells: u' theta is observed as h, with precision gamma
+    r, expected_h = (u * C_u).sum(axis=1), (u * mean).sum(axis=1)
+    gain = gamma / (1.0 + gamma * r)
+    surprise = gain * (h - expected_h)
+    log_evidence = smoothed.log_evidence - 0.5 * (e**2 / D).sum(axis=1) - 0.5 * gamma * h**2
+    log_evidence += 0.5 * (v * H_z**2 - np.log1p(slope_variance * J_z) - np.log1p(gamma * r))
+    log_evidence += 0.5 * gain * (gamma * r * h**2 + 2.0 * h * expected_h - expected_h**2)
+    variance = smoothed.variance + y**2 * v[:, None] - C_u**2 * gain[:, None]
+    return Posterior(
+        theta=mean + C_u * surprise[:, None],
+        shares=p,
+        derivative=derivative,
+        prior_variance=_sums_down(tree, steps) + slope_variance[:, :, None] * z**2,
+        variance=np.maximum(variance, 0.0),
+        log_evidence=log_evidence,
+        weights=np.empty(0),
+        total_evidence=np.empty(0),
+        steps=steps,
+        J=J,
+        by_slope=y * np.sqrt(v)[:, None],
+        by_noise=C_u * np.sqrt(gain)[:, None],
+        slope=slope + slope_with_u * surprise,
+    )
+
+
+def _sums_down(tree: Partition, steps: Floats) -> Floats:
+    """Sums of ``steps`` from the root to each cell, ``(priors, cells, 1)``."""
+    total = steps.copy()
+    for nodes in tree.levels[1:]:
+        total[:, nodes] += total[:, tree.parent[nodes]]
+    return total[:, tree.leaves, None]

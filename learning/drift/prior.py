@@ -1,0 +1,118 @@
+"""What is expected of shares before any report, and how far holders may differ from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product, starmap
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from privet.protocol.partition import Partition
+
+from ..core.public_data import Floats
+from ..core.trees import node_depth
+
+
+class Deviations(NamedTuple):
+    """Prior standard deviations of theta: at the root, of the slope, and over a path below it."""
+
+    root: float
+    slope: float
+    path: float
+
+
+NO_SHIFT = Deviations(0.02, 0.0, 0.02)
+"""By reasoning: 0.02 of log-odds is half a point of probability, too little to matter."""
+GRID = (NO_SHIFT, *starmap(Deviations, product((0.6, 3.0), (0.0, 1.0), (0.1, 1.0))))
+"""By reasoning: at the root 0.6 turns 25 % into 38 %, and 3.0 reaches classes that public data
+lack; a slope of deviation 1 reaches both none and twice the expected one; single cells are nearly
+equal or unlike. Finer grids are no better (docs/tables/tried.md)."""
+LARGE, LARGE_SHIFTS = 3.0, 0.05
+"""One shift in twenty has this deviation at the root. Were it one in two, reports that say nothing
+would cost .0014 of Brier score (docs/tables/tried.md)."""
+NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
+"""Classes: as likely as not. Numbers: nine to one, since a squared error has no bound
+(docs/tables/tried.md)."""
+SHAPELESS = Deviations(0.6, 0.0, 1.0)
+"""Where cells are expected to be alike: the smaller of the grid's deviations at the root, since the
+mean is the public one, and the larger below it (docs/tables/tried.md)."""
+PER_THETA = 1.0 / 12.0
+"""Widths of a number's scale in a unit of theta: a scale is six standard deviations wide, and a
+unit half of one."""
+LEAST_EXPECTED = 0.01
+"""Part of q that is spread evenly over the classes, so that no class that public data lack is
+impossible; by reasoning, one holder in a hundred."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What is known of shares before the reports: ``q``, and z, ``(cells, slots)``, of ``slope``.
+
+    ``points``, ``(cells,)``, are public reference points per cell, standing for ``rows`` records.
+    """
+
+    q: Floats
+    slope: Floats
+    points: Floats
+    rows: int
+    numeric: bool
+
+    @classmethod
+    def classes(cls, shares: Floats, points: Floats, rows: int) -> "Expected":
+        """Expected class probabilities ``(cells, classes)``."""
+        least = LEAST_EXPECTED / shares.shape[1]
+        q = (1.0 - LEAST_EXPECTED) * shares / shares.sum(axis=1, keepdims=True) + least
+        return cls(q, logit(q), points, rows, numeric=False)
+
+    @classmethod
+    def numbers(cls, t: Floats, position: Floats, points: Floats, rows: int) -> "Expected":
+        """Expected means ``t`` on the cells' scales; ``position`` in widths from any origin."""
+        slope = np.stack([-position, position], axis=1) / PER_THETA
+        return cls(np.stack([1.0 - t, t], axis=1), slope, points, rows, numeric=True)
+
+    def without_shape(self, mass: Floats) -> "Expected":
+        """The same share in all cells, their mean by ``mass``, ``(cells,)``."""
+        mean = np.average(self.q, axis=0, weights=mass)
+        return replace(self, q=np.broadcast_to(mean, self.q.shape))
+
+    def shares(self, theta: Floats) -> tuple[Floats, Floats]:
+        """p and its derivative by theta: (2)."""
+        if self.numeric:
+            return self.q + PER_THETA * theta, np.full_like(theta, PER_THETA)
+        p = expit(logit(self.q) + theta)
+        return p, p * (1.0 - p)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A mixture of normal priors of theta, the first of them "no shift".
+
+    ``shapeless`` is that of the member without the public model's shape, if there is one.
+    """
+
+    grid: Sequence[Deviations]
+    no_shift: float
+    shapeless: Deviations | None = None
+
+    @classmethod
+    def default(cls, *, numeric: bool) -> "Prior":
+        """The prior of numbers or of classes."""
+        if numeric:
+            return cls(GRID, NO_SHIFT_OF_NUMBERS)
+        return cls(GRID, NO_SHIFT_OF_CLASSES, SHAPELESS)
+
+    @property
+    def probabilities(self) -> Floats:
+        """Prior probability of each component, ``(priors,)``."""
+        large = np.array([root == LARGE for root, *_ in self.grid[1:]], dtype=np.bool_)
+        of_large = LARGE_SHIFTS / max(large.sum(), 1)
+        others = np.where(large, of_large, (1.0 - LARGE_SHIFTS) / max((~large).sum(), 1))
+        return np.array([self.no_shift, *(1.0 - self.no_shift) * others])
+
+    def variances(self, tree: Partition) -> tuple[Floats, Floats]:
+        """The variances of all steps, ``(priors, nodes)``, and of the slope, ``(priors, 1)``."""
+        root, slope, path = np.array(self.grid).T[:, :, None] ** 2
+        depth = node_depth(tree)
+        mean_depth = max(float(depth[tree.leaves].mean()), 1.0)
+        return np.where(depth == 0, root, path / mean_depth), slope

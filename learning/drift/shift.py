@@ -1,0 +1,110 @@
+"""How the holders' shares differ from expected ones: a Gaussian shift on the tree.
+
+**Contrasts** (``likelihood``). Of n holders whose record fits, a part w is in a cell, and a part p
+of these in a slot. From the debiased counts V per slot and their sum U, and for any reference
+shares r,
+
+    R = V - r U,    E R = n w (p - r),
+    Cov R = noise of R + n w [diag(p) - p r' - r p' + r r'].                                    (1)
+
+A wrong mass w therefore scales a difference and makes none. Slots are looked at one by one, so only
+the diagonal is used, n w [p (1 - 2 r) + r^2]. Two rounds: the first has r = q, the expected shares,
+the second the first one's result, so that p = r in the sampling variance n w r (1 - r), and in the
+masses.
+
+**Shift** (``prior``). For classes theta is a shift of log-odds, for numbers a twelfth of a scale's
+width:
+
+    p = q e^theta / (1 - q + q e^theta),    or    p = q + theta / 12,                           (2)
+    theta = slope * z + tree,    slope ~ N(0, b^2),    tree as in ``tree_smoothing``.           (3)
+
+z is logit q (for numbers 12 (mean - average) / width) less its mean. The unit of theta is half a
+standard deviation of the label in both: at q = 1/2 one is 1/2 and p' = 1/4, and a scale around a
+centre is six of them wide. The root's step moves all cells, the slope makes expected shares
+flatter, steeper or reversed, and the further steps of a path have equal variances. The deviations
+(root, slope, path) are integrated over ``prior.GRID``, weighted by evidence.
+
+**Within a cell** expected shares q(x) differ too. To first order around q, (2) and (3) make of it
+
+    p(x) = p + p (1 - p) / (q (1 - q)) (1 + slope) (q(x) - q),                                  (4)
+
+and for numbers p + (1 + slope) (q(x) - q). The factor is kept within 0 and 1.
+
+**Noise between cells.** Counts and misfits of ``subset`` and ``grr`` add up to the reports, so
+counts of different cells have the covariance -c. Contrasts of one slot have then -c a a',
+a = 1 - S r, off the diagonal: with D the diagonal plus c a^2 their precision is
+D^-1 + gamma D^-1 a a' D^-1, one rank more.
+
+**Posterior** (``posterior``). (2) is linearised at the current theta until that stays (Gauss and
+Newton); then all is normal, and linear in the cells, but for the two additions of rank one. Each
+slot has deviations and evidence of its own, so that one class may move alone; two slots mirror each
+other. The share is the mean over the priors of (2) at each one's mode.
+
+**Average** (``average``). For classes, one more member has the same q in all cells.
+
+**Intervals** are those of the reports alone: what holds for every shift cannot lean on a prior.
+"""
+
+import numpy as np
+
+from ..core.counts import QuestionCounts
+from ..core.model import SlotEstimates
+from ..core.public_data import Floats
+from ..core.ratio import fieller_interval
+from .average import Average, average_posterior
+from .influence import influence
+from .likelihood import Contrasts, cell_masses, contrasts_of
+from .prior import Expected, Prior
+
+ROUNDS = 2
+"""The second has references near the truth, so what is left of errors in masses is second order."""
+
+
+def estimate_shift(
+    question: QuestionCounts,
+    expected: Expected,
+    prior: Prior | None = None,
+    rounds: int = ROUNDS,
+) -> SlotEstimates:
+    """The holders' shares: the model average, and for the true ones the reports' 95 % intervals."""
+    contrasts, average = _averaged(question, expected, prior, rounds)
+    shares = average.shares
+    posterior = average.shaped
+    holders = question.plausible.sum(axis=1, keepdims=True)
+    low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
+    unmoved = posterior.variance / np.maximum(posterior.prior_variance, 1e-12)
+    return SlotEstimates(
+        shares=shares,
+        standard_error=(high - low) / (2.0 * question.factor),
+        low=low,
+        high=high,
+        public_share=np.clip(posterior.mean(unmoved).mean(axis=1), 0.0, 1.0) * (1.0 - average.flat),
+        influence=np.minimum(influence(question, contrasts, average), 1.0),
+        base_slope=slope_within(expected, average),
+    )
+
+
+def shift_shares(question: QuestionCounts, expected: Expected) -> Floats:
+    """The model average's shares alone, ``(cells, slots)``."""
+    return _averaged(question, expected, None, ROUNDS)[1].shares
+
+
+def _averaged(
+    question: QuestionCounts, expected: Expected, prior: Prior | None, rounds: int
+) -> tuple[Contrasts, Average]:
+    prior = Prior.default(numeric=expected.numeric) if prior is None else prior
+    shares = expected.q
+    for _ in range(rounds):
+        contrasts = contrasts_of(question, shares, cell_masses(question, shares, expected))
+        average = average_posterior(question.partition, contrasts, expected, prior)
+        shares = average.shares
+    return contrasts, average
+
+
+def slope_within(expected: Expected, average: Average) -> Floats:
+    """The factor of (4), ``(cells, slots)``, which is 0 without the public model's shape."""
+    q, shares, link = expected.q, average.shares, np.ones_like(expected.q)
+    if not expected.numeric:
+        link = shares * (1.0 - shares) / (q * (1.0 - q))
+    slope = 1.0 + (average.shaped.weights * average.shaped.slope).sum(axis=0)
+    return np.asarray(np.clip((1.0 - average.flat) * slope * link, 0.0, 1.0))

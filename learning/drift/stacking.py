@@ -1,0 +1,182 @@
+"""The public model: a stack of several models, weighted by cross-validation.
+
+Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for numbers)
+of out-of-fold predictions, shrunk towards equal weights by ``PULL`` pseudo-rows: with 50 rows the
+stack is nearly an average, with 50 000 it is the best mixture. Part of the weight goes to models
+that memorise their rows. Cross-validation underestimates them where holders resemble public records
+more closely than these resemble one another (the same people, the same devices); with more rows it
+does so less, and the part is smaller.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold, StratifiedKFold
+from threadpoolctl import threadpool_limits
+
+from ..core.public_data import Floats
+from ..core.public_model import BaseModel, Linear, mixture
+from .candidates import TREES, VALIDATION_TREES, Candidate, as_arrays, candidates
+
+PULL = 20.0
+"""Pseudo-rows that pull weights towards equal ones (docs/tables/tried.md)."""
+MEMORY = 0.25
+MEMORY_ROWS = 1000.0
+"""The weight of models that memorise is MEMORY for few rows and half of it for this many (ADR
+0102)."""
+FOLDS = 5
+"""The usual number; what a fold leaves out is a fifth of the rows."""
+MANY_CLASSES = 30
+"""Above this many classes there are proportionally fewer trees, since each takes longer."""
+SHARED_TREES = 400
+FEWEST_SHARED_TREES = 100
+"""Trees of all forests of a stack for more than two classes: about 1.2 times what one forest takes
+to predict 2 000 rows of 60 classes."""
+FEWEST_ROWS = 10
+"""With fewer rows a fold may hold one row or none, and the model is a constant."""
+VALIDATION_ROWS = 3000
+"""Weights of a dozen members are known well from so many rows; more only take longer."""
+ROWS_PER_TREE = 20_000
+"""Maximum number of rows per tree of a random forest, drawn anew for each tree, for time's sake."""
+HEAVY = 1e3
+"""Weight of the row that makes weights add up to 1: far above those of the normalised data."""
+LEAST_WEIGHT = 0.02
+"""Members below a fiftieth of the weight are dropped: they take time and change little."""
+
+
+def stacked(
+    X: Floats, y: Floats, slots: int, weights: Floats | None = None, trees: int | None = None
+) -> BaseModel:
+    """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers.
+
+    By default cross-validation gives the members' ``weights``, and these the forests' ``trees``.
+    """
+    if len(y) < FEWEST_ROWS or len(np.unique(y)) < 2:
+        return constant(y, X.shape[1], slots)
+    members = candidates(len(X), X.shape[1], slots)
+    weights = stack_weights(members, X, y, slots) if weights is None else weights
+    counts = tree_counts(members, weights, slots) if trees is None else [trees] * len(members)
+    used = [
+        (member, count, float(weight))
+        for member, count, weight in zip(members, counts, weights, strict=True)
+        if weight > 0.0
+    ]
+    with quietly():
+        models = [as_arrays(member, _fitted(member, n, X, y), slots) for member, n, _ in used]
+    name = ", ".join(f"{member.name} {weight:.2f}" for member, _, weight in used)
+    return mixture(name, models, [weight for *_, weight in used])
+
+
+def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> list[int]:
+    """The trees that each member of weight above 0 is fitted with, and 0 for the others.
+
+    The forests of a stack share them in proportion to their weights, where the variance of their
+    weighted sum is least. For two classes and for numbers there are ``TREES`` per unit of weight:
+    no more variance than one forest of as many trees. More classes share ``SHARED_TREES``.
+    """
+    per_weight = TREES
+    if slots > 2:
+        in_forests = sum(w for member, w in zip(members, weights, strict=True) if member.forest)
+        per_weight = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES) / max(in_forests, 1e-9)
+    return [
+        0 if weight == 0.0 else max(1, round(per_weight * weight)) if member.forest else 1
+        for member, weight in zip(members, weights, strict=True)
+    ]
+
+
+def _fitted(member: Candidate, trees: int, X: Floats, y: Floats) -> Any:
+    model = member.make(trees)
+    if getattr(model, "bootstrap", False) and len(X) > ROWS_PER_TREE:
+        model.set_params(max_samples=ROWS_PER_TREE)
+    return model.fit(X, y)
+
+
+def constant(y: Floats, columns: int, slots: int) -> BaseModel:
+    """A constant model: the label's overall shares or mean."""
+    if slots:
+        shares = (np.bincount(y.astype(int), minlength=slots) + 1.0) / (len(y) + slots)
+    else:
+        shares = np.array([y.mean()])
+    return BaseModel(
+        "constant", (Linear("identity", np.zeros((columns, len(shares))), shares),), (1.0,)
+    )
+
+
+def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
+    """One weight per member, adding up to 1; those under ``LEAST_WEIGHT`` are 0."""
+    rng = np.random.default_rng(0)
+    rows = rng.permutation(len(X))[:VALIDATION_ROWS]
+    X, y = X[rows], y[rows]
+    with quietly():
+        predicted = out_of_fold(members, X, y, slots)
+    return weights_for(members, predicted, y, slots)
+
+
+def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
+    """``stack_weights`` from out-of-fold predictions of the members, ``(members, rows, S)``."""
+    target = np.eye(slots)[y.astype(int)].ravel() if slots else y
+    columns = predicted.reshape(len(members), -1).T
+    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y))
+    weights = (1.0 - memory) * simplex_least_squares(columns, target, PULL / len(y))
+    remembers = np.array([member.remembers for member in members])
+    weights += memory * remembers / remembers.sum()
+    weights[weights < LEAST_WEIGHT] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def out_of_fold(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
+    """Predictions for each row by models fitted on the other folds, ``(members, rows, S)``."""
+    predicted = np.zeros((len(members), len(X), slots or 1))
+    trees = _fewer(VALIDATION_TREES, slots)
+    for train, test in folds(y, slots).split(X, y if slots else None):
+        classes = np.unique(y[train]).astype(int) if slots else np.zeros(1, dtype=int)
+        if slots and len(classes) < 2:
+            predicted[:, test, classes[0]] = 1.0
+            continue
+        makers = dict.fromkeys(member.make for member in members)
+        models = {make: make(trees).fit(X[train], y[train]) for make in makers}
+        for place, member in enumerate(members):
+            predicted[place][np.ix_(test, classes)] = member.predict(models[member.make], X[test])
+    return predicted
+
+
+def _fewer(trees: int, slots: int) -> int:
+    """``trees``, or fewer where there are more than ``MANY_CLASSES`` classes."""
+    return max(1, min(trees, trees * MANY_CLASSES // max(slots, 1)))
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without warnings, and in one thread, since several mostly wait for each other.
+
+    A member that did not converge is judged by its score.
+    """
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes")
+        yield
+
+
+def folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
+    rare = slots and np.unique(y, return_counts=True)[1].min() < FOLDS
+    kind = StratifiedKFold if slots and not rare else KFold
+    return kind(FOLDS, shuffle=True, random_state=0)
+
+
+def simplex_least_squares(predicted: Floats, target: Floats, pull: float) -> Floats:
+    """Minimise |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex. A
+    constant target, as where a sample misses the other labels, is not normalised.
+    """
+    members = predicted.shape[1]
+    scale = float(np.sqrt(((target - target.mean()) ** 2).sum())) or 1.0
+    matrix = np.vstack(
+        [predicted / scale, np.sqrt(pull) * np.eye(members), np.full((1, members), HEAVY)]
+    )
+    even = np.full(members, np.sqrt(pull) / members)
+    weights, _ = nnls(matrix, np.concatenate([target / scale, even, [HEAVY]]))
+    return np.asarray(weights / weights.sum())

@@ -1,0 +1,1 @@
+"""What reports say beyond a model: differences from public data, their errors, false reports."""

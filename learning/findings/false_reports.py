@@ -1,0 +1,74 @@
+"""How far false reports can move a model: the worst that a search over refits finds.
+
+``Model.influence`` is for one report, to first order. k of them can move a value by more than k
+times as far, since they also change how much the reports count against the public model. So k
+typical reports are replaced in the sums by false ones, and the model is fitted again. Tried are k
+copies of one payload that speaks for one slot of one cell, where that can be expected to matter
+most, and for each slot payloads that speak for it all over the tree. A payload is the strongest of
+several honest draws. What is found is the worst of what was tried, and no bound.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from privet.protocol.mechanisms.base import Sums, as_row
+
+from ..core.counts import QuestionCounts
+from ..core.model import Model
+from ..core.public_data import Floats
+
+TARGETS = 8
+"""Pairs of a cell and a slot that are tried."""
+DRAWS = 32
+"""Payloads of which the strongest is taken, or which are spread over the tree."""
+
+Refit = Callable[[Sequence[QuestionCounts]], Model]
+
+
+def worst_found(refit: Refit, questions: Sequence[QuestionCounts], k: int) -> float:
+    """The most by which ``k`` false reports moved a value of the model, in the values' units.
+
+    ``refit`` makes the model of questions like ``questions``. Where no other report is left, the
+    result is the distance of the least and the greatest value there can be.
+    """
+    model, rng, moved = refit(questions), np.random.default_rng(0), 0.0
+    if k >= model.n:
+        return model.widest
+    for place, question in enumerate(questions):
+        typical = question.sums * (1.0 - k / max(question.n, 1))
+        for report in _attacks(question, rng) if k < question.n else ():
+            others = [*questions]
+            # fractions as they are: rounded, the few reports of a small shown cell would all stay
+            others[place] = replace(question, sums=cast("Sums", typical + k * report))
+            moved = max(moved, float(np.abs(refit(others).values - model.values).max()))
+    return moved
+
+
+def _attacks(question: QuestionCounts, rng: np.random.Generator) -> list[Floats]:
+    """What a false report adds to the sums on average, one array for each attack."""
+    mass = question.plausible.sum(axis=1)
+    shares = question.plausible / np.maximum(mass, 1e-300)[:, None]
+    noise = np.sqrt(np.maximum(question.noise.sum(axis=(1, 2)), 0.0))
+    easiest = ((1.0 - shares) / (mass + noise)[:, None]).ravel().argsort()[::-1]
+    attacks = []
+    for target in easiest[:TARGETS]:
+        cell, slot = divmod(int(target), shares.shape[1])
+        drawn = [_payload(question, cell, slot, rng) for _ in range(DRAWS)]
+        counts = [question.mechanism.estimate(sums, 1)[cell] for sums in drawn]
+        strength = [count[slot] - shares[cell, slot] * count.sum() for count in counts]
+        attacks.append(drawn[int(np.argmax(strength))].astype(np.float64))
+    for slot in range(shares.shape[1]):
+        cells = rng.choice(len(mass), DRAWS, p=mass / mass.sum())
+        attacks.append(np.mean([_payload(question, int(c), slot, rng) for c in cells], axis=0))
+    return attacks
+
+
+def _payload(question: QuestionCounts, cell: int, slot: int, rng: np.random.Generator) -> Sums:
+    """What one honest report of the slot's extreme level adds to the sums, ``(sum_size,)``."""
+    mechanism = question.mechanism
+    level = slot * (mechanism.levels - 1) // max(mechanism.slots - 1, 1)
+    payload = mechanism.privatize(cell * mechanism.levels + level, rng.bytes)
+    return mechanism.accumulate(as_row(payload))

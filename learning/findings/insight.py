@@ -1,0 +1,492 @@
+"""What the reports reveal that the public records do not.
+
+Of n holders whose record fits the task, V_ks is the debiased count of slot s in cell k and
+U_k = sum_s V_ks. Of m public records, h_ks are the exact counts. A weighted sum of counts over n,
+
+    A_w = sum_ks w_ks V_ks / n,    Var A_w = (w' Cov(V) w + A_w^2 Var n) / n^2,
+
+is a class's share among those who reported, less 1 / S (w = 1 in its slot, less 1 / S, so that the
+S shares add up to 1), or the distance of their mean label from the public one (w = what each slot
+stands for, less that). Shares are then projected on the simplex. An interval is about those who
+reported, so it has the mechanism's noise and, for a number, what rounding it to a level and
+clipping it around its centre hide. Whether the populations behind both data differ is
+another question, with the chance of who was asked in both: n and m records are binomial with a
+share p, and a mean has the variance of the public labels over each number. p (1 - p) of n holders
+is the larger of those at both shares, since a few who are alike do not show that all are.
+
+In each cell two things may differ: its mass, U_k / n against m_k / m, and its labels, V_ks / U_k
+against h_ks / m_k. Where the populations agree in a share p, the public count is binomial with p,
+which reports give up to a standard error: the two-sided mid-p-value is averaged over it. For labels
+that error also has what growing cells on these very labels adds, (s - 1) p (1 - p) / m_k, with the
+factor s of ``selection``. The mean of a number is compared by a normal law, with the public
+variance s p (1 - p) / (m_k + 1) on the scale [0, 1].
+
+Two-sided p-values of all cells are selected by Benjamini and Hochberg (1995), which keeps the
+expected part of false ones among the differences listed below ``FALSE_DISCOVERY_RATE``. Where R of
+C comparisons are listed, their intervals miss with probability 0.05 R / C each, so that of those
+listed one in twenty misses in expectation (Benjamini and Yekutieli 2005, "False Discovery
+Rate-Adjusted Multiple Confidence Intervals for Selected Parameters").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import bdtr, ndtr
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes, Range
+
+from ..core.contrasts import contrast_variance
+from ..core.counts import Estimate, Interval, Label, QuestionCounts, misfit_share, public_counts
+from ..core.looks import LEVEL, Looks, factor_at, p_of_equal_means, p_of_equal_shares, reports_until
+from ..core.model import Model
+from ..core.public_data import Floats, PublicData
+from ..core.ratio import project_on_simplex
+from ..core.trees import locate
+from .clipping import all_clipped, public_distances, whole_means
+
+FALSE_DISCOVERY_RATE = 0.05
+NODES = np.linspace(-6.0, 6.0, 97)
+"""Values of a standard normal variable over which p-values are averaged, also the rarest."""
+WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
+FEWEST_ROWS = 10
+"""Fewer public records do not show how numbers are spread."""
+REFERENCE = 100_000
+"""Number of holders assumed for variances before the first report."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One figure of the holders with its 95 % interval, and the public records' value.
+
+    ``p_value`` tests that both populations are alike.
+    """
+
+    name: str
+    reported: float
+    low: float
+    high: float
+    public: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class CellDifference:
+    """A cell whose mass (``name`` None), or whose share of ``name``, differs from public data.
+
+    ``low`` to ``high`` is an interval of ``reported``; of those listed one in twenty misses.
+    """
+
+    cell: int
+    name: str | None
+    reported: float
+    low: float
+    high: float
+    public: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What may become a ``CellDifference``; ``value``, ``error`` and ``public`` are on [0, 1].
+
+    0 stands for ``low`` and 1 for ``low`` + ``width``.
+    """
+
+    cell: int
+    name: str | None
+    value: float
+    error: float
+    public: float
+    p_value: float
+    low: float = 0.0
+    width: float = 1.0
+
+    def difference(self, factor: float) -> CellDifference:
+        """With the interval of ``factor`` standard errors to each side."""
+        half = factor * self.error
+        ends = np.clip([self.value, self.value - half, self.value + half], 0.0, 1.0)
+        reported, low, high = (self.low + self.width * ends).tolist()
+        public = self.low + self.width * self.public
+        return CellDifference(self.cell, self.name, reported, low, high, public, self.p_value)
+
+
+@dataclass(frozen=True)
+class Insight:
+    """Comparison of ``reports`` reports with ``public_records`` records, and their effect on a
+    model.
+
+    ``misfits`` is the share of the reports whose record did not fit the task; the rest describes
+    those whose record did.
+    ``overall`` has one entry per class, or one for the mean label. ``differences`` are the cells
+    that differ significantly, most significant first. ``moved`` is the mean absolute change of the
+    model's values by the reports, over its cells by mass, in shares or in the label's units;
+    ``relabelled`` is the number of the ``cells`` in which they changed the likeliest class, None
+    for a numeric label. ``looks`` says at how many looks intervals and differences hold.
+    """
+
+    reports: int
+    misfits: Interval
+    public_records: int
+    cells: int
+    overall: tuple[Comparison, ...]
+    differences: tuple[CellDifference, ...]
+    moved: float
+    relabelled: int | None
+    sentence: str
+    looks: Looks
+
+
+def insight(
+    label: Label, public: PublicData, questions: Sequence[QuestionCounts], model: Model
+) -> Insight:
+    """Compare the reports with the public records, and the model with that of public data alone.
+
+    Raises ``InvalidRequest`` without reports to a question about the label on the model's cells.
+    """
+    question = question_about(model, questions)
+    if question is None:
+        raise InvalidRequest(
+            "There are no reports about the label in this model's cells: wait for holders, or fit "
+            "a model of a task that asks for the label."
+        )
+    public_by_cell = public_counts(label, public, question.partition, question.scale)
+    overall = _overall(label, public, question, model)
+    misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
+    differences = cell_differences(label, question, public_by_cell, model.selection)
+    if isinstance(label, Range) and question.centred:
+        differences = _whole(label, public, question, differences)
+    before = model.without_reports().values
+    mass = np.maximum(question.counts.sum(axis=1), 0.0)
+    change = np.abs(model.values - before).max(axis=1)
+    moved = float((mass * change).sum() / max(mass.sum(), 1e-300))
+    relabelled = None
+    if isinstance(label, Classes):
+        relabelled = int((model.values.argmax(axis=1) != before.argmax(axis=1)).sum())
+    return Insight(
+        question.n,
+        misfits,
+        len(public),
+        question.partition.cells,
+        overall,
+        differences,
+        moved,
+        relabelled,
+        _sentence(label, overall, differences, moved, relabelled, question.partition.cells),
+        question.looks,
+    )
+
+
+def reports_for(label: Label, question: QuestionCounts, half_width: float) -> int:
+    """Reports with which every overall figure has a 95 % interval of at most ± ``half_width``.
+
+    In shares, or in the label's units. A variance falls as 1 / n, and is that of the reports so
+    far, or without any of ``REFERENCE`` holders spread evenly.
+    """
+    variances = []
+    for _, weights in figure_weights(label, question):
+        if question.n:
+            centre = 1.0 / label.slots
+            if isinstance(label, Range):
+                centre = question.mean(weights).value
+            variances.append(question.n * question.mean(weights - centre).variance)
+        else:
+            even = np.full(weights.shape, REFERENCE / weights.size)
+            centred = weights - weights.mean()
+            noise = question.mechanism.linear_variance(centred, REFERENCE, even)
+            variances.append(noise / REFERENCE)
+    return reports_until(max(variances) / half_width**2, question.planned)
+
+
+def question_about(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
+    """The question about the label in the model's own cells, if anybody has answered it.
+
+    That about a number has a ``scale``, as ``QuestionCounts.mean`` needs for what rounding adds.
+    """
+    tree, label = model.partition, model.label
+    for question in questions:
+        same = all(
+            np.array_equal(getattr(question.partition, name), getattr(tree, name))
+            for name in ("feature", "threshold", "left", "right")
+        )
+        if same and question.n and question.mechanism.slots == label.slots:
+            if isinstance(label, Range):
+                return replace(question, scale=question.scale_of(label))
+            return question
+    return None
+
+
+def _overall(
+    label: Label, public: PublicData, question: QuestionCounts, model: Model
+) -> tuple[Comparison, ...]:
+    """Each class's share, or the mean label, with the test that the populations are alike."""
+    n, m = question.holders, len(public)
+    weights = dict(figure_weights(label, question))
+    if isinstance(label, Classes):
+        part = 1.0 / label.slots
+        centred = (question.mean(of_class - part) for of_class in weights.values())
+        reported = [replace(share, value=part + share.value) for share in centred]
+        intervals = on_simplex(reported)
+        hits = np.bincount(public.y.astype(np.int64), minlength=label.slots).astype(np.float64)
+        expected = (hits / m).tolist()
+        shares = np.array([share.value for share in reported])
+        sampled = _binomial_variance(shares, hits / m) / n
+        noise = np.array([share.variance for share in reported])
+        p_values = _share_p(question, hits, m, shares, np.sqrt(noise + sampled)).tolist()
+    else:
+        on_scale = _as_reported(label, public, question)
+        expected, alike = [float(public.y.mean())], float(on_scale.mean())
+        distance = question.mean(weights[label.name] - alike)
+        reported = [replace(distance, value=alike + distance.value)]
+        mass = question.plausible.sum(axis=1)
+        intervals = [unclipped_mean(label, public, question, model, reported[0], mass)]
+        spread = float(on_scale.var())
+        if m < FEWEST_ROWS:  # these may be alike by chance: the largest there can be
+            spread = (alike - label.low) * (label.high - alike)
+        of_reports = distance.variance + spread / n
+        p_values = [float(_mean_p(question, distance.value, of_reports, spread / m))]
+    figures = zip(weights, intervals, expected, p_values, strict=True)
+    return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
+
+
+def on_simplex(shares: Sequence[Estimate]) -> list[Interval]:
+    """Shares of classes that add up to 1, none of them negative, with their 95 % intervals.
+
+    The nearest such point to the estimates; an interval that does not hold its share reaches to it.
+    """
+    points = project_on_simplex(np.array([[share.value for share in shares]]))[0].tolist()
+    intervals = [share.interval(0.0, 1.0) for share in shares]
+    return [
+        Interval(point, min(point, of.low), max(point, of.high))
+        for point, of in zip(points, intervals, strict=True)
+    ]
+
+
+def _as_reported(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
+    """The public labels, ``(rows,)``, clipped as reported ones are."""
+    scale, cells = question.scale_of(label), locate(question.partition, public.X)
+    return np.asarray(scale.low[cells] + scale.width * scale.to_unit(cells, public.y))
+
+
+def unclipped_mean(
+    label: Range,
+    public: PublicData,
+    question: QuestionCounts,
+    model: Model,
+    clipped: Estimate,
+    mass: Floats,
+) -> Interval:
+    """The mean of labels whose clipped mean is ``clipped``, with its 95 % interval.
+
+    ``mass``, ``(cells,)``, are holders whom it is of, up to a factor. What clipping took is that of
+    the cells' labels about the model's values, if they are spread as the public ones
+    (``clipping``); where it took much, noise and the spread's own error weigh more, and where it
+    may have taken all, an end is the label's.
+    """
+    if not question.centred:
+        return clipped.interval(label.low, label.high)
+    scale, weights = question.scale_of(label), mass / mass.sum()
+    distances, distance = public_distances(label, public, question)
+    r = model.values[:, 0] - scale.low - scale.width / 2.0
+    lost = float(weights @ (distance(r) - r))
+    step = scale.width / 100.0
+    slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)
+    variance = slope**2 * clipped.variance
+    variance += (slope - 1.0) ** 2 * float(distances.var()) / len(distances)
+    whole = Estimate(clipped.value + lost, variance, clipped.factor)
+    found = whole.interval(label.low, label.high)
+    middle = float(weights @ (scale.low + scale.width / 2.0))
+    ends = clipped.interval(-np.inf, np.inf)
+    low = label.low if all_clipped(middle - ends.low, scale.width) else found.low
+    high = label.high if all_clipped(ends.high - middle, scale.width) else found.high
+    return Interval(found.value, low, high)
+
+
+def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:
+    """Names of figures with the value that each count stands for, ``(cells, slots)``."""
+    shape = question.counts.shape
+    if isinstance(label, Classes):
+        return [
+            (name, np.broadcast_to(np.eye(label.slots)[slot], shape).copy())
+            for slot, name in enumerate(label.classes)
+        ]
+    scale = question.scale_of(label)
+    low = np.broadcast_to(scale.low, shape[0])
+    return [(label.name, np.stack([low, low + scale.width], axis=1))]
+
+
+def cell_differences(
+    label: Label, question: QuestionCounts, public_by_cell: Floats, selection: float
+) -> tuple[CellDifference, ...]:
+    """The cells whose mass or labels differ from the public counts', the surest first.
+
+    Of those listed, ``FALSE_DISCOVERY_RATE`` are false in expectation.
+    """
+    masses = _masses(question, public_by_cell)
+    labels = _labels(label, question, public_by_cell, selection)
+    listed = _discoveries([*masses, *labels])
+    missed = LEVEL * len(listed) / (len(masses) + len(labels))
+    return tuple(row.difference(factor_at(question.progress, missed)) for row in listed)
+
+
+def _whole(
+    label: Range,
+    public: PublicData,
+    question: QuestionCounts,
+    differences: Sequence[CellDifference],
+) -> tuple[CellDifference, ...]:
+    """``differences`` whose means are those of labels as they were before clipping."""
+    of_labels = [row for row in differences if row.name is not None]
+    figures = np.array([(row.reported, row.low, row.high) for row in of_labels]).reshape(-1, 3).T
+    cells = np.array([row.cell for row in of_labels], dtype=np.int32)
+    whole = np.transpose(whole_means(label, public, question, cells, *figures)).tolist()
+    means = {
+        row: replace(row, reported=mean, low=low, high=high)
+        for row, (mean, low, high) in zip(of_labels, whole, strict=True)
+    }
+    return tuple(means.get(row, row) for row in differences)
+
+
+def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[_Compared]:
+    """Compare every cell's share of the holders with its share of the public records."""
+    n, m = question.holders, public_by_cell.sum()
+    reported, public = question.counts.sum(axis=1) / n, public_by_cell.sum(axis=1) / m
+    noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
+    error = np.sqrt(noise + _binomial_variance(reported, public) / n)
+    p = _share_p(question, public_by_cell.sum(axis=1), m, reported, error)
+    columns = np.stack([reported, np.sqrt(noise), public, p]).T.tolist()
+    return [_Compared(cell, None, *figures) for cell, figures in enumerate(columns)]
+
+
+def _labels(
+    label: Label, question: QuestionCounts, public_by_cell: Floats, selection: float
+) -> list[_Compared]:
+    """Compare every cell's class shares, or its mean label, with the public ones.
+
+    ``selection`` is by how much more these vary since cells were grown on them.
+    """
+    rows, q = public_by_cell.sum(axis=1), _smoothed_shares(public_by_cell)
+    mass = np.maximum(question.counts.sum(axis=1, keepdims=True), 1.0)
+    share = question.counts / mass
+    t = np.clip(share, 0.0, 1.0)
+    error = np.sqrt(np.maximum(contrast_variance(question.noise, t), 0.0)) / mass
+    sampled = np.sqrt(error**2 + _binomial_variance(t, q) / mass)
+    if isinstance(label, Classes):
+        p = _share_p(question, public_by_cell, rows[:, None], share, sampled, selection)
+    else:
+        grown = selection * _binomial_variance(t, q) / (rows + 1.0)[:, None]
+        p = _mean_p(question, share - q, sampled**2, grown)
+    names: tuple[str, ...] = label.classes if isinstance(label, Classes) else ("", label.name)
+    low, width = np.zeros(len(mass)), 1.0
+    if isinstance(label, Range):
+        scale = question.scale_of(label)
+        low, width = np.broadcast_to(scale.low, len(mass)), scale.width
+        error = sampled  # rounding varies as a sample does
+    figures = np.stack(np.broadcast_arrays(share, error, q, p, low[:, None], width), -1).tolist()
+    return [
+        _Compared(cell, names[slot], *figures[cell][slot])
+        for cell, slot in np.ndindex(*p.shape)
+        if mass[cell, 0] > 1.0 and names[slot]
+    ]
+
+
+def _binomial_variance(reported: Floats, public: Floats) -> Floats:
+    """The variance p (1 - p) of one record, if p is either share: a few alike do not show 0."""
+    t = np.clip(reported, 0.0, 1.0)
+    return np.asarray(np.maximum(t * (1.0 - t), public * (1.0 - public)))
+
+
+def _mean_p(
+    question: QuestionCounts,
+    difference: Floats | float,
+    reported: Floats | float,
+    public: Floats | float,
+) -> Floats:
+    """P-values of estimates that differ, with the variances ``reported`` and ``public``."""
+    if question.progress is not None:
+        return p_of_equal_means(difference, reported, public, question.progress)
+    error = np.sqrt(np.maximum(reported + public, 1e-300))
+    return np.asarray(2.0 * ndtr(-np.abs(difference) / error))
+
+
+def _share_p(
+    question: QuestionCounts,
+    hits: Floats,
+    rows: Floats | float,
+    share: Floats,
+    error: Floats,
+    selection: float = 1.0,
+) -> Floats:
+    """P-values of ``hits`` among ``rows`` public records, and the holders' share up to ``error``.
+
+    Cells grown on these records make them as few as ``selection`` times fewer would be.
+    """
+    if question.progress is not None:
+        fewer = hits / selection, rows / selection
+        return p_of_equal_shares(*fewer, share, error, question.progress)
+    t = np.clip(share, 0.0, 1.0)
+    grown = (selection - 1.0) * t * (1.0 - t) / np.maximum(rows, 1.0)
+    return _binomial_p(hits, rows, share, np.sqrt(error**2 + grown))
+
+
+def _binomial_p(hits: Floats, rows: Floats | float, share: Floats, error: Floats) -> Floats:
+    """Two-sided mid-p-values of ``hits`` among ``rows`` public records with the holders' share.
+
+    That is known up to an ``error``, over which the binomial law is averaged.
+    """
+    shares = np.clip(share[..., None] + error[..., None] * NODES, 0.0, 1.0)
+    h, m = (np.rint(counts)[..., None].astype(np.int64) for counts in (hits, rows))
+    at_most, fewer = (np.where(k < 0, 0.0, bdtr(np.maximum(k, 0), m, shares)) for k in (h, h - 1))
+    below = (at_most + fewer) @ WEIGHTS / 2.0
+    return np.asarray(np.minimum(2.0 * np.minimum(below, 1.0 - below), 1.0))
+
+
+def _discoveries(compared: Sequence[_Compared]) -> list[_Compared]:
+    """Benjamini and Hochberg (1995): up to the last p_(i) <= i FDR / tests."""
+    ordered = sorted(compared, key=lambda difference: difference.p_value)
+    passing = [
+        place
+        for place, difference in enumerate(ordered, start=1)
+        if difference.p_value <= place * FALSE_DISCOVERY_RATE / len(compared)
+    ]
+    return ordered[: max(passing, default=0)]
+
+
+def _smoothed_shares(public_by_cell: Floats) -> Floats:
+    """Shares of slots per cell, ``(cells, slots)``, smoothed by one record of the average."""
+    average = public_by_cell.sum(axis=0) / public_by_cell.sum()
+    return np.asarray((public_by_cell + average) / (public_by_cell.sum(axis=1) + 1.0)[:, None])
+
+
+def _sentence(
+    label: Label,
+    overall: Sequence[Comparison],
+    differences: Sequence[CellDifference],
+    moved: float,
+    relabelled: int | None,
+    cells: int,
+) -> str:
+    """Whether the public records resemble the holders, and whether the reports mattered."""
+    surest = min(overall if len(overall) > 2 else overall[-1:], key=lambda row: row.p_value)
+    differs = surest.p_value * len(overall) <= FALSE_DISCOVERY_RATE
+    if isinstance(label, Classes):
+        shown, unit = "{:.0%}".format, f"{100 * moved:.1f} points"
+        subject, group = f"{label.name} is {surest.name} for", "of"
+    else:
+        shown, unit = "{:.4g}".format, f"{moved:.3g}"
+        subject, group = f"the mean {label.name} is", "among"
+    interval = f"{shown(surest.reported)} [{shown(surest.low)}, {shown(surest.high)}]"
+    if differs:
+        first = (
+            f"The holders differ from the public records: {subject} {interval} {group} holders and "
+            f"{shown(surest.public)} {group} public records"
+        )
+    elif differences:
+        first = "Overall the holders resemble the public records, but some cells differ"
+    else:
+        first = "Nothing shows that the holders differ from the public records"
+    changed = ""
+    if relabelled is not None:
+        changed = f" and changed the likeliest class in {relabelled} of {cells} cells"
+    return f"{first}. The reports moved predictions by {unit} on average{changed}."

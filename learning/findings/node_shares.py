@@ -1,0 +1,85 @@
+"""What was reported below one node of a tree, beside the public records there.
+
+With the weights w = 1 in the node's cells and W = sum w V / n its reported mass, the share of slot
+s below the node is p = W_s / W, where W_s counts s alone. To first order
+
+    Var p = Var(W_s - p W) / W^2,
+
+where p is held fixed on the right: the noise of all cells together, with their covariances.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privet.protocol.features import Classes
+
+from ..core.counts import Estimate, Interval, Label, QuestionCounts, public_counts
+from ..core.model import Model
+from ..core.public_data import Floats, PublicData
+from ..core.trees import ancestors, node_depth
+from .insight import figure_weights, on_simplex, unclipped_mean
+
+
+@dataclass(frozen=True)
+class Share:
+    """A figure of the reports with its 95 % interval, and the same of the public records.
+
+    ``name`` is a class or the numeric label; ``public`` is None without public records there.
+    """
+
+    name: str
+    reported: Interval
+    public: float | None
+
+
+@dataclass(frozen=True)
+class NodeShares:
+    """The ``mass`` below a node, as a part of all, and each class's share or the mean there."""
+
+    mass: Share
+    rows: tuple[Share, ...]
+
+
+def node_shares(
+    label: Label, public: PublicData, question: QuestionCounts, model: Model, node: int
+) -> NodeShares:
+    """Compare the reports to ``question`` below a ``model``'s ``node`` with public records there.
+
+    The interval of a share is all that is possible where the mass is not distinguished from zero.
+    """
+    tree = question.partition
+    below = ancestors(tree, int(node_depth(tree)[node])) == node  # of each cell
+    inside = np.broadcast_to(below[:, None], question.counts.shape).astype(np.float64)
+    public_by_cell = public_counts(label, public, tree)
+    records = public_by_cell[below].sum()
+    mass = question.mean(inside)
+    share = Share("", mass.interval(0.0, 1.0), float(records / public_by_cell.sum()))
+    least, most = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
+    weights = dict(figure_weights(label, question))
+    if mass.value <= mass.factor * np.sqrt(mass.variance):
+        middle = 1.0 / label.slots if isinstance(label, Classes) else (least + most) / 2.0
+        reported = [Interval(middle, least, most)] * len(weights)
+    else:
+        ratios = [_ratio(question, mass, inside, of_figure) for of_figure in weights.values()]
+        if isinstance(label, Classes):
+            reported = on_simplex(ratios)
+        else:
+            holders = question.plausible.sum(axis=1) * below
+            reported = [unclipped_mean(label, public, question, model, ratios[0], holders)]
+    rows = []
+    for slot, name in enumerate(weights):
+        expected = None
+        if records and isinstance(label, Classes):
+            expected = float(public_by_cell[below, slot].sum() / records)
+        elif records:
+            expected = least + (most - least) * float(public_by_cell[below, 1].sum() / records)
+        rows.append(Share(name, reported[slot], expected))
+    return NodeShares(share, tuple(rows))
+
+
+def _ratio(question: QuestionCounts, mass: Estimate, inside: Floats, weights: Floats) -> Estimate:
+    """The weights' mean below the node, over the mass there."""
+    value = question.mean(inside * weights).value / mass.value
+    contrast = question.mean(inside * (weights - value))
+    return Estimate(value, contrast.variance / mass.value**2, mass.factor)

@@ -1,0 +1,58 @@
+"""How far cells that were grown on labels misstate the public share of these labels.
+
+A tree separates rows whose labels differ, also where they differ by chance, so that the share of a
+class among the m public rows of a cell is further from the truth than that of m rows drawn there:
+its variance is that of fewer rows. By how many times is measured as in a parametric bootstrap
+(Efron and Tibshirani, 1993, section 6.5): labels are drawn anew from what the model says, a tree
+with as many cells is grown on them, and the errors of its cells' shares are compared with their
+binomial variance. The tree follows the labels directly, so the result is too large for growers that
+look at a public model's scores, or at no label.
+"""
+
+import numpy as np
+
+from privet.protocol.features import Classes
+from privet.protocol.partition import Partition
+
+from ..core.counts import Label
+from ..core.public_data import Floats, PublicData
+from ..core.trees import locate
+
+TREES = 8
+"""Trees that are grown; all of their cells count, so that more change little."""
+MOST_ROWS = 2000
+"""More public rows are sampled, for time's sake; the factor hardly depends on their number."""
+
+
+def selection_factor(
+    label: Label, public: PublicData, partition: Partition, values: Floats
+) -> float:
+    """By how many times the variance of cells' public shares exceeds the binomial one, at least 1.
+
+    ``values``, ``(cells, S)``, are the probabilities of classes or the mean label.
+    """
+    if partition.cells < 2 or len(public) < 2:
+        return 1.0
+    from sklearn.tree import DecisionTreeRegressor  # slow to import
+
+    rng = np.random.default_rng(0)
+    some = rng.permutation(len(public))[:MOST_ROWS]
+    X, expected = public.X[some], values[locate(partition, public.X[some])]
+    errors = []
+    for tree in range(TREES):
+        if isinstance(label, Classes):
+            drawn = rng.random((len(some), 1)) > expected.cumsum(axis=1)
+            target = np.eye(label.slots)[np.minimum(drawn.sum(axis=1), label.slots - 1)]
+            variance = expected * (1.0 - expected)
+        else:
+            residuals = rng.permutation(public.y[some] - expected[:, 0])[:, None]
+            residuals -= residuals.mean()  # holders' labels may be higher than public ones
+            target, variance = expected + residuals, np.full_like(residuals, residuals.var())
+        grown = DecisionTreeRegressor(max_leaf_nodes=partition.cells, random_state=tree)
+        leaf = grown.fit(X, target).apply(X)
+        for slot in range(target.shape[1]):
+            error = np.bincount(leaf, (target - expected)[:, slot])
+            allowed = np.bincount(leaf, variance[:, slot])
+            errors.append(error[allowed > 0.0] ** 2 / allowed[allowed > 0.0])
+    found = np.concatenate(errors)
+    return max(float(found.mean()), 1.0) if found.size else 1.0

@@ -1,0 +1,136 @@
+"""The methods by name: ``GROWERS`` divide the space, ``ESTIMATORS`` turn counts into models.
+
+``GROWERS[name](X, y, GrowthSpec(depth=...), classes=...)`` gives a ``Partition``; ``fit`` runs an
+estimator by name. To add a method, write its file and its line here, or put a ``Grower`` or an
+``Estimator`` into the dictionary at run time. Fitting is post-processing of reports that are
+already private, so fitting often, or while reports come in, costs no privacy.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
+
+from .core.counts import Label, QuestionCounts, misfit_share
+from .core.estimator import Estimator, Parameter
+from .core.grower import Grower
+from .core.looks import MEANING
+from .core.model import Model, Value
+from .core.public_data import PublicData, class_count
+from .core.public_model import BaseModel, from_onnx
+from .drift.distilled import distilled, distilled_depth, scored
+from .drift.fit import DRIFT
+from .findings.clipping import unclipped
+from .findings.selection import selection_factor
+from .lpct.cart import cart
+from .lpct.grid import grid, grid_depth
+from .lpct.histogram import HISTOGRAM
+from .lpct.max_edge import max_edge, random_max_edge
+from .lpct.pruned import PRUNED
+from .lpct.weighted import WEIGHTED
+
+__all__ = ["DEFAULT_ESTIMATOR", "ESTIMATORS", "GROWERS", "Estimator", "Grower", "Parameter", "fit"]
+
+GROWERS: dict[str, Grower] = {
+    grower.name: grower
+    for grower in (
+        Grower("max_edge", max_edge),
+        Grower("random_max_edge", random_max_edge),
+        Grower("cart", cart),
+        Grower("grid", grid, grid_depth),
+        Grower(
+            "distilled",
+            distilled,
+            distilled_depth,
+            uses_public_model=True,
+            prepare=scored,
+        ),
+    )
+}
+ESTIMATORS: dict[str, Estimator] = {
+    estimator.name: estimator for estimator in (WEIGHTED, DRIFT, PRUNED, HISTOGRAM)
+}
+DEFAULT_ESTIMATOR = DRIFT.name
+
+
+def fit(
+    name: str,
+    label: Label,
+    public: PublicData,
+    questions: Sequence[QuestionCounts],
+    base: BaseModel | None = None,
+    **parameters: object,
+) -> Model:
+    """Fit the estimator ``name`` on encoded public data and the counts of a task's questions.
+
+    ``base`` is a public model of the caller's own, for estimators that start from one; without it
+    they use the one that came with the public data, if any, or else make their own.
+    Raises ``InvalidRequest`` for an unknown name or parameter, and for a label, a set of questions
+    or a ``base`` that this estimator does not take.
+    """
+    if name not in ESTIMATORS:
+        raise InvalidRequest(f"Unknown estimator {name!r}: use one of {', '.join(ESTIMATORS)}.")
+    estimator = ESTIMATORS[name]
+    if not estimator.serves(label):
+        kind = f"{label.slots} classes" if isinstance(label, Classes) else "a numeric label"
+        others = _names(lambda other: other.serves(label))
+        raise InvalidRequest(f"{name} does not serve {kind}: use another estimator, {others}.")
+    values = estimator.checked(parameters)
+    if estimator.one_question:
+        _check_one_question(estimator, questions, values)
+    given: dict[str, Any] = dict(values)
+    if estimator.takes_base:
+        if base is None and public.onnx is not None:
+            base = from_onnx(public.onnx, public.X.shape[1], class_count(label))
+        given["base"] = base
+    elif base is not None:
+        others = _names(lambda other: other.takes_base)
+        raise InvalidRequest(f"{name} starts from no public model: use {others}.")
+    model = unclipped(estimator.function(label, public, questions, **given), public, questions[-1])
+    unasked = [replace(question, sums=np.zeros_like(question.sums), n=0) for question in questions]
+    without = estimator.function(label, public, unasked, **given).values
+    facts = dict(model.facts) if base is None else {**model.facts, "public model": base.name}
+    facts["95 % intervals"] = MEANING[questions[-1].looks]
+    share = misfit_share(questions)
+    if share is not None:
+        part = share.interval(0.0, 1.0)
+        facts["records that did not fit"] = f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
+    return replace(
+        model,
+        estimator=name,
+        parameters={name: _in_json(value) for name, value in values.items()},
+        facts=facts,
+        values_without_reports=without,
+        selection=selection_factor(label, public, model.partition, model.values),
+    )
+
+
+def _in_json(value: Value) -> Value:
+    """``value``, or its name where JSON has no such number."""
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _check_one_question(
+    estimator: Estimator, questions: Sequence[QuestionCounts], values: Mapping[str, Value]
+) -> None:
+    others = _names(lambda other: not other.one_question)
+    if len(questions) != 1:
+        raise InvalidRequest(
+            f"{estimator.name} needs a task with one question, not {len(questions)}: use {others}, "
+            "whichever the questions were made for, or create a task with one question."
+        )
+    if estimator.needs_reports(values) and questions[0].mechanism.slots == 1:
+        raise InvalidRequest(
+            f"{estimator.name} needs a question that asks for the label, and this one asks for the "
+            "cell alone: create the task with a question about the label, or with the questions "
+            f"of {others}."
+        )
+
+
+def _names(wanted: Callable[[Estimator], bool]) -> str:
+    return ", ".join(other.name for other in ESTIMATORS.values() if wanted(other))

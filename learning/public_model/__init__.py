@@ -1,1 +1,0 @@
-"""Public models: predictions of the label from public data alone."""

@@ -1,0 +1,107 @@
+"""Numbers that were clipped when they were reported, against shifting and clipping them by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.public_data import Floats, PublicData
+from privet.learning.findings.clipping import public_distances, unclipped
+from privet.learning.findings.insight import insight
+from privet.learning.findings.node_shares import node_shares
+from privet.learning.methods import fit
+from privet.protocol.features import Range
+from privet.protocol.label_scale import Centring, LabelScale
+from privet.protocol.mechanisms import create_mechanism
+
+from ..examples import REPORTS_ALONE, complete
+
+TREE, LABEL, RADIUS = complete(2), Range(name="y", low=0.0, high=100.0), 6.0
+CENTRES = np.array([20.0, 40.0, 50.0, 80.0])
+SCALE = LabelScale.of(LABEL, 4, Centring(centres=tuple(CENTRES.tolist()), radius=RADIUS))
+HOLDERS = 20_000
+
+
+def public_rows(distances: Floats) -> PublicData:
+    """Rows in turn in each cell, whose labels lie so far from its centre."""
+    cells = np.arange(len(distances)) % 4
+    X = (np.column_stack([cells // 2, cells % 2]) * 0.5 + 0.25).astype(np.float64)
+    return PublicData(X, CENTRES[cells] + distances)
+
+
+def asked(t: Floats) -> QuestionCounts:
+    """What equally many holders per cell report whose clipped labels have the means ``t``."""
+    ones = np.rint(HOLDERS / 4 * t).astype(np.int64)
+    counts = np.column_stack([HOLDERS // 4 - ones, ones])
+    mechanism = create_mechanism("subset", 4.0, 4, 2, regression=True)
+    sums = mechanism.simulate(counts, np.random.default_rng(0))
+    return QuestionCounts(TREE, mechanism, sums, HOLDERS, scale=SCALE)
+
+
+@pytest.mark.parametrize("rows", [10, 400, 9_000])
+@pytest.mark.parametrize("skew", [0.2, 1.0, 4.0])
+def test_the_mean_of_clipped_labels_gives_that_of_all(rows: int, skew: float) -> None:
+    """For every shift of which some are not clipped, up to the steps that are interpolated."""
+    u = np.random.default_rng(rows).gamma(skew, 2.0 / np.sqrt(skew), rows) - 1.0
+    distances, distance = public_distances(LABEL, public_rows(u), asked(np.full(4, 0.5)))
+    assert distances.mean() == pytest.approx(u.mean(), abs=0.01)
+    step = (2.0 * RADIUS + 2.0 * np.abs(u).max()) / 399.0
+    for shift in np.linspace(-RADIUS - u.max() + step, RADIUS - u.min() - step, 60):
+        clipped = np.clip(shift + u, -RADIUS, RADIUS)
+        if (np.abs(clipped) < RADIUS).mean() > 0.05:
+            found = float(distance(np.array(clipped.mean())))
+            assert found == pytest.approx(shift + u.mean(), abs=3.0 * step)
+
+
+@pytest.mark.parametrize("moved", [-9.0, -15.0, 30.0])
+def test_labels_beyond_reach_are_not_excluded(moved: float) -> None:
+    """Where all holders' labels may have been clipped, nothing is said of how far they went.
+
+    Cells and the overall mean; where half of them lie within, the interval is bounded.
+    """
+    u = 2.0 * np.random.default_rng(1).standard_normal(400)
+    public = public_rows(u)
+    t = np.clip(moved + u, -RADIUS, RADIUS).mean() / (2.0 * RADIUS) + 0.5
+    question = asked(np.array([t, t, t, 0.5]))
+    model = fit("drift", LABEL, public, [question])
+    end, bound = (model.low, LABEL.low) if moved < 0 else (model.high, LABEL.high)
+    if abs(moved) > 2.0 * RADIUS:
+        assert (end[:3] == bound).all()
+    held = (model.low[:3, 0] <= CENTRES[:3] + moved) & (CENTRES[:3] + moved <= model.high[:3, 0])
+    assert held.all()
+    assert LABEL.low < model.low[3, 0] < model.high[3, 0] < LABEL.high
+    everywhere = asked(np.full(4, t))
+    overall = insight(
+        LABEL, public, [everywhere], fit("drift", LABEL, public, [everywhere])
+    ).overall
+    assert overall[0].low <= CENTRES.mean() + moved <= overall[0].high
+
+
+def test_listed_means_and_means_below_nodes_are_of_labels_before_clipping() -> None:
+    """Half of the labels are clipped, by .8 on average; what noise does to a mean is less."""
+    u, moved = 2.0 * np.random.default_rng(1).standard_normal(4_000), 6.0
+    public, clipped = public_rows(u), np.clip(moved + u, -RADIUS, RADIUS).mean()
+    question = asked(np.full(4, clipped / (2.0 * RADIUS) + 0.5))
+    model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
+    listed = insight(LABEL, public, [question], model).differences
+    assert {row.cell for row in listed} == {0, 1, 2, 3}
+    truth = CENTRES + moved + u.mean()
+    for row in listed:
+        assert row.low <= truth[row.cell] <= row.high
+        assert (
+            abs(row.reported - truth[row.cell])
+            < 0.4
+            < truth[row.cell] - CENTRES[row.cell] - clipped
+        )
+    (of_root,) = node_shares(LABEL, public, question, model, 0).rows
+    assert of_root.reported.low <= truth.mean() <= of_root.reported.high
+    assert of_root.reported.low > CENTRES.mean() + clipped
+
+
+def test_nothing_changes_without_centres_or_public_records() -> None:
+    public = public_rows(np.zeros(40))
+    question = replace(asked(np.full(4, 0.5)), scale=LabelScale.of(LABEL, 4))
+    model = fit("drift", LABEL, public, [question])
+    assert unclipped(model, public, question) is model
+    assert unclipped(model, PublicData(public.X[:0], public.y[:0]), question) is model

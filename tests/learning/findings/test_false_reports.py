@@ -1,0 +1,100 @@
+"""What false reports are found to do, beside all that they can do in a tiny task."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations_with_replacement
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.model import Model
+from privet.learning.drift.knowledge import public_knowledge
+from privet.learning.findings.false_reports import worst_found
+from privet.learning.methods import fit
+from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.mechanisms.base import Sums
+from privet.protocol.mechanisms.shown import ShownMechanism
+
+from ..examples import BINARY, REPORTS_ALONE, complete, linear_model, public_rows, reports
+
+PUBLIC = public_rows(BINARY, 100, seed=1)
+BASE = linear_model([[0, 3], [0, 0]], [0, -1.5])
+Refit = Callable[[Sequence[QuestionCounts]], Model]
+
+
+def refit_of(estimator: str) -> Refit:
+    own: dict[str, Any] = {"base": BASE} if estimator == "drift" else REPORTS_ALONE
+    return partial(fit, estimator, BINARY, PUBLIC, **own)
+
+
+def worst_of_all(refit: Refit, question: QuestionCounts, k: int) -> float:
+    """The most that a value moves by any ``k`` payloads in place of typical reports."""
+    mechanism = question.mechanism
+    bodies = np.arange(256**mechanism.report_bytes, dtype=np.uint32)[:, None].view(np.uint8)
+    bodies = bodies[:, : mechanism.report_bytes]
+    each = [mechanism.accumulate(body[None, :]) for body in bodies[mechanism.valid(bodies)]]
+    kinds = np.unique(each, axis=0)
+    typical = question.sums * (1.0 - k / question.n)
+    values, moved = refit([question]).values, 0.0
+    for chosen in combinations_with_replacement(range(len(kinds)), k):
+        sums = cast("Sums", typical + kinds[list(chosen)].sum(axis=0))
+        again = refit([replace(question, sums=sums)]).values
+        moved = max(moved, float(np.abs(again - values).max()))
+    return moved
+
+
+@pytest.mark.parametrize("estimator", ["drift", "weighted"])
+@pytest.mark.parametrize(("mechanism", "epsilon"), [("grr", 2.0), ("subset", 1.0)])
+@pytest.mark.parametrize("seed", range(2))
+def test_the_worst_found_is_nearly_the_worst_there_is(
+    estimator: str, mechanism: str, epsilon: float, seed: int
+) -> None:
+    """Of all multisets of three payloads among 60 reports none moves a value a tenth further.
+
+    Nor does the search claim more than there is.
+    """
+    counts = np.array([[18, 12], [9, 21]])
+    question, refit = reports(complete(1), counts, epsilon, seed, mechanism), refit_of(estimator)
+    worst = worst_of_all(refit, question, 3)
+    assert 0.9 * worst <= worst_found(refit, [question], 3) <= worst * (1 + 1e-9)
+
+
+def test_false_reports_take_the_place_of_others_in_small_shown_cells_too() -> None:
+    """Two reports in each of 32: however few are replaced, as many stay as there were."""
+    shown = ShownMechanism.around(create_mechanism("grr", 1.0, 1, 2), tuple(range(32)))
+    counts, seen = np.ones((32, 2), dtype=np.int64), []
+    sums = shown.simulate(counts, np.random.default_rng(0))
+    question = QuestionCounts(complete(5), shown, sums, 64)
+
+    def refit(questions: Sequence[QuestionCounts]) -> Model:
+        seen.append(questions[0].shown_mass)
+        return fit("weighted", BINARY, PUBLIC, questions, **REPORTS_ALONE)
+
+    worst_found(refit, [question], 3)
+    assert len(seen) > 3
+    for mass in seen:
+        assert mass.sum() == pytest.approx(1.0)
+    assert 0.03 < np.abs(seen[1] - seen[0]).max() < 0.06
+
+
+def test_many_false_reports_move_a_value_further_than_one_times_their_number() -> None:
+    """Reports that agree with the public model make one report's influence small: .0001 here.
+
+    400 false ones of 32 400 overturn that agreement in a cell, and move its value by .19 and not by
+    .04.
+    """
+    tree = complete(4)
+    means, _ = public_knowledge(PUBLIC.X, PUBLIC.y, 2, BASE).cell_means(tree)
+    counts = np.round(2025 * means).astype(int)
+    refit, question = refit_of("drift"), reports(tree, counts, 4.0, seed=3)
+    found = worst_found(refit, [question], 400)
+    assert found > 3.0 * 400 * refit([question]).influence.max()
+
+
+def test_without_other_reports_a_value_can_be_anything() -> None:
+    """Where all reports are false the distance of the label's ends is stated."""
+    question = reports(complete(1), np.full((2, 2), 10), 1.0, seed=4)
+    assert worst_found(refit_of("weighted"), [question], 40) == 1.0

@@ -1,0 +1,292 @@
+"""Insight: true figures, intervals that cover, few false discoveries."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from privet.learning.core.counts import Interval, Label, QuestionCounts
+from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.model import Model
+from privet.learning.core.public_data import Floats, PublicData
+from privet.learning.core.trees import locate
+from privet.learning.findings.insight import (
+    FALSE_DISCOVERY_RATE,
+    Insight,
+    cell_differences,
+    insight,
+)
+from privet.learning.findings.node_shares import node_shares
+from privet.learning.methods import GROWERS, fit
+from privet.learning.simulation import simulate_question
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Classes
+from privet.protocol.label_scale import Centring, LabelScale
+from privet.protocol.mechanisms import create_mechanism
+from tests.stat_checks import ALPHA, clopper_pearson
+
+from ..examples import (
+    BINARY,
+    EVERY_LABEL,
+    NUMBER,
+    REPORTS_ALONE,
+    THREE,
+    complete,
+    public_rows,
+    reports,
+    unasked,
+)
+
+TREE = complete(3)
+HOLDERS, PUBLIC = 4_000, 400
+
+
+def counts_of(label: Label, data: PublicData) -> Floats:
+    """Exact counts of records per cell and slot; numbers are rounded to an end at random."""
+    cells = locate(TREE, data.X)
+    if label is NUMBER:
+        t = (data.y - NUMBER.low) / (NUMBER.high - NUMBER.low)
+        slots = np.random.default_rng(0).random(len(t)) < t
+    else:
+        slots = data.y.astype(int)
+    counts = np.zeros((TREE.cells, label.slots))
+    np.add.at(counts, (cells, slots.astype(int)), 1)
+    return counts
+
+
+def compared(
+    label: Label, counts: Floats, public: PublicData, *, epsilon: float, seed: int
+) -> tuple[Insight, Model]:
+    asked = reports(TREE, counts, epsilon, seed, regression=label is NUMBER)
+    model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
+    return insight(label, public, [asked], model), model
+
+
+@EVERY_LABEL
+def test_without_noise_the_figures_are_the_holders_own(label: Label) -> None:
+    """At epsilon 60 nothing is perturbed: shares and the mean are exact, and so is what differs."""
+    public = public_rows(label, PUBLIC, seed=1)
+    counts = counts_of(label, public_rows(label, HOLDERS, seed=2))
+    counts[5] = np.roll(counts[5], 1)  # one cell's labels are exchanged
+    found, _ = compared(label, counts, public, epsilon=60.0, seed=3)
+    if label is NUMBER:
+        mean = NUMBER.low + (NUMBER.high - NUMBER.low) * counts[:, 1].sum() / HOLDERS
+        assert [row.reported for row in found.overall] == pytest.approx([mean])
+        assert found.overall[0].public == pytest.approx(public.y.mean())
+    else:
+        shares = counts.sum(axis=0) / HOLDERS
+        assert [row.reported for row in found.overall] == pytest.approx(shares)
+        assert sum(row.public for row in found.overall) == pytest.approx(1.0)
+    assert all(row.low <= row.reported <= row.high for row in found.overall)
+    assert {row.cell for row in found.differences if row.name is not None} == {5}
+    assert (found.reports, found.public_records, found.cells) == (HOLDERS, PUBLIC, 8)
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "projective", "subset"])
+@pytest.mark.parametrize("label", [BINARY, THREE], ids=["two", "three"])
+def test_shares_add_up_to_one_and_two_complement_each_other(label: Label, mechanism: str) -> None:
+    """Of all holders and below a node, also where noise makes counts negative or too many."""
+    public, rare = public_rows(label, PUBLIC, seed=1), 0
+    counts = counts_of(label, public_rows(label, 300, seed=2))
+    counts[:, 0] = 0
+    for seed in range(20):
+        asked = reports(TREE, counts, 0.5, seed, mechanism)
+        model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
+        overall = insight(label, public, [asked], model).overall
+        intervals = [Interval(row.reported, row.low, row.high) for row in overall]
+        inside = [row.reported for row in node_shares(label, public, asked, model, 2).rows]
+        for shares in (intervals, inside):
+            assert sum(share.value for share in shares) == pytest.approx(1.0)
+            assert all(0.0 <= s.low <= s.value <= s.high <= 1.0 for s in shares)
+            if label is BINARY:
+                assert shares[0].low == pytest.approx(1.0 - shares[1].high)
+                assert shares[0].high == pytest.approx(1.0 - shares[1].low)
+        rare += intervals[0].value == 0.0
+    assert rare > 0, "some estimates were negative"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "radius", "moved"),
+    [(8.0, None, 0.0), (6.0, None, 1.0), (8.0, 1.5, 0.0), (8.0, 1.5, 1.0), (4.0, 1.5, -2.0)],
+    ids=["rounded", "rounded, shifted", "clipped", "clipped, all shifted", "clipped, half shifted"],
+)
+def test_intervals_cover_the_mean_of_those_who_reported(
+    epsilon: float, radius: float | None, moved: float
+) -> None:
+    """Of 150 intervals 95 % should hold the true mean, although numbers are rounded to two levels
+    and clipped around centres. 126 or fewer do so with a probability below 1e-6."""
+    public = public_rows(NUMBER, PUBLIC, seed=1)
+    cells = locate(TREE, public.X)
+    centring = None
+    if radius is not None:
+        means = np.bincount(cells, public.y) / np.bincount(cells)
+        centring = Centring(centres=tuple(means.tolist()), radius=radius)
+    scale = LabelScale.of(NUMBER, TREE.cells, centring)
+    mechanism = create_mechanism("subset", epsilon, TREE.cells, 2, regression=True)
+    copies, covered = np.ones(HOLDERS, dtype=np.int64), 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        holders = public_rows(NUMBER, HOLDERS, seed=1000 + seed)
+        apart = 1.0 if moved > 0 else holders.X[:, 1] < 0.5
+        y = np.clip(holders.y + moved * apart, NUMBER.low, NUMBER.high)
+        sums = simulate_question(
+            TREE, mechanism, label=NUMBER, X=holders.X, y=y, copies=copies, rng=rng, scale=scale
+        )
+        given = None if radius is None else scale  # None is the whole range, with its rounding
+        asked = QuestionCounts(TREE, mechanism, sums, HOLDERS, scale=given)
+        found = insight(
+            NUMBER, public, [asked], fit("weighted", NUMBER, public, [asked], **REPORTS_ALONE)
+        )
+        covered += found.overall[0].low <= y.mean() <= found.overall[0].high
+    assert covered > 126
+
+
+@pytest.mark.slow
+def test_alike_populations_are_seldom_said_to_differ() -> None:
+    """Both from one population: any difference is false, so one shows in 5 % of 400 runs at most.
+
+    A false alarm has probability 1e-6.
+    """
+    false = 0
+    for seed in range(400):
+        public = public_rows(BINARY, PUBLIC, seed=2 * seed)
+        counts = counts_of(BINARY, public_rows(BINARY, HOLDERS, seed=2 * seed + 1))
+        found, _ = compared(BINARY, counts, public, epsilon=2.0, seed=seed)
+        false += bool(found.differences)
+    low, _ = clopper_pearson(false, 400, ALPHA)
+    assert low <= FALSE_DISCOVERY_RATE, false
+
+
+@pytest.mark.parametrize(
+    ("slots", "depth", "even"), [(2, 7, False), (5, 5, True)], ids=["masses 1/k", "five classes"]
+)
+def test_cells_with_few_public_rows_are_seldom_listed(slots: int, depth: int, even: bool) -> None:
+    """200 public rows and 50 000 holders of one population: a list in 5 % of 40 runs at most.
+
+    13 or more have a probability below 1e-6.
+    """
+    tree = complete(depth)
+    mechanism = create_mechanism("subset", 4.0, tree.cells, slots)
+    label = Classes(name="y", classes=tuple("abcde"[:slots]))
+    masses = np.ones(tree.cells) if even else 1.0 / np.arange(1, tree.cells + 1)
+    listed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p = rng.dirichlet(np.full(slots, 2.0), tree.cells) * (masses / masses.sum())[:, None]
+        by_cell, counts = (
+            rng.multinomial(rows, p.ravel() / p.sum()).reshape(p.shape) for rows in (200, 50_000)
+        )
+        asked = QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), 50_000)
+        listed += bool(cell_differences(label, asked, by_cell.astype(float), selection=1.0))
+    assert listed < 13
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("planned", [None, 2_000])
+@pytest.mark.parametrize(("slots", "depth", "n", "m"), [(2, 7, 2_000, 1_000), (5, 0, 2_000, 50)])
+def test_noise_and_rare_classes_are_no_difference(
+    slots: int, depth: int, n: int, m: int, planned: int | None
+) -> None:
+    """At epsilon 1 in 128 cells, and of rare classes in 50 public rows: 40 alike collections.
+
+    13 or more with a difference have a probability below 1e-6 at 5 %.
+    """
+    tree, label = complete(depth), Classes(name="y", classes=tuple("abcde"[:slots]))
+    mechanism, differing = create_mechanism("subset", 1.0, tree.cells, slots), 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p = np.array([0.96, 0.01, 0.01, 0.01, 0.01]) if depth == 0 else np.full(slots, 1 / slots)
+        law = np.tile(p, tree.cells) / tree.cells
+        X, y = rng.random((m, 2)), rng.choice(slots, m, p=p).astype(float)
+        counts = rng.multinomial(n, law).reshape(tree.cells, slots)
+        sums = mechanism.simulate(counts, rng)
+        asked = QuestionCounts(tree, mechanism, sums, n, planned=planned)
+        model = fit("weighted", label, PublicData(X, y), [asked], **REPORTS_ALONE)
+        said = insight(label, PublicData(X, y), [asked], model)
+        overall = min(row.p_value for row in said.overall) * slots <= FALSE_DISCOVERY_RATE
+        differing += overall or bool(said.differences)
+    assert differing < 13
+
+
+@pytest.mark.parametrize("grower", ["cart", pytest.param("distilled", marks=pytest.mark.slow)])
+def test_cells_grown_on_the_labels_that_they_are_compared_with(grower: str) -> None:
+    """Growing finds cells in which public labels differ by chance; they are not listed for that.
+
+    11 or more of 30 collections have a probability below 1e-6 at 5 %.
+    """
+    listed = 0
+    for seed in range(30):
+        public, holders = (
+            public_rows(BINARY, rows, seed=100 * seed + rows, columns=6) for rows in (200, 20_000)
+        )
+        tree = GROWERS[grower](public.X, public.y, GrowthSpec(depth=4), classes=2)
+        mechanism = create_mechanism("subset", 4.0, tree.cells, 2)
+        counts = np.zeros((tree.cells, 2), dtype=np.int64)
+        np.add.at(counts, (locate(tree, holders.X), holders.y.astype(int)), 1)
+        sums = mechanism.simulate(counts, np.random.default_rng(seed))
+        asked = QuestionCounts(tree, mechanism, sums, 20_000)
+        model = fit("weighted", BINARY, public, [asked], **REPORTS_ALONE)
+        listed += bool(insight(BINARY, public, [asked], model).differences)
+    assert listed < 11
+
+
+@pytest.mark.parametrize(("planned", "shift"), [(None, 0.06), (4_000, 0.12)])
+def test_intervals_of_what_is_listed_cover(planned: int | None, shift: float) -> None:
+    """One listed comparison in twenty may miss; small shifts are listed where noise adds to them.
+
+    With at most .05 each, more than the bound miss with probability 1e-6.
+    """
+    tree, rng = complete(4), np.random.default_rng(0)
+    mechanism = create_mechanism("subset", 4.0, tree.cells, 2)
+    public = np.full((tree.cells, 2), 500.0)
+    missed = listed = 0
+    for _ in range(150):
+        share = 0.5 + rng.choice([-shift, shift], tree.cells)
+        law = np.stack([1.0 - share, share], axis=1) / tree.cells
+        counts = rng.multinomial(4_000, law.ravel()).reshape(law.shape)
+        question = QuestionCounts(
+            tree, mechanism, mechanism.simulate(counts, rng), 4_000, planned=planned
+        )
+        for row in cell_differences(BINARY, question, public, 1.0):
+            mass = counts[row.cell].sum()
+            truth = mass / 4_000
+            if row.name is not None:
+                truth = counts[row.cell, BINARY.classes.index(row.name)] / mass
+            listed += 1
+            missed += not row.low <= truth <= row.high
+    assert listed > 10
+    assert missed <= binom.isf(ALPHA, listed, 0.05)
+
+
+def test_a_population_that_differs_is_found_and_said() -> None:
+    """If public records lack every second "yes", insight finds more of them among holders."""
+    public = public_rows(BINARY, 2 * PUBLIC, seed=1)
+    kept = (public.y == 0.0) | (np.arange(len(public)) % 2 == 0)
+    volunteers = PublicData(public.X[kept], public.y[kept])
+    counts = counts_of(BINARY, public_rows(BINARY, HOLDERS, seed=2))
+    found, model = compared(BINARY, counts, volunteers, epsilon=4.0, seed=3)
+    assert found.sentence.startswith("The holders differ from the public records: y is ")
+    assert found.overall[1].low > found.overall[1].public
+    assert found.moved > 0.05
+    assert found.relabelled is not None
+    assert found.relabelled > 0
+    assert model.n == found.reports
+
+
+def test_no_difference_is_said_as_such() -> None:
+    """From 200 reports at epsilon 0.5 the sentence is that nothing shows."""
+    public = public_rows(NUMBER, PUBLIC, seed=1)
+    counts = counts_of(NUMBER, public_rows(NUMBER, 200, seed=2))
+    found, _ = compared(NUMBER, counts, public, epsilon=0.5, seed=3)
+    assert found.sentence.startswith("Nothing shows that the holders differ")
+    assert found.relabelled is None
+
+
+def test_without_reports_about_the_labels_there_is_nothing_to_say() -> None:
+    """Without a report, or with a question about other cells, insight is refused."""
+    public = public_rows(BINARY, PUBLIC, seed=1)
+    counts = counts_of(BINARY, public_rows(BINARY, HOLDERS, seed=2))
+    _, model = compared(BINARY, counts, public, epsilon=1.0, seed=3)
+    elsewhere = reports(complete(2), np.ones((4, 2)), 1.0, seed=0)
+    for asked in (elsewhere, unasked(reports(TREE, counts, 1.0, seed=0))):
+        with pytest.raises(InvalidRequest, match="wait for holders"):
+            insight(BINARY, public, [asked], model)
