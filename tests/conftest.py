@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from privet.client import SqliteLedger
-from tests.client.stub_curator import StubCurator, serving
+from tests.fake_curator import FakeCurator, serving
 from tests.protocol.examples import make_task
 
 pytest_plugins = ("tests.needs", "tests.order", "tests.browsing")
@@ -48,9 +48,9 @@ def logging_as_it_was() -> Iterator[None]:
 
 
 @pytest.fixture
-def curator() -> Iterator[StubCurator]:
+def curator() -> Iterator[FakeCurator]:
     """A curator on loopback that publishes the example task."""
-    with serving(StubCurator(make_task())) as stub:
+    with serving(FakeCurator(make_task())) as stub:
         yield stub
 
 

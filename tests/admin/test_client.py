@@ -23,9 +23,9 @@ from privet.protocol.errors import (
     TaskNotFound,
 )
 from privet.protocol.task import Task
-from tests.client.stub_curator import on_a_port
 from tests.curator import samples
 from tests.curator.cli.conftest import TOKEN
+from tests.fake_curator import on_a_port
 
 SETTINGS: dict[str, Any] = {
     "label": "label",

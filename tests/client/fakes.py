@@ -2,7 +2,7 @@
 SQLite, recorded: from Python 3.13 on, one that nobody closes is a warning."""
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,7 @@ import pytest
 
 from privet.client import ReportClient, Retry
 from privet.http_client.address import TaskAddress
-from privet.protocol.errors import PrivetError, problem_of
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from tests.fake_curator import FakeCurator
 from tests.protocol.examples import make_task
 
 TASK = make_task()
@@ -48,37 +46,9 @@ class Network:
         return ReportClient(http, retry=Retry(attempts), sleep=self.sleep)
 
 
-def publishing(*tasks: Task) -> Callable[[httpx.Request], httpx.Response]:
-    """Each task to whoever asks, and a receipt for whatever is reported."""
-    published = {task.id: task.canonical for task in tasks}
-
-    def reply(request: httpx.Request) -> httpx.Response:
-        if request.method == "GET":
-            content = published[request.url.path.split("/")[3]]
-            return httpx.Response(200, content=content, headers=media(TASK_MEDIA_TYPE))
-        assert request.headers["content-type"] == REPORT_MEDIA_TYPE
-        return receipt(request)
-
-    return reply
-
-
-publish = publishing(TASK)
-
-
-def receipt(request: httpx.Request) -> httpx.Response:
-    """A new report's receipt."""
-    report = Report.unpack(request.content)
-    return httpx.Response(201, json={"report": report.id.hex(), "counted": True})
-
-
-def problem(
-    error: PrivetError, status: int | None = None, headers: Mapping[str, str] | None = None
-) -> httpx.Response:
-    """The problem document a curator sends for ``error``."""
-    kind = problem_of(error)
-    body = {"type": kind.uri, "title": kind.title, "detail": error.detail}
-    headers = media("application/problem+json") | dict(headers or {})
-    return httpx.Response(status or kind.status, json=body, headers=headers)
+def publish(request: httpx.Request) -> httpx.Response:
+    """The answer of a curator that publishes ``TASK`` and has counted nothing yet."""
+    return FakeCurator(TASK)(request)
 
 
 def media(kind: str) -> dict[str, str]:

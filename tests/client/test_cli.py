@@ -3,9 +3,8 @@ from collections.abc import Callable
 from time import process_time
 from typing import Any
 
+import httpx
 import pytest
-from starlette.requests import Request
-from starlette.responses import Response
 from typer.testing import Result
 
 from privet.client import (
@@ -16,13 +15,13 @@ from privet.client import (
 )
 from privet.client.cli import EXIT_KEPT, STATUSES
 from privet.client.explanation import Explanation
-from privet.protocol.errors import PROBLEMS, Overloaded, PrivetError
+from privet.protocol.errors import PROBLEMS, PrivetError
 from privet.protocol.features import Classes
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question
 from tests.client.command import Command
-from tests.client.stub_curator import StubCurator, problem, serving
+from tests.fake_curator import FakeCurator, serving
 from tests.protocol.examples import RANGE, RECORD, make_task
 
 
@@ -31,7 +30,7 @@ def as_json(result: Result) -> Any:
     return json.loads(result.stdout)
 
 
-def test_show_explains_in_plain_words(curator: StubCurator, command: Command) -> None:
+def test_show_explains_in_plain_words(curator: FakeCurator, command: Command) -> None:
     """The reader learns what is read, what is sent, and what epsilon means, in numbers."""
     text = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
     expected = [
@@ -49,7 +48,7 @@ def test_show_explains_in_plain_words(curator: StubCurator, command: Command) ->
     assert curator.posts == []
 
 
-def test_answering_sends_one_report_after_asking(curator: StubCurator, command: Command) -> None:
+def test_answering_sends_one_report_after_asking(curator: FakeCurator, command: Command) -> None:
     """Yes sends; the receipt is on stderr and the ledger knows. A record may come from stdin."""
     result = command.answer(curator.url, stdin="y\n")
     assert (result.exit_code, len(curator.counted)) == (0, 1)
@@ -62,7 +61,7 @@ def test_answering_sends_one_report_after_asking(curator: StubCurator, command: 
 
 
 @pytest.mark.parametrize("reply", ["n\n", "", "\n"])
-def test_without_a_yes_nothing_happens(curator: StubCurator, command: Command, reply: str) -> None:
+def test_without_a_yes_nothing_happens(curator: FakeCurator, command: Command, reply: str) -> None:
     """No, silence and the end of input draw nothing, send nothing and spend nothing."""
     result = command.answer(curator.url, stdin=reply)
     assert result.exit_code == 1
@@ -71,7 +70,7 @@ def test_without_a_yes_nothing_happens(curator: StubCurator, command: Command, r
 
 
 def test_a_dry_run_checks_everything_and_draws_nothing(
-    curator: StubCurator, command: Command
+    curator: FakeCurator, command: Command
 ) -> None:
     """The record is checked against the task; nothing is drawn, stored or sent."""
     result = command.answer(curator.url, "--dry-run")
@@ -82,7 +81,7 @@ def test_a_dry_run_checks_everything_and_draws_nothing(
     assert (curator.posts, command.ledger.answers()) == ([], [])
 
 
-def test_answering_again_costs_nothing(curator: StubCurator, command: Command) -> None:
+def test_answering_again_costs_nothing(curator: FakeCurator, command: Command) -> None:
     """The second time the record is not even read, and nothing is asked or sent."""
     first = as_json(command.answer(curator.url, "--yes", "--json"))
     command.record.unlink()
@@ -102,7 +101,7 @@ def test_answering_again_costs_nothing(curator: StubCurator, command: Command) -
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{", '"x"', "[" * 100_000], ids=str)
 def test_what_is_no_record_is_one_sentence(
-    curator: StubCurator, command: Command, text: str | None
+    curator: FakeCurator, command: Command, text: str | None
 ) -> None:
     """Exit status 1, no traceback, and the curator has not even been asked for the task."""
     command.record.unlink()
@@ -110,7 +109,7 @@ def test_what_is_no_record_is_one_sentence(
         command.record.write_text(text)
     said = assert_refused(command.answer(curator.url, "--yes"), 1)
     assert ("cannot be read" in said) is (text is None)
-    assert (curator.gets, curator.posts, command.ledger.answers()) == (0, [], [])
+    assert (curator.calls, curator.posts, command.ledger.answers()) == ([], [], [])
 
 
 MISFITS = {
@@ -122,7 +121,7 @@ MISFITS = {
 
 @pytest.mark.parametrize(("text", "why"), MISFITS.items())
 def test_a_record_that_does_not_fit_can_be_mended_or_reported(
-    curator: StubCurator, command: Command, text: str, why: str
+    curator: FakeCurator, command: Command, text: str, why: str
 ) -> None:
     """Asked, a person learns why and that silence shows; with --yes it is sent like any other."""
     command.record.write_text(text)
@@ -147,7 +146,7 @@ def assert_refused(result: Result, status: int) -> str:
     return result.stderr
 
 
-def test_the_holder_refuses_with_status_3(curator: StubCurator, command: Command) -> None:
+def test_the_holder_refuses_with_status_3(curator: FakeCurator, command: Command) -> None:
     """Past the cap or at an unsafe address, to protect the record; nothing is sent."""
     assert command("cap", "--task", "0.5").exit_code == 0
     assert "raise the cap" in assert_refused(command.answer(curator.url, "--yes"), 3)
@@ -169,7 +168,7 @@ def test_caps_are_shown_and_changed_by_a_command(command: Command) -> None:
     assert as_json(command("cap", "--json")) == changed
 
 
-def test_what_is_shown_fits_a_narrow_terminal(curator: StubCurator, command: Command) -> None:
+def test_what_is_shown_fits_a_narrow_terminal(curator: FakeCurator, command: Command) -> None:
     """Explanations and tables, without colours in a pipe."""
     answered = command.answer(curator.url, "--yes")
     shown = [answered, command("show", curator.url), command("budget"), command("cap")]
@@ -185,7 +184,7 @@ def test_a_task_of_many_features_is_shown_at_once(command: Command, count: int) 
     categories = {"categories": ("a",), "missing": "a", "unknown": "a"}
     features = [{"kind": "categorical", "name": f"f{i}", **categories} for i in range(count)]
     made = make_task(features=features, partitions=(Tree.of(Partition.root(count)),))
-    with serving(StubCurator(made)) as curator:
+    with serving(FakeCurator(made)) as curator:
         assert command("show", curator.url).exit_code == 0
         begun = process_time()
         shown = command("show", curator.url)
@@ -198,7 +197,7 @@ def test_a_task_of_many_features_is_shown_at_once(command: Command, count: int) 
 @pytest.mark.usefixtures("impatient")
 def test_an_undelivered_answer_is_kept_and_resent(command: Command) -> None:
     """Status 4 while it is kept, `resend` delivers the same bytes, then nothing is left to do."""
-    with serving(StubCurator(make_task(), busy=2)) as curator:
+    with serving(FakeCurator(make_task(), busy=2)) as curator:
         result = command.answer(curator.url, "--yes", "--invitation", "inv-123")
         assert result.exit_code == 4
         assert "privet-holder resend" in result.stderr
@@ -218,7 +217,7 @@ FAILURES = [*PROBLEMS, CuratorUnreachable, UnexpectedAnswer]
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: error.__name__)
 def test_the_exit_status_is_that_of_the_ledgers_state(
     error: type[PrivetError],
-    curator: StubCurator,
+    curator: FakeCurator,
     command: Command,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -244,7 +243,7 @@ def test_the_exit_status_is_that_of_the_ledgers_state(
     assert len(states) == 1
 
 
-def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command: Command) -> None:
+def test_a_refused_answer_is_shown_with_its_reason(curator: FakeCurator, command: Command) -> None:
     """`budget` says why, and `resend` ends in 1 for as long as it is refused."""
     kept = LedgerEntry("me", curator.task.id, curator.url, 1.0, "0" * 32, b"damaged", 0.0)
     command.ledger.keep(kept)
@@ -255,7 +254,7 @@ def test_a_refused_answer_is_shown_with_its_reason(curator: StubCurator, command
 
 
 @pytest.mark.usefixtures("impatient")
-def test_without_a_task_nothing_is_kept(curator: StubCurator, command: Command) -> None:
+def test_without_a_task_nothing_is_kept(curator: FakeCurator, command: Command) -> None:
     """An unknown task, and a curator that is down: one sentence each, before anything is drawn."""
     unknown = curator.url.replace(curator.task.id, "0" * 64)
     down = f"http://127.0.0.1:1/v1/tasks/{curator.task.id}"
@@ -265,7 +264,7 @@ def test_without_a_task_nothing_is_kept(curator: StubCurator, command: Command) 
     assert command.ledger.answers() == []
 
 
-def test_a_broken_ledger_is_one_sentence(curator: StubCurator, command: Command) -> None:
+def test_a_broken_ledger_is_one_sentence(curator: FakeCurator, command: Command) -> None:
     """Nothing is sent if the answer cannot be stored first."""
     command.ledger.path.mkdir()
     assert "Nothing was sent" in assert_refused(command("budget"), 1)
@@ -301,7 +300,7 @@ def test_every_kind_of_task_can_be_explained() -> None:
     assert "together with its answer" not in shown.computes[0]
 
 
-def test_a_file_answers_for_many_subjects(curator: StubCurator, command: Command) -> None:
+def test_a_file_answers_for_many_subjects(curator: FakeCurator, command: Command) -> None:
     """One report for each line's subject, whatever is run twice; the counts are said."""
     lines = "\n".join(f"p{row},{20 + row},shop,{'yes' if row % 2 else 'no'}" for row in range(5))
     asked = command.answer_lines(curator.url, lines, stdin="n\n")
@@ -331,7 +330,7 @@ def test_a_file_answers_for_many_subjects(curator: StubCurator, command: Command
     ],
 )
 def test_a_file_that_is_damaged_draws_nothing(
-    curator: StubCurator, command: Command, text: str, said: str
+    curator: FakeCurator, command: Command, text: str, said: str
 ) -> None:
     """Not for any line: what is wrong is named by its line first; or the column that is missing."""
     assert said in assert_refused(command.answer_lines(curator.url, text, "--yes"), 1)
@@ -341,7 +340,7 @@ def test_a_file_that_is_damaged_draws_nothing(
 
 
 def test_lines_that_do_not_fit_are_said_and_reported(
-    curator: StubCurator, command: Command
+    curator: FakeCurator, command: Command
 ) -> None:
     """As for a single record: the operator may mend them, or the reports say so, perturbed."""
     lines = "a,30,shop,yes\nb,?,shop,no\n"
@@ -355,7 +354,7 @@ def test_lines_that_do_not_fit_are_said_and_reported(
 
 @pytest.mark.parametrize(("lines", "most"), [(5, 3), (40, 4)])
 def test_many_lines_that_do_not_fit_are_not_sent_unasked(
-    curator: StubCurator, command: Command, lines: int, most: int
+    curator: FakeCurator, command: Command, lines: int, most: int
 ) -> None:
     """With --yes a tenth or three may not fit; with one more nothing is drawn unless it is said."""
 
@@ -379,11 +378,10 @@ def test_many_lines_that_do_not_fit_are_not_sent_unasked(
 def test_a_line_whose_task_cannot_be_fetched_is_not_called_kept(command: Command) -> None:
     """Nothing was drawn for it, so there is nothing to resend: exit status 1."""
 
-    class Vanishing(StubCurator):
-        async def get_task(self, request: Request) -> Response:
-            if self.gets:
-                return problem(Overloaded("Come back later."))
-            return await super().get_task(request)
+    class Vanishing(FakeCurator):
+        def __call__(self, request: httpx.Request) -> httpx.Response:
+            self.down = self.calls != []
+            return super().__call__(request)
 
     with serving(Vanishing(make_task())) as curator:
         done = command.answer_lines(curator.url, "a,30,shop,yes\nb,31,shop,no\n", "--yes")
@@ -412,7 +410,7 @@ def test_who_asks_is_told_first_in_words_that_cannot_drive_the_terminal(command:
     hostile = Classes(name="[red]label[/red]", classes=("a", "b"))
     escapes = "\x1b[2J\x1b]0;title\x07"
     made = make_task(asker=asker, label=hostile, name="[bold]x", description=escapes)
-    with serving(StubCurator(made)) as curator:
+    with serving(FakeCurator(made)) as curator:
         shown = command("show", curator.url).stdout
         told = as_json(command("show", curator.url, "--json"))
     assert not {"\x1b", "\x07"} & set(shown)

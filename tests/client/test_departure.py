@@ -12,7 +12,8 @@ from privet.client.departure import Departure
 from privet.protocol.features import Numeric
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.task import Question, Task
-from tests.client.fakes import Network, publishing
+from tests.client.fakes import Network
+from tests.fake_curator import FakeCurator
 from tests.protocol.examples import left_leaves, make_task
 from tests.stat_checks import ALPHA
 
@@ -40,7 +41,7 @@ async def seconds_to_report(record: Any, *, wait: bool) -> float:
 
     def reply(request: httpx.Request) -> httpx.Response:
         seen.append(time.perf_counter())
-        return publishing(TASK)(request)
+        return FakeCurator(TASK)(request)
 
     url = f"https://curator.example/v1/tasks/{TASK.id}"
     await Holder(Network([reply]).client(), MemoryLedger(), wait=wait).answer(url, record)

@@ -7,7 +7,7 @@ import typer
 
 from privet.client import BlockingHolder, Caps, SqliteLedger, cli
 from privet.client.ledger import default_path
-from tests.client.stub_curator import StubCurator
+from tests.fake_curator import FakeCurator
 
 TEXT = (Path(__file__).parents[2] / "docs" / "holder.md").read_text(encoding="utf-8")
 
@@ -38,7 +38,7 @@ def test_options_and_their_environment_are_real() -> None:
     assert set(re.findall(r"privet-holder (\w+)", TEXT)) <= set(commands)
 
 
-def test_the_program_runs_as_printed(curator: StubCurator, ledger: SqliteLedger) -> None:
+def test_the_program_runs_as_printed(curator: FakeCurator, ledger: SqliteLedger) -> None:
     """The Python lines of the page answer a task."""
     program = TEXT.split("```python\n")[1].split("```")[0]
     program = program.replace("BlockingHolder()", "BlockingHolder(ledger)")

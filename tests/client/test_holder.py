@@ -35,8 +35,8 @@ from privet.protocol.errors import (
 from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.report import make_report
-from tests.client.fakes import TASK, URL, Canned, Network, problem, publish, publishing, receipt
-from tests.client.stub_curator import StubCurator, serving
+from tests.client.fakes import TASK, URL, Canned, Network, publish
+from tests.fake_curator import FakeCurator, problem, serving
 from tests.protocol.examples import RECORD, make_task
 
 
@@ -69,7 +69,7 @@ def no_record() -> Any:
 
 
 async def test_the_blocking_holder_does_the_same(
-    curator: StubCurator, ledger: SqliteLedger
+    curator: FakeCurator, ledger: SqliteLedger
 ) -> None:
     """Fetch, explain, check, answer, also inside a running loop; errors arrive as themselves.
 
@@ -91,7 +91,7 @@ async def test_the_blocking_holder_does_the_same(
 async def test_answers_to_twin_tasks_are_two_draws() -> None:
     """Of the same question under two names: nothing links one task's report to the other's."""
     twins, ledger = [make_task(name=name) for name in "ab"], MemoryLedger()
-    client = Network([publishing(*twins)]).client()
+    client = Network([FakeCurator(*twins)]).client()
     holder = Holder(client, ledger, "me", Random(1).randbytes)
     answers = [await holder.answer(URL.replace(TASK.id, twin.id), RECORD) for twin in twins]
     stream = Random(1).randbytes
@@ -99,7 +99,7 @@ async def test_answers_to_twin_tasks_are_two_draws() -> None:
     assert ledger.spent("me") == 2.0
 
 
-async def test_clicks_at_once_are_counted_once(curator: StubCurator, ledger: SqliteLedger) -> None:
+async def test_clicks_at_once_are_counted_once(curator: FakeCurator, ledger: SqliteLedger) -> None:
     """Eight answers at the same time send one and the same report, and spend epsilon once."""
     async with ReportClient() as client:
         holders = [Holder(client, ledger) for _ in range(8)]
@@ -139,7 +139,7 @@ async def test_the_task_is_checked_before_the_record_is_looked_at() -> None:
         (closed, 8.0, TaskNotOpen),
         (early, 8.0, TaskNotOpen),
     ]:
-        with serving(StubCurator(task)) as curator:
+        with serving(FakeCurator(task)) as curator:
             async with ReportClient() as client:
                 ledger = MemoryLedger(Caps(cap, cap))
                 holder = Holder(client, ledger, "me", no_randomness, clock=lambda: 2_000.0)
@@ -173,7 +173,7 @@ async def test_an_invitation_goes_along_and_is_kept_for_resending(ledger: Sqlite
 INVITED = TASK.model_copy(update={"invited": True})
 INVITED_URL = URL.replace(TASK.id, INVITED.id)
 ELSEWHERE = INVITED_URL.replace("curator.example", "elsewhere.example")
-invite = publishing(INVITED)
+invite = FakeCurator(INVITED)
 
 
 async def test_a_task_that_needs_an_invitation_says_so_before_a_draw() -> None:
@@ -238,7 +238,7 @@ async def test_a_restored_curator_is_sent_again_what_it_had_counted(again: bool)
     network, ledger = Network([publish]), MemoryLedger()
     answered = await Holder(network.client(), ledger).answer(URL, RECORD)
     status = {"collecting": True, "over": False, "invited": False, "asks_again": again}
-    restored = Network([httpx.Response(200, json=status), receipt])
+    restored = Network([httpx.Response(200, json=status), publish])
     outcomes = await Holder(restored.client(), ledger).resend()
     assert outcomes == ([answered] if again else [])
     sent = [request.content for request in restored.requests if request.method == "POST"]
@@ -271,7 +271,7 @@ async def test_what_a_relay_no_longer_has_is_sent_again(ledger: SqliteLedger) ->
     await undelivered(ledger)
     (kept,) = ledger.answers()
     ledger.settle(replace(kept, state=ReportState.HELD))
-    network = Network([problem(ReportNotFound("No such report.")), receipt])
+    network = Network([problem(ReportNotFound("No such report.")), publish])
     (sent,) = await Holder(network.client(), ledger).resend()
     assert sent.counted
     assert [request.content for request in network.requests] == [b"", kept.report]
@@ -320,15 +320,16 @@ async def test_the_private_value_leaves_no_trace(
 ) -> None:
     """Neither logs, nor error texts, nor requests, nor any file hold the record's values."""
     caplog.set_level(logging.DEBUG)
+    task = make_task(features=(Numeric(name="age", low=0, high=100), TASK.features[1]))
+    curator = FakeCurator(task)
     replies: dict[str, Canned] = {
-        "counted": publish,
+        "counted": curator,
         "unreachable": httpx.ConnectError("refused"),
         "refused": problem(TaskNotOpen("closed")),
         "garbage": httpx.Response(201, text="thanks"),
     }
-    task = make_task(features=(Numeric(name="age", low=0, high=100), TASK.features[1]))
     record = {"age": CANARY_AGE, "work": CANARY_WORK, "answer": "yes"}
-    network = Network([publishing(task), replies[outcome]])
+    network = Network([curator, replies[outcome]])
     ledger: Ledger = SqliteLedger(tmp_path / "answers.sqlite3")
     texts = []
     try:

@@ -27,8 +27,8 @@ from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_messag
 from privet.protocol.task import Task
 from tests.client.command import Command
 from tests.client.fakes import TASK, URL, Network, publish
-from tests.client.stub_curator import StubCurator, serving
 from tests.client.test_holder import no_record
+from tests.fake_curator import FakeCurator, serving
 from tests.protocol.examples import RECORD, make_task
 from tests.protocol.vectors import VECTORS
 
@@ -203,7 +203,7 @@ def test_words_say_who_signed() -> None:
 @pytest.mark.usefixtures("impatient")
 def test_the_command_line_pins(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """`show` tells the key; for a wrong one, given or in the environment, nothing is ever sent."""
-    curator = StubCurator(make_task(), busy=2)
+    curator = FakeCurator(make_task(), busy=2)
     ours, theirs = (signed(secret, curator.task) for secret in (OURS, THEIRS))
     curator.signature = ours
     other = ("--curator-key", THEIRS.public_key().public_bytes_raw().hex())

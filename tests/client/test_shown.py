@@ -26,7 +26,7 @@ from privet.protocol.features import encode_record
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 from tests.client.command import Command
-from tests.client.stub_curator import StubCurator, serving
+from tests.fake_curator import FakeCurator, serving
 from tests.protocol.vectors import SHOWN, TASKS
 
 RECORD = {"age": 25, "ward": "heart", "work": "shop", "answer": "yes"}
@@ -121,7 +121,7 @@ def test_the_explanation_promises_no_more_than_is_so() -> None:
 
 def test_the_holder_sees_its_shown_cell_before_it_agrees(command: Command) -> None:
     """Before the question, and without a yes nothing is drawn; afterwards the ledger lists it."""
-    with serving(StubCurator(SHOWN)) as curator:
+    with serving(FakeCurator(SHOWN)) as curator:
         shown = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
         assert "may tell who you are" not in shown
         assert "Said openly age, ward: as far as" in shown
@@ -148,7 +148,7 @@ async def test_too_small_a_crowd_is_refused_whatever_the_record(
 ) -> None:
     """If any shown cell has fewer people, before a record is read, so silence tells nothing."""
     few = SHOWN.model_copy(update={"crowds": [*SHOWN.crowds[:-1], crowd]})
-    with serving(StubCurator(few)) as curator:
+    with serving(FakeCurator(few)) as curator:
         async with ReportClient() as client:
             careful = Holder(client, MemoryLedger())
             for record in (UNTOUCHED, RECORD, ELSEWHERE):
@@ -169,7 +169,7 @@ async def test_too_small_a_crowd_is_refused_whatever_the_record(
 async def test_a_record_that_has_changed_is_not_drawn_again(command: Command) -> None:
     """The stored report, with the shown cell of the day it was drawn, is all that is ever sent."""
     ledger = command.ledger
-    with serving(StubCurator(SHOWN)) as curator:
+    with serving(FakeCurator(SHOWN)) as curator:
         async with ReportClient(retry=Retry(1)) as client:
             owner = Holder(client, ledger, wait=False)
             curator.busy = 2
@@ -185,7 +185,7 @@ async def test_a_record_that_has_changed_is_not_drawn_again(command: Command) ->
 def test_a_file_is_told_its_smallest_group_before_it_is_sent(command: Command) -> None:
     """Of its own lines; and a program is told what one record would say."""
     lines = "1,25,heart,shop,yes\n2,60,skin,farm,no\n"
-    with serving(StubCurator(SHOWN)) as curator, BlockingHolder(MemoryLedger()) as owner:
+    with serving(FakeCurator(SHOWN)) as curator, BlockingHolder(MemoryLedger()) as owner:
         asked = command.answer_lines(curator.url, lines, stdin="n\n")
         assert asked.stderr.index("has 260 people") < asked.stderr.index("Draw 2 perturbed")
         assert curator.posts == []

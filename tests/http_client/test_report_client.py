@@ -20,7 +20,8 @@ from privet.protocol.errors import (
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.report import make_report
 from privet.protocol.task import TASK_MEDIA_TYPE
-from tests.client.fakes import ADDRESS, TASK, URL, Canned, Network, media, problem, publish, receipt
+from tests.client.fakes import ADDRESS, TASK, URL, Canned, Network, media, publish
+from tests.fake_curator import problem
 from tests.protocol.examples import RECORD, make_task
 
 REPORT = make_report(TASK, RECORD, os.urandom)
@@ -109,7 +110,7 @@ async def test_endless_answers_are_cut_off(path: str) -> None:
 
 async def test_a_sent_report_needs_its_own_receipt() -> None:
     """201 and 200 are success only with a receipt that names this very report."""
-    assert (await Network([receipt]).client().send(*SENT)).state == "counted"
+    assert (await Network([publish]).client().send(*SENT)).state == "counted"
     replay = httpx.Response(200, json={"report": REPORT.id.hex(), "counted": False})
     assert (await Network([replay]).client().send(*SENT)).state == "counted"
     bodies: list[Any] = [{"report": "0" * 32, "counted": True}, {"counted": True}, [], "ok"]
@@ -134,7 +135,7 @@ FAULTS = [
 @pytest.mark.parametrize("fault", FAULTS, ids=repr)
 async def test_passing_faults_are_tried_again_with_the_same_bytes(fault: Canned) -> None:
     """Two faults and then a receipt: three requests, one body, growing pauses."""
-    network = Network([fault, fault, receipt])
+    network = Network([fault, fault, publish])
     assert (await network.client().send(*SENT)).state == "counted"
     assert {request.content for request in network.requests} == {REPORT.pack()}
     assert len(network.requests) == 3
@@ -149,7 +150,7 @@ async def test_retry_after_is_respected_within_reason() -> None:
         ("soon", 0.25, 0.5),
         ("1.5", 0.25, 0.5),
     ]:
-        network = Network([problem(Overloaded("busy"), headers={"Retry-After": asked}), receipt])
+        network = Network([problem(Overloaded("busy"), headers={"Retry-After": asked}), publish])
         await network.client().send(*SENT)
         assert least <= network.pauses[0] <= most
 

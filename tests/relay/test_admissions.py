@@ -15,7 +15,7 @@ from privet.client import Holder, LedgerEntry, MemoryLedger, ReportState
 from privet.curator.datastore.schema import admissions, invitations
 from privet.protocol.errors import NotAdmitted, PrivetError
 from privet.relay.spool import Spool
-from tests.client.fakes import problem
+from tests.fake_curator import problem
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying, rows
 
 pytestmark = pytest.mark.usefixtures("always_looking")

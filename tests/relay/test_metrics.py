@@ -8,8 +8,9 @@ from privet.relay.curator_calls import CountingClient
 from privet.relay.metrics import RelayMetrics
 from privet.relay.spool import FATE_COUNTED, Account, Spool, StoredReport
 from tests.client.fakes import Network
+from tests.fake_curator import FakeCurator
 from tests.protocol.examples import make_task
-from tests.relay.test_relay import CURATOR, RELAY, BatchCurator
+from tests.relay.test_relay import CURATOR, RELAY
 
 TOKEN = "for-prometheus"
 TASK = make_task()
@@ -27,7 +28,7 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(spool: Spool) -> 
     (number,) = spool.sealed()
     spool.settle(number, Account({FATE_COUNTED: 3}), 0)
     spool.add(reports[3:])
-    network = httpx.MockTransport(Network([BatchCurator(TASK)]))
+    network = httpx.MockTransport(Network([FakeCurator(TASK)]))
     client = CountingClient(httpx.AsyncClient(transport=network))
     relay = Relay(client, CURATOR, spool, 3)
     async with serving(create_app(relay)) as http:  # where no token is set

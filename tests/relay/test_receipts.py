@@ -16,8 +16,8 @@ from privet.curator.access.signing import Signer
 from privet.protocol.errors import ReportNotFound
 from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import Report
-from tests.client.stub_curator import StubCurator, serving
 from tests.curator.datastore.made import conflicting, report
+from tests.fake_curator import FakeCurator, serving
 from tests.protocol.examples import RECORD as PERSON
 from tests.protocol.examples import make_task
 from tests.relay.real_curator import RECORD, Curator, Setting, relaying
@@ -117,13 +117,13 @@ async def test_a_curator_shows_its_own_holders_too(relay: Setting) -> None:
 
 
 @pytest.fixture
-def liar() -> Iterator[StubCurator]:
+def liar() -> Iterator[FakeCurator]:
     """A relay that says of each report that it counts, and keeps none."""
-    with serving(StubCurator(make_task())) as stub:
+    with serving(FakeCurator(make_task())) as stub:
         yield stub
 
 
-def test_a_relay_that_lies_is_not_believed(liar: StubCurator, tmp_path: Path) -> None:
+def test_a_relay_that_lies_is_not_believed(liar: FakeCurator, tmp_path: Path) -> None:
     """`check` says what was not shown, with exit status 1; a wrong key is wrong usage."""
     ledger = SqliteLedger(tmp_path / "ledger")
     record = tmp_path / "record.json"

@@ -16,24 +16,23 @@ from typer.testing import CliRunner
 
 from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedAnswer
 from privet.http_server import readiness
-from privet.protocol.batch import Batch
 from privet.protocol.errors import (
     PROBLEMS,
     Overloaded,
     PrivetError,
     StorageFailed,
-    TaskNotFound,
     TooManyRequests,
 )
 from privet.protocol.report import Report, make_report
-from privet.protocol.signature import SIGNATURE_HEADER, Signature
+from privet.protocol.signature import Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
 from privet.relay.app import Relay, create_app
 from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
 from privet.relay.spool import Group, Spool
-from tests.client.fakes import Network, media, problem, record_connections
+from tests.client.fakes import Network, record_connections
+from tests.fake_curator import FakeCurator, problem
 from tests.protocol.examples import RECORD, make_task
 
 if TYPE_CHECKING:
@@ -44,31 +43,6 @@ RELAY = "http://127.0.0.1:8100"
 ask = Question(partition=0, mechanism="subset", epsilon=1.0)
 BOTH = make_task(questions=(ask, ask))
 ONE = make_task(questions=(ask, ask), allocation="one")
-
-
-class BatchCurator:
-    """A curator that takes batches, or fails on request; remembers what was sent."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self.batches: list[Batch] = []
-        self.down = False
-        self.signed: dict[str, str] = {}
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        if self.down:
-            return problem(Overloaded("busy"))
-        if request.url.path.endswith("/status"):
-            status = {"collecting": True, "over": False, "invited": False}
-            return httpx.Response(200, json=status)
-        if request.method == "GET":
-            if self.task.id not in request.url.path:
-                return problem(TaskNotFound("No such task."))
-            headers = media(TASK_MEDIA_TYPE) | self.signed
-            return httpx.Response(200, content=self.task.canonical, headers=headers)
-        self.batches.append(Batch.unpack(request.content, self.task))
-        counted = len(self.batches[-1])
-        return httpx.Response(200, json={"counted": counted, "replayed": 0, "failed": {}})
 
 
 class Relayed(NamedTuple):
@@ -99,11 +73,11 @@ async def relaying(
 
 async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
     """A holder behind a relay pins the curator's key; the relay adds none of its own."""
-    curator, url = BatchCurator(ONE), f"{RELAY}/v1/tasks/{ONE.id}"
+    curator, url = FakeCurator(ONE), f"{RELAY}/v1/tasks/{ONE.id}"
     async with relaying(curator, tmp_path / "unsigned") as (to, *_):
         assert (await to.offer(to.address(url))).signature is None
     signature = Signature(bytes(32), bytes(64))
-    curator.signed = {SIGNATURE_HEADER: signature.header}
+    curator.signature = signature.header
     async with relaying(curator, tmp_path / "signed") as (to, *_):
         assert (await to.offer(to.address(url))).signature == signature
 
@@ -111,7 +85,7 @@ async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
 async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(tmp_path: Path) -> None:
     """They fetch a task and its status, send reports and ask about them; they send no batch."""
     task, origin = f"{RELAY}/v1/tasks/{BOTH.id}", {"Origin": "https://elsewhere.example"}
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (_, _, http):
+    async with relaying(FakeCurator(BOTH), tmp_path / "spool") as (_, _, http):
         for method, path, shown in [
             ("GET", "", "*"),
             ("POST", "/reports", "*"),
@@ -128,7 +102,7 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(tmp_path: 
 async def test_a_browser_that_opens_a_tasks_address_is_led_to_its_page(tmp_path: Path) -> None:
     """Holders' programs get the task at the same address."""
     url = f"{RELAY}/v1/tasks/{ONE.id}"
-    async with relaying(BatchCurator(ONE), tmp_path / "spool") as (to, _, http):
+    async with relaying(FakeCurator(ONE), tmp_path / "spool") as (to, _, http):
         led = await http.get(url, headers={"Accept": "text/html,*/*;q=0.8"})
         assert led.status_code == 303
         assert led.headers["vary"] == "Accept"
@@ -167,7 +141,7 @@ async def test_reports_pass_through_unchanged_and_once(
     """
     from tests.batch_folder import BatchFolder
 
-    curator, folder = BatchCurator(task), BatchFolder(str(tmp_path / "batches"))
+    curator, folder = FakeCurator(task), BatchFolder(str(tmp_path / "batches"))
     path, given = tmp_path / "spool", folder if as_files else None
     async with relaying(curator, path, least=1, folder=given) as (relay, forwarder, _):
         reports = await answer(relay, task, 40)
@@ -190,7 +164,7 @@ async def test_reports_pass_through_unchanged_and_once(
 
 async def test_what_was_sealed_is_sent_again_alone(tmp_path: Path) -> None:
     """After a lost answer the same bytes go out; reports that came since do not join them."""
-    curator = BatchCurator(BOTH)
+    curator = FakeCurator(BOTH)
     async with relaying(curator, tmp_path / "spool", least=3) as (relay, forwarder, _):
         await answer(relay, BOTH, 5)
         curator.down = True
@@ -255,7 +229,7 @@ async def test_long_reports_leave_in_several_batches(
     for module in ("forwarding", "spool"):
         monkeypatch.setattr(f"privet.relay.{module}.MAX_BYTES", 10 * width)
     for least, count, sizes in ((3, 25, [8, 8, 9]), (6, 11, [10]), (11, 11, [11])):
-        curator = BatchCurator(BOTH)
+        curator = FakeCurator(BOTH)
         async with relaying(curator, tmp_path / f"spool {count} {least}", least) as (to, way, _):
             await answer(to, BOTH, count)
             await way.forward()
@@ -267,7 +241,7 @@ async def test_a_spool_that_fails_once_does_not_end_forwarding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What could not be read or written is tried again at the next turn."""
-    curator = BatchCurator(BOTH)
+    curator = FakeCurator(BOTH)
     async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder, _):
         await answer(relay, BOTH, 1)
         works = Spool.groups
@@ -318,7 +292,7 @@ async def test_what_a_relay_has_not_is_said_as_http_says_it(
     method: str, path: str, status: int, tmp_path: Path
 ) -> None:
     """An unknown address is 404 and a wrong method 405, as problem documents with a hint."""
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (_, _, http):
+    async with relaying(FakeCurator(BOTH), tmp_path / "spool") as (_, _, http):
         answer = await http.request(method, RELAY + path)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
@@ -331,7 +305,7 @@ async def test_a_full_spool_is_insufficient_storage(
 ) -> None:
     """507; what is said names no file."""
     opened = record_connections(monkeypatch)
-    async with relaying(BatchCurator(BOTH), tmp_path / "spool") as (relay, _, http):
+    async with relaying(FakeCurator(BOTH), tmp_path / "spool") as (relay, _, http):
         await answer(relay, BOTH, 1)
         (database,) = opened
         (pages,) = database.execute("PRAGMA page_count").fetchone()
@@ -371,7 +345,7 @@ async def test_what_a_curator_fails_at_is_passed_on(
 async def test_nothing_of_a_holders_request_goes_on(tmp_path: Path) -> None:
     """Its id would link the task's fetch and a batch to what the proxy and others know of it."""
     asked: list[httpx.Request] = []
-    curator = BatchCurator(ONE)
+    curator = FakeCurator(ONE)
 
     def recorded(request: httpx.Request) -> httpx.Response:
         asked.append(request)
@@ -401,7 +375,7 @@ async def test_a_relay_is_ready_while_its_spool_can_be_written(
 ) -> None:
     """It is written for that, by one write for all who ask within seconds; no file is named."""
     spool = tmp_path / "spool"
-    async with relaying(BatchCurator(ONE), spool) as (_, _, http):
+    async with relaying(FakeCurator(ONE), spool) as (_, _, http):
         with closing(sqlite3.connect(spool)) as other:
             before = other.execute("PRAGMA data_version").fetchone()
             for _ in range(3):

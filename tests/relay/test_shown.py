@@ -11,8 +11,9 @@ from privet.client import Holder, MemoryLedger
 from privet.protocol.batch import Batch
 from privet.protocol.task import Task
 from privet.relay.spool import Account, Spool, StoredReport
+from tests.fake_curator import FakeCurator
 from tests.protocol.examples import RECORD, make_task
-from tests.relay.test_relay import RELAY, BatchCurator, relaying
+from tests.relay.test_relay import RELAY, relaying
 
 ONE = (0,)
 LEAST = 4
@@ -95,7 +96,7 @@ def reports_of(task: Task, cells: Sequence[int]) -> list[StoredReport]:
 
 async def test_holders_of_a_task_with_shown_cells_through_a_relay(tmp_path: Path) -> None:
     """All that have company in their cell are batched, and the status says how few there were."""
-    task, curator = shown_task(), BatchCurator(shown_task())
+    task, curator = shown_task(), FakeCurator(shown_task())
     url = f"{RELAY}/v1/tasks/{task.id}"
     async with relaying(curator, tmp_path / "spool") as (to, forwarder, http):
         for i in range(4):
@@ -113,7 +114,7 @@ async def test_what_is_stated_rests_on_the_fewest_of_a_cell(
     """Not on the whole batch, among which a report of that cell does not hide."""
     monkeypatch.setattr("privet.relay.status.STEP", 1)
     task = shown_task()
-    url, curator = f"{RELAY}/v1/tasks/{task.id}", BatchCurator(task)
+    url, curator = f"{RELAY}/v1/tasks/{task.id}", FakeCurator(task)
     async with relaying(curator, tmp_path / "spool", LEAST) as (_, forwarder, http):
         forwarder.spool.add(reports_of(task, [1] * LEAST + [2] * 3 * LEAST))
         await forwarder.forward()
@@ -128,7 +129,7 @@ async def test_lone_reports_of_a_first_draw_keep_no_batch_back(
     """A batch of the least size would lose some, so a larger one goes, where they have company."""
     task = shown_task()
     monkeypatch.setattr("privet.relay.forwarding.MAX_BATCH", LEAST)
-    curator = BatchCurator(task)
+    curator = FakeCurator(task)
     async with relaying(curator, tmp_path / "spool", LEAST) as (_, forwarder, _):
         cells = [1, 1, 1, 2, 2, 3, 3, 3]
         forwarder.spool.add(reports_of(task, cells))

@@ -1,4 +1,3 @@
-import asyncio
 import json
 import os
 import subprocess
@@ -6,37 +5,34 @@ import sys
 import threading
 from pathlib import Path
 
+import httpx
 import pytest
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
 from typer.testing import CliRunner
 
 from privet.protocol.report import Report
 from scripts import containers
-from tests.client.stub_curator import StubCurator, serving
+from tests.fake_curator import FakeCurator, serving
 from tests.protocol.examples import RECORD, make_task
 
 HOLDERS, FIRST = 60, 5
 
 
-class SlowCurator(StubCurator):
+class SlowCurator(FakeCurator):
     """Counts the first reports at once, and later ones when it is told to go on."""
 
     def __init__(self) -> None:
         super().__init__(make_task())
         self.full, self.goes_on = threading.Event(), threading.Event()
-        self.turn = asyncio.Lock()
+        self.turn = threading.Lock()
 
-    async def post_report(self, request: Request) -> Response:
-        async with self.turn:
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            return super().__call__(request)
+        with self.turn:
             if len(self.counted) >= FIRST:
                 self.full.set()
-                while not self.goes_on.is_set():
-                    await asyncio.sleep(0.01)
-            try:
-                return await super().post_report(request)
-            except ClientDisconnect:  # the killed agent's
-                return Response()
+                self.goes_on.wait()
+            return super().__call__(request)
 
 
 def test_an_agent_goes_on_where_it_was_killed(

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tests.client.stub_curator import on_a_port
+from tests.fake_curator import on_a_port
 from tests.manual_clock import ManualClock
 
 CLIENT, SECRET = "privet", "s3cret-of-the-client-Yh2kQpV9dLrXw8Tn"
