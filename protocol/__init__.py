@@ -1,6 +1,7 @@
 """What holders, relays and curators agree on: all that crosses the wire between them.
 
     features     the fields of a record and its label, and their encoding as numbers
+    spellings    other spellings of values, for readers of tables
     partition    the tree of cells over the encoded features
     shown_cells  the part of a cell that a report says in the clear
     conditions   what a node of the tree says of a record, in words
