@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from privet.http_server import cors
 from privet.http_server.acceptance import BODY_SECONDS
 from privet.http_server.bodies import BodyBudget, BodyLimit, BodyLimits
+from privet.http_server.headers import SECURITY, HeadCalls, SecurityHeaders
 from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
@@ -35,8 +36,8 @@ from .dashboard import wizard
 from .datastore import Store, file_of, open_store
 from .datastore.garbage_collection import collect_garbage
 from .http import ROUTERS, health, openapi
-from .http.middleware import HEADERS, HeadCalls, RateLimit, SecurityHeaders
 from .http.problems import add_problem_handlers
+from .http.rate_limit import RateLimit
 from .http.state import State
 from .metrics import Metrics
 from .service import Curator
@@ -134,10 +135,10 @@ def create_app(
     budget = BodyBudget(max(BODIES_IN_MEMORY, settings.max_batch_bytes))
     _add_routes(api, settings, budget, metrics)
     intake = Intake(TaskCache(store), state.writer, state.rejects, metrics, budget, signer)
-    inner = _with_headers(api, settings)
-    batch = BatchUpload(inner, intake, settings, tokens, store, clock, HEADERS)
-    headers = (*HEADERS, *cors.HEADERS) if settings.cors_holders else HEADERS
-    stack: ASGIApp = ReportUpload(CountCalls(batch, metrics), intake, headers)
+    inner = CountCalls(_with_headers(api, settings), metrics)
+    batch = BatchUpload(inner, intake, settings, tokens, store, clock, SECURITY)
+    headers = (*SECURITY, *cors.HEADERS) if settings.cors_holders else SECURITY
+    stack: ASGIApp = ReportUpload(batch, intake, headers)
     if settings.rate_limit:  # of all posts, single reports among them
         stack = _with_headers(RateLimit(stack, state.rate), settings)
     return CuratorApp(api, state, stack)

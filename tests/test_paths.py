@@ -3,10 +3,10 @@
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=48, functions=241, moves=77),
+    "create": Size(files=47, functions=241, moves=72),
     "POST": Size(files=20, functions=88, moves=18),
-    "fit": Size(files=56, functions=242, moves=76),
-    "predict": Size(files=29, functions=97, moves=29),
+    "fit": Size(files=55, functions=242, moves=70),
+    "predict": Size(files=27, functions=98, moves=19),
     "plan": Size(files=49, functions=326, moves=133),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""

@@ -6,8 +6,9 @@ threads and before the transaction: what all reports add is worked out in advanc
 transaction takes off what the few add that it refuses.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +19,7 @@ from privet.http_server.acceptance import read_typed
 from privet.http_server.addresses import client_address
 from privet.http_server.bodies import Head, Share, Turns
 from privet.http_server.headers import Headers
-from privet.http_server.metrics import ROUTE
+from privet.http_server.metrics import ROUTE, CountCalls
 from privet.http_server.problems import problem_response
 from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE, Admission, Batch
 from privet.protocol.errors import (
@@ -44,6 +45,7 @@ from .task_cache import CachedTask
 from .upload import task_of_call
 from .writer import REASONS, refusal
 
+Take = Callable[[str, Scope, Receive], Awaitable[Response]]
 WRONG_PAYLOAD = PROBLEMS[WrongPayload].name
 MAX_BATCHES, MAX_WAITING = 4, 64
 """Batches counted at a time, and complete ones that may wait; above it the answer is 503."""
@@ -82,16 +84,22 @@ class BatchUpload:
             task_id = task_of_call(scope, call)
             if task_id is not None:
                 scope[ROUTE] = f"/v1/tasks/{{task_id}}{call}"
-                answer: Response
-                try:
-                    answer = await take(task_id, scope, receive)
-                except PrivetError as error:
-                    self.intake.refused(task_id, error)
-                    answer = problem_response(error, scope["path"])
-                answer.raw_headers.extend(self.headers)
-                await answer(scope, receive, send)
+                counted = CountCalls(partial(self._answer, take, task_id), self.intake.metrics)
+                await counted(scope, receive, send)
                 return
         await self.app(scope, receive, send)
+
+    async def _answer(
+        self, take: Take, task_id: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        answer: Response
+        try:
+            answer = await take(task_id, scope, receive)
+        except PrivetError as error:
+            self.intake.refused(task_id, error)
+            answer = problem_response(error, scope["path"])
+        answer.raw_headers.extend(self.headers)
+        await answer(scope, receive, send)
 
     async def _take(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
         head = Head.of(scope)

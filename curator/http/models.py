@@ -520,18 +520,11 @@ def _request_in(body: bytes) -> PredictRequest:
 
 
 def _columns(answers: ExplainedPredictions) -> dict[str, Any]:
-    model, predictions = answers.model.model, answers.predictions
-    label, of_cell = model.label, (model.values, model.low, model.high, model.influence)
+    label = answers.model.model.label
     return {
         "model": answers.model.number,
         "classes": list(label.classes) if isinstance(label, Classes) else None,
-        "label": predictions.labels(label).tolist(),
-        "values": predictions.values.tolist(),
-        **{
-            name: predictions.of_cells(table).tolist()
-            for name, table in zip(OF_CELL, of_cell, strict=True)
-        },
-        "cell": predictions.cells.tolist(),
+        **answers.predictions.as_columns(),
         "outside": answers.outside,
         "paths": {str(cell): path for cell, path in answers.paths.items()},
     }

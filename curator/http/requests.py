@@ -14,6 +14,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
+from starlette.types import Scope
 
 from privet.http_server.addresses import client_address
 from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
@@ -55,7 +56,7 @@ class Caller:
 
     tokens: Tokens
     token: str | None
-    address: str
+    scope: Scope
     id: str = ""
     _allowed: set[str] = field(default_factory=set)
 
@@ -76,7 +77,7 @@ class Caller:
                 "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
             )
         if scope not in self._allowed:
-            self.id = self.tokens.check(self.token, scope, self.address)
+            self.id = self.tokens.check(self.token, scope, client_address(self.scope))
             self._allowed.add(scope)
 
 
@@ -88,7 +89,7 @@ def caller_of(request: Request) -> Caller:
         caller = request.state.caller = Caller(
             state_of(request).curator.tokens,
             token if scheme.lower() == "bearer" and token else None,
-            client_address(request.scope),
+            request.scope,
         )
     return caller
 

@@ -15,8 +15,8 @@ from ..datastore.audit import RESTORED
 from ..datastore.reports import QuestionSums
 from ..datastore.store import Store
 from ..metrics import Metrics
-from ..models.cache import ModelCache
 from ..workers import Workers
+from .model_cache import ModelCache
 
 STEPS_KEY = "steps_key"
 """Name of the fact that holds the key for drawing when strangers see a step."""

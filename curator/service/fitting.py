@@ -26,9 +26,9 @@ from ..access.actors import Actor
 from ..access.tokens import Scope
 from ..datastore.models import SERVING, ModelInfo
 from ..datastore.reports import QuestionSums
-from ..models.cache import summary_of
 from ..workers import Run
 from .curator import Curator, counts_of
+from .model_cache import summary_of
 from .reading import document_of, may_read_models
 from .registries import call
 

@@ -9,9 +9,9 @@ from typing import Any
 from privet.learning.core.model import FittedModel, Model, Predictions
 from privet.learning.core.trees import describe_path
 from privet.learning.task_building.columns import Columns
-from privet.learning.task_building.encode import encode_columns, encode_records, rows_outside
+from privet.learning.task_building.encode import encode_asked
 from privet.protocol.errors import TooLarge
-from privet.protocol.features import Classes, Numeric
+from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
 from ..access.actors import Actor
@@ -111,17 +111,7 @@ def predict_rows(
     most = max(1, max_rows * FEW_CLASSES // max(FEW_CLASSES, classes))
     if rows > most:
         raise TooLarge(f"{rows} rows are more than one call takes: send at most {most} at a time.")
-    X = encode_records(task, records or []) if columns is None else encode_columns(task, columns)
-    outside: list[list[str]] = [[] for _ in range(rows)]
-    for feature in task.features:
-        if isinstance(feature, Numeric):
-            numbers = (
-                [record.get(feature.name) for record in records or []]
-                if columns is None
-                else columns.get(feature.name, [])
-            )
-            for row in rows_outside(feature, numbers):
-                outside[row].append(feature.name)
+    X, outside = encode_asked(task, records, columns, rows)
     predictions = fitted.model.predict(X)
     partition = fitted.model.partition
     met = sorted(set(predictions.cells.tolist()))

@@ -20,8 +20,8 @@ from ..access.actors import Actor
 from ..access.tokens import Scope
 from ..datastore.models import ModelInfo
 from ..datastore.tasks import StoredTask
-from ..models.card import write_card
 from ..workers import Run
+from .card import write_card
 from .curator import Curator
 from .registries import call
 from .tasks import read_task

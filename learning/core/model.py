@@ -58,6 +58,22 @@ class Predictions:
         """The entries ``(rows, S)`` of a table of cells, ``(K, S)``, for the rows' cells."""
         return table.take(self.cells, axis=0)
 
+    def as_columns(self) -> dict[str, list[Any]]:
+        """All that is said of each row, in JSON's types."""
+        model = self.model
+        tables = {
+            "cell_value": model.values,
+            "cell_low": model.low,
+            "cell_high": model.high,
+            "cell_influence": model.influence,
+        }
+        return {
+            "label": self.labels(model.label).tolist(),
+            "values": self.values.tolist(),
+            **{name: self.of_cells(table).tolist() for name, table in tables.items()},
+            "cell": self.cells.tolist(),
+        }
+
     def labels(self, label: Label) -> NDArray[Any]:
         """The most probable class of each row by name (the first of equals), or the mean label."""
         if isinstance(label, Range):

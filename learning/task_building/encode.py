@@ -24,6 +24,11 @@ def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[
 
     Raises ``InvalidRecord`` for unknown fields and for values that do not fit, naming the row.
     """
+    return encode_columns(task, columns_of_records(task, records))
+
+
+def columns_of_records(task: Task, records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Records as columns by name; raises ``InvalidRecord`` for unknown fields, naming the row."""
     names = [feature.name for feature in task.features]
     allowed = {*names, task.label.name}
     for row, record in enumerate(records):
@@ -32,14 +37,23 @@ def encode_records(task: Task, records: Sequence[Mapping[str, Any]]) -> NDArray[
                 f"Row {row + 1}: Unknown fields {', '.join(unknown)}: "
                 f"the task asks for {', '.join(sorted(names))}."
             )
-    return encode_columns(task, {name: [r.get(name) for r in records] for name in names})
+    return {name: [record.get(name) for record in records] for name in names}
 
 
-def rows_outside(feature: Numeric, values: ColumnValues) -> NDArray[np.intp]:
-    """The rows whose number lies outside the range, so that the range's end counts.
+def fields_outside(task: Task, columns: Columns, rows: int) -> list[list[str]]:
+    """Of each row the fields whose number lies outside the range, so that the range's end counts.
 
     The values fit the task.
     """
+    outside: list[list[str]] = [[] for _ in range(rows)]
+    for feature in task.features:
+        if isinstance(feature, Numeric):
+            for row in _rows_outside(feature, columns.get(feature.name, [])):
+                outside[row].append(feature.name)
+    return outside
+
+
+def _rows_outside(feature: Numeric, values: ColumnValues) -> NDArray[np.intp]:
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "biuf":
         given = (np.nan if is_missing(value) else number_value(value) for value in values)
@@ -50,3 +64,11 @@ def rows_outside(feature: Numeric, values: ColumnValues) -> NDArray[np.intp]:
 def encode_columns(task: Task, columns: Columns) -> NDArray[np.float64]:
     """Columns by name as an encoded matrix, under the same rules as ``encode_records``."""
     return encode_table(task.features, {n: v for n, v in columns.items() if n != task.label.name})
+
+
+def encode_asked(
+    task: Task, records: Sequence[Mapping[str, Any]] | None, columns: Columns | None, rows: int
+) -> tuple[NDArray[np.float64], list[list[str]]]:
+    """Records or columns to predict for as a matrix, and of each row the fields outside a range."""
+    asked = columns_of_records(task, records or []) if columns is None else columns
+    return encode_columns(task, asked), fields_outside(task, asked, rows)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from privet.curator.cli.model import _write
-from privet.curator.models.card import write_card
+from privet.curator.service.card import write_card
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.escaping import csv_cell, markdown
 from privet.learning.core.model import FittedModel, Model

@@ -73,7 +73,7 @@ from tests.curator.use_cases import ADMIN, new_curator
 from .world import START, Fault, Node, World, connect
 
 HOUR = 3_600.0
-STRANGER = Caller(Tokens(mock.Mock(), mock.Mock()), None, "")
+STRANGER = Caller(Tokens(mock.Mock(), mock.Mock()), None, {})
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
 HOLDERS = 3
 SERVERS = ("curator-0.example", "curator-1.example", "relay.example")

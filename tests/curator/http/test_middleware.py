@@ -8,9 +8,10 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from privet.curator.access.rate_limit import MINUTE, Rate
-from privet.curator.http.middleware import HEADERS, RateLimit, SecurityHeaders
+from privet.curator.http.rate_limit import RateLimit
 from privet.curator.logs import set_up_logs
 from privet.curator.workers import Workers
+from privet.http_server.headers import SECURITY, SecurityHeaders
 from privet.protocol.errors import PROBLEMS, TooManyRequests
 from privet.protocol.task import TASK_MEDIA_TYPE
 from tests.curator.http.conftest import Http, serving
@@ -31,7 +32,7 @@ async def test_posts_per_address_are_limited() -> None:
         assert refusal.headers["retry-after"] == "13"
         assert refusal.json()["type"] == TOO_MANY
         assert "13 seconds" in refusal.json()["detail"]
-        assert set(HEADERS) <= set(refusal.headers.raw)
+        assert set(SECURITY) <= set(refusal.headers.raw)
         now = MINUTE
         assert (await http.post("/x")).status_code == 200
 
@@ -70,7 +71,7 @@ async def test_every_answer_has_each_security_header_once(
     expected = [200, 404, 405, 404, 401, 401, 404, 429 if settings else 404]
     assert [answer.status_code for answer in answers] == expected
     for answer in answers:
-        for header in HEADERS:
+        for header in SECURITY:
             assert answer.headers.raw.count(header) == 1
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.curator.models.cache import report_sources
-from privet.curator.models.card import agreement, offset, write_card
+from privet.curator.service.card import agreement, offset, write_card
+from privet.curator.service.model_cache import report_sources
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
