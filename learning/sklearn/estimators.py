@@ -5,6 +5,8 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from string import Template
+from textwrap import fill
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,7 +38,7 @@ from ..findings.insight import insight, question_about
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, fit
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns, encode_labels
-from ..task_building.settings import DEFAULT_CROWD, TaskSettings
+from ..task_building.settings import TaskSettings
 from .data import (
     checked_labels,
     checked_public,
@@ -58,22 +60,38 @@ JUDGED = 10_000
 REGISTRIES: tuple[dict[str, Any], ...] = (ESTIMATORS, GROWERS, MECHANISMS)
 
 
+def of_task(name: str) -> Any:
+    """The default of a setting of a task."""
+    return TaskSettings.model_fields[name].get_default()
+
+
+def with_help_of_tasks(cls: type) -> type:
+    """Put the help of each setting of a task where the docstring has its name after a ``$``."""
+    indent = 8 * " "
+    helps = {
+        name: fill(f"{indent}{field.description}", 100, subsequent_indent=indent).strip()
+        for name, field in TaskSettings.model_fields.items()
+    }
+    cls.__doc__ = Template(cls.__doc__ or "").substitute(helps)
+    return cls
+
+
 @dataclass(eq=False, repr=False)
 class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
     """Base of the classifier and the regressor; see ``PrivateTreeClassifier``."""
 
     epsilon: float = 1.0
     _: KW_ONLY
-    grower: str = "distilled"
-    depth: int | None = None
-    criterion: str | None = None
-    min_leaf: int = 0
-    mechanism: str = "subset"
-    shown: Sequence[str] = ()
-    hidden_depth: int | None = None
-    crowd: int = DEFAULT_CROWD
+    grower: str = of_task("grower")
+    depth: int | None = of_task("depth")
+    criterion: str | None = of_task("criterion")
+    min_leaf: int = of_task("min_leaf")
+    mechanism: str = of_task("mechanism")
+    shown: Sequence[str] = of_task("shown")
+    hidden_depth: int | None = of_task("hidden_depth")
+    crowd: int = of_task("crowd")
     questions: Sequence[Mapping[str, Any]] = ({},)
-    allocation: str = "all"
+    allocation: str = of_task("allocation")
     estimator: str | None = None
     estimator_parameters: Mapping[str, Any] | None = None
     public_model: Any = None
@@ -380,35 +398,35 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+@with_help_of_tasks
 class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     """A tree grown on public records whose leaves are estimated from private reports.
 
     Parameters
     ----------
     epsilon : float
-        What one holder spends in all.
+        $epsilon
     grower : str
-        How the partition is grown on the public records.
+        $grower
     depth : int or None
-        Splits per path; None derives them from the numbers of records, epsilon and the features.
+        $depth
     criterion : str or None
-        The split criterion; None is the task's default.
+        $criterion
     min_leaf : int
-        Fewest public records on each side of a split.
+        $min_leaf
     mechanism : str
-        Local randomizer of every report.
+        $mechanism
     shown : list of str
-        Columns that reports tell openly, as far as the cells do, by name (``"x0"``, ... for an
-        array); ε protects the rest (docs/shown.md).
+        $shown
+        The columns of an array are called ``"x0"``, ...
     hidden_depth : int or None
-        Levels below shown cells that split on hidden columns; None derives it.
+        $hidden_depth
     crowd : int
-        Fewest private records that may be expected in a shown cell.
+        $crowd
     questions : list of dict
-        For methods that ask more than once: a dict per question, which overrides grower, depth,
-        mechanism, epsilon, ...
+        $questions
     allocation : str
-        `all` questions are asked of every holder, or `one`.
+        $allocation
     estimator : str or None
         How the model is fitted; the curator's default if None.
     estimator_parameters : dict or None
@@ -500,8 +518,8 @@ class PrivateTreeRegressor(RegressorMixin, PrivateTree):  # type: ignore[misc]
     """
 
     _: KW_ONLY
-    label_range: tuple[float, float] | None = None
-    centred: bool | None = None
+    label_range: tuple[float, float] | None = of_task("label_range")
+    centred: bool | None = of_task("centred")
 
     _score_name = "R²"
 

@@ -2,19 +2,22 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
+from pydantic import Field
+from typer.testing import CliRunner
 
 from privet.curator.cli import app
+from privet.curator.cli.options import with_settings
 from privet.curator.http import ROUTERS
 from privet.curator.publication import Publication
 from privet.curator.settings import Settings
 from privet.learning.core.onnx import OPERATORS
 from privet.learning.task_building.inputs import Input, inputs_of
-from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.settings import Rows, TaskSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -90,6 +93,28 @@ def test_every_setting_of_a_task_is_an_option() -> None:
         options = {option.name: option for option in command.params}
         for name, setting in inputs_of(model).items():
             assert options[name].help.startswith(setting.help)
+
+
+def test_a_new_setting_needs_one_declaration() -> None:
+    """A field becomes an option of its type, with bounds and help, and its value is passed on."""
+
+    class More(TaskSettings):
+        most_features: Rows | None = Field(default=None, description="Features of a split.")
+
+    asked: list[dict[str, Any]] = []
+    program = typer.Typer()
+    program.command()(with_settings(More, only=("most_features",))(_noting(asked)))
+    assert "Features of a split." in CliRunner().invoke(program, ["--help"]).output
+    assert CliRunner().invoke(program, ["--most-features", "-1"]).exit_code == 2
+    assert CliRunner().invoke(program, ["--most-features", "3"]).exit_code == 0
+    assert asked == [{"most_features": 3}]
+
+
+def _noting(asked: list[dict[str, Any]]) -> Callable[..., None]:
+    def command(settings: dict[str, Any]) -> None:
+        asked.append(settings)
+
+    return command
 
 
 def test_every_operator_of_a_public_model_is_documented() -> None:

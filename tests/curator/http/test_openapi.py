@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from privet.curator.publication import Publication
+from privet.learning.task_building.inputs import inputs_of
 from privet.protocol.errors import PROBLEM_MEDIA_TYPE
 from tests.curator.http.conftest import Http
 
@@ -90,3 +92,13 @@ async def test_the_call_for_reports_is_described(document: dict[str, Any]) -> No
     assert "Privet-Invitation" in [parameter["name"] for parameter in call["parameters"]]
     statuses = {"201", "200", "400", "401", "404", "409", "413", "422", "503"}
     assert statuses <= set(call["responses"])
+
+
+async def test_the_settings_of_a_task_are_described(document: dict[str, Any]) -> None:
+    """With the help that commands and the wizard give."""
+    body = document["paths"]["/v1/tasks"]["post"]["requestBody"]
+    (form,) = body["content"].values()
+    described = form["schema"]["properties"]["settings"]["contentSchema"]["properties"]
+    assert {name: field["description"] for name, field in described.items()} == {
+        name: setting.help for name, setting in inputs_of(Publication).items()
+    }

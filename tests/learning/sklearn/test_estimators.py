@@ -25,6 +25,7 @@ from privet.learning.core.grower import Grower
 from privet.learning.lpct.grid import grid as grid_grower
 from privet.learning.methods import ESTIMATORS, GROWERS
 from privet.learning.sklearn import PrivateTreeClassifier, PrivateTreeRegressor
+from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric, encode_table
 from privet.protocol.task import Task
@@ -421,6 +422,22 @@ def test_what_fit_does_not_take_is_refused_with_the_reason(
     for estimator in (PrivateTreeClassifier(), PrivateTreeRegressor()):
         with pytest.raises(error, match=says):
             estimator.fit(X, y, **arguments)
+
+
+@pytest.mark.parametrize("estimator", [PrivateTreeClassifier, PrivateTreeRegressor])
+def test_settings_of_a_task_have_its_defaults_and_its_help(
+    estimator: type[PrivateTreeClassifier | PrivateTreeRegressor],
+) -> None:
+    """Parameters of the same name; epsilon, which has no default in a task, is 1 here."""
+    shared = estimator(public_fraction=0.5).get_params().keys() & TaskSettings.model_fields.keys()
+    assert {"grower", "depth", "mechanism", "hidden_depth", "questions"} < shared
+    plain = {"name": "n", "label": "l", "epsilon": 1.0}
+    given = {name: getattr(estimator(), name) for name in shared}
+    whole = TaskSettings.model_validate({**plain, **given})
+    assert whole == TaskSettings.model_validate(plain)
+    text = " ".join((PrivateTreeClassifier.__doc__ or "").split())
+    for name in shared - {"centred", "label_range"}:  # of the regressor only
+        assert str(TaskSettings.model_fields[name].description) in text
 
 
 def test_a_pickle_brings_along_what_a_program_registered() -> None:
