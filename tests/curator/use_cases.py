@@ -1,15 +1,19 @@
 """The use cases without a server: a curator, who asks it, and worker processes that are not."""
 
-from collections.abc import Callable, Coroutine
+import os
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from privet.curator.access.tokens import Scope, Tokens
+from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
 from privet.curator.metrics import Metrics
 from privet.curator.service import Curator
 from privet.curator.workers import Run, Workers, run_here
 from privet.protocol.errors import InsufficientScope, NotAuthorized
+from privet.protocol.report import make_report
+from privet.protocol.task import Task
 from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
 
@@ -49,6 +53,17 @@ def new_curator(store: Store | None = None, clock: Callable[[], float] | None = 
     store, clock = store or new_store(), clock or ManualClock()
     place = InPlace(1, 1)
     return Curator(store, clock, Tokens(store, clock), Metrics(), place, place, place)
+
+
+def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -> None:
+    """Let every record's holder send its report, past the network."""
+    cached = CachedTask(task)
+    bodies = [make_report(task, record, os.urandom).pack() for record in records]
+    laid_out = [(cached.layout_of(body), body) for body in bodies]
+    canonical = [(layout, body) for layout, body in laid_out if layout is not None]
+    assert len(canonical) == len(records)
+    group = cached.group_of_bodies(canonical, [None] * len(canonical))
+    curator.store.take([group], curator.clock())
 
 
 def done(work: Coroutine[Any, Any, T]) -> T:

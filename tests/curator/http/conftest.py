@@ -84,14 +84,18 @@ class Http(httpx.AsyncClient):
 
     async def form(self) -> Callable[..., Awaitable[httpx.Response]]:
         """What sends a form of the session that there is."""
-        found = re.search(r'name="form_token" value="(\w+)"', (await self.get("/")).text)
-        assert found
-        form_token = found[1]
+        form_token = await self.form_token()
 
         def send(path: str, files: Any = None, **fields: str) -> Awaitable[httpx.Response]:
             return self.post(path, data={"form_token": form_token, **fields}, files=files)
 
         return send
+
+    async def form_token(self) -> str:
+        """What forms of the session that there is have in them."""
+        found = re.search(r'name="form_token" value="(\w+)"', (await self.get("/")).text)
+        assert found
+        return found[1]
 
     async def token(self, scope: str, name: str = "eye") -> str:
         """A new token."""

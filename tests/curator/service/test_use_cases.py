@@ -1,14 +1,11 @@
 """The curator's use cases over a store, with a clock that the test moves."""
 
-import os
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 
-from privet.curator.collection.task_cache import CachedTask
 from privet.curator.publication import Publication
 from privet.curator.service import STEP, Curator
 from privet.curator.service.fitting import compare, fit
@@ -28,10 +25,9 @@ from privet.protocol.errors import (
     StorageFailed,
 )
 from privet.protocol.lifecycle import Move, TaskState
-from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.curator import samples
-from tests.curator.use_cases import ADMIN, done, new_curator
+from tests.curator.use_cases import ADMIN, answer, done, new_curator
 from tests.end_to_end.population import thirds
 from tests.manual_clock import ManualClock
 from tests.stat_checks import check_frequencies
@@ -49,17 +45,6 @@ def settings(**more: Any) -> Publication:
 
 def survey_task(curator: Curator, **more: Any) -> Task:
     return done(create_task(curator, ADMIN, settings(**more), samples.survey()))[0].task
-
-
-def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -> None:
-    """Let every record's holder send its report, past the network."""
-    cached = CachedTask(task)
-    bodies = [make_report(task, record, os.urandom).pack() for record in records]
-    laid_out = [(cached.layout_of(body), body) for body in bodies]
-    canonical = [(layout, body) for layout, body in laid_out if layout is not None]
-    assert len(canonical) == len(records)
-    group = cached.group_of_bodies(canonical, [None] * len(canonical))
-    curator.store.take([group], curator.clock())
 
 
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True}

@@ -21,8 +21,7 @@ from privet.learning.core.trees import locate
 from privet.learning.export.formats import EXPORTS
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.task import Task
-from tests.curator.service.test_use_cases import answer
-from tests.curator.use_cases import ADMIN, done, new_curator
+from tests.curator.use_cases import ADMIN, answer, done, new_curator
 
 from ..onnx_files import STRIPES, striped, stripes
 

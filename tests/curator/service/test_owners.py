@@ -1,0 +1,369 @@
+"""A use case has an owner: whoever calls it, it asks who may, and leaves the same traces.
+
+A use case that is in no table here fails a test, until somebody has said what it takes and leaves.
+"""
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pytest
+
+from privet.curator.access.tokens import Scope
+from privet.curator.app import CuratorApp, create_app
+from privet.curator.publication import Publication
+from privet.curator.service import Curator, access, fitting, prediction, reading, tasks
+from privet.curator.settings import Settings
+from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
+from privet.protocol.lifecycle import Move
+from tests.curator import samples
+from tests.curator.dashboard.test_wizard import ASKER
+from tests.curator.datastore.servers import new_store
+from tests.curator.http.checks import values
+from tests.curator.http.conftest import TOKEN, Http, client_of
+from tests.curator.use_cases import InPlace, Someone, answer, done, new_curator
+
+MODULES = (access, fitting, prediction, reading, tasks)
+RECORD = {"age": 50, "hours": 40, "job": "smith", "member": True}
+GIVEN = {"name": "survey", "label": "label", "epsilon": 1.0, "grower": "cart", "depth": 2}
+COLUMNS = ("age", "hours", "job", "member", "label")
+ADMIN, FITTER, READER, STRANGER = (
+    Someone("ada", Scope.ADMIN),
+    Someone("fay", Scope.FITTER),
+    Someone("ray", Scope.READER),
+    Someone("", None),
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the API or a form of a page; ``{task}`` is the task's id."""
+
+    method: str
+    path: str
+    given: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a use case that is not for everybody takes and leaves."""
+
+    scope: Scope
+    arguments: Callable[[str], tuple[Any, ...]]
+    action: str = ""
+    """What the audit log then says; empty if nothing changes."""
+    route: Call | None = None
+    page: Call | None = None
+    page_scope: Scope = Scope.ADMIN
+    metric: str = ""
+    """The counter of its outcomes."""
+
+
+@cache
+def survey() -> bytes:
+    return samples.survey(60)
+
+
+def settings() -> Publication:
+    return Publication.model_validate(GIVEN)
+
+
+def form(**more: str) -> dict[str, Any]:
+    fields = {f"name.{place}": name for place, name in enumerate(COLUMNS)}
+    fields |= {f"use.{place}": "on" for place in range(5)}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
+    given = {"name": "by form", "label": "label", "epsilon": "1", "holders": "300", **more}
+    return {"files": {"public": ("a.csv", survey())}, "data": given | fields}
+
+
+UPLOAD = {
+    "files": {"public": ("a.csv", survey())},
+    "data": {"settings": '{"name": "another", "label": "label", "epsilon": 1, "depth": 2}'},
+}
+V1 = "/v1/tasks/{task}"
+PAGE = "/tasks/{task}"
+ALONE = ("weighted", {"weight": "inf"})
+"""Public records alone make a model."""
+CASES: dict[str, Case] = {
+    "create_task": Case(
+        Scope.ADMIN,
+        lambda _: (settings().model_copy(update={"name": "another"}), survey()),
+        "task created",
+        Call("POST", "/v1/tasks", UPLOAD),
+        Call("POST", "/new", form()),
+    ),
+    "propose_columns": Case(
+        Scope.ADMIN, lambda _: (survey(),), page=Call("POST", "/new/columns", form())
+    ),
+    "plan_task": Case(
+        Scope.ADMIN,
+        lambda _: (survey(), Publication.model_validate(GIVEN | {"holders": 300})),
+        page=Call("POST", "/new/plan", form()),
+    ),
+    "move_task": Case(
+        Scope.ADMIN,
+        lambda task: (task, Move.CLOSE),
+        "task closed",
+        Call("POST", f"{V1}/close"),
+        Call("POST", f"{PAGE}/move", {"data": {"move": "close"}}),
+    ),
+    "delete_task": Case(
+        Scope.ADMIN,
+        lambda task: (task,),
+        "task deleted",
+        Call("DELETE", V1),
+        Call("POST", f"{PAGE}/delete", {"data": {"name": "survey"}}),
+    ),
+    "name_relay": Case(
+        Scope.ADMIN,
+        lambda _: ("https://relay.example",),
+        "relay named",
+        page=Call("POST", f"{PAGE}/link", {"data": {"relay": "https://relay.example"}}),
+    ),
+    "invite": Case(
+        Scope.ADMIN,
+        lambda task: (task, 2),
+        "invitations made",
+        Call("POST", f"{V1}/invitations", {"json": {"count": 2}}),
+        Call("POST", f"{PAGE}/invitations", {"data": {"count": "2"}}),
+    ),
+    "count_invitations": Case(
+        Scope.ADMIN, lambda task: (task,), route=Call("GET", f"{V1}/invitations")
+    ),
+    "revoke_invitations": Case(
+        Scope.ADMIN,
+        lambda task: (task, None),
+        "invitations revoked",
+        Call("POST", f"{V1}/invitations/revoke", {"json": {}}),
+    ),
+    "fit": Case(
+        Scope.FITTER,
+        lambda task: (task, *ALONE),
+        "model fitted",
+        Call("POST", f"{V1}/models", {"json": samples.PUBLIC_ALONE}),
+        Call("POST", f"{PAGE}/fit", {"data": {"estimator": "weighted", "weight": "inf"}}),
+        metric="privet_fits_total",
+    ),
+    "try_settings": Case(
+        Scope.ADMIN,
+        lambda task: (task, *ALONE),
+        page=Call("GET", f"{PAGE}/trial?estimator=weighted&weight=inf"),
+    ),
+    "promote": Case(
+        Scope.ADMIN,
+        lambda task: (task, 1, "best"),
+        "model promoted",
+        Call("PUT", f"{V1}/aliases/best", {"json": {"number": 1}}),
+        Call("POST", f"{PAGE}/models/1/promote", {"data": {"alias": "best"}}),
+    ),
+    "read_card": Case(
+        Scope.READER,
+        lambda task: (task, 1),
+        route=Call("GET", f"{V1}/models/1/card"),
+        page=Call("GET", f"{PAGE}/models/1/card"),
+        page_scope=Scope.READER,
+    ),
+    "read_insight": Case(
+        Scope.READER, lambda task: (task, 2), route=Call("GET", f"{V1}/models/2/insight")
+    ),
+    "reports_needed": Case(Scope.READER, lambda task: (task, 0.1)),
+    "list_tokens": Case(
+        Scope.ADMIN, lambda _: (), route=Call("GET", "/v1/tokens"), page=Call("GET", "/access")
+    ),
+    "issue_token": Case(
+        Scope.ADMIN,
+        lambda _: ("desk", Scope.READER),
+        "token issued",
+        Call("PUT", "/v1/tokens/desk", {"json": {"scope": "reader"}}),
+        Call("POST", "/access/tokens", {"data": {"name": "desk", "scope": "reader"}}),
+    ),
+    "revoke_token": Case(
+        Scope.ADMIN,
+        lambda _: ("old",),
+        "token revoked",
+        Call("DELETE", "/v1/tokens/old"),
+        Call("POST", "/access/tokens/revoke", {"data": {"name": "old"}}),
+    ),
+    "read_audit": Case(
+        Scope.ADMIN, lambda _: (10,), route=Call("GET", "/v1/audit"), page=Call("GET", "/access")
+    ),
+}
+"""Use cases for some alone."""
+OF_TASKS: dict[str, tuple[Any, ...]] = {"list_tasks": (), "read_task": (), "read_status": ()}
+"""Use cases for everybody, but for what drafts are."""
+OF_MODELS: dict[str, tuple[Any, ...]] = {
+    "list_models": (),
+    "read_model": (1,),
+    "fitted_model": (1,),
+    "export": (1, "json"),
+    "compare": (1, 2),
+    "read_node": (1, 0),
+    "predict": (1,),
+}
+"""Use cases for everybody, unless models are for readers; what follows the task's id."""
+NO_ERROR = {"may_read_models", "sees_models", "read_results", "layout", "predict_elsewhere"}
+"""Those that tell a stranger less, and what others rest on; their tests are elsewhere."""
+
+
+def use_cases() -> dict[str, Callable[..., Any]]:
+    """The public functions that take an actor."""
+    return {
+        name: function
+        for module in MODULES
+        for name, function in vars(module).items()
+        if inspect.isfunction(function)
+        and function.__module__ == module.__name__
+        and not name.startswith("_")
+        and "actor" in inspect.signature(function).parameters
+    }
+
+
+def ask(name: str, curator: Curator, actor: Someone, *arguments: Any) -> Any:
+    """What a use case returns."""
+    given = {"records": [RECORD]} if name == "predict" else {}
+    answer = use_cases()[name](curator, actor, *arguments, **given)
+    return done(answer) if isinstance(answer, Coroutine) else answer
+
+
+def filled(curator: Curator) -> str:
+    """A task with two models, of which the second has a report; and a token."""
+    task = done(tasks.create_task(curator, ADMIN, settings(), survey()))[0].task
+    done(fitting.fit(curator, ADMIN, task.id, *ALONE))
+    answer(curator, task, [RECORD | {"label": 1}])
+    done(fitting.fit(curator, ADMIN, task.id, "weighted", {}))
+    access.issue_token(curator, ADMIN, "old", Scope.READER)
+    return str(task.id)
+
+
+def actions(curator: Curator) -> list[tuple[str, str]]:
+    """Who did what, by the audit log."""
+    return [(entry.actor, entry.action) for entry in curator.store.audit(1_000)][::-1]
+
+
+def test_every_use_case_is_in_a_table() -> None:
+    """All that take an actor, but for signing in, which makes one."""
+    assert use_cases().keys() == CASES.keys() | OF_TASKS.keys() | OF_MODELS.keys() | NO_ERROR
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_use_case_asks_who_may_and_says_what_was_done(name: str) -> None:
+    """By itself: too small a scope changes nothing and leaves nothing; enough leaves one entry."""
+    curator, case = new_curator(), CASES[name]
+    task = filled(curator)
+    before = actions(curator)
+    for actor in (STRANGER, READER, FITTER):
+        if actor.scope is None or not actor.scope.allows(case.scope):
+            with pytest.raises(InsufficientScope if actor.scope else NotAuthorized):
+                ask(name, curator, actor, *case.arguments(task))
+    assert actions(curator) == before
+    enough = {Scope.ADMIN: ADMIN, Scope.FITTER: FITTER, Scope.READER: READER}[case.scope]
+    ask(name, curator, enough, *case.arguments(task))
+    assert actions(curator)[len(before) :] == [(enough.id, case.action)] * bool(case.action)
+
+
+@pytest.mark.parametrize("name", [*OF_TASKS, *OF_MODELS])
+def test_a_draft_is_there_for_readers_only(name: str) -> None:
+    """As are its models."""
+    curator = new_curator()
+    draft = Publication.model_validate(GIVEN | {"draft": True})
+    task = done(tasks.create_task(curator, ADMIN, draft, survey()))[0].task.id
+    for _ in range(2):
+        done(fitting.fit(curator, ADMIN, task, *ALONE))
+    if name == "list_tasks":
+        assert [ask(name, curator, actor) != [] for actor in (STRANGER, READER)] == [False, True]
+        return
+    arguments = (task, *{**OF_TASKS, **OF_MODELS}[name])
+    with pytest.raises(TaskNotFound):
+        ask(name, curator, STRANGER, *arguments)
+    ask(name, curator, READER, *arguments)
+
+
+@pytest.mark.parametrize("name", OF_MODELS)
+def test_models_may_be_for_readers_only(name: str) -> None:
+    """Where the curator guards them."""
+    curator = new_curator()
+    task = filled(curator)
+    ask(name, curator, STRANGER, task, *OF_MODELS[name])
+    curator.guard_models = True
+    with pytest.raises(NotAuthorized):
+        ask(name, curator, STRANGER, task, *OF_MODELS[name])
+    ask(name, curator, READER, task, *OF_MODELS[name])
+
+
+@pytest.fixture
+async def app() -> AsyncIterator[CuratorApp]:
+    place = InPlace(1, 1)
+    made = create_app(
+        Settings.model_validate({"admin_token": TOKEN}), store=new_store(), workers=place
+    )
+    made.state.curator.predictors = made.state.curator.exporters = place
+    yield made
+    made.state.writer.stop()
+    made.state.rejects.close()
+
+
+BELOW = {Scope.ADMIN: Scope.READER, Scope.FITTER: Scope.READER, Scope.READER: Scope.RELAY}
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.route])
+async def test_a_route_leaves_it_to_the_use_case(name: str, app: CuratorApp) -> None:
+    """The same scope, entry and count."""
+    case, curator = CASES[name], app.state.curator
+    route = case.route
+    assert route is not None
+    task, path = filled(curator), route.path
+    enough, small = (
+        {"Authorization": f"Bearer {curator.tokens.issue(scope.value, scope)}"}
+        for scope in (case.scope, BELOW[case.scope])
+    )
+    async with client_of(app) as http:
+        before, counted = actions(curator), await fits(http)
+
+        async def call(headers: dict[str, str]) -> int:
+            answer = await http.request(
+                route.method, path.format(task=task), headers=headers, **route.given
+            )
+            return answer.status_code
+
+        assert [await call({}), await call(small)] == [401, 403]
+        assert actions(curator) == before
+        assert await call(enough) in {200, 201, 204}
+        entries = [(case.scope.value, case.action)] * bool(case.action)
+        assert actions(curator)[len(before) :] == entries
+        assert await fits(http) == counted + bool(case.metric)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.page])
+async def test_a_page_leaves_it_to_the_use_case(name: str, app: CuratorApp) -> None:
+    """The same entry and count; of the scope it may ask for more."""
+    case, curator = CASES[name], app.state.curator
+    assert case.page is not None
+    task, path = filled(curator), case.page.path
+    small = Scope.READER if case.page_scope is Scope.ADMIN else None
+    tokens = {s: curator.tokens.issue(s.value, s) for s in (case.page_scope, small) if s}
+    before = actions(curator)
+    for scope in (small, case.page_scope):
+        async with client_of(app) as http:
+            counted, token = await fits(http), ""
+            if scope is not None:
+                await http.sign_in(tokens[scope])
+                token = await http.form_token()
+            given = {**case.page.given}
+            if case.page.method == "POST":
+                given["data"] = {**given["data"], "form_token": token}
+            answer = await http.request(case.page.method, path.format(task=task), **given)
+            if scope is small:
+                assert answer.status_code in {401, 403}
+                assert actions(curator) == before
+            else:
+                assert answer.status_code in {200, 303}, answer.text
+                entries = [(case.page_scope.value, case.action)] * bool(case.action)
+                assert actions(curator)[len(before) :] == entries
+                assert await fits(http) == counted + bool(case.metric)
+
+
+async def fits(http: Http) -> float:
+    text = (await http.get("/metrics", headers=http.admin)).text
+    return sum(values(text, "privet_fits_total").values())
