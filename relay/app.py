@@ -58,9 +58,11 @@ from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt, Report
 from privet.protocol.signature import SIGNATURE_HEADER
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
+from .batches import StoredReport
 from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
 from .metrics import RelayMetrics
-from .spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, Spool, StoredReport
+from .outcomes import FATE_CONFLICT, FATE_COUNTED, FATE_HELD
+from .spool import Spool
 from .status import RelayStatus
 from .task_watch import TaskWatch
 

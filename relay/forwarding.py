@@ -38,8 +38,10 @@ from privet.protocol.errors import (
 from privet.protocol.receipts import SIGNATURE
 from privet.protocol.report import REPORT_ID_BYTES
 
+from .batches import MAX_BYTES, Group
 from .errors import SpoolFailed
-from .spool import FATE_HELD, MAX_BYTES, NOT_INVITED, Account, Group, Spool
+from .outcomes import FATE_HELD, Account
+from .spool import NOT_INVITED, Spool
 from .status import RELAY_COUNTS
 from .task_watch import CLOSED, TaskWatch
 

@@ -4,9 +4,11 @@ import httpx
 from starlette.types import ASGIApp
 
 from privet.relay.app import Relay, create_app
+from privet.relay.batches import StoredReport
 from privet.relay.curator_calls import CountingClient
 from privet.relay.metrics import RelayMetrics
-from privet.relay.spool import FATE_COUNTED, Account, Spool, StoredReport
+from privet.relay.outcomes import FATE_COUNTED, Account
+from privet.relay.spool import Spool
 from tests.client.fakes import Network
 from tests.fake_curator import FakeCurator
 from tests.protocol.examples import make_task

@@ -27,10 +27,11 @@ from privet.protocol.report import Report, make_report
 from privet.protocol.signature import Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
 from privet.relay.app import Relay, create_app
+from privet.relay.batches import Group
 from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
-from privet.relay.spool import Group, Spool
+from privet.relay.spool import Spool
 from tests.client.fakes import Network, record_connections
 from tests.fake_curator import FakeCurator, problem
 from tests.protocol.examples import RECORD, make_task
@@ -226,7 +227,7 @@ async def test_long_reports_leave_in_several_batches(
 ) -> None:
     """All in one turn, each batch within the bound; too few for a second one wait for more."""
     width = 16 + sum(mechanism.report_bytes for mechanism in BOTH.mechanisms)
-    for module in ("forwarding", "spool"):
+    for module in ("forwarding", "batches"):
         monkeypatch.setattr(f"privet.relay.{module}.MAX_BYTES", 10 * width)
     for least, count, sizes in ((3, 25, [8, 8, 9]), (6, 11, [10]), (11, 11, [11])):
         curator = FakeCurator(BOTH)

@@ -10,7 +10,9 @@ import pytest
 from privet.client import Holder, MemoryLedger
 from privet.protocol.batch import Batch
 from privet.protocol.task import Task
-from privet.relay.spool import Account, Spool, StoredReport
+from privet.relay.batches import StoredReport
+from privet.relay.outcomes import Account
+from privet.relay.spool import Spool
 from tests.fake_curator import FakeCurator
 from tests.protocol.examples import RECORD, make_task
 from tests.relay.test_relay import RELAY, relaying

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from privet.protocol.batch import Batch
+from privet.relay.batches import StoredReport, random_order
 from privet.relay.errors import SpoolFailed, SpoolFull
-from privet.relay.spool import Account, Spool, StoredReport, random_order
+from privet.relay.outcomes import Account
+from privet.relay.spool import Spool
 from tests.client.fakes import assert_closed, record_connections
 
 BOTH = (0, 1)

@@ -24,8 +24,10 @@ from privet.curator.datastore.database import Database
 from privet.curator.datastore.removal import remove_some_listed
 from privet.curator.datastore.status import StatusStore
 from privet.curator.datastore.tasks import TaskStore, find_task
-from privet.relay import spool
-from privet.relay.spool import FATE_CONFLICT, FATE_COUNTED, FATE_HELD, Spool, StoredReport
+from privet.relay import outcomes, spool
+from privet.relay.batches import StoredReport, key_of
+from privet.relay.outcomes import FATE_CONFLICT, FATE_COUNTED, FATE_HELD
+from privet.relay.spool_file import SpoolFile
 
 from .schedule import Op, Pace, Step, run
 from .world import Fault
@@ -38,7 +40,7 @@ ALL, OF_THE_RELAY = list(Op), [Op.ANSWER, Op.FORWARD, Op.CLASH]
 PACES = list(Pace)
 
 
-def close(self: Spool) -> None:
+def close(self: SpoolFile) -> None:
     """Closed while a thread whose task was cancelled goes on: SQLite then crashes the process."""
     self._db.close()
 
@@ -90,9 +92,9 @@ def count_rejects(self: StatusStore, task_id: str, rejects: Mapping[str, int]) -
 
 def add(db: sqlite3.Connection, report: StoredReport) -> str:
     """Another report under an id that had gone out was called held, or counted, and was nowhere."""
-    fate_key = spool._fate_key(report.task, report.id)
+    fate_key = outcomes._key_of(report.task, report.id)
     row = db.execute("SELECT fate, sent FROM fates WHERE key = ?", (fate_key,)).fetchone()
-    key = (report.task, spool._text(report.questions), report.id)
+    key = (*key_of(report.task, report.questions), report.id)
     if row is None or row[0] not in {None, FATE_HELD, FATE_COUNTED}:
         if row is not None and row[1]:
             return str(row[0])
@@ -156,11 +158,11 @@ def test_a_schedule_does_the_same_again() -> None:
 @pytest.mark.parametrize(
     ("target", "name", "bug", "seen", "ops"),
     [
-        (Spool, "close", close, "closes a database that a thread writes to", ALL),
+        (SpoolFile, "close", close, "closes a database that a thread writes to", ALL),
         (expiry, "remove_listed_ids", remove_listed_ids, "is noted 0 times", ALL),
         (TaskStore, "create_task", create_task, "fails without a reason", ALL),
         (StatusStore, "count_rejects", count_rejects, "and written down", ALL),
-        (spool, "_add", add, "was acknowledged with 20", OF_THE_RELAY),
+        (spool, "add", add, "was acknowledged with 20", OF_THE_RELAY),
     ],
 )
 def test_an_old_bug_is_found_and_shrunk(

@@ -1,0 +1,153 @@
+"""Rows of the spool: what became of the reports that holders sent here, and the tallies.
+
+It is kept for a while after a report has left, under a hash of the report's task and id; neither
+its payload nor its id stays.
+"""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from privet.protocol.batch import Batch, split
+from privet.protocol.receipts import SignedReceipt, groups_of, hashes_of
+
+FATE_HELD, FATE_COUNTED, FATE_CONFLICT = "held", "counted", "conflict"
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of a batch: how many were taken and as what, and the ids refused by reason."""
+
+    taken: Mapping[str, int]
+    refused: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
+    receipts: Sequence[str] = ()
+    """The curator's signatures of those that count, in their groups."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """All reports of the batch, by what became of them."""
+        return {**self.taken, **{reason: len(ids) for reason, ids in self.refused.items()}}
+
+
+def take_in(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) -> str | None:
+    """Note that a report is held from now on; None if so, else what became of it before.
+
+    ``conflict`` if another one was taken under its id. A report that was refused before it went out
+    is held again.
+    """
+    key = _key_of(task, report_id)
+    query = "SELECT coalesce(fate, 'held'), sent, digest FROM fates WHERE key = ?"
+    row = db.execute(query, (key,)).fetchone()
+    if row is None or (row[0] not in {FATE_HELD, FATE_COUNTED} and not row[1]):
+        held = "INSERT OR REPLACE INTO fates (key, digest, sent) VALUES (?, ?, 0)"
+        db.execute(held, (key, digest))
+        return None
+    return FATE_CONFLICT if row[2] != digest else str(row[0])
+
+
+def fate_of(db: sqlite3.Connection, task: str, report_id: bytes) -> str | None:
+    """``held``, ``counted``, or why a report was refused; None if it is not known here."""
+    query = "SELECT coalesce(fate, 'held') FROM fates WHERE key = ?"
+    row = db.execute(query, (_key_of(task, report_id),)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def settle(
+    db: sqlite3.Connection,
+    number: int,
+    task: str,
+    ids: Iterable[bytes],
+    account: Account,
+    day: int,
+) -> None:
+    """Record what became of the reports ``ids`` of a batch, known since ``day``."""
+    refused = {i: reason for reason, ids in account.refused.items() for i in ids}
+    rest = FATE_HELD if account.taken.get(FATE_HELD) else FATE_COUNTED
+    _note(db, task, ((i, refused.get(i, rest)) for i in ids), day, sent=number)
+
+
+def signed_groups(batch: Batch, account: Account) -> list[tuple[bytes, str]]:
+    """The hashes of the reports that count, in groups, each with the curator's signature."""
+    refused = {i for ids in account.refused.values() for i in ids}
+    hashes = zip(hashes_of(batch), map(bytes, batch.ids), strict=True)
+    groups = groups_of([digest for digest, i in hashes if i not in refused])
+    return [(b"".join(group), own) for group, own in zip(groups, account.receipts, strict=False)]
+
+
+def keep_receipts(
+    db: sqlite3.Connection, number: int, signed: Iterable[tuple[bytes, str]], day: int
+) -> None:
+    """Keep the receipts of a batch."""
+    rows = ((number, hashes, signature, day) for hashes, signature in signed)
+    db.executemany("INSERT INTO receipts VALUES (?, ?, ?, ?)", rows)
+
+
+def refuse(
+    db: sqlite3.Connection, task: str, ids: Sequence[bytes], reason: str, day: int, *, sent: int = 0
+) -> int:
+    """Record and tally that reports were refused; return their number."""
+    _note(db, task, ((i, reason) for i in ids), day, sent=sent)
+    if ids:
+        tally(db, task, {reason: len(ids)})
+    return len(ids)
+
+
+def tally(db: sqlite3.Connection, task: str, counts: Mapping[str, int]) -> None:
+    """Add to a task's tallies."""
+    add = "INSERT INTO tallies VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n"
+    db.executemany(add, [(task, name, n) for name, n in counts.items()])
+
+
+def tally_smallest(db: sqlite3.Connection, task: str, reports: int) -> None:
+    """Let ``reports`` be the smallest batch of a task, if none has been smaller."""
+    least = """
+        INSERT INTO tallies VALUES (?, 'smallest_batch', ?)
+        ON CONFLICT DO UPDATE SET n = min(n, excluded.n)
+    """
+    db.execute(least, (task, reports))
+
+
+def tallies_of(db: sqlite3.Connection, task: str) -> dict[str, int]:
+    """What became of a task's reports, and how many wait."""
+    tallies = dict(db.execute("SELECT name, n FROM tallies WHERE task = ?", (task,)))
+    query = (
+        "SELECT (SELECT count(*) FROM waiting WHERE task = ?) + "
+        "(SELECT coalesce(sum(reports), 0) FROM batches WHERE task = ?)"
+    )
+    (tallies["waiting"],) = db.execute(query, (task, task)).fetchone()
+    return tallies
+
+
+def receipt_of(
+    db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes
+) -> SignedReceipt | None:
+    """The curator's receipt for a report that it counted; None if there is none here."""
+    query = """
+        SELECT signature, hashes FROM fates JOIN receipts ON batch = sent
+        WHERE key = ? AND digest = ? AND substr(hashes, 1, 32) <= digest
+        ORDER BY hashes DESC LIMIT 1
+    """
+    row = db.execute(query, (_key_of(task, report_id), digest)).fetchone()
+    hashes = [] if row is None else split(row[1], len(digest))
+    if digest not in hashes:  # it was refused
+        return None
+    return SignedReceipt(signature=row[0], reports=tuple(map(bytes.hex, hashes)))
+
+
+def forget(db: sqlite3.Connection, before: int) -> None:
+    """Forget what became known before a day."""
+    db.execute("DELETE FROM fates WHERE day < ?", (before,))
+    db.execute("DELETE FROM receipts WHERE day < ?", (before,))
+
+
+def _key_of(task: str, report_id: bytes) -> bytes:
+    return hashlib.sha256(task.encode() + report_id).digest()[:16]
+
+
+def _note(
+    db: sqlite3.Connection, task: str, fates: Iterable[tuple[bytes, str]], day: int, *, sent: int
+) -> None:
+    """Record what became of reports that holders sent here; a counted one stays counted."""
+    update = "UPDATE fates SET fate = ?, day = ?, sent = ? WHERE key = ? AND fate IS NOT 'counted'"
+    db.executemany(update, ((fate, day, sent, _key_of(task, i)) for i, fate in fates))
