@@ -128,7 +128,7 @@ def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
     while time.monotonic() < deadline and process.poll() is None:
         shown = re.search(ADDRESS_SHOWN, log.read_text(errors="replace"))
         try:
-            if shown and httpx.get(f"{shown[1]}/readyz", timeout=5.0).is_success:
+            if shown and httpx.get(f"{shown[1]}/readyz", timeout=5.0, verify=False).is_success:
                 return shown[1]
         except httpx.TransportError:
             pass  # the port is bound before it is shown, and served a little later

@@ -1,14 +1,15 @@
 """A pytest plugin: what tests need besides Python, and what a run left out.
 
 A test marked ``needs("node")`` belongs to `make test-all`, and is skipped where the program is not
-installed. The run ends with one block that says what was left out and how to run it.
+installed. Of a test marked ``quick("cart")`` only that case belongs to `make test`. The run ends
+with one block that says what was left out and how to run it.
 """
 
 import functools
 import re
 import shutil
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,7 @@ def missing(program: str) -> bool:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave what needs programs to `make test-all`, and skip it where they are missing."""
+    leave_all_but_the_quick(items)
     for item in items:
         programs = [str(name) for mark in item.iter_markers("needs") for name in mark.args]
         if programs:
@@ -60,6 +62,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for program in programs:
             unavailable = pytest.mark.skipif(missing(program), reason=f"needs {program}")
             item.add_marker(unavailable)
+
+
+def leave_all_but_the_quick(items: list[pytest.Item]) -> None:
+    """Mark as slow what a test's ``quick`` does not name; each name must be a case's."""
+    cases: dict[str, set[str]] = defaultdict(set)
+    chosen: dict[str, set[str]] = {}
+    for item in items:
+        for mark in item.iter_markers("quick"):
+            test, _, case = item.nodeid.partition("[")
+            cases[test].add(case.removesuffix("]"))
+            chosen[test] = set(mark.args)
+            if case.removesuffix("]") not in mark.args:
+                item.add_marker("slow")
+    for test, found in cases.items():
+        # who names a case on the command line collects no others
+        if len(found) > 1 and not chosen[test] <= found:
+            raise pytest.UsageError(f"{test} has no cases {chosen[test] - found}")
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from privet import baselines
@@ -20,16 +21,30 @@ def estimator(name: str) -> BaseEstimator:
     return cls(random_state=0, **budget)
 
 
+SLOW = {"LPDTRegressor", "RandomizedLabelsClassifier", "RandomizedLabelsRegressor"}
+TREES = {
+    "RandomizedLabelsClassifier": DecisionTreeClassifier(max_depth=5),
+    "RandomizedLabelsRegressor": DecisionTreeRegressor(max_depth=5),
+}
+"""In place of forests that are fitted several times."""
+
+
 @pytest.mark.parametrize(
-    "name",
+    ("name", "inner"),
     [
-        pytest.param(name, marks=pytest.mark.slow if name == "LPDTRegressor" else ())
-        for name in baselines.__all__
+        *(
+            pytest.param(name, None, id=name, marks=pytest.mark.slow if name in SLOW else ())
+            for name in baselines.__all__
+        ),
+        *(pytest.param(name, tree, id=f"{name}, one tree") for name, tree in TREES.items()),
     ],
 )
-def test_scikit_learns_checks(name: str) -> None:
+def test_scikit_learns_checks(name: str, inner: BaseEstimator | None) -> None:
     """All pass, but for accuracy on a small set."""
-    results = check_estimator(estimator(name), on_fail=None, on_skip=None)
+    made = estimator(name)
+    if inner is not None:
+        made.set_params(estimator=inner)
+    results = check_estimator(made, on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     private = not name.startswith("NonPrivate")
     assert set(failed) <= (ACCURACY if private else set()), failed

@@ -11,7 +11,16 @@ from bench import __main__ as command
 from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
 from bench.report import document, judged
 
-SLOW = {"collecting", "intake", "pages", "predicting", "privatizing", "rest_predict", "worst_tasks"}
+SLOW = {
+    "collecting",
+    "fitting",
+    "intake",
+    "pages",
+    "predicting",
+    "privatizing",
+    "rest_predict",
+    "worst_tasks",
+}
 """Sections that start processes, make much or need OpenDP; a server's counts are checked."""
 
 

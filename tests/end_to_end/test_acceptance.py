@@ -35,7 +35,7 @@ from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
 from privet.protocol.task import Task
 from scripts.servers import running_relay
 from tests.curator import samples
-from tests.end_to_end.running_curator import RunningCurator
+from tests.end_to_end.running_curator import TLS, RunningCurator
 from tests.protocol.examples import batch_of
 
 ANSWER = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
@@ -60,14 +60,14 @@ class Pair:
     def is_held(self, report: Report) -> bool:
         """Whether the relay has a report that the curator has not counted yet."""
         url = f"{self.urls['relay']}/v1/tasks/{report.task.hex()}/reports/{report.id.hex()}"
-        return bool(httpx.get(url, timeout=60).json()["state"] == "held")
+        return bool(httpx.get(url, timeout=60, verify=TLS).json()["state"] == "held")
 
     def post(
         self, server: str, call: str, content: Any, task_id: str, **headers: str
     ) -> httpx.Response:
         """POST to a call of a task."""
         url = f"{self.urls[server]}/v1/tasks/{task_id}/{call}"
-        return httpx.post(url, content=content, headers=headers, timeout=60)
+        return httpx.post(url, content=content, headers=headers, timeout=60, verify=TLS)
 
 
 @pytest.fixture(scope="module")

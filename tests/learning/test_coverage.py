@@ -13,6 +13,7 @@ RUNS = 60
 PUBLIC = public_rows(BINARY, 10, seed=0)
 
 
+@pytest.mark.quick("200-1.0", "50-0.5")
 @pytest.mark.parametrize(("per_cell", "epsilon"), [(2000, 4.0), (200, 1.0), (50, 0.5)])
 def test_intervals_of_counts_cover_the_true_shares(per_cell: int, epsilon: float) -> None:
     """960 intervals, over runs with new truth each, cover 95 %.

@@ -95,6 +95,7 @@ def test_questions_are_joined_by_precision() -> None:
     assert misfit_share([]) is None
 
 
+@pytest.mark.quick("1", "30")
 @pytest.mark.parametrize("n", [1, 2, 30])
 def test_few_reports_are_no_fault(n: int) -> None:
     """Noise may say that nobody fits, or more than all: holders stay between 1 and n."""

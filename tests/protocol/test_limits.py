@@ -98,6 +98,7 @@ def test_partitions_and_centres_share_their_limits() -> None:
     refused(lambda: Task.checked(fields), "80000 centres")
 
 
+@pytest.mark.quick("number", "float", "map", "empty lists", "empty maps")
 @pytest.mark.parametrize("item", BOMBS.values(), ids=BOMBS)
 def test_bytes_that_are_no_task_are_refused_in_little_memory(item: bytes) -> None:
     """Lists as long and as many as fit, of whatever takes the most memory per byte."""

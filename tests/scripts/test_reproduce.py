@@ -175,6 +175,7 @@ def test_means_are_ranked_beside_the_printed_ones() -> None:
     assert "Kendall's τ between the two is -1.00" in text
 
 
+@pytest.mark.slow
 def test_the_noise_of_lpdt_is_that_of_its_reports() -> None:
     """140 M²/n in each of two equal cells at ε = 2, as 300 collections have.
 

@@ -18,7 +18,6 @@ from tests.curator.datastore.made import NOW, open_task
 from tests.curator.datastore.races import RACES, READING, task_of, verbs
 
 pytestmark = pytest.mark.usefixtures("small_runs")
-ROUNDS = 8
 
 
 @pytest.fixture
@@ -34,8 +33,9 @@ def test_every_verb_is_here() -> None:
     assert {name.partition(",")[0] for name in RACES} | READING | {"close"} == (verbs())
 
 
+@pytest.mark.parametrize("rounds", [3, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", RACES)
-def test_two_curators_at_once(name: str, curators: tuple[Store, Store]) -> None:
+def test_two_curators_at_once(name: str, curators: tuple[Store, Store], rounds: int) -> None:
     """Both are told what they would be one after the other, and nothing is lost or left behind."""
     race, barrier = RACES[name], Barrier(2)
 
@@ -44,7 +44,7 @@ def test_two_curators_at_once(name: str, curators: tuple[Store, Store]) -> None:
         return race.run(curators[which], made, which)
 
     with ThreadPoolExecutor(2) as pool:
-        for number in range(ROUNDS):
+        for number in range(rounds):
             made = task_of(number)
             race.before(curators[0], made)
             told = sorted(pool.map(run, range(2)), key=str)

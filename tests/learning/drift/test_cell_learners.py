@@ -94,19 +94,20 @@ def trial_of(task: Task, public: PublicData, question: QuestionCounts) -> _Trial
     return _Trial(task.label, question, expected, knowledge)
 
 
+@pytest.mark.parametrize("collections", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_misleading_public_labels_are_learned_around(
-    kind: str, monkeypatch: pytest.MonkeyPatch
+    kind: str, collections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The squared error falls by a fifth and more where the drift follows the wrong columns.
 
-    In three collections on one population. Numbers on their whole range: around centres of a
-    public model that is wrong, they are clipped.
+    In up to three collections on one population. Numbers on their whole range: around centres of
+    a public model that is wrong, they are clipped.
     """
     X = np.random.default_rng(0).random((2000, COLUMNS))
     p = shares(X, misled=False)
     truth = p if kind == "classes" else 3 * (p[:, :1] - p[:, 1:2])
-    for seed in range(3):
+    for seed in range(collections):
         task, public, questions = collected(kind, 2.0, seed, misled=True)
         with monkeypatch.context() as patched:
             patched.setattr("privet.learning.drift.fit.learn", lambda *_: None)
@@ -161,6 +162,7 @@ def test_parts_add_up_and_vary_as_thinned_ones() -> None:
     assert abs(z2.mean() - 1.0) < 0.41
 
 
+@pytest.mark.quick("rare classes-8.0")
 @pytest.mark.parametrize(
     ("kind", "epsilon"), [("classes", 1.0), ("number", 1.0), ("rare classes", 8.0)]
 )
@@ -284,6 +286,7 @@ def test_what_is_predicted_is_the_weighted_sum_of_the_members() -> None:
     assert 0.0 < own < 1.0
 
 
+@pytest.mark.quick("1", "5")
 @pytest.mark.parametrize("n", range(1, 6))
 def test_very_few_reports_are_fitted(n: int) -> None:
     """Too few to leave a part of them out are not learned from."""

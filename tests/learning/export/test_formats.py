@@ -101,6 +101,7 @@ def test_onnx_predicts_the_same(public: bytes, given: dict[str, Any], estimator:
     assert found["label"][clear].tolist() == labels[clear].tolist()
 
 
+@pytest.mark.quick("number")
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_onnx_holds_what_was_learned_from_shown_cells(kind: str) -> None:
     """Learned members, public model and drift in one graph."""

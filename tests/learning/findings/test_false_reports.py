@@ -46,6 +46,7 @@ def worst_of_all(refit: Refit, question: QuestionCounts, k: int) -> float:
     return moved
 
 
+@pytest.mark.quick("0-subset-1.0-drift", "1-grr-2.0-weighted")
 @pytest.mark.parametrize("estimator", ["drift", "weighted"])
 @pytest.mark.parametrize(("mechanism", "epsilon"), [("grr", 2.0), ("subset", 1.0)])
 @pytest.mark.parametrize("seed", range(2))

@@ -104,6 +104,7 @@ def test_shares_add_up_to_one_and_two_complement_each_other(label: Label, mechan
     assert rare > 0, "some estimates were negative"
 
 
+@pytest.mark.quick("rounded, shifted", "clipped, half shifted")
 @pytest.mark.parametrize(
     ("epsilon", "radius", "moved"),
     [(8.0, None, 0.0), (6.0, None, 1.0), (8.0, 1.5, 0.0), (8.0, 1.5, 1.0), (4.0, 1.5, -2.0)],

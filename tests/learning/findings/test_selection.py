@@ -15,6 +15,7 @@ TWO, NUMBER = Classes(name="y", classes=("a", "b")), Range(name="y", low=-10.0, 
 SHARE, DRAWS = 0.3, 200
 
 
+@pytest.mark.quick("300-5-classes", "300-3-number")
 @pytest.mark.parametrize("label", [TWO, NUMBER], ids=["classes", "number"])
 @pytest.mark.parametrize(("rows", "depth"), [(300, 3), (300, 5), (1_000, 4)])
 def test_the_factor_is_that_of_trees_on_fresh_labels(label: Label, rows: int, depth: int) -> None:

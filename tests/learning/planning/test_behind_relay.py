@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from privet.learning.drift import candidates
-from privet.learning.planning import Plan, plan, planner
+from privet.learning.planning import Plan, plan
 from privet.learning.planning.behind_relay import CANDIDATES, Shuffling
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.mechanism_comparison import count_variance
@@ -78,13 +77,6 @@ def planned(**options: Any) -> Plan:
     """A plan behind a relay."""
     wish = {"central_epsilon": 0.3, "delta": 1e-8, "batch": 5_000}
     return plan(PUBLIC, label="y", **{"holders": 20_000, **QUICK, **wish, **options})
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that is not asked about here."""
-    monkeypatch.setattr(planner, "HOLDER_STEPS", ())
-    monkeypatch.setattr(candidates, "BOOSTING_COLUMNS", 0)
 
 
 @pytest.mark.usefixtures("quick")

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from privet.learning.planning.detection import EPSILONS, HOLDERS, Detection, Dif
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
 from privet.learning.simulation import simulate_counts
-from privet.learning.task_building.build import build_task
+from privet.learning.task_building.build import build_task, encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 
@@ -44,6 +45,7 @@ def settings(**given: Any) -> TaskSettings:
     return TaskSettings(name="plan", label="y", **{"epsilon": 2.0, "holders": 20_000, **given})
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_is_expected_of_fair_data_is_cross_validated() -> None:
     """At most the accuracy of the best rule, 0.9, and near it.
 
@@ -69,6 +71,7 @@ def test_reports_are_worth_asking_for_where_public_data_mislead() -> None:
     assert found.here in found.others
 
 
+@pytest.mark.usefixtures("quick")
 def test_hopeless_reports_show_nothing() -> None:
     """A handful of nearly silent reports."""
     found = planned(holders=5, epsilon=0.01)
@@ -231,6 +234,8 @@ def test_a_plan_is_for_the_task_that_would_be_published(chosen: dict[str, Any]) 
     assert found.report_bytes == task.longest_report
 
 
+@pytest.mark.usefixtures("quick")
+@pytest.mark.quick("distilled")
 @pytest.mark.parametrize("grower", ["distilled", "cart"])
 def test_numbers_are_judged_by_squared_error(grower: str) -> None:
     """For a numeric label, centred or not; gains are parts of its variance."""
@@ -245,6 +250,8 @@ def test_numbers_are_judged_by_squared_error(grower: str) -> None:
     assert found.unit == "% of the label's variance"
 
 
+@pytest.mark.usefixtures("quick")
+@pytest.mark.quick("cart")
 @pytest.mark.parametrize("grower", ["distilled", "cart"])
 def test_numbers_far_from_zero_reveal_the_same_shifts(grower: str) -> None:
     """Labels near 1000 reveal shifts as small as labels near 0."""
@@ -269,6 +276,7 @@ def test_numbers_far_from_zero_reveal_the_same_shifts(grower: str) -> None:
     assert far == pytest.approx(near, rel=1e-3)
 
 
+@pytest.mark.usefixtures("quick")
 def test_the_same_seed_gives_the_same_plan() -> None:
     """A plan depends on its arguments and ``simulation_seed``, 0 by default; and survives JSON."""
     found = planned(**QUICK)
@@ -281,8 +289,15 @@ def test_the_same_seed_gives_the_same_plan() -> None:
     assert found.showing == ()
 
 
-def test_public_records_come_in_many_forms(tmp_path: Path) -> None:
-    """A file, its bytes, a DataFrame, and columns of any sequence lead to the same plan."""
+def test_public_records_come_in_many_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file, its bytes, a DataFrame, and columns of any sequence are planned from alike."""
+
+    def read(settings: TaskSettings, columns: Any, *_: Any) -> Any:
+        features, label, public = encode_columns(settings, columns)
+        found = features, label, public.X.tolist(), public.y.tolist()
+        return SimpleNamespace(plan=lambda *_: found)
+
+    monkeypatch.setattr("privet.learning.planning.planner.Planner", read)
     data = halves(40)
     data["y"] = np.where(data["y"], "yes", "no")
     frame = pd.DataFrame(data)

@@ -78,18 +78,18 @@ def test_settings_of_shown_columns_reach_the_task() -> None:
         assert task(shown="x0", crowd=500, hidden_depth=1).shown == ("x0",)
 
 
+@pytest.mark.quick("PrivateTreeClassifier-ample-weighted")
+@pytest.mark.parametrize("options", [{}, QUICK], ids=["default", "weighted"])
 @pytest.mark.parametrize(
-    ("epsilon", "may_fail"),
-    [(NEARLY_PUBLIC, set()), pytest.param(1.0, ACCURACY, marks=pytest.mark.slow)],
+    ("epsilon", "may_fail"), [(NEARLY_PUBLIC, set()), (1.0, ACCURACY)], ids=["ample", "usual"]
 )
-@pytest.mark.parametrize(
-    "estimator", [PrivateTreeClassifier, pytest.param(PrivateTreeRegressor, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("estimator", [PrivateTreeClassifier, PrivateTreeRegressor])
 def test_scikit_learns_own_checks(
-    estimator: type[BaseEstimator], epsilon: float, may_fail: set[str]
+    estimator: type[BaseEstimator], epsilon: float, may_fail: set[str], options: dict[str, Any]
 ) -> None:
     """All of scikit-learn's checks pass at a large budget, and at epsilon = 1 all but accuracy."""
-    results = check_estimator(estimator(epsilon, random_state=0), on_fail=None, on_skip=None)
+    made = estimator(epsilon, random_state=0, **options)
+    results = check_estimator(made, on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert set(failed) <= may_fail, failed
 
@@ -348,6 +348,7 @@ def test_a_summary_says_whether_reports_mattered() -> None:
     assert misled.public_share_ < idle.public_share_ <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shown", [[], pytest.param(["x0", "x1"], marks=pytest.mark.slow)])
 def test_a_summary_of_noise_does_not_praise_it(shown: list[str]) -> None:
     """Labels by coin, at an epsilon that lets reports learn them by heart, in 8 collections.
