@@ -456,6 +456,14 @@ class Task(wire.Message):
         del deep
         return type(self).checked({**self.model_dump(), **(update or {})})
 
+    def spelled_out(self) -> "Task":
+        """The task with all parameters of its mechanisms, so that holders need no defaults."""
+        questions = [
+            {**question.model_dump(), "parameters": mechanism.parameters()}
+            for question, mechanism in zip(self.questions, self.mechanisms, strict=True)
+        ]
+        return self.model_copy(update={"questions": questions})
+
     def _spent(self, values: list[float]) -> float:
         return math.fsum(values) if self.allocation == "all" else max(values)
 

@@ -3,11 +3,11 @@
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=49, functions=244, moves=78),
+    "create": Size(files=49, functions=244, moves=77),
     "POST": Size(files=20, functions=88, moves=18),
     "fit": Size(files=55, functions=242, moves=75),
     "predict": Size(files=27, functions=97, moves=18),
-    "plan": Size(files=51, functions=329, moves=140),
+    "plan": Size(files=51, functions=329, moves=135),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

@@ -145,6 +145,21 @@ def out_of_fold(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) 
     return predicted
 
 
+def cross_validated(X: Floats, y: Floats, slots: int) -> tuple[Floats, Floats]:
+    """Stacking weights ``(members,)``, and predictions for each row ``(rows, S)`` without it.
+
+    A fold's predictions are weighted by what the other folds favour.
+    """
+    members = candidates(len(X), X.shape[1], slots)
+    with quietly():
+        by_member = out_of_fold(members, X, y, slots)
+    predicted = np.empty(by_member.shape[1:])
+    for others, fold in folds(y, slots).split(X, y if slots else None):
+        weights = weights_for(members, by_member[:, others], y[others], slots)
+        predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
+    return weights_for(members, by_member, y, slots), predicted
+
+
 def _fewer(trees: int, slots: int) -> int:
     """``trees``, or fewer where there are more than ``MANY_CLASSES`` classes."""
     return max(1, min(trees, trees * MANY_CLASSES // max(slots, 1)))

@@ -157,6 +157,8 @@ class Planner:
         seed: int,
         shuffling: Shuffling | None = None,
     ) -> None:
+        from ..drift.stacking import cross_validated  # scikit-learn is slow to import
+
         self.settings, self.estimator, self.seed = settings, estimator, seed
         self.features, self.label, every = encode_columns(settings, columns)
         check_enough(self.label, every)
@@ -165,7 +167,7 @@ class Planner:
         rows = rng.permutation(len(every))[:MOST_RECORDS]
         public = PublicData(every.X[rows], every.y[rows])
         self.slots = class_count(self.label)
-        self.weights, out_of_fold = cross_validated(public, self.slots)
+        self.weights, out_of_fold = cross_validated(public.X, public.y, self.slots)
         self.residuals = public.y - out_of_fold[:, 0]
         wrong = out_of_fold.argmax(axis=1) != public.y
         self.losses = wrong.astype(np.float64) if self.slots else self.residuals**2
@@ -379,25 +381,6 @@ def check_enough(label: Label, public: PublicData) -> None:
             f"Planning needs at least {FEWEST_OF_A_CLASS} public records of each of two classes: "
             "add records of the rarer ones, or create the task without a plan."
         )
-
-
-def cross_validated(public: PublicData, slots: int) -> tuple[Floats, Floats]:
-    """Stacking weights ``(members,)``, and predictions for each row ``(rows, S)`` without it.
-
-    A fold's predictions are weighted by what the other folds favour.
-    """
-    from ..drift import stacking  # scikit-learn is slow to import
-    from ..drift.candidates import candidates
-
-    X, y = public.X, public.y
-    members = candidates(len(X), X.shape[1], slots)
-    with stacking.quietly():
-        by_member = stacking.out_of_fold(members, X, y, slots)
-    predicted = np.empty(by_member.shape[1:])
-    for others, fold in stacking.folds(y, slots).split(X, y if slots else None):
-        weights = stacking.weights_for(members, by_member[:, others], y[others], slots)
-        predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
-    return stacking.weights_for(members, by_member, y, slots), predicted
 
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:

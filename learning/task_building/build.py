@@ -4,6 +4,7 @@ Partitions are grown on the public data alone; the same settings and data give t
 """
 
 from collections.abc import Callable, Collection, Hashable
+from dataclasses import fields
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -74,8 +75,7 @@ def build_encoded(
     shown = _shown(settings, features, label, public)
     partitions: dict[Growing, Partition] = {}
     questions = []
-    for of, alone in _each_question(settings):
-        centred = _is_centred(of, label, alone=alone)
+    for of, centred in _questions(settings, label):
         growing = of.grower, _specs(of, label, public, shown, centred=centred)
         if growing not in partitions:
             partitions[growing] = _grow(growing, label, public, base, shown)
@@ -101,8 +101,8 @@ def depths(
     shown = _shown(settings, features, label, public)
     return tuple(
         spec.depth
-        for of, alone in _each_question(settings)
-        for spec in _specs(of, label, public, shown, centred=_is_centred(of, label, alone=alone))
+        for of, centred in _questions(settings, label)
+        for spec in _specs(of, label, public, shown, centred=centred)
     )
 
 
@@ -175,11 +175,22 @@ def _crowds(partition: Partition, shown: Shown, holders: int) -> tuple[int, ...]
     return tuple(crowds.tolist())
 
 
-def _each_question(settings: TaskSettings) -> list[tuple[TaskSettings, bool]]:
-    """The settings for each question, and whether it is the only one about the label."""
-    questions = settings.by_question()
+def _questions(settings: TaskSettings, label: Label) -> list[tuple[TaskSettings, bool]]:
+    """The settings for each question, and whether numbers are reported relative to their centre.
+
+    By default where the grower uses the public model and no other question asks for the label:
+    counts of several questions are combined, which requires one range for all.
+    """
+    questions, centred = settings.by_question(), []
     alone = sum(of.asks_label for of in questions) == 1
-    return [(of, alone and of.asks_label) for of in questions]
+    for of in questions:
+        wanted = of.centred
+        if wanted and not (isinstance(label, Range) and of.asks_label):
+            raise InvalidTask("centred is for questions about a numeric label: leave it out.")
+        if wanted is None:
+            wanted = alone and of.asks_label and GROWERS[of.grower].uses_public_model
+        centred.append(wanted and isinstance(label, Range))
+    return list(zip(questions, centred, strict=True))
 
 
 def _specs(
@@ -208,12 +219,13 @@ def _specs(
                 slots=label.slots,
                 hidden_depth=hidden_depth,
             )
+        decided = {
+            "depth": depth,
+            "criterion": of.criterion or default_criterion(class_count(label)),
+            "hidden_depth": min(hidden_depth or 0, depth),
+        }
         return GrowthSpec(
-            depth=depth,
-            criterion=of.criterion or default_criterion(class_count(label)),
-            min_leaf=of.min_leaf,
-            seed=of.seed,
-            hidden_depth=min(hidden_depth or 0, depth),
+            **{each.name: getattr(of, each.name) for each in fields(GrowthSpec)} | decided
         )
 
     if shown is None:
@@ -273,20 +285,6 @@ def _best(
     return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
 
 
-def _is_centred(of: TaskSettings, label: Label, *, alone: bool) -> bool:
-    """Whether a question's numbers are reported relative to the centre of their cell.
-
-    By default where the grower uses the public model and no other question asks for the label
-    (``alone``): counts of several questions are combined, which requires one range for all.
-    """
-    wanted = of.centred
-    if wanted and not (isinstance(label, Range) and of.asks_label):
-        raise InvalidTask("centred is for questions about a numeric label: leave it out.")
-    if wanted is None:
-        wanted = alone and GROWERS[of.grower].uses_public_model
-    return bool(wanted) and isinstance(label, Range)
-
-
 def _centring(
     label: Range, public: PublicData, partition: Partition, base: BaseModel | None, *, wanted: bool
 ) -> Centring | None:
@@ -323,7 +321,7 @@ def _task(
     questions: list[dict[str, Any]],
     crowds: tuple[int, ...],
 ) -> Task:
-    """The task with every mechanism's parameters spelled out, so that holders need no defaults."""
+    """The task as it is published; raises ``InvalidTask`` for one that is too long."""
     task = Task.checked(
         {
             "name": settings.name,
@@ -339,12 +337,7 @@ def _task(
             "shown": settings.shown,
             "crowds": crowds,
         }
-    )
-    questions = [
-        {**question.model_dump(), "parameters": mechanism.parameters()}
-        for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
-    ]
-    task = task.model_copy(update={"questions": questions})
+    ).spelled_out()
     if len(task.canonical) > MAX_TASK_BYTES:
         raise InvalidTask(
             f"The task takes {len(task.canonical)} bytes and the limit is {MAX_TASK_BYTES}: "

@@ -1,10 +1,12 @@
 """Settings of a task are taken as they are meant, not as they could be read."""
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
+from privet.learning.core.growth import GrowthSpec
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 
@@ -45,3 +47,13 @@ def test_numbers_and_truth_values_are_not_read_from_text(changes: dict[str, Any]
     """A number or a truth value given as text is refused by its setting's name."""
     with pytest.raises(InvalidRequest, match=next(iter(changes))):
         parsed(**changes)
+
+
+def test_growers_read_settings_of_the_task_by_their_names() -> None:
+    """With the same defaults, but where a default is decided before a tree is grown."""
+    specified = {each.name: each.default for each in fields(GrowthSpec)}
+    declared = {name: TaskSettings.model_fields[name].default for name in specified}
+    decided = {"depth", "hidden_depth"}
+    assert {name: declared[name] for name in specified.keys() - decided} == {
+        name: specified[name] for name in specified.keys() - decided
+    }
