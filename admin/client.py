@@ -8,7 +8,7 @@
 
 Answers are the API's JSON documents (docs/api.md) as dicts. Every refusal is raised as the
 ``PrivetError`` that its problem document names, a curator that does not answer as
-``CuratorUnreachable``, and an answer that is none of a curator's as ``UnexpectedAnswer``. A call
+``CuratorUnreachable``, and an answer that is none of a curator's as ``UnexpectedResponse``. A call
 opens its own connection, so there is nothing to close, and threads may share an object. This module
 needs the base install only.
 """
@@ -25,7 +25,7 @@ from urllib.parse import quote
 import httpx
 
 from privet.http_client.address import DIRECT
-from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
+from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     InvalidRequest,
@@ -310,7 +310,7 @@ def _problem_in(response: httpx.Response) -> PrivetError:
     except (json.JSONDecodeError, UnicodeDecodeError):
         document = None
     if not isinstance(document, Mapping) or "detail" not in document:
-        return UnexpectedAnswer(
+        return UnexpectedResponse(
             f"{response.url} answered {response.status_code} without saying why: "
             "check that --url is the address of a Privet curator."
         )

@@ -1,17 +1,17 @@
-"""The methods that LPCT (Ma and Yang, 2024) and LPDT (Ma et al., 2023) compare, and those for shown
-columns, for measuring.
+"""The methods that LPCT (Ma and Yang, 2024) and LPDT (Ma et al., 2023) compare, and those for
+disclosed columns, for measuring.
 
 scikit-learn estimators whose ``fit(X, y, public)`` simulates all holders. No other package imports
 them.
 """
 
 from .deconvolution import DeconvolutionRegressor
+from .disclosed_columns import HistOfTreeClassifier, HistOfTreeRegressor
 from .gradient import PSGDClassifier
 from .histogram import APHISTRegressor, PHISTClassifier, PHISTRegressor
 from .label_privacy import RandomizedLabelsClassifier, RandomizedLabelsRegressor
 from .linear import PGLMClassifier
 from .semi_private import SemiPrivateClassifier
-from .shown_columns import HistOfTreeClassifier, HistOfTreeRegressor
 from .trees import (
     LPCTClassifier,
     LPCTPruneClassifier,

@@ -34,7 +34,7 @@ ROUNDS = {Effort.QUICK: 1, Effort.FULL: 5}
 SINGLES = {Effort.QUICK: 200, Effort.FULL: 20_000}
 BATCH = {Effort.QUICK: 1_000, Effort.FULL: 100_000}
 MORE_CONNECTIONS = 256
-SHOWN_CATEGORIES = 64
+DISCLOSING_CATEGORIES = 64
 CLOCK = 0.01
 """Seconds, the resolution of processor time."""
 AT_A_TIME = 3
@@ -44,7 +44,7 @@ MANY = 10_000_000
 
 def intake(effort: Effort) -> Iterator[Figure]:
     """Rates, latencies, processor time; with full effort two curators and memory as well."""
-    measurements = [singles, batches, shown_columns]
+    measurements = [singles, batches, disclosed_columns]
     measurements += [two_curators, memory] if effort is Effort.FULL else []
     for measure in measurements:
         with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
@@ -94,10 +94,13 @@ def batches(folder: Path, effort: Effort) -> Iterator[Figure]:
     yield _figure(case, "database", size / sent, "B/report")
 
 
-def shown_columns(folder: Path, effort: Effort) -> Iterator[Figure]:
+def disclosed_columns(folder: Path, effort: Effort) -> Iterator[Figure]:
     """Processor time of a task that shows its only column, over that of one that hides it."""
-    database, singles, batch = f"sqlite:///{folder}/shown.db", SINGLES[effort], BATCH[effort]
-    tasks = [open_task(database, SHOWN_CATEGORIES, shown=shown) for shown in (False, True)]
+    database, singles, batch = f"sqlite:///{folder}/disclosed.db", SINGLES[effort], BATCH[effort]
+    tasks = [
+        open_task(database, DISCLOSING_CATEGORIES, disclosed=disclosed)
+        for disclosed in (False, True)
+    ]
     used: dict[str, list[list[float]]] = {"single": [], f"batch={batch}": []}
     with curator_server(folder, database) as (port, pid):
         server = [psutil.Process(pid)]
@@ -113,8 +116,8 @@ def shown_columns(folder: Path, effort: Effort) -> Iterator[Figure]:
                     of_task.append(max(cpu_seconds(server) - before, CLOCK))
                 work.append(of_task)
     for case, work in used.items():
-        ratio = median(shown / hidden for hidden, shown in work)
-        yield _figure(f"shown,{case}", "over_hidden", ratio, "x")
+        ratio = median(disclosed / hidden for hidden, disclosed in work)
+        yield _figure(f"disclosed,{case}", "over_hidden", ratio, "x")
 
 
 def two_curators(folder: Path, effort: Effort) -> Iterator[Figure]:

@@ -72,9 +72,9 @@ def empty_app() -> object:
     return app
 
 
-def open_task(database: str, categories: int = CATEGORIES, *, shown: bool = False) -> Task:
-    """A new open task of ``categories`` categories, whose column is hidden or shown."""
-    task = unique_task(f"bench {time.time_ns()}", categories, EPSILON, shown=shown)
+def open_task(database: str, categories: int = CATEGORIES, *, disclosed: bool = False) -> Task:
+    """A new open task of ``categories`` categories, whose column is hidden or disclosed."""
+    task = unique_task(f"bench {time.time_ns()}", categories, EPSILON, disclosed=disclosed)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
     with closing(open_store(database)) as store:
         store.create_task(task, {}, public, time.time(), TaskState.OPEN)

@@ -10,7 +10,7 @@ wire; a ``Ledger`` remembers what was drawn and what it cost. Every error is a `
 from privet.http_client.errors import (
     CuratorUnreachable,
     TransportError,
-    UnexpectedAnswer,
+    UnexpectedResponse,
     UnsafeAddress,
 )
 from privet.http_client.report_client import Offer, ReportClient, Retry
@@ -23,10 +23,10 @@ from .ledger import (
     UNLIMITED,
     Caps,
     Ledger,
-    LedgerEntry,
     MemoryLedger,
     ReportState,
     SqliteLedger,
+    StoredAnswer,
 )
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "Holder",
     "HolderError",
     "Ledger",
-    "LedgerEntry",
     "LedgerFailed",
     "MemoryLedger",
     "Offer",
@@ -47,8 +46,9 @@ __all__ = [
     "ReportState",
     "Retry",
     "SqliteLedger",
+    "StoredAnswer",
     "TaskRefused",
     "TransportError",
-    "UnexpectedAnswer",
+    "UnexpectedResponse",
     "UnsafeAddress",
 ]

@@ -8,13 +8,13 @@ from typing import Any, Self
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from privet.http_client.report_client import Offer, ReportClient
-from privet.protocol.limits import LEAST_CROWD
+from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
 
 from .explanation import Explanation
 from .holder import Holder
-from .ledger import Ledger, LedgerEntry, SqliteLedger
+from .ledger import Ledger, SqliteLedger, StoredAnswer
 
 
 class BlockingHolder:
@@ -32,14 +32,14 @@ class BlockingHolder:
         connect: Callable[[], ReportClient] = ReportClient,
         randomness: RandomBytes = os.urandom,
         curator_key: str | None = None,
-        least_crowd: int = LEAST_CROWD,
+        smallest_group: int = SMALLEST_GROUP,
     ) -> None:
         self.ledger = ledger if ledger is not None else SqliteLedger()
         self._subject = subject
         self._connect = connect
         self._randomness = randomness
         self._curator_key = curator_key
-        self._least_crowd = least_crowd
+        self._smallest_group = smallest_group
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -53,7 +53,7 @@ class BlockingHolder:
             self._subject,
             self._randomness,
             curator_key=self._curator_key,
-            least_crowd=self._least_crowd,
+            smallest_group=self._smallest_group,
         )
         return self
 
@@ -72,9 +72,9 @@ class BlockingHolder:
         """See ``Holder.explain``."""
         return self._holder.explain(task, signed_by)
 
-    def told_openly(self, task: Task, record: Mapping[str, Any]) -> str:
-        """See ``Holder.told_openly``."""
-        return self._holder.told_openly(task, record)
+    def disclosure(self, task: Task, record: Mapping[str, Any]) -> str:
+        """See ``Holder.disclosure``."""
+        return self._holder.disclosure(task, record)
 
     def check(self, task: Task) -> None:
         """See ``Holder.check``."""
@@ -82,9 +82,9 @@ class BlockingHolder:
 
     def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
-    ) -> LedgerEntry:
+    ) -> StoredAnswer:
         """See ``Holder.answer``."""
-        answer: LedgerEntry = self._portal.call(self._holder.answer, task_url, record, invitation)
+        answer: StoredAnswer = self._portal.call(self._holder.answer, task_url, record, invitation)
         return answer
 
     def ask_relays(self) -> list[str]:
@@ -95,6 +95,6 @@ class BlockingHolder:
         """See ``Holder.show_counted``."""
         return self._portal.call(self._holder.show_counted, curator_key)
 
-    def resend(self) -> list[LedgerEntry]:
+    def resend(self) -> list[StoredAnswer]:
         """See ``Holder.resend``."""
         return self._portal.call(self._holder.resend)

@@ -34,7 +34,7 @@ from privet.http_client.errors import UnsafeAddress
 from privet.http_client.report_client import ReportClient, Retry, printable
 from privet.protocol.errors import InvalidRecord, PrivetError, TaskMismatch
 from privet.protocol.features import EncodedRecord, encode_record
-from privet.protocol.limits import LEAST_CROWD
+from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.signature import parse_key
 from privet.protocol.spellings import read_record
 from privet.protocol.task import Task
@@ -42,9 +42,9 @@ from privet.protocol.task import Task
 from .answer_page import PORT, answer_page_server
 from .blocking import BlockingHolder
 from .errors import BudgetSpent, HolderError, TaskRefused
-from .explanation import Explanation, odds, shown_cell, surest, told_openly
-from .holder import Holder, check_crowds, check_dates, check_promise
-from .ledger import Caps, LedgerEntry, ReportState, SqliteLedger
+from .explanation import Explanation, disclosure, odds, stratum, surest
+from .holder import Holder, check_dates, check_group_sizes, check_promise
+from .ledger import Caps, ReportState, SqliteLedger, StoredAnswer
 from .pinning import signed_by
 
 EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5
@@ -60,12 +60,12 @@ LONGEST_LIST = 40
 """Lines of one section that are shown."""
 AT_A_TIME = 48
 """Lines of a file that are answered at a time."""
-FAULTS_SHOWN = 5
+FAULTS_LISTED = 5
 FEW_MISFITS, SMALL_SHARE = 3, 0.1
 """As many lines, or such a share of a file, may not fit and be sent without asking."""
 ANSWERED_BEFORE = "answered before and counted"
 KEPT_HINT = "\nThe answer is kept: run `privet-holder resend` later."
-UNSHOWN = "said to be counted by the relay, not shown"
+UNVERIFIED = "said to be counted by the relay, not shown"
 ASKING = "Waiting for the curator ..."
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 MAX_RECORD_BYTES = 16 * 2**20
@@ -88,12 +88,13 @@ CuratorKey = Annotated[
         help="Answer only tasks signed with this key of the curator's, 64 hexadecimal digits.",
     ),
 ]
-LeastCrowd = Annotated[
+SmallestGroup = Annotated[
     int,
     typer.Option(
         min=0,
-        envvar="PRIVET_HOLDER_LEAST_CROWD",
-        help="For tasks that show columns: the fewest people that may be expected in a shown cell.",
+        envvar="PRIVET_HOLDER_SMALLEST_GROUP",
+        help="For tasks that disclose columns: the fewest people that may be expected in a "
+        "stratum.",
     ),
 ]
 Insecure = Annotated[
@@ -155,7 +156,7 @@ def answer(
         str | None,
         typer.Option(envvar="PRIVET_INVITATION", help="For tasks that count invited reports only."),
     ] = None,
-    least_crowd: LeastCrowd = LEAST_CROWD,
+    smallest_group: SmallestGroup = SMALLEST_GROUP,
     subject: Subject = "me",
     ledger: LedgerPath = None,
     curator_key: CuratorKey = None,
@@ -165,8 +166,8 @@ def answer(
     """Explain a task, ask, then perturb the record and send the one report.
 
     A record that does not fit the task is reported as that: before anything is sent you are told
-    why, and may mend it instead. If the task shows columns, you are told what your report would say
-    openly. With --yes the report is sent at once, as for any record. With
+    why, and may mend it instead. If the task discloses columns, you are told what your report would
+    say openly. With --yes the report is sent at once, as for any record. With
     --csv each line of a file is a record of its own subject, and gets a report of its own; a file
     of which many lines do not fit is not sent with --yes alone.
     """
@@ -183,7 +184,9 @@ def answer(
         lines = [] if csv_file is None else list(_lines(csv_file, *columns))
     if earlier is not None and earlier.counted and not dry_run:
         _done(earlier, earlier, as_json)
-    opened = _open_holder(ledger, subject, insecure_http, curator_key, least_crowd=least_crowd)
+    opened = _open_holder(
+        ledger, subject, insecure_http, curator_key, smallest_group=smallest_group
+    )
     with _faults(), opened as holder, _faults(find):
         with Console(stderr=True).status(ASKING):
             offer = holder.offer(url)
@@ -193,14 +196,14 @@ def answer(
             _print_explanation(explanation)
         if csv_file is not None:
             check_promise(task)
-            check_crowds(task, least_crowd)
+            check_group_sizes(task, smallest_group)
             check_dates(task, time.time())
             lines = [line.read_as(task) for line in lines]
             _check_lines(task, lines, any_misfits=send_misfits or dry_run or not yes)
             if dry_run:
                 _say("Dry run: nothing was drawn and nothing was sent.")
             elif yes or _agreed(None, f"{len(lines)} perturbed answers and send them"):
-                site = Site(book, task.id, url, insecure_http, curator_key, least_crowd)
+                site = Site(book, task.id, url, insecure_http, curator_key, smallest_group)
                 _answer_lines(site, lines, as_json=as_json)
             else:
                 _decline()
@@ -210,8 +213,8 @@ def answer(
         elif yes or earlier is not None or _agreed_to(task, _encoded(holder, task, fields)):
             with Console(stderr=True).status("Answering ..."):
                 answered = holder.answer(url, fields, invitation)
-            if (yes or earlier is not None) and answered.shown and not as_json:
-                _say(answered.shown)
+            if (yes or earlier is not None) and answered.disclosed and not as_json:
+                _say(answered.disclosed)
             _done(answered, earlier, as_json)
         else:
             _decline()
@@ -240,7 +243,7 @@ class Site:
     url: str
     insecure_http: bool
     curator_key: str | None
-    least_crowd: int
+    smallest_group: int
 
     def counted(self) -> set[str]:
         """The subjects whose answer to the task is counted."""
@@ -249,12 +252,12 @@ class Site:
 
     async def answer(
         self, lines: Sequence[Line], answered: Callable[[], object]
-    ) -> dict[int, LedgerEntry | PrivetError]:
+    ) -> dict[int, StoredAnswer | PrivetError]:
         """What became of each line, by its number; a fault of one does not hold up the others.
 
         ``answered`` is called after each line.
         """
-        outcomes: dict[int, LedgerEntry | PrivetError] = {}
+        outcomes: dict[int, StoredAnswer | PrivetError] = {}
         turns = CapacityLimiter(AT_A_TIME)
 
         async def answer_one(http: ReportClient, line: Line) -> None:
@@ -263,7 +266,7 @@ class Site:
                 self.ledger,
                 line.subject,
                 curator_key=self.curator_key,
-                least_crowd=self.least_crowd,
+                smallest_group=self.smallest_group,
             )
             async with turns:
                 try:
@@ -278,9 +281,9 @@ class Site:
                 g.start_soon(answer_one, http, line)
         return outcomes
 
-    def outcome(self, line: Line, outcome: LedgerEntry | PrivetError) -> tuple[str, int]:
+    def outcome(self, line: Line, outcome: StoredAnswer | PrivetError) -> tuple[str, int]:
         """What became of a line, in words and as an exit status."""
-        if isinstance(outcome, LedgerEntry):
+        if isinstance(outcome, StoredAnswer):
             return _state(outcome), STATUSES[outcome.state]
         kept = self.ledger.find(line.subject, self.task)
         status = _status(outcome, kept)
@@ -292,14 +295,14 @@ class Site:
 def _check_lines(task: Task, lines: Sequence[Line], *, any_misfits: bool) -> None:
     """Say which records do not fit; raises ``InvalidRecord`` if many, unless ``any_misfits``."""
     encoded = [(line, encode_record(task.features, task.label, line.fields)) for line in lines]
-    if task.crowds and encoded:
-        fewest = min(task.crowds[shown_cell(task, record)] for _, record in encoded)
+    if task.group_sizes and encoded:
+        fewest = min(task.group_sizes[stratum(task, record)] for _, record in encoded)
         _say(
             "Each report says openly what a dry run of its record alone shows; the smallest group "
             f"among them has {fewest} people expected."
         )
     misfits = [(line.number, e.misfit) for line, e in encoded if e.misfit is not None]
-    for number, misfit in misfits[:FAULTS_SHOWN]:
+    for number, misfit in misfits[:FAULTS_LISTED]:
         _say(f"Line {number}: {misfit}")
     if not misfits:
         _say(f"{len(lines)} records fit.")
@@ -463,17 +466,17 @@ def check(
     with _faults(), _open_holder(ledger, subject, insecure_http) as holder:
         with Console(stderr=True).status("Asking ..."):
             faults = holder.ask_relays()
-            shown = holder.show_counted(curator_key)
+            verified = holder.show_counted(curator_key)
         answers = [answer for answer in holder.ledger.answers(subject) if answer.report]
     if as_json:
-        _print_json([{**_answer_json(a), "shown": shown.get(a.task, False)} for a in answers])
+        _print_json([{**_answer_json(a), "verified": verified.get(a.task, False)} for a in answers])
     else:
         for fault in faults:
             _say(fault)
         for answer in answers:
-            said = UNSHOWN if shown.get(answer.task) is False else _state(answer)
+            said = UNVERIFIED if verified.get(answer.task) is False else _state(answer)
             _say(f"{answer.task[:16]}: {said}")
-    if not all(shown.values()):
+    if not all(verified.values()):
         raise typer.Exit(EXIT_FAULT)
 
 
@@ -537,14 +540,14 @@ def _open_holder(
     insecure_http: bool,
     curator_key: str | None = None,
     retry: Retry | None = None,
-    least_crowd: int = LEAST_CROWD,
+    smallest_group: int = SMALLEST_GROUP,
 ) -> BlockingHolder:
     return BlockingHolder(
         SqliteLedger(ledger),
         subject,
         connect=lambda: ReportClient(insecure_http=insecure_http, retry=retry),
         curator_key=curator_key,
-        least_crowd=least_crowd,
+        smallest_group=smallest_group,
     )
 
 
@@ -584,25 +587,25 @@ def _agreed(misfit: str | None, what: str = "a perturbed answer and send it") ->
 
 
 def _agreed_to(task: Task, encoded: EncodedRecord) -> bool:
-    if openly := told_openly(task, encoded):
+    if openly := disclosure(task, encoded):
         _say(openly)
     return _agreed(encoded.misfit)
 
 
 def _dry_run(
     explanation: Explanation,
-    earlier: LedgerEntry | None,
+    earlier: StoredAnswer | None,
     task: Task,
     encoded: EncodedRecord | None,
     as_json: bool,
 ) -> None:
     misfit = None if encoded is None else encoded.misfit
-    openly = "" if encoded is None else told_openly(task, encoded)
+    openly = "" if encoded is None else disclosure(task, encoded)
     if openly and not as_json:
         _say(openly)
     if as_json:
         told = {"answered": earlier is not None, "dry_run": True, "misfit": misfit}
-        _print_json({**asdict(explanation), **told, "told_openly": openly})
+        _print_json({**asdict(explanation), **told, "disclosed": openly})
     elif earlier is not None:
         _say(f"Answered before ({_state(earlier)}). Dry run: nothing was sent.")
     else:
@@ -612,14 +615,14 @@ def _dry_run(
         raise typer.Exit(EXIT_FAULT)
 
 
-def _done(answered: LedgerEntry, earlier: LedgerEntry | None, as_json: bool) -> NoReturn:
+def _done(answered: StoredAnswer, earlier: StoredAnswer | None, as_json: bool) -> NoReturn:
     if answered.misfit is not None:
         _say(f"The record does not fit, and the report says so, perturbed. {answered.misfit}")
     if as_json:
         _print_json({**_answer_json(answered), "misfit": answered.misfit})
     elif earlier is not None and earlier.counted:
         before = f"{ANSWERED_BEFORE.capitalize()}: nothing was sent, and no epsilon was spent."
-        _say(f"{before} {earlier.shown}".rstrip())
+        _say(f"{before} {earlier.disclosed}".rstrip())
     else:
         left = f"{len(answered.report)} bytes left this device; epsilon {answered.epsilon:g}."
         state = _state(answered)
@@ -631,28 +634,36 @@ def _print_json(value: Any) -> None:
     print(json.dumps(value, indent=2))
 
 
-def _print_explanation(shown: Explanation) -> None:
+def _print_explanation(explanation: Explanation) -> None:
     """The explanation as a panel; text from the task is never read as markup."""
-    parts = [Text(shown.description.strip())] if shown.description.strip() else []
-    parts += _section("Who asks, as they say", list(shown.asked_by)) if shown.asked_by else []
-    sent = "sent only as said below" if shown.shown else "never sent"
-    parts += _section(f"Read on this device, and {sent}", [*shown.reads, shown.label])
-    parts += _section("Computed on this device", list(shown.computes))
-    parts += _section("Said openly", list(shown.shown)) if shown.shown else []
-    parts += _section("Sent", [shown.sends])
-    parts += _section("What that tells about you", [shown.means])
-    parts += _section("Who signed this task", [shown.signed_by]) if shown.signed_by else []
-    Console().print(Panel(Group(*parts), title=Text(shown.name), subtitle=Text(shown.task[:16])))
+    parts = [Text(explanation.description.strip())] if explanation.description.strip() else []
+    parts += (
+        _section("Who asks, as they say", list(explanation.asked_by))
+        if explanation.asked_by
+        else []
+    )
+    sent = "sent only as said below" if explanation.discloses else "never sent"
+    parts += _section(f"Read on this device, and {sent}", [*explanation.reads, explanation.label])
+    parts += _section("Computed on this device", list(explanation.computes))
+    parts += _section("Said openly", list(explanation.discloses)) if explanation.discloses else []
+    parts += _section("Sent", [explanation.sends])
+    parts += _section("What that tells about you", [explanation.means])
+    parts += (
+        _section("Who signed this task", [explanation.signed_by]) if explanation.signed_by else []
+    )
+    Console().print(
+        Panel(Group(*parts), title=Text(explanation.name), subtitle=Text(explanation.task[:16]))
+    )
 
 
 def _section(title: str, lines: list[str]) -> list[Text]:
-    shown = [f"  {printable(line)}" for line in lines[:LONGEST_LIST]]
+    listed = [f"  {printable(line)}" for line in lines[:LONGEST_LIST]]
     if len(lines) > LONGEST_LIST:
-        shown.append(f"  and {len(lines) - LONGEST_LIST} more, which --json lists")
-    return [Text(f"\n{title}", style="bold"), *map(Text, shown)]
+        listed.append(f"  and {len(lines) - LONGEST_LIST} more, which --json lists")
+    return [Text(f"\n{title}", style="bold"), *map(Text, listed)]
 
 
-def _answer_json(answer: LedgerEntry) -> dict[str, Any]:
+def _answer_json(answer: StoredAnswer) -> dict[str, Any]:
     """An answer without its bytes."""
     return {
         "subject": answer.subject,
@@ -664,11 +675,11 @@ def _answer_json(answer: LedgerEntry) -> dict[str, Any]:
         "drawn": answer.drawn,
         "state": answer.state,
         "reason": answer.reason,
-        "told_openly": answer.shown,
+        "disclosed": answer.disclosed,
     }
 
 
-def _print_answers(answers: list[LedgerEntry]) -> None:
+def _print_answers(answers: list[StoredAnswer]) -> None:
     console = Console()
     table = Table("drawn", "task", "epsilon", "state")
     for answer in answers:
@@ -677,11 +688,11 @@ def _print_answers(answers: list[LedgerEntry]) -> None:
     if answers:
         console.print(table)
     for answer in answers:
-        if answer.shown:
-            console.print(Text(f"{answer.task[:16]}: {answer.shown}"))
+        if answer.disclosed:
+            console.print(Text(f"{answer.task[:16]}: {answer.disclosed}"))
 
 
-def _state(answer: LedgerEntry) -> str:
+def _state(answer: StoredAnswer) -> str:
     if answer.counted:
         return "counted"
     if answer.state is ReportState.HELD:
@@ -701,7 +712,7 @@ def _decline() -> NoReturn:
 
 
 @contextmanager
-def _faults(find: Callable[[], LedgerEntry | None] = lambda: None) -> Iterator[None]:
+def _faults(find: Callable[[], StoredAnswer | None] = lambda: None) -> Iterator[None]:
     """Turn a ``PrivetError`` into one sentence and an exit status; ``find`` asks the ledger."""
     try:
         yield
@@ -711,7 +722,7 @@ def _faults(find: Callable[[], LedgerEntry | None] = lambda: None) -> Iterator[N
         raise typer.Exit(status) from None
 
 
-def _status(error: PrivetError, kept: LedgerEntry | None) -> int:
+def _status(error: PrivetError, kept: StoredAnswer | None) -> int:
     """The exit status after an error: a kept answer's, unless it is this holder that refuses."""
     if isinstance(error, REFUSALS) or (kept is None and isinstance(error, TaskMismatch)):
         return EXIT_REFUSED

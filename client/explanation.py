@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from privet.http_client.report_client import printable
 from privet.protocol.conditions import conditions_at
 from privet.protocol.features import Categorical, Classes, EncodedRecord, Numeric, Range
-from privet.protocol.limits import LEAST_CROWD
+from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.task import Question, Task
 
 
@@ -21,7 +21,7 @@ class Explanation:
     reads: tuple[str, ...]
     label: str
     computes: tuple[str, ...]
-    shown: tuple[str, ...]
+    discloses: tuple[str, ...]
     sends: str
     report_bytes: int
     epsilon: float
@@ -40,7 +40,7 @@ class Explanation:
             reads=tuple(_feature(task, feature) for feature in task.features),
             label=_label(task),
             computes=tuple(_question(task, index) for index in range(len(task.questions))),
-            shown=_shown(task),
+            discloses=_discloses(task),
             sends=_sends(task),
             report_bytes=task.longest_report,
             epsilon=task.epsilon,
@@ -63,35 +63,35 @@ def _asked_by(task: Task) -> tuple[str, ...]:
     )
 
 
-def shown_cell(task: Task, record: EncodedRecord) -> int:
-    """The number of the shown cell of ``record``; 0 if the task shows no column."""
-    if task.shown_cells is None:
+def stratum(task: Task, record: EncodedRecord) -> int:
+    """The number of the stratum of ``record``; 0 if the task discloses no column."""
+    if task.strata is None:
         return 0
-    return int(task.shown_cells.of_cell[task.tree_of(0).locate_one(record.x)])
+    return int(task.strata.of_cell[task.tree_of(0).locate_one(record.x)])
 
 
-def told_openly(task: Task, record: EncodedRecord) -> str:
-    """What a report from ``record`` says in the clear; empty if the task shows no column."""
-    if task.shown_cells is None:
+def disclosure(task: Task, record: EncodedRecord) -> str:
+    """What a report from ``record`` says in the clear; empty if the task discloses no column."""
+    if task.strata is None:
         return ""
-    cell = shown_cell(task, record)
-    node = int(task.shown_cells.nodes[cell])
+    cell = stratum(task, record)
+    node = int(task.strata.nodes[cell])
     conditions = conditions_at(task.tree_of(0), task.columns, node)
     said = " and ".join(printable(each.in_words, 200) for each in conditions)
     names = dict.fromkeys(each.feature.name for each in conditions)
     replaced = ", ".join(printable(name, 200) for name in names if name in record.replaced)
     instead = f"Another value stands in for the record's own: {replaced}. " if replaced else ""
-    crowd, total = task.crowds[cell], sum(task.crowds)
+    size, total = task.group_sizes[cell], sum(task.group_sizes)
     return (
-        f"What is said openly: {said or 'nothing, as there is one shown cell'}. "
-        f"{instead}{_part(crowd, total)}: {crowd} of the {total} expected."
+        f"What is said openly: {said or 'nothing, as there is one stratum'}. "
+        f"{instead}{_part(size, total)}: {size} of the {total} expected."
     )
 
 
-def _part(crowd: int, total: int) -> str:
-    if 10 * crowd >= total:
-        return f"About {crowd / max(total, 1):.0%} of people"
-    return f"About 1 in {round(total / crowd)} people" if crowd else "You may be the only one"
+def _part(size: int, total: int) -> str:
+    if 10 * size >= total:
+        return f"About {size / max(total, 1):.0%} of people"
+    return f"About 1 in {round(total / size)} people" if size else "You may be the only one"
 
 
 def _feature(task: Task, feature: Numeric | Categorical) -> str:
@@ -101,7 +101,7 @@ def _feature(task: Task, feature: Numeric | Categorical) -> str:
     else:
         words = f"{name}: one of {_some(feature.categories)}"
     words += "" if feature.missing is None else "; may be missing"
-    words += "; shown" if feature.name in task.shown else ""
+    words += "; disclosed" if feature.name in task.disclosed else ""
     return words + _described(feature)
 
 
@@ -124,17 +124,17 @@ def _described(asked: Numeric | Categorical | Classes | Range) -> str:
 
 
 def _some(names: tuple[str, ...]) -> str:
-    shown = ", ".join(printable(name, 40) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+    some = ", ".join(printable(name, 40) for name in names[:8])
+    return some if len(names) <= 8 else f"{some} and {len(names) - 8} more"
 
 
 def _question(task: Task, index: int) -> str:
     mechanism, question = task.mechanisms[index], task.questions[index]
     cells = f"which of {mechanism.cells} published cells the record lies in"
-    if task.shown_cells is not None:
+    if task.strata is not None:
         cells = (
-            f"which of {len(task.shown_cells)} shown cells the record lies in, and perturbed "
-            f"which of the at most {task.shown_cells.most_hidden} cells in there"
+            f"which of {len(task.strata)} strata the record lies in, and perturbed "
+            f"which of the at most {task.strata.most_hidden} cells in there"
         )
     return (
         f"{cells}{_answer(question)}, "
@@ -159,22 +159,22 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count} bytes"
 
 
-def _shown(task: Task) -> tuple[str, ...]:
-    """What the message says in the clear; empty if the task shows no column."""
-    if task.shown_cells is None:
+def _discloses(task: Task) -> tuple[str, ...]:
+    """What the message says in the clear; empty if the task discloses no column."""
+    if task.strata is None:
         return ()
-    names = ", ".join(printable(name, 200) for name in task.shown)
+    names = ", ".join(printable(name, 200) for name in task.disclosed)
     few: tuple[str, ...] = ()
-    if min(task.crowds) < LEAST_CROWD:
+    if min(task.group_sizes) < SMALLEST_GROUP:
         few = (
-            f"Among fewer than {LEAST_CROWD} people what is said openly may tell who you are, and "
-            "then epsilon protects what is hidden of somebody who is known.",
+            f"Among fewer than {SMALLEST_GROUP} people what is said openly may tell who you are, "
+            "and then epsilon protects what is hidden of somebody who is known.",
         )
     return (
-        f"{names}: as far as the shown cells tell them, there are {len(task.shown_cells)}. The "
+        f"{names}: as far as the strata tell them, there are {len(task.strata)}. The "
         "message says in the clear which one the record lies in, and epsilon does not count that.",
-        f"The curator expects {min(task.crowds)} to {max(task.crowds)} people in a shown cell. "
-        "That is its word, which this device cannot check.",
+        f"The curator expects {min(task.group_sizes)} to {max(task.group_sizes)} people in a "
+        "stratum. That is its word, which this device cannot check.",
         *few,
         "What you show in several tasks adds up, and no epsilon counts that either.",
     )
@@ -190,7 +190,7 @@ def _sends(task: Task) -> str:
     length = f"{exactly}{task.longest_report}"
     invitation = ", your invitation" if task.invited else ""
     of_cell, openly = (
-        (" of its shown cell", "Apart from its shown cell, the") if task.shown else ("", "The")
+        (" of its stratum", "Apart from its stratum, the") if task.disclosed else ("", "The")
     )
     return (
         f"Only {chosen} the device, in one message of {length} bytes with "
@@ -203,8 +203,8 @@ def _sends(task: Task) -> str:
 
 def _means(task: Task) -> str:
     """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
-    of_cell = " of the same shown cell" if task.shown else ""
-    told = "Of the shown cell nothing is hidden. " if task.shown else ""
+    of_cell = " of the same stratum" if task.disclosed else ""
+    told = "Of the stratum nothing is hidden. " if task.disclosed else ""
     return (
         f"{told}Epsilon {task.epsilon:g} means: no record makes this message more than "
         f"{odds(task.epsilon)} times as likely as another record{of_cell} does. Somebody who "

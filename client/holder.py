@@ -28,16 +28,16 @@ from privet.protocol.errors import (
     TooSlow,
 )
 from privet.protocol.features import EncodedRecord, encode_record
-from privet.protocol.limits import LEAST_CROWD
+from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.mechanisms.base import RandomBytes
-from privet.protocol.report import Fate, draw_report
+from privet.protocol.report import ReportStatus, draw_report
 from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
 
 from .departure import Departure
 from .errors import HolderError, TaskRefused
-from .explanation import Explanation, told_openly
-from .ledger import SLACK, Ledger, LedgerEntry, ReportState, afford
+from .explanation import Explanation, disclosure
+from .ledger import SLACK, Ledger, ReportState, StoredAnswer, afford
 from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
@@ -51,8 +51,8 @@ class Holder:
     """One subject's side of every task; light, so that thousands fit into one process.
 
     Holders may share ``http`` and ``ledger``. With a ``curator_key``, 64 hexadecimal digits, only
-    tasks signed with it are answered, and only where the signature is shown. Tasks with shown
-    columns are answered if they expect ``least_crowd`` people or more in every shown cell.
+    tasks signed with it are answered, and only where the signature is shown. Tasks with disclosed
+    columns are answered if they expect ``smallest_group`` people or more in every stratum.
     Randomness and time are the operating system's unless a test or a simulation says otherwise.
     Without ``wait``, which is for simulations and tests, a report leaves as soon as it is drawn,
     and its timing may leak information about the record.
@@ -65,7 +65,7 @@ class Holder:
     clock: Callable[[], float] = time.time
     curator_key: str | None = None
     wait: bool = True
-    least_crowd: int = LEAST_CROWD
+    smallest_group: int = SMALLEST_GROUP
 
     async def fetch(self, task_url: str) -> Task:
         """The task at an address, whose bytes hash to the id in it; raises what ``offer`` does."""
@@ -79,21 +79,21 @@ class Holder:
         """What answering ``task`` would read, send and mean; ``signed_by`` in words."""
         return Explanation.of(task, signed_by)
 
-    def told_openly(self, task: Task, record: Mapping[str, Any]) -> str:
-        """What a report from ``record`` would say in the clear; empty if no column is shown."""
-        return told_openly(task, encode_record(task.features, task.label, record))
+    def disclosure(self, task: Task, record: Mapping[str, Any]) -> str:
+        """What a report from ``record`` would say in the clear; empty if no column is disclosed."""
+        return disclosure(task, encode_record(task.features, task.label, record))
 
     async def check(self, task: Task) -> None:
         """Raise unless this subject can answer ``task`` now; no record is needed for that.
 
         ``TaskRefused`` if its true epsilon is above what it states, or if fewer than
-        ``least_crowd`` people are expected in any shown cell, so that a refusal says nothing of the
+        ``smallest_group`` people are expected in any stratum, so that a refusal says nothing of the
         record's own; ``TaskNotOpen`` outside its dates, ``BudgetSpent`` if it would take the
         subject past a cap. Known mechanisms and sizes were checked when the task was parsed.
         """
         now = self.clock()
         check_promise(task)
-        check_crowds(task, self.least_crowd)
+        check_group_sizes(task, self.smallest_group)
         check_dates(task, now)
         earlier = await self._ask(self.ledger.answers, self.subject)
         caps = await self._ask(self.ledger.caps, self.subject)
@@ -101,7 +101,7 @@ class Holder:
 
     async def answer(
         self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
-    ) -> LedgerEntry:
+    ) -> StoredAnswer:
         """Answer a task with ``record``, label included, and return once it is durable.
 
         The answer's state says whether the curator has counted it or a relay holds it. A record
@@ -133,7 +133,7 @@ class Holder:
         delivered = await self._deliver(answer, address, invitation)
         return replace(delivered, misfit=misfit)
 
-    async def resend(self) -> list[LedgerEntry]:
+    async def resend(self) -> list[StoredAnswer]:
         """Ask what became of the answers that relays hold, and send again what nobody has.
 
         All answers of this subject that were not known to be counted, as they stand now, and those
@@ -153,7 +153,7 @@ class Holder:
                 outcomes.append(missed if noted.counted else noted)
         return outcomes
 
-    async def _is_missed(self, counted: LedgerEntry) -> bool:
+    async def _is_missed(self, counted: StoredAnswer) -> bool:
         """Whether the curator that counted an answer asks for it again; not if it does not say."""
         try:
             return (await self.http.collection(await self._address(counted))).asks_again
@@ -169,8 +169,10 @@ class Holder:
         for kept in await self._ask(self.ledger.answers, self.subject):
             if kept.state is ReportState.HELD:
                 try:
-                    fate = await self.http.fate(await self._address(kept), kept.report_id)
-                    await self._note(kept, fate)
+                    status = await self.http.report_status(
+                        await self._address(kept), kept.report_id
+                    )
+                    await self._settle(kept, status)
                 except PrivetError as error:
                     faults.append(error.detail)
         return faults
@@ -182,19 +184,19 @@ class Holder:
         ``HolderError`` if the package that checks signatures is not installed.
         """
         parse_key(curator_key)
-        shown = {}
+        verified = {}
         for kept in await self._ask(self.ledger.answers, self.subject):
             if kept.counted and kept.report:
                 try:
                     address = await self._address(kept, curator_key)
                     receipt = await self.http.receipt(address, kept.report)
                 except PrivetError:
-                    shown[kept.task] = False
+                    verified[kept.task] = False
                 else:
-                    shown[kept.task] = shows_counted(receipt, kept.report, curator_key)
-        return shown
+                    verified[kept.task] = shows_counted(receipt, kept.report, curator_key)
+        return verified
 
-    async def _address(self, kept: LedgerEntry, key: str | None = None) -> TaskAddress:
+    async def _address(self, kept: StoredAnswer, key: str | None = None) -> TaskAddress:
         """Where an answer is, after the pinned key or ``key`` has been shown to sign its task."""
         address = self.http.address(kept.url)
         key = key if self.curator_key is None else self.curator_key
@@ -208,14 +210,14 @@ class Holder:
             check_key(offer, self.curator_key)
         return offer
 
-    def _draw(self, task: Task, address: TaskAddress, record: EncodedRecord) -> LedgerEntry:
+    def _draw(self, task: Task, address: TaskAddress, record: EncodedRecord) -> StoredAnswer:
         report = draw_report(task, record, self.randomness)
-        return LedgerEntry(
+        return StoredAnswer(
             subject=self.subject,
             task=task.id,
             url=address.url,
             epsilon=task.epsilon,
-            shown=told_openly(task, record),
+            disclosed=disclosure(task, record),
             report_id=report.id.hex(),
             report=report.pack(),
             drawn=self.clock(),
@@ -223,19 +225,19 @@ class Holder:
 
     async def _deliver(
         self,
-        answer: LedgerEntry,
+        answer: StoredAnswer,
         address: TaskAddress,
         invitation: str | None = None,
         *,
         again: bool = False,
-    ) -> LedgerEntry:
+    ) -> StoredAnswer:
         if answer.counted and not again:
             return answer
         invitation = invitation or answer.invitation_for(address.url)
         try:
             if self.curator_key is not None:
                 await self._offered(address)
-            fate = await self._fate(answer, address) or await self.http.send(
+            status = await self._report_status(answer, address) or await self.http.send(
                 address, answer.report, answer.report_id, invitation
             )
         except PrivetError as error:
@@ -243,19 +245,19 @@ class Holder:
             tried = replace(answer, state=state_after(error), reason=reason)
             await self._ask(self.ledger.settle, tried)
             raise
-        return await self._note(replace(answer, url=address.url, invitation=invitation), fate)
+        return await self._settle(replace(answer, url=address.url, invitation=invitation), status)
 
-    async def _fate(self, kept: LedgerEntry, address: TaskAddress) -> Fate | None:
+    async def _report_status(self, kept: StoredAnswer, address: TaskAddress) -> ReportStatus | None:
         """What the relay that holds the answer says of it; None if it no longer has it."""
         if kept.state is not ReportState.HELD or kept.url != address.url:
             return None
         try:
-            return await self.http.fate(address, kept.report_id)
+            return await self.http.report_status(address, kept.report_id)
         except ReportNotFound:
             return None
 
-    async def _note(self, kept: LedgerEntry, fate: Fate) -> LedgerEntry:
-        settled = replace(kept, state=ReportState(fate.state), reason=fate.reason)
+    async def _settle(self, kept: StoredAnswer, status: ReportStatus) -> StoredAnswer:
+        settled = replace(kept, state=ReportState(status.state), reason=status.reason)
         return await self._ask(self.ledger.settle, settled)
 
     async def _ask(self, verb: Callable[..., T], *arguments: Any) -> T:
@@ -289,16 +291,16 @@ def check_promise(task: Task) -> None:
         )
 
 
-def check_crowds(task: Task, least: int) -> None:
-    """Raise ``TaskRefused`` if any shown cell is expected to hold fewer than ``least`` people.
+def check_group_sizes(task: Task, least: int) -> None:
+    """Raise ``TaskRefused`` if any stratum is expected to hold fewer than ``least`` people.
 
     The one of a record does not matter: a refusal that depended on it would tell it.
     """
-    if task.crowds and min(task.crowds) < least:
+    if task.group_sizes and min(task.group_sizes) < least:
         raise TaskRefused(
-            f"The task shows {', '.join(map(printable, task.shown))}, and expects "
-            f"{min(task.crowds)} people in one of its shown cells, fewer than the {least} among "
-            "whom this holder agrees to be (--least-crowd): do not answer it, or accept fewer "
+            f"The task shows {', '.join(map(printable, task.disclosed))}, and expects "
+            f"{min(task.group_sizes)} people in one of its strata, fewer than the {least} among "
+            "whom this holder agrees to be (--smallest-group): do not answer it, or accept fewer "
             "knowing what that means. Nothing was drawn and nothing was sent."
         )
 

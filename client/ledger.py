@@ -48,11 +48,11 @@ CREATE TABLE answers (
     invitation TEXT,             -- goes to that address alone
     state     TEXT    NOT NULL,  -- drawn, held, counted or refused
     reason    TEXT,              -- why it was refused, or what the last attempt ended in
-    shown     TEXT NOT NULL DEFAULT '',  -- what it says openly, in words
+    disclosed TEXT NOT NULL DEFAULT '',  -- what it says openly, in words
     PRIMARY KEY (subject, task)
 ) STRICT
 """
-SHOWN = "ALTER TABLE answers ADD COLUMN shown TEXT NOT NULL DEFAULT ''"
+DISCLOSED = "ALTER TABLE answers ADD COLUMN disclosed TEXT NOT NULL DEFAULT ''"
 """What ledgers of version 4 lack."""
 CAPS = """
 CREATE TABLE caps (
@@ -61,7 +61,9 @@ CREATE TABLE caps (
     year    REAL NOT NULL   -- and for all tasks within 365 days
 ) STRICT
 """
-COLUMNS = "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, shown"
+COLUMNS = (
+    "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed"
+)
 NAMES = COLUMNS.split(", ")
 
 
@@ -90,7 +92,7 @@ UNLIMITED = Caps(float("inf"), float("inf"))
 
 
 @dataclass(frozen=True)
-class LedgerEntry:
+class StoredAnswer:
     """One subject's answer to one task: the very bytes that are sent, and what became of them."""
 
     subject: str
@@ -104,8 +106,8 @@ class LedgerEntry:
     state: ReportState = ReportState.DRAWN
     reason: str | None = None
     """Why it was refused, or what the last attempt to send it ended in."""
-    shown: str = ""
-    """What it says openly, in words; empty if the task shows no column."""
+    disclosed: str = ""
+    """What it says openly, in words; empty if the task discloses no column."""
     misfit: str | None = None
     """Why the record did not fit the task, for whoever has just answered; the ledger does not keep
     it."""
@@ -135,11 +137,11 @@ class Ledger(ABC):
         """Change what a subject may spend; earlier answers stay."""
 
     @abstractmethod
-    def find(self, subject: str, task: str) -> LedgerEntry | None:
+    def find(self, subject: str, task: str) -> StoredAnswer | None:
         """The subject's answer to a task, if it was ever drawn."""
 
     @abstractmethod
-    def keep(self, answer: LedgerEntry) -> LedgerEntry:
+    def keep(self, answer: StoredAnswer) -> StoredAnswer:
         """Store ``answer`` before it is sent, and return it.
 
         If the subject has answered the task already, return that answer and store nothing. Raises
@@ -147,7 +149,7 @@ class Ledger(ABC):
         """
 
     @abstractmethod
-    def settle(self, answer: LedgerEntry) -> LedgerEntry:
+    def settle(self, answer: StoredAnswer) -> StoredAnswer:
         """Note where an answer stands by now, and return what is kept.
 
         A counted answer stays so, and an attempt that ended in nothing does not change what was
@@ -155,7 +157,7 @@ class Ledger(ABC):
         """
 
     @abstractmethod
-    def answers(self, subject: str | None = None) -> list[LedgerEntry]:
+    def answers(self, subject: str | None = None) -> list[StoredAnswer]:
         """All answers, or a subject's, in the order in which they were drawn."""
 
     def spent(self, subject: str, now: float | None = None) -> float:
@@ -164,7 +166,7 @@ class Ledger(ABC):
 
 
 def afford(
-    caps: Caps, subject: str, epsilon: float, earlier: Iterable[LedgerEntry], now: float
+    caps: Caps, subject: str, epsilon: float, earlier: Iterable[StoredAnswer], now: float
 ) -> None:
     """Raise ``BudgetSpent`` if ``epsilon`` on top of ``earlier`` answers exceeds a cap."""
     raising = "leave it, or raise the cap ({}) knowing what that means: privet-holder cap shows it."
@@ -190,7 +192,7 @@ class MemoryLedger(Ledger):
         """``caps`` are those of all subjects, until they are set."""
         self._default = caps or Caps()
         self._caps: dict[str, Caps] = {}
-        self._answers: dict[str, dict[str, LedgerEntry]] = {}
+        self._answers: dict[str, dict[str, StoredAnswer]] = {}
         self._lock = threading.Lock()
 
     def caps(self, subject: str) -> Caps:
@@ -199,10 +201,10 @@ class MemoryLedger(Ledger):
     def set_caps(self, subject: str, caps: Caps) -> None:
         self._caps[subject] = caps
 
-    def find(self, subject: str, task: str) -> LedgerEntry | None:
+    def find(self, subject: str, task: str) -> StoredAnswer | None:
         return self._answers.get(subject, {}).get(task)
 
-    def keep(self, answer: LedgerEntry) -> LedgerEntry:
+    def keep(self, answer: StoredAnswer) -> StoredAnswer:
         """See ``Ledger.keep``; nothing is durable here."""
         with self._lock:
             mine = self._answers.setdefault(answer.subject, {})
@@ -212,13 +214,13 @@ class MemoryLedger(Ledger):
                 mine[answer.task] = answer
             return mine[answer.task]
 
-    def settle(self, answer: LedgerEntry) -> LedgerEntry:
+    def settle(self, answer: StoredAnswer) -> StoredAnswer:
         with self._lock:
             mine = self._answers[answer.subject]
             mine[answer.task] = _newer(mine[answer.task], answer)
             return mine[answer.task]
 
-    def answers(self, subject: str | None = None) -> list[LedgerEntry]:
+    def answers(self, subject: str | None = None) -> list[StoredAnswer]:
         subjects = list(self._answers) if subject is None else [subject]
         answers = [answer for s in subjects for answer in self._answers.get(s, {}).values()]
         return sorted(answers, key=lambda answer: answer.drawn)
@@ -248,11 +250,11 @@ class SqliteLedger(Ledger):
             row = (subject, caps.task, caps.year)
             db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", row)
 
-    def find(self, subject: str, task: str) -> LedgerEntry | None:
+    def find(self, subject: str, task: str) -> StoredAnswer | None:
         with self._transaction() as db:
             return _find(db, subject, task)
 
-    def keep(self, answer: LedgerEntry) -> LedgerEntry:
+    def keep(self, answer: StoredAnswer) -> StoredAnswer:
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
@@ -261,7 +263,7 @@ class SqliteLedger(Ledger):
                 _write(db, answer)
             return kept or answer
 
-    def settle(self, answer: LedgerEntry) -> LedgerEntry:
+    def settle(self, answer: StoredAnswer) -> StoredAnswer:
         with self._transaction() as db:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
@@ -272,7 +274,7 @@ class SqliteLedger(Ledger):
             _write(db, newer)
             return newer
 
-    def answers(self, subject: str | None = None) -> list[LedgerEntry]:
+    def answers(self, subject: str | None = None) -> list[StoredAnswer]:
         if not self.path.exists():
             return []
         with self._transaction() as db:
@@ -308,7 +310,7 @@ class SqliteLedger(Ledger):
     def _prepare(self, db: sqlite3.Connection) -> None:
         """Create the tables of an empty file, or what an older one lacks."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        lacking = {0: (SCHEMA, CAPS), SCHEMA_VERSION - 1: (SHOWN,)}
+        lacking = {0: (SCHEMA, CAPS), SCHEMA_VERSION - 1: (DISCLOSED,)}
         if version in lacking:
             for statement in (*lacking[version], f"PRAGMA user_version = {SCHEMA_VERSION}"):
                 db.execute(statement)
@@ -323,7 +325,7 @@ def default_path() -> Path:
     return user_data_path("privet", appauthor=False) / "answers.sqlite3"
 
 
-def _newer(kept: LedgerEntry, answer: LedgerEntry) -> LedgerEntry:
+def _newer(kept: StoredAnswer, answer: StoredAnswer) -> StoredAnswer:
     """``kept``, or what is known of it now."""
     unchanged = kept.counted or (
         answer.state is ReportState.DRAWN and kept.state is not ReportState.DRAWN
@@ -331,7 +333,7 @@ def _newer(kept: LedgerEntry, answer: LedgerEntry) -> LedgerEntry:
     return kept if unchanged else answer
 
 
-def _total(answers: Iterable[LedgerEntry], now: float | None = None) -> float:
+def _total(answers: Iterable[StoredAnswer], now: float | None = None) -> float:
     """The epsilon that answers add up to, those that are a year old by ``now`` left out."""
     since = float("-inf") if now is None else now - YEAR_SECONDS
     return sum(answer.epsilon for answer in answers if answer.drawn > since)
@@ -342,7 +344,7 @@ def _caps(db: sqlite3.Connection, subject: str) -> Caps:
     return Caps() if row is None else Caps(*row)
 
 
-def _find(db: sqlite3.Connection, subject: str, task: str) -> LedgerEntry | None:
+def _find(db: sqlite3.Connection, subject: str, task: str) -> StoredAnswer | None:
     row = db.execute(
         f"SELECT {COLUMNS} FROM answers WHERE subject = ? AND task = ?",  # noqa: S608 - constants
         (subject, task),
@@ -350,7 +352,7 @@ def _find(db: sqlite3.Connection, subject: str, task: str) -> LedgerEntry | None
     return None if row is None else _answer(row)
 
 
-def _select(db: sqlite3.Connection, subject: str | None) -> list[LedgerEntry]:
+def _select(db: sqlite3.Connection, subject: str | None) -> list[StoredAnswer]:
     rows = db.execute(
         f"SELECT {COLUMNS} FROM answers WHERE ? IS NULL OR subject = ? ORDER BY drawn",  # noqa: S608
         (subject, subject),
@@ -358,12 +360,12 @@ def _select(db: sqlite3.Connection, subject: str | None) -> list[LedgerEntry]:
     return [_answer(row) for row in rows]
 
 
-def _answer(row: tuple[Any, ...]) -> LedgerEntry:
+def _answer(row: tuple[Any, ...]) -> StoredAnswer:
     fields = dict(zip(NAMES, row, strict=True))
-    return LedgerEntry(**{**fields, "state": ReportState(fields["state"])})
+    return StoredAnswer(**{**fields, "state": ReportState(fields["state"])})
 
 
-def _write(db: sqlite3.Connection, answer: LedgerEntry) -> None:
+def _write(db: sqlite3.Connection, answer: StoredAnswer) -> None:
     places = ", ".join("?" * len(NAMES))
     db.execute(
         f"INSERT OR REPLACE INTO answers ({COLUMNS}) VALUES ({places})",  # noqa: S608 - constants

@@ -20,7 +20,7 @@ from .clauses import CLAUSES, Trial, Verdict, judge_all, program
 from .vectors import NO_VECTORS, Vectors
 from .wire import open_bench
 
-SHOWN = {True: "[green]pass[/]", False: "[red]FAIL[/]", None: "not tried"}
+VERDICTS = {True: "[green]pass[/]", False: "[red]FAIL[/]", None: "not tried"}
 
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -87,7 +87,7 @@ def _print(verdicts: list[Verdict]) -> None:
     table = Table("", "clause", "a holder ...", "found")
     for verdict in verdicts:
         says = escaped(CLAUSES[verdict.clause].says)
-        table.add_row(SHOWN[verdict.kept], verdict.clause, says, escaped(verdict.fault or ""))
+        table.add_row(VERDICTS[verdict.kept], verdict.clause, says, escaped(verdict.fault or ""))
     out().print(table)
     failed = sum(verdict.kept is False for verdict in verdicts)
     untried = sum(verdict.kept is None for verdict in verdicts)

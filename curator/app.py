@@ -105,7 +105,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         background = [
-            collect_garbage(store, settings, clock, partial(curator.audit.note, NOBODY)),
+            collect_garbage(store, settings, clock, partial(curator.audit.add_entry, NOBODY)),
             _refresh(state),
             watch(metrics, store, settings.certificate_of),
         ]

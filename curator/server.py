@@ -20,7 +20,7 @@ from privet.http_server.connections import (
 from privet.http_server.metrics import FOLDER
 
 from .access.audit import Audit
-from .access.signing import SIGNING_KEY, note_key, signer_for
+from .access.signing import SIGNING_KEY, record_signing_key, signer_for
 from .access.tokens import Tokens
 from .app import create_app
 from .datastore import open_store
@@ -65,7 +65,7 @@ def _prepare(settings: Settings) -> str | None:
     token = settings.admin_token
     try:
         known = store.fact(SIGNING_KEY) or ""
-        note_key(store, Audit(store, time.time), known, signer_for(settings, known))
+        record_signing_key(store, Audit(store, time.time), known, signer_for(settings, known))
         return Tokens(
             store, time.time, None if token is None else token.get_secret_value()
         ).first_start()

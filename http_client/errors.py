@@ -4,7 +4,7 @@ PrivetError                  (protocol.errors: what the other side answers arriv
 └── TransportError
     ├── UnsafeAddress        not a task's address, or one that would be read on the way
     ├── CuratorUnreachable   no answer after several attempts
-    └── UnexpectedAnswer     something answered, but not as a curator does
+    └── UnexpectedResponse     something answered, but not as a curator does
 """
 
 from privet.protocol.errors import PrivetError
@@ -19,4 +19,4 @@ class UnsafeAddress(TransportError): ...
 class CuratorUnreachable(TransportError): ...
 
 
-class UnexpectedAnswer(TransportError): ...
+class UnexpectedResponse(TransportError): ...

@@ -26,15 +26,15 @@ from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
 from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_MEDIA_TYPE, PrivetError
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.receipts import RECEIPT_HEADER, SignedReceipt
-from privet.protocol.report import REPORT_MEDIA_TYPE, Fate, Receipt
+from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt, ReportStatus
 from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_HEADER, Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Task
 
 from .address import DIRECT, TaskAddress
-from .errors import CuratorUnreachable, UnexpectedAnswer
+from .errors import CuratorUnreachable, UnexpectedResponse
 
-MAX_ANSWER_BYTES = 64 * 1024
+MAX_RESPONSE_BYTES = 64 * 1024
 MAX_BATCH_ANSWER_BYTES = 8 * 2**20
 MAX_STATUS_BYTES = 2**20
 DEADLINE = 120.0
@@ -95,7 +95,7 @@ class CollectionStatus(BaseModel):
     asks_again: bool = False
     """Whether it may have lost reports that it had counted, which should be sent again."""
     results: Results | None = None
-    """What came out, once that is known and shown to everybody."""
+    """What came out, once that is known and public."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Call:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
-    limit: int = MAX_ANSWER_BYTES
+    limit: int = MAX_RESPONSE_BYTES
 
 
 @dataclass(frozen=True)
@@ -176,13 +176,13 @@ class ReportClient:
 
     async def send(
         self, address: TaskAddress, report: bytes, report_id: str, invitation: str | None = None
-    ) -> Fate:
+    ) -> ReportStatus:
         """Post ``report`` until it is durable; always the same bytes.
 
         It is then counted by a curator or held by a relay. ``invitation`` goes along where a task
         counts invited reports only.
 
-        Raises what the curator answered, ``UnexpectedAnswer`` for a receipt of something else,
+        Raises what the curator answered, ``UnexpectedResponse`` for a receipt of something else,
         or ``CuratorUnreachable``.
         """
         headers = {"Content-Type": REPORT_MEDIA_TYPE}
@@ -194,25 +194,25 @@ class ReportClient:
         if receipt.report != report_id:
             raise _unexpected(reply, "a receipt for another report")
         held = reply.status == HTTPStatus.ACCEPTED
-        return Fate(report=report_id, state="held" if held else "counted")
+        return ReportStatus(report=report_id, state="held" if held else "counted")
 
-    async def fate(self, address: TaskAddress, report_id: str) -> Fate:
+    async def report_status(self, address: TaskAddress, report_id: str) -> ReportStatus:
         """What became of a report that the relay at ``address`` took.
 
-        Raises ``ReportNotFound`` if the relay does not know it, ``UnexpectedAnswer``, what else the
-        relay answered, or ``CuratorUnreachable``.
+        Raises ``ReportNotFound`` if the relay does not know it, ``UnexpectedResponse``, what else
+        the relay answered, or ``CuratorUnreachable``.
         """
         reply = await self._persist(Call("GET", f"{address.reports}/{report_id}"), self._retry)
-        fate = _read_as(Fate, reply, "no report's fate")
-        if fate.report != report_id:
-            raise _unexpected(reply, "another report's fate")
-        return fate
+        status = _read_as(ReportStatus, reply, "no report's status")
+        if status.report != report_id:
+            raise _unexpected(reply, "another report's status")
+        return status
 
     async def receipt(self, address: TaskAddress, report: bytes) -> SignedReceipt:
         """The curator's receipt for a report that counts, from it or from a relay.
 
-        Raises ``ReportNotFound`` if there is none, ``UnexpectedAnswer``, what else was answered, or
-        ``CuratorUnreachable``.
+        Raises ``ReportNotFound`` if there is none, ``UnexpectedResponse``, what else was answered,
+        or ``CuratorUnreachable``.
         """
         headers = {"Content-Type": REPORT_MEDIA_TYPE}
         call = Call("POST", f"{address.url}/receipts", headers, report)
@@ -369,14 +369,14 @@ def error_in(reply: Reply) -> PrivetError:
 async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
     """Uncompressed bytes only, so that what is counted is what is kept."""
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise UnexpectedAnswer(
+        raise UnexpectedResponse(
             f"{url} answers in compressed form: a curator would not; {CHECK_ADDRESS}."
         )
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > limit:
-            raise UnexpectedAnswer(f"{url} sends more than {limit} bytes; {CHECK_ADDRESS}.")
+            raise UnexpectedResponse(f"{url} sends more than {limit} bytes; {CHECK_ADDRESS}.")
     return Reply(
         url=url,
         status=response.status_code,
@@ -388,20 +388,20 @@ async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
 
 
 def _read_as(form: type[Form], reply: Reply, otherwise: str) -> Form:
-    """The document in a reply; raises ``UnexpectedAnswer`` if it has another form."""
+    """The document in a reply; raises ``UnexpectedResponse`` if it has another form."""
     try:
         return form.model_validate_json(reply.body)
     except ValidationError:
         raise _unexpected(reply, otherwise) from None
 
 
-def _unexpected(reply: Reply, what: str) -> UnexpectedAnswer:
-    return UnexpectedAnswer(f"{reply.url} answered {reply.status} with {what}; {CHECK_ADDRESS}.")
+def _unexpected(reply: Reply, what: str) -> UnexpectedResponse:
+    return UnexpectedResponse(f"{reply.url} answered {reply.status} with {what}; {CHECK_ADDRESS}.")
 
 
 def printable(text: str, longest: int = 1_000) -> str:
     """``text`` without control characters, and not longer than ``longest``."""
-    shown = "".join(
+    short = "".join(
         c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
     )
-    return shown if len(shown) <= longest else shown[: longest - 3] + "..."
+    return short if len(short) <= longest else short[: longest - 3] + "..."

@@ -207,7 +207,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._refuse(*self._fault)
 
     def _start_request(self) -> None:
-        """uvicorn's ``on_headers_complete``, with ``WholeAnswer``, without WebSockets."""
+        """uvicorn's ``on_headers_complete``, with ``WholeResponse``, without WebSockets."""
         version, scope = self.parser.get_http_version(), self.scope
         scope["http_version"] = version
         scope["method"] = self.parser.get_method().decode("ascii")
@@ -215,7 +215,7 @@ class BoundedConnection(HttpToolsProtocol):
         scope["path"] = self.root_path + path
         scope["raw_path"] = self.root_path.encode("ascii") + raw_path
         earlier = self.cycle
-        self.cycle = WholeAnswer(
+        self.cycle = WholeResponse(
             scope,
             self.transport,
             self.flow,
@@ -322,7 +322,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._clock = self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
 
-class WholeAnswer(RequestResponseCycle):
+class WholeResponse(RequestResponseCycle):
     """uvicorn's handling of one request, with a small answer written in one piece.
 
     uvicorn checks every header of every answer, and writes the head and the body apart. Each write

@@ -36,8 +36,8 @@ export function odds(epsilon) {
  * @param {string} label what the picture says
  * @returns {SVGElement} 100 people, so many of them filled
  */
-export function crowd(many, label) {
-  const drawn = svg("svg", { class: "crowd", viewBox: `0 0 ${10 * COLUMNS} ${15 * ROWS}`, role: "img", "aria-label": label });
+export function people(many, label) {
+  const drawn = svg("svg", { class: "people", viewBox: `0 0 ${10 * COLUMNS} ${15 * ROWS}`, role: "img", "aria-label": label });
   for (let i = 0; i < ROWS * COLUMNS; i += 1) drawn.append(person(i < many, 10 * (i % COLUMNS), 15 * Math.floor(i / COLUMNS)));
   return drawn;
 }

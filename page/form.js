@@ -39,12 +39,12 @@ export function element(tag, properties = {}, ...children) {
  * @returns {{fields: Field[], read: () => Record<string, string>}} and how to read the record: all
  *   that was filled in, by name
  */
-export function makeForm({ features, label, shown = [] }, texts, translate) {
+export function makeForm({ features, label, disclosed = [] }, texts, translate) {
   const own = (text, transform = (words) => words) => {
     const { text: words, lang } = translate(text);
     return element("span", { lang }, transform(words));
   };
-  const said = features.map((asked) => ({ ...asked, isShown: shown.includes(asked.name) }));
+  const said = features.map((asked) => ({ ...asked, isDisclosed: disclosed.includes(asked.name) }));
   const fields = [...said, label].map((asked, i) => checked(makeField(asked, `field-${i}`, texts, own), `field-${i}`));
   return { fields, read: () => Object.fromEntries(fields.map(({ name, value }) => [name, value()])) };
 }
@@ -181,8 +181,8 @@ export function capitalized(name) {
   return words[0].toUpperCase() + words.slice(1);
 }
 
-function help({ description, isShown = false }, id, own, texts, more = "") {
-  const said = [description ? own(description) : "", more, isShown ? texts.say("questionShown") : ""].filter(Boolean);
+function help({ description, isDisclosed = false }, id, own, texts, more = "") {
+  const said = [description ? own(description) : "", more, isDisclosed ? texts.say("questionDisclosed") : ""].filter(Boolean);
   const parts = said.flatMap((part, i) => (i === 0 ? [part] : [" ", part]));
   return [element("p", { id: `${id}-help`, className: "help", hidden: parts.length === 0 }, ...parts)];
 }

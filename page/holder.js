@@ -15,9 +15,9 @@ import { MAX, hex, readTask } from "./task.js";
 
 const TASK_TYPE = "application/vnd.privet.task+msgpack";
 const AS_JSON = { Accept: "application/json" };
-const MAX_ANSWER_BYTES = 2 ** 16;
+const MAX_RESPONSE_BYTES = 2 ** 16;
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
-export const LEAST_CROWD = 20;
+export const SMALLEST_GROUP = 20;
 const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
 const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?/v1/tasks/([0-9a-f]{64})$`);
@@ -33,7 +33,7 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @property {Map<string, {id: string, bytes: Uint8Array}>} [kept] drawn reports by task id; give a
  *   durable one (awaited), since a report that was drawn must not be drawn again
  * @property {number} [mostEpsilon] what the holder is ready to spend on this task
- * @property {number} [leastCrowd] the fewest people that may be expected in any shown cell
+ * @property {number} [smallestGroup] the fewest people that may be expected in any stratum
  * @property {string} [invitation]
  * @property {string} [curatorKey] answer only tasks signed with this key, 64 hexadecimal digits
  * @property {number} [attempts]
@@ -46,19 +46,19 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @param {object} record values by name, the label included
  * @param {Options} [options]
  * @returns {Promise<Receipt>}
- * @throws {Problem} by its type; `unreachable` and `unexpected-answer` are this holder's own
+ * @throws {Problem} by its type; `unreachable` and `unexpected-response` are this holder's own
  */
 export async function answer(url, record, options = {}) {
-  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2, leastCrowd = LEAST_CROWD } = options;
+  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2, smallestGroup = SMALLEST_GROUP } = options;
   const id = taskIdIn(url);
   let drawn = await kept.get(id);
   if (drawn === undefined) {
     const task = await fetchTask(url, options);
     checkDates(task, now?.());
-    const { crowds = [], invited } = task;
-    // of any shown cell: a refusal that depended on the record's own would tell it
-    if (crowds.some((crowd) => crowd < leastCrowd)) {
-      throw new Problem("refused", `It shows columns, and expects fewer than ${leastCrowd} people in a shown cell.`);
+    const { group_sizes: groupSizes = [], invited } = task;
+    // of any stratum: a refusal that depended on the record's own would tell it
+    if (groupSizes.some((size) => size < smallestGroup)) {
+      throw new Problem("refused", `It discloses columns, and expects fewer than ${smallestGroup} people in a stratum.`);
     }
     if (invited && !options.invitation) throw new Problem("refused", "It needs an invitation.");
     const spends = epsilonOf(task);
@@ -182,7 +182,7 @@ export async function send(url, drawn, options = {}) {
   const headers = { ...AS_JSON }; // and no Content-Type, so that browsers ask nothing first
   if (options.invitation) headers["Privet-Invitation"] = options.invitation;
   const request = { method: "POST", headers, body: drawn.bytes };
-  const reply = await persist(`${url}/reports`, request, MAX_ANSWER_BYTES, options, [200, 201, 202]);
+  const reply = await persist(`${url}/reports`, request, MAX_RESPONSE_BYTES, options, [200, 201, 202]);
   const { report, counted } = json(reply);
   if (report !== drawn.id || typeof counted !== "boolean") throw unexpected(reply);
   return { report, counted, held: reply.status === 202 };
@@ -196,8 +196,8 @@ export async function send(url, drawn, options = {}) {
  * @returns {Promise<{state: "held" | "counted" | "refused", reason: string | null}>}
  * @throws {Problem} `report-not-found`: send it again
  */
-export async function fateOf(url, id, options = {}) {
-  const reply = await persist(`${url}/reports/${id}`, { headers: AS_JSON }, MAX_ANSWER_BYTES, options);
+export async function statusOf(url, id, options = {}) {
+  const reply = await persist(`${url}/reports/${id}`, { headers: AS_JSON }, MAX_RESPONSE_BYTES, options);
   const { state, reason } = json(reply);
   if (!["held", "counted", "refused"].includes(state)) throw unexpected(reply);
   return { state, reason };
@@ -229,7 +229,7 @@ async function once(http, url, request, limit) {
   const reader = response.body?.getReader();
   for (let part = await reader?.read(); part && !part.done; part = await reader.read()) {
     size += part.value.length;
-    if (size > limit) throw new Problem("unexpected-answer", `${url} sends more than ${limit} bytes.`);
+    if (size > limit) throw new Problem("unexpected-response", `${url} sends more than ${limit} bytes.`);
     parts.push(part.value);
   }
   const retryAfter = response.headers.get("retry-after") ?? "";
@@ -258,5 +258,5 @@ function json(reply) {
 }
 
 function unexpected({ url, status }) {
-  return new Problem("unexpected-answer", `${url} answered ${status} with what no curator sends.`);
+  return new Problem("unexpected-response", `${url} answered ${status} with what no curator sends.`);
 }

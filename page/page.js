@@ -1,8 +1,8 @@
 /** The answer page: what it is about, the form, a check in words, and the exact bytes that one button sends. */
 
-import { crowd, figure, odds, ofHundred, surest } from "./explanation.js";
+import { people, figure, odds, ofHundred, surest } from "./explanation.js";
 import { capitalized, element, makeForm } from "./form.js";
-import { LEAST_CROWD, checkDates, collectionOf, departure, epsilonOf, fateOf, fetchTask, send, taskIdIn } from "./holder.js";
+import { SMALLEST_GROUP, checkDates, collectionOf, departure, epsilonOf, statusOf, fetchTask, send, taskIdIn } from "./holder.js";
 import { Ledger, afford, spent, stateAfter, CAPS } from "./ledger.js";
 import { Problem } from "./problem.js";
 import { makeReport, platformRandom } from "./report.js";
@@ -22,9 +22,9 @@ const SAID = {
 };
 
 /** What is said in place of another text where the study shows columns. */
-const OF_SHOWN = {
-  sentStay: "sentStayShown", sentMessage: "sentMessageShown", learnLead: "learnLeadShown", learnAfter: "learnAfterShown",
-  questionsStay: "questionsStayShown", unfit: "unfitShown", checkStay: "checkStayShown",
+const OF_GROUP = {
+  sentStay: "sentStayDisclosed", sentMessage: "sentMessageDisclosed", learnLead: "learnLeadDisclosed", learnAfter: "learnAfterDisclosed",
+  questionsStay: "questionsStayDisclosed", unfit: "unfitDisclosed", checkStay: "checkStayDisclosed",
 };
 const CONDITIONS = { "<": "isBelow", ">=": "isAtLeast", "<=": "isAtMost", ">": "isAbove", is: "isOne", "is not": "isNot" };
 
@@ -96,8 +96,8 @@ async function ask(ledger) {
   const translate = translator(task, navigator.languages);
   show(translate(task.name));
   await checkAnswerable(task, ledger, translate);
-  if (task.shownCells !== null) {
-    inPlace = OF_SHOWN;
+  if (task.strata !== null) {
+    inPlace = OF_GROUP;
     sayAll();
   }
   introduce(task, translate);
@@ -129,14 +129,14 @@ async function ask(ledger) {
 
 /** Whatever would refuse a report refuses it now, before anything is drawn. */
 async function checkAnswerable(task, ledger, translate) {
-  const { opens, closes, invited, crowds = [] } = task;
+  const { opens, closes, invited, group_sizes: groupSizes = [] } = task;
   if (opens !== null && now() < opens) stop("task-not-open", "opensOn", { date: texts.date(opens) });
   const collection = await collectionOf(url, options);
   showResults(collection.results, task, translate);
   if (closes !== null && now() >= closes) stop("task-not-open", "closedOn", { date: texts.date(closes) });
   if (collection.collecting === false) stop("task-not-open", collection.results === null ? "notOpen" : "ended");
   if ((invited || collection.invited) && !options.invitation) stop("refused", "invitationMissing");
-  if (crowds.some((crowd) => crowd < LEAST_CROWD)) stop("refused", "smallCrowd");
+  if (groupSizes.some((size) => size < SMALLEST_GROUP)) stop("refused", "smallGroup");
   try {
     afford(await ledger.answers(), epsilonOf(task), now());
   } catch (error) {
@@ -158,7 +158,7 @@ function introduce(task, translate) {
     const { text: words, lang } = translate(text);
     return element("span", { lang, className: "text" }, words);
   };
-  const { asker, description, closes, shown: shownNames = [] } = task;
+  const { asker, description, closes, disclosed = [] } = task;
   if (asker === undefined) {
     $("who").append(element("p", { className: "warning" }, say("whoUnknown")));
   } else {
@@ -169,17 +169,17 @@ function introduce(task, translate) {
   if (description !== "") $("who").append(element("p", {}, say("whoDescription")), element("blockquote", {}, theirs(description)));
   if (asker !== undefined || description !== "") $("who").append(element("p", { className: "help" }, say("whoTheirs")));
   if (closes !== null) $("who").append(element("p", {}, say("whoDates", { date: texts.date(closes) })));
-  const sent = ["sentStay", ...(shownNames.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(options.invitation ? ["sentInvited"] : []), "sentTotal"];
-  $("sent").append(...sent.map((key) => element("li", {}, say(key, { host, names: texts.list(shownNames.map((name) => capitalized(translate(name).text))) }))));
+  const sent = ["sentStay", ...(disclosed.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(options.invitation ? ["sentInvited"] : []), "sentTotal"];
+  $("sent").append(...sent.map((key) => element("li", {}, say(key, { host, names: texts.list(disclosed.map((name) => capitalized(translate(name).text))) }))));
   const epsilon = epsilonOf(task);
   const many = ofHundred(epsilon);
   const numbers = { many, few: 100 - many };
-  $("crowd").append(
-    crowd(many, say("learnPicture", numbers)),
+  $("people").append(
+    people(many, say("learnPicture", numbers)),
     element("p", { className: "key" }, figure(true), say("learnMany", numbers)),
     element("p", { className: "key" }, figure(false), say("learnFew", numbers)),
   );
-  const shown = { odds: texts.number(odds(epsilon)), epsilon: texts.number(epsilon), surest: texts.percent(surest(epsilon)), of: shownNames.length > 0 ? say("learnOfGroup") : "" };
+  const shown = { odds: texts.number(odds(epsilon)), epsilon: texts.number(epsilon), surest: texts.percent(surest(epsilon)), of: disclosed.length > 0 ? say("learnOfGroup") : "" };
   $("odds").textContent = say("learnOdds", shown);
 }
 
@@ -245,23 +245,23 @@ function answerRow({ title, words, warning, input }) {
 }
 
 /** What a message says openly, and of how many people. */
-function groupInWords({ crowd, of, conditions, replaced }, translate) {
+function groupInWords({ size, of, conditions, replaced }, translate) {
   const words = conditions.map(([name, relation, value]) => say(CONDITIONS[relation], {
     name: capitalized(translate(name).text),
     value: typeof value === "number" ? texts.number(value) : translate(value).text,
   }));
   const said = words.length === 0 ? say("groupOfAll") : texts.list(words);
   const instead = replaced.length > 0 ? say("checkReplaced", { names: texts.list(replaced.map((name) => capitalized(translate(name).text))) }) : "";
-  return element("strong", {}, say("checkGroup", { conditions: said, crowd: texts.number(crowd), total: texts.number(of), share: texts.percent(crowd / of) }), instead);
+  return element("strong", {}, say("checkGroup", { conditions: said, size: texts.number(size), total: texts.number(of), share: texts.percent(size / of) }), instead);
 }
 
 /** The message in hexadecimal, its parts marked; all but the answers has a fixed length. */
-function parts(bytes, { shownCells, mechanisms }) {
+function parts(bytes, { strata, mechanisms }) {
   const text = hex(bytes);
   const payload = bytes.length - ANSWERS_END - mechanisms[0].reportBytes;
-  const hidden = shownCells === null ? ANSWERS_START : payload + mechanisms[0].shownBytes;
+  const hidden = strata === null ? ANSWERS_START : payload + mechanisms[0].stratumBytes;
   const places = [
-    ...(shownCells === null ? [] : [[payload, hidden, "group"]]),
+    ...(strata === null ? [] : [[payload, hidden, "group"]]),
     [hidden, bytes.length - ANSWERS_END, "payload"],
     [bytes.length - ID_START, bytes.length - ID_START + 16, "id"],
     [bytes.length - TASK_START, bytes.length - TASK_START + 32, "task"],
@@ -321,7 +321,7 @@ async function showEarlier(ledger, earlier) {
   let answer = earlier;
   if (earlier.state === "held" && earlier.url === url) {
     try {
-      const { state, reason } = await fateOf(url, earlier.id);
+      const { state, reason } = await statusOf(url, earlier.id);
       answer = { ...earlier, state, reason: reason in SAID ? say(SAID[reason]) : null, detail: reason };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

@@ -3,7 +3,7 @@
 import { clip, encodeRecord } from "./features.js";
 import { concat, encode } from "./msgpack.js";
 import { locate } from "./partition.js";
-import { toldOpenly } from "./shown.js";
+import { disclosureOf } from "./strata.js";
 
 const WORD = 2 ** 64;
 
@@ -31,7 +31,7 @@ export function makeReport(task, record, random = platformRandom) {
   const id = random(16);
   const answers = asked(task, random).map((index) => [index, answer(task, index, encoded, random)]);
   const bytes = encode({ version: 1, task: fromHex(task.id), id, answers });
-  const told = task.shownCells === null ? null : toldOpenly(task, encoded);
+  const told = task.strata === null ? null : disclosureOf(task, encoded);
   return { id, bytes, misfit: encoded.misfit, told };
 }
 

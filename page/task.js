@@ -9,7 +9,7 @@ import { MAX_TABLE_ENTRIES } from "./mechanisms.js";
 import { Real, decode, encode } from "./msgpack.js";
 import { cellsOf, isTree } from "./partition.js";
 import { Problem } from "./problem.js";
-import { createShownMechanism, shownCellsOf, shownColumns } from "./shown.js";
+import { createStratifiedMechanism, strataOf, disclosedColumns } from "./strata.js";
 import { trimmed } from "./features.js";
 
 export const MAX = {
@@ -208,10 +208,10 @@ const SCHEMA = fields(
     asker,
     language,
     translations: list(translation, 1, MAX.translations),
-    shown: list(name, 1, MAX.columns),
-    crowds: list(integer(0, 2 ** 53 - 1), 1, MAX.cells),
+    disclosed: list(name, 1, MAX.columns),
+    group_sizes: list(integer(0, 2 ** 53 - 1), 1, MAX.cells),
   },
-  ["invited", "edition", "asker", "language", "translations", "shown", "crowds"],
+  ["invited", "edition", "asker", "language", "translations", "disclosed", "group_sizes"],
 );
 
 // ---- the task
@@ -239,8 +239,8 @@ export const packTask = (task) => encode(SCHEMA.write(task));
  * own, and build its mechanisms.
  * @param {Uint8Array} bytes
  * @param {string} [expected] the id it was asked for by
- * @returns {Promise<object>} its fields, with `id`, `mechanisms` (one per question) and `shownCells` (null
- *   if no column is shown)
+ * @returns {Promise<object>} its fields, with `id`, `mechanisms` (one per question) and `strata` (null
+ *   if no column is disclosed)
  * @throws {Problem} `invalid-task` or `task-mismatch`
  */
 export async function readTask(bytes, expected) {
@@ -253,11 +253,11 @@ export async function readTask(bytes, expected) {
   checkFeatures(task);
   checkTranslations(task);
   checkTrees(task);
-  const shownCells = checkedShownCells(task);
+  const strata = checkedStrata(task);
   task.questions.forEach((asked, i) => checkQuestion(task, asked, `question ${i}`));
-  const mechanisms = task.questions.map((asked) => mechanismOf(task, asked, shownCells?.ofCell));
+  const mechanisms = task.questions.map((asked) => mechanismOf(task, asked, strata?.ofCell));
   checkSizes(task, mechanisms);
-  return { ...task, id, mechanisms, shownCells };
+  return { ...task, id, mechanisms, strata };
 }
 
 function decoded(bytes) {
@@ -302,19 +302,19 @@ function checkTrees({ features, partitions }) {
   if (total > MAX.nodes) refuse("the partitions", "have too many nodes");
 }
 
-/** The shown cells of the only question's tree, or null. */
-function checkedShownCells({ features, label: asked, partitions, questions, shown = [], crowds = [] }) {
+/** The strata of the only question's tree, or null. */
+function checkedStrata({ features, label: asked, partitions, questions, disclosed = [], group_sizes: groupSizes = [] }) {
   const names = features.map((each) => each.name);
-  if (shown.includes(asked.name)) refuse(asked.name, "is the label, and cannot be shown");
-  const stranger = shown.find((each) => !names.includes(each));
-  if (stranger !== undefined) refuse(stranger, "is shown and no feature");
-  if (new Set(shown).size < shown.length) refuse("the task", "names a column twice as shown");
+  if (disclosed.includes(asked.name)) refuse(asked.name, "is the label, and cannot be disclosed");
+  const stranger = disclosed.find((each) => !names.includes(each));
+  if (stranger !== undefined) refuse(stranger, "is disclosed and no feature");
+  if (new Set(disclosed).size < disclosed.length) refuse("the task", "names a column twice as disclosed");
   const [only, ...more] = questions;
-  if (shown.length > 0 && (more.length > 0 || only.asks !== "label")) refuse("the task", "has shown columns and not one question about the label");
+  if (disclosed.length > 0 && (more.length > 0 || only.asks !== "label")) refuse("the task", "has disclosed columns and not one question about the label");
   const tree = partitions[only.partition];
   if (tree === undefined) refuse("question 0", "names no partition");
-  const cells = shown.length === 0 ? null : shownCellsOf(tree, shownColumns(features, shown));
-  if (crowds.length !== (cells?.nodes.length ?? 0)) refuse("the task", "has other than one crowd for each shown cell");
+  const cells = disclosed.length === 0 ? null : strataOf(tree, disclosedColumns(features, disclosed));
+  if (groupSizes.length !== (cells?.nodes.length ?? 0)) refuse("the task", "does not have one group size for each stratum");
   return cells;
 }
 
@@ -333,11 +333,11 @@ function checkQuestion({ label: asked, partitions }, { partition, asks, centring
   }
 }
 
-function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks }, shown) {
+function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks }, disclosed) {
   const regression = asked.kind === "range" && asks === "label";
   const slots = asks === "cell" ? 1 : regression ? 2 : asked.classes.length;
   const cells = cellsOf(partitions[partition]);
-  return createShownMechanism({ mechanism, epsilon, cells, slots, regression, parameters: stated, shown });
+  return createStratifiedMechanism({ mechanism, epsilon, cells, slots, regression, parameters: stated, disclosed });
 }
 
 function checkSizes({ allocation }, mechanisms) {

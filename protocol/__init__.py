@@ -3,7 +3,7 @@
     features     the fields of a record and its label, and their encoding as numbers
     spellings    other spellings of values, for readers of tables
     partition    the tree of cells over the encoded features
-    shown_cells  the part of a cell that a report says in the clear
+    strata       the part of a cell that a report says in the clear
     conditions   what a node of the tree says of a record, in words
     label_scale  how a label becomes a level that a mechanism can report
     mechanisms   the local randomizers

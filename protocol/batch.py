@@ -74,13 +74,13 @@ class Batch:
         columns = self.payloads_by_question(task)
         return possible(task, len(self), ((*column, None) for column in columns))
 
-    def company(self, shown_bytes: int) -> NDArray[np.intp]:
-        """How many reports of the batch have each report's shown cell, itself included, ``(B,)``.
+    def group_sizes(self, stratum_bytes: int) -> NDArray[np.intp]:
+        """How many reports of the batch have each report's stratum, itself included, ``(B,)``.
 
-        ``shown_bytes`` is the task's; without shown cells all have one.
+        ``stratum_bytes`` is the task's; without strata all have one.
         """
-        shown = np.ascontiguousarray(self.payloads[:, :shown_bytes])
-        _, cell, size = np.unique(shown, axis=0, return_inverse=True, return_counts=True)
+        stratum = np.ascontiguousarray(self.payloads[:, :stratum_bytes])
+        _, cell, size = np.unique(stratum, axis=0, return_inverse=True, return_counts=True)
         return np.asarray(size[cell.ravel()])
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Batch":

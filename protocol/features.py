@@ -401,8 +401,8 @@ def _encode_numbers(feature: Numeric, values: Matrix) -> Matrix:
 
 def _listed(names: Iterable[str]) -> str:
     """At most twenty names, so that a message stays readable."""
-    shown = [*itertools.islice(names, 21)]
-    return ", ".join(shown[:20]) + (" and more" if len(shown) > 20 else "")
+    short = [*itertools.islice(names, 21)]
+    return ", ".join(short[:20]) + (" and more" if len(short) > 20 else "")
 
 
 def category_text(value: Any) -> str:

@@ -33,5 +33,5 @@ BATCH, DELTA = 1_000, 1e-6
 """Fewest reports that a relay sends together, and the delta of what that adds to their privacy."""
 TASK_CAP, YEAR_CAP = 2.0, 4.0
 """What a holder spends at most, unless it says otherwise: on one task, and on all in 365 days."""
-LEAST_CROWD = 20
-"""The fewest people who share a shown cell, unless curator or holder says otherwise."""
+SMALLEST_GROUP = 20
+"""The fewest people who share a stratum, unless curator or holder says otherwise."""

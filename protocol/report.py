@@ -112,7 +112,7 @@ class Receipt(wire.Message):
     counted: bool = Field(description="False if the same report had been counted before.")
 
 
-class Fate(wire.Message):
+class ReportStatus(wire.Message):
     """What a relay answers to whoever asks what became of a report it took.
 
     ``held``: durable at the relay, and may still count; ``counted`` by the curator;
@@ -137,8 +137,8 @@ def draw_report(task: Task, record: EncodedRecord, randomness: RandomBytes) -> R
 
     Draws the report's id, then the question if each holder answers one, then for each answered
     question what label and mechanism need; how many bytes are drawn does not depend on the record.
-    A misfit answers every question with the category of misfits; in a task with shown columns, in
-    the shown cell of its values that fit and of stand-ins for those that do not.
+    A misfit answers every question with the category of misfits; in a task with disclosed columns,
+    in the stratum of its values that fit and of stand-ins for those that do not.
     """
     report_id = randomness(REPORT_ID_BYTES)
     answers = tuple(

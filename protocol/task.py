@@ -38,10 +38,10 @@ from .limits import (
 )
 from .mechanisms import create_mechanism
 from .mechanisms.base import Mechanism
-from .mechanisms.shown import ShownMechanism
+from .mechanisms.stratified import StratifiedMechanism
 from .partition import Partition, Tree
-from .shown_cells import ShownCells, shown_columns
 from .shuffling import Randomizer, central_epsilon
+from .strata import Strata, disclosed_columns
 
 TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
 TASK_VERSION: Final = 2
@@ -60,7 +60,7 @@ ENVELOPE_BYTES = 79
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Text = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 Second = Annotated[int, Field(ge=0, lt=2**53)]
-Crowd = Annotated[int, Field(ge=0, lt=2**53)]
+GroupSize = Annotated[int, Field(ge=0, lt=2**53)]
 
 _LINK = re.compile(r"https://[!-~]+")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
@@ -176,21 +176,23 @@ class Task(wire.Message):
     translations: Annotated[
         tuple[Translation, ...], Field(strict=False, max_length=MAX_TRANSLATIONS)
     ] = wire.left_out((), "The task's texts in other languages.")
-    shown: Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_COLUMNS)] = wire.left_out(
-        (), "Features that a report says in the clear, as far as the cells tell them."
+    disclosed: Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_COLUMNS)] = (
+        wire.left_out(
+            (), "Features that a report says in the clear, as far as the cells tell them."
+        )
     )
-    crowds: Annotated[
-        tuple[Crowd, ...], Field(strict=False, fail_fast=True, max_length=MAX_CELLS)
-    ] = wire.left_out((), "Holders that the curator expects in each shown cell.")
+    group_sizes: Annotated[
+        tuple[GroupSize, ...], Field(strict=False, fail_fast=True, max_length=MAX_CELLS)
+    ] = wire.left_out((), "Holders that the curator expects in each stratum.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         """All that concerns more than one field; each step relies on those before it."""
         self._check_features_and_dates()
         self._check_trees()
-        self._check_shown()
+        self._check_disclosed()
         self._check_questions()
-        self._check_crowds()
+        self._check_group_sizes()
         self._check_mechanisms()
         return self
 
@@ -222,23 +224,23 @@ class Task(wire.Message):
                 "use fewer cells (less depth), or fewer partitions."
             )
 
-    def _check_shown(self) -> None:
+    def _check_disclosed(self) -> None:
         names = {feature.name for feature in self.features}
-        if self.label.name in self.shown:
+        if self.label.name in self.disclosed:
             raise InvalidTask(
-                f"The label {self.label.name!r} cannot be shown: it is what reports protect."
+                f"The label {self.label.name!r} cannot be disclosed: it is what reports protect."
             )
-        if unknown := sorted(set(self.shown) - names):
+        if unknown := sorted(set(self.disclosed) - names):
             raise InvalidTask(
-                f"Shown columns must be features: {unknown[0]!r} is not; the features are "
+                f"Disclosed columns must be features: {unknown[0]!r} is not; the features are "
                 f"{', '.join(sorted(names)[:20])}."
             )
-        if len(set(self.shown)) != len(self.shown):
-            raise InvalidTask("A column is named twice as shown.")
-        if self.shown and (len(self.questions) != 1 or self.questions[0].asks != "label"):
+        if len(set(self.disclosed)) != len(self.disclosed):
+            raise InvalidTask("A column is named twice as disclosed.")
+        if self.disclosed and (len(self.questions) != 1 or self.questions[0].asks != "label"):
             raise InvalidTask(
-                "A task with shown columns has one question, about the label: reports to several "
-                "would show several cells. Use one question, or show nothing."
+                "A task with disclosed columns has one question, about the label: reports to "
+                "several would show several cells. Use one question, or show nothing."
             )
 
     def _check_questions(self) -> None:
@@ -261,11 +263,12 @@ class Task(wire.Message):
             if fault is not None:
                 raise InvalidTask(f"Question {index}: {fault}.")
 
-    def _check_crowds(self) -> None:
-        cells = 0 if self.shown_cells is None else len(self.shown_cells)
-        if len(self.crowds) != cells:
+    def _check_group_sizes(self) -> None:
+        cells = 0 if self.strata is None else len(self.strata)
+        if len(self.group_sizes) != cells:
             raise InvalidTask(
-                f"A task with {cells} shown cells needs as many crowds, and has {len(self.crowds)}."
+                f"A task with {cells} strata needs as many group sizes, and has "
+                f"{len(self.group_sizes)}."
             )
 
     def _check_mechanisms(self) -> None:
@@ -306,7 +309,7 @@ class Task(wire.Message):
     def log_ratio(self) -> float:
         """The exact worst-case log likelihood ratio of a whole report; at most ``epsilon``.
 
-        Between any two records; in a task with shown columns, of one shown cell.
+        Between any two records; in a task with disclosed columns, of one stratum.
 
         Recomputed from the mechanisms' own integers, not taken from the stated epsilons.
         """
@@ -329,7 +332,7 @@ class Task(wire.Message):
     def central_epsilon(self, reports: int, delta: float) -> float:
         """The ε of (ε, delta) for a holder whose report is shuffled with others to ``reports``.
 
-        Where columns are shown, of its own shown cell: others hide nothing of what it hides.
+        Where columns are disclosed, of its own stratum: others hide nothing of what it hides.
         It holds against those who see the shuffled batch alone and know the others' answers, as
         long as the reports are of honest holders: see ``shuffling``. Raises ``ValueError`` for a
         delta that is too small.
@@ -378,23 +381,23 @@ class Task(wire.Message):
                 self.label.slots if question.asks == "label" else 1,
                 question.parameters,
                 regression=isinstance(self.label, Range) and question.asks == "label",
-                shown=() if self.shown_cells is None else self.shown_cells.of_cell.tolist(),
+                strata=() if self.strata is None else self.strata.of_cell.tolist(),
             )
             for index, question in enumerate(self.questions)
         )
 
     @cached_property
-    def shown_cells(self) -> ShownCells | None:
-        """The shown cells of the one question's partition; None if no column is shown."""
-        if not self.shown:
+    def strata(self) -> Strata | None:
+        """The strata of the one question's partition; None if no column is disclosed."""
+        if not self.disclosed:
             return None
-        return ShownCells.of(self.tree_of(0), shown_columns(self.features, self.shown))
+        return Strata.of(self.tree_of(0), disclosed_columns(self.features, self.disclosed))
 
     @property
-    def shown_bytes(self) -> int:
-        """Bytes at the beginning of a payload that tell the shown cell; 0 if nothing is shown."""
+    def stratum_bytes(self) -> int:
+        """Bytes at the beginning of a payload that tell the stratum; 0 if nothing is disclosed."""
         mechanism = self.mechanisms[0]
-        return mechanism.width if isinstance(mechanism, ShownMechanism) else 0
+        return mechanism.width if isinstance(mechanism, StratifiedMechanism) else 0
 
     @cached_property
     def label_scales(self) -> tuple[LabelScale | None, ...]:

@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Scope
 
 from privet import page
 from privet.http_client.address import TaskAddress
-from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
+from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
 from privet.http_client.report_client import Offer, ReportClient
 from privet.http_server.acceptance import (
     max_report_bytes,
@@ -61,7 +61,7 @@ from privet.protocol.task import TASK_MEDIA_TYPE, Task
 from .batches import StoredReport
 from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
 from .metrics import RelayMetrics
-from .outcomes import FATE_CONFLICT, FATE_COUNTED, FATE_HELD
+from .outcomes import CONFLICT, COUNTED, HELD
 from .spool import Spool
 from .status import RelayStatus
 from .task_watch import TaskWatch
@@ -128,15 +128,15 @@ class Relay:
                 group.append(self._queue.get_nowait())
             reports, waiting = zip(*group, strict=True)
             try:
-                fates = await self._in_spool(self._spool.add, reports)
+                states = await self._in_spool(self._spool.add, reports)
             except SpoolFailed as error:
                 for future in waiting:
                     if not future.done():
                         future.set_exception(error)
                 continue
-            for future, fate in zip(waiting, fates, strict=True):
+            for future, state in zip(waiting, states, strict=True):
                 if not future.done():
-                    future.set_result(fate)
+                    future.set_result(state)
 
     async def get_readiness(self, _request: Request) -> Response:
         """Whether the spool has been written within the last seconds."""
@@ -165,18 +165,18 @@ class Relay:
         status = await to_thread.run_sync(RelayStatus.of, task, self._least, tallies, collection)
         return JSONResponse(status.model_dump())
 
-    async def get_fate(self, request: Request) -> Response:
+    async def get_report_status(self, request: Request) -> Response:
         task_id, report_id = request.path_params["task_id"], request.path_params["report_id"]
-        fate = None
+        state = None
         if TASK_ID.fullmatch(task_id) and REPORT_ID.fullmatch(report_id):
-            fate = await self._in_spool(self._spool.fate, task_id, bytes.fromhex(report_id))
-        if fate is None:
+            state = await self._in_spool(self._spool.state, task_id, bytes.fromhex(report_id))
+        if state is None:
             raise ReportNotFound(
                 "This relay knows no such report, or no longer: send the same bytes again."
             )
-        if fate in {FATE_HELD, FATE_COUNTED}:
-            return JSONResponse({"report": report_id, "state": fate, "reason": None})
-        return JSONResponse({"report": report_id, "state": "refused", "reason": fate})
+        if state in {HELD, COUNTED}:
+            return JSONResponse({"report": report_id, "state": state, "reason": None})
+        return JSONResponse({"report": report_id, "state": "refused", "reason": state})
 
     async def post_report(self, request: Request) -> Response:
         """Keep one report and answer when it is durable."""
@@ -192,22 +192,22 @@ class Relay:
             else:
                 report = parse_report(task, body)
             if refusal is not None:
-                earlier = await self._in_spool(self._spool.fate, task.id, report.id)
-                if earlier not in {FATE_HELD, FATE_COUNTED}:
+                earlier = await self._in_spool(self._spool.state, task.id, report.id)
+                if earlier not in {HELD, COUNTED}:
                     raise refusal
-            fate = await self._queued(_stored(task, report, head.invitation))
-        if fate == FATE_CONFLICT:
+            state = await self._queued(_stored(task, report, head.invitation))
+        if state == CONFLICT:
             raise ReportConflict(
                 "This report id was taken here with other answers. A stored report must be sent "
                 "again byte for byte; a new report needs a new random id."
             )
-        if fate not in {FATE_HELD, FATE_COUNTED}:
-            raise ERRORS_BY_URI.get(PROBLEM_BASE + fate, ReportConflict)(
-                f"The curator refused this report in a batch ({fate}). It is not sent a second "
+        if state not in {HELD, COUNTED}:
+            raise ERRORS_BY_URI.get(PROBLEM_BASE + state, ReportConflict)(
+                f"The curator refused this report in a batch ({state}). It is not sent a second "
                 "time: in another batch it might be told apart."
             )
         receipt = Receipt(report=report.id.hex(), counted=False)
-        return JSONResponse(receipt.model_dump(), 200 if fate == FATE_COUNTED else 202)
+        return JSONResponse(receipt.model_dump(), 200 if state == COUNTED else 202)
 
     async def post_receipt(self, request: Request) -> Response:
         """The curator's receipt for a report that it counted; the curator is not asked."""
@@ -222,12 +222,12 @@ class Relay:
 
     async def _queued(self, report: StoredReport) -> str:
         """Wait until ``run`` has written a report."""
-        fate: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        state: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         try:
-            self._queue.put_nowait((report, fate))
+            self._queue.put_nowait((report, state))
         except asyncio.QueueFull:
             raise Overloaded("The relay's queue is full: send the report again later.") from None
-        return await fate
+        return await state
 
     async def _refusal(self, task: Task) -> PrivetError | None:
         """Why the curator would refuse a new report without an invitation, as far as is known."""
@@ -295,7 +295,7 @@ def create_app(
         routes=[
             *([] if metrics is None else [_NamedRoute("/metrics", get_metrics)]),
             _NamedRoute(f"{task}/reports", relay.post_report, methods=["POST"]),
-            _NamedRoute(f"{task}/reports/{{report_id}}", relay.get_fate),
+            _NamedRoute(f"{task}/reports/{{report_id}}", relay.get_report_status),
             _NamedRoute(f"{task}/receipts", relay.post_receipt, methods=["POST"]),
             _NamedRoute(task, relay.get_task),
             _NamedRoute(f"{task}/status", relay.get_status),
@@ -326,7 +326,7 @@ def _curator_down() -> Iterator[None]:
     """Say ``CuratorDown`` where the curator does not answer, or not as one."""
     try:
         yield
-    except (CuratorUnreachable, UnexpectedAnswer) as error:
+    except (CuratorUnreachable, UnexpectedResponse) as error:
         log.warning("the curator does not answer: %s", error.detail)
         raise CuratorDown(
             "The relay gets no answer from its curator, so it cannot check anything: try again "

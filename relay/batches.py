@@ -40,7 +40,7 @@ class StoredReport:
 
 
 @dataclass(frozen=True)
-class Group:
+class TaskQueue:
     """Reports that may go out together: how many wait, and the payload bytes of one."""
 
     task: str
@@ -67,7 +67,7 @@ def add_single(db: sqlite3.Connection, report: StoredReport) -> None:
     db.execute("INSERT INTO waiting VALUES (?, ?, ?, ?, ?)", row)
 
 
-def groups(db: sqlite3.Connection) -> list[Group]:
+def groups(db: sqlite3.Connection) -> list[TaskQueue]:
     """All that waits and is not sealed."""
     query = """
         SELECT task, questions, sum(single), sum(admitted), max(width) FROM (
@@ -80,7 +80,7 @@ def groups(db: sqlite3.Connection) -> list[Group]:
         ) GROUP BY task, questions
     """
     rows = db.execute(query).fetchall()
-    return [Group(task, questions_of((task, text)), *counts) for task, text, *counts in rows]
+    return [TaskQueue(task, questions_of((task, text)), *counts) for task, text, *counts in rows]
 
 
 def singles(db: sqlite3.Connection, key: Key, least: int, about: int) -> Batch | None:

@@ -202,7 +202,8 @@ async def _status(url: str, *, insecure_http: bool) -> bytes:
 
 
 async def _refuse_relay(nowhere: TaskAddress, *, insecure_http: bool) -> None:
-    """Raise ``CannotServe`` if a relay answers where the curator should, as only relays know fates.
+    """Raise ``CannotServe`` if a relay answers where the curator should, as only relays know
+    states.
 
     A curator that does not answer yet may be asked later.
     """
@@ -211,7 +212,7 @@ async def _refuse_relay(nowhere: TaskAddress, *, insecure_http: bool) -> None:
             asyncio.timeout(LOOK_SECONDS),
             ReportClient(insecure_http=insecure_http, retry=Retry(attempts=1)) as client,
         ):
-            await client.fate(nowhere, NO_REPORT)
+            await client.report_status(nowhere, NO_REPORT)
     except ReportNotFound:
         raise CannotServe(
             "The address given with --curator is a relay's: relays forward to curators only. Give "

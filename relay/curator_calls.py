@@ -3,12 +3,12 @@
 import asyncio
 from typing import Any
 
-from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
+from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
 from privet.http_client.report_client import Reply, ReportClient
 from privet.protocol.errors import PROBLEMS, PrivetError, problem_of
 
-ANSWERED, NO_ANSWER, UNEXPECTED = "answered", "no-answer", "unexpected-answer"
-OUTCOMES = (ANSWERED, NO_ANSWER, UNEXPECTED, *(problem.name for problem in PROBLEMS.values()))
+ANSWERED, NO_RESPONSE, UNEXPECTED = "answered", "no-response", "unexpected-response"
+OUTCOMES = (ANSWERED, NO_RESPONSE, UNEXPECTED, *(problem.name for problem in PROBLEMS.values()))
 
 
 class CountingClient(ReportClient):
@@ -26,9 +26,9 @@ class CountingClient(ReportClient):
         try:
             return await super()._persist(*call)
         except (CuratorUnreachable, asyncio.CancelledError):
-            outcome = NO_ANSWER
+            outcome = NO_RESPONSE
             raise
-        except UnexpectedAnswer:
+        except UnexpectedResponse:
             outcome = UNEXPECTED
             raise
         except PrivetError as error:

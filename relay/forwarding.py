@@ -6,7 +6,7 @@ that takes no reports may take them again, so its reports wait until it does, is
 Where holders are invited, the curator is first asked about the invitations of at least as many, and
 what it takes is sent later, in batches that name that admission (docs/adr/0402).
 
-In a task with shown columns a report hides among those of its shown cell alone. One that would be
+In a task with disclosed columns a report hides among those of its stratum alone. One that would be
 the only one of its cell waits; batches of admitted holders go out as they are, and the status says
 how few of a cell have gone together.
 """
@@ -25,7 +25,7 @@ from anyio import to_thread
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from privet.http_client.address import TaskAddress
-from privet.http_client.errors import UnexpectedAnswer
+from privet.http_client.errors import UnexpectedResponse
 from privet.http_client.report_client import CollectionStatus, ReportClient
 from privet.protocol.batch import Admission, Batch, split
 from privet.protocol.errors import (
@@ -38,9 +38,9 @@ from privet.protocol.errors import (
 from privet.protocol.receipts import SIGNATURE
 from privet.protocol.report import REPORT_ID_BYTES
 
-from .batches import MAX_BYTES, Group
+from .batches import MAX_BYTES, TaskQueue
 from .errors import SpoolFailed
-from .outcomes import FATE_HELD, Account
+from .outcomes import HELD, Account
 from .spool import NOT_INVITED, Spool
 from .status import RELAY_COUNTS
 from .task_watch import CLOSED, TaskWatch
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from .batch_writer import BatchWriter
 
 MAX_BATCH = 50_000
-KEEP_FATES_DAYS = 30
+KEEP_STATES_DAYS = 30
 DAY_SECONDS = 86_400
 REASON = re.compile(r"[a-z][a-z-]{0,63}")
 NOT_OPEN = problem_of(TaskNotOpen("")).name
@@ -64,8 +64,8 @@ class Forwarder:
     """Forwards a task's reports as soon as ``least`` of them wait, never fewer together.
 
     ``address`` says where the curator publishes a task, by the task's id. What became of reports is
-    known for ``KEEP_FATES_DAYS`` after they have left. With a ``folder``, batches are written there
-    for ``privet collect``, not posted.
+    known for ``KEEP_STATES_DAYS`` after they have left. With a ``folder``, batches are written
+    there for ``privet collect``, not posted.
     """
 
     client: ReportClient
@@ -91,31 +91,31 @@ class Forwarder:
                 log.warning("nothing was forwarded: %s", error.detail)
 
     async def forward(self) -> None:
-        """Send what was sealed before, then every group that is large enough.
+        """Send what was sealed before, then every queue that is long enough.
 
         What fails stays as it is and is sent again, the same reports in the same order.
         """
         stuck = await self._send_sealed() | await self._ask_drawn()
         invited = {}
-        for group in await to_thread.run_sync(self.spool.groups):
-            status = await self._look(group.task)
+        for queue in await to_thread.run_sync(self.spool.queues):
+            status = await self._look(queue.task)
             if status is not None and status.over and not status.collecting:
-                await self._abandon(group.task, NOT_OPEN, sealed=False)
+                await self._abandon(queue.task, NOT_OPEN, sealed=False)
             if status is None or not status.collecting:
-                stuck.add(group.task)
-            elif group.task not in stuck:
-                invited[group.task] = status.invited
+                stuck.add(queue.task)
+            elif queue.task not in stuck:
+                invited[queue.task] = status.invited
                 if status.invited:
-                    stuck |= await self._ask(group)
-        for group in await to_thread.run_sync(self.spool.groups):
-            if group.task in invited and group.task not in stuck:
-                stuck |= await self._forward(group, invited=invited[group.task])
+                    stuck |= await self._ask(queue)
+        for queue in await to_thread.run_sync(self.spool.queues):
+            if queue.task in invited and queue.task not in stuck:
+                stuck |= await self._forward(queue, invited=invited[queue.task])
 
-    async def _ask(self, group: Group) -> set[str]:
+    async def _ask(self, queue: TaskQueue) -> set[str]:
         """Ask about the waiting reports' invitations in batches; returns the tasks that stay."""
-        away = await to_thread.run_sync(self.spool.turn_away, group.task, self._today())
-        _log_refusal(group.task, away, NOT_INVITED)
-        return await self._in_batches(group, group.single, self.spool.draw, self._ask_drawn)
+        away = await to_thread.run_sync(self.spool.turn_away, queue.task, self._today())
+        _log_refusal(queue.task, away, NOT_INVITED)
+        return await self._in_batches(queue, queue.single, self.spool.draw, self._ask_drawn)
 
     async def _ask_drawn(self) -> set[str]:
         """Ask about what is drawn; returns the tasks for which there is no answer."""
@@ -145,39 +145,39 @@ class Forwarder:
             return None
         return refused
 
-    async def _forward(self, group: Group, *, invited: bool) -> set[str]:
-        """Seal and send what waits of a group; returns the tasks that stay."""
-        waiting = group.admitted if invited else group.single
+    async def _forward(self, queue: TaskQueue, *, invited: bool) -> set[str]:
+        """Seal and send what waits in a queue; returns the tasks that stay."""
+        waiting = queue.admitted if invited else queue.single
         seal = partial(self.spool.seal, invited=invited)
-        return await self._in_batches(group, waiting, seal, self._send_sealed)
+        return await self._in_batches(queue, waiting, seal, self._send_sealed)
 
     async def _in_batches(
         self,
-        group: Group,
+        queue: TaskQueue,
         waiting: int,
         take: Callable[..., bool],
         send: Callable[[], Awaitable[set[str]]],
     ) -> set[str]:
         """Take and send batches until too few reports are left; returns the tasks that stay."""
-        shown_bytes = await self._shown_bytes(group.task)
-        if shown_bytes is None:
-            return {group.task}
-        key = (group.task, group.questions)
-        take, stuck = partial(take, *key, self.least, shown_bytes=shown_bytes), set[str]()
+        stratum_bytes = await self._stratum_bytes(queue.task)
+        if stratum_bytes is None:
+            return {queue.task}
+        key = (queue.task, queue.questions)
+        take, stuck = partial(take, *key, self.least, stratum_bytes=stratum_bytes), set[str]()
         while waiting >= self.least and not stuck:
-            about = batch_size(waiting, self.least, group.width)
+            about = batch_size(waiting, self.least, queue.width)
             while not await to_thread.run_sync(take, about):
                 if about >= waiting:
                     return stuck
-                about *= 2  # lone reports are left out; more reports bring them company
+                about *= 2  # lone reports are left out; more reports may share their stratum
             waiting -= about
             stuck = await send()
         return stuck
 
-    async def _shown_bytes(self, task: str) -> int | None:
-        """How payloads of a task tell their shown cell; None if the task cannot be had now."""
+    async def _stratum_bytes(self, task: str) -> int | None:
+        """How payloads of a task tell their stratum; None if the task cannot be had now."""
         try:
-            return (await self.client.offer(self.address(task))).task.shown_bytes
+            return (await self.client.offer(self.address(task))).task.stratum_bytes
         except PrivetError as error:
             log.warning("reports of task %s stay here: %s", task[:16], error.detail)
             return None
@@ -198,10 +198,10 @@ class Forwarder:
     async def _send(self, number: int, task: str) -> bool:
         """Send a sealed batch and settle it; False if it stays here."""
         batch = await to_thread.run_sync(self.spool.batch, number)
-        shown_bytes = await self._shown_bytes(task)
-        if shown_bytes is None:
+        stratum_bytes = await self._stratum_bytes(task)
+        if stratum_bytes is None:
             return False
-        company = int(batch.company(shown_bytes).min()) if shown_bytes else None
+        group_size = int(batch.group_sizes(stratum_bytes).min()) if stratum_bytes else None
         ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
         try:
             account = await self._deliver(task, batch)
@@ -222,7 +222,7 @@ class Forwarder:
         if NOT_OPEN in account.refused and not await self._is_over(task):
             log.warning("reports of task %s stay here: it takes none now", task[:16])
             return False
-        await to_thread.run_sync(self.spool.settle, number, account, self._today(), company)
+        await to_thread.run_sync(self.spool.settle, number, account, self._today(), group_size)
         for reason, refused in account.refused.items():
             _log_refusal(task, len(refused), reason)
         return True
@@ -233,7 +233,7 @@ class Forwarder:
             reply = await self.client.send_batch(self.address(task), batch.pack(), receipts=True)
             return account_of(reply, split(batch.ids.tobytes(), REPORT_ID_BYTES))
         await to_thread.run_sync(self.folder.write, task, batch)
-        return Account({FATE_HELD: len(batch)})
+        return Account({HELD: len(batch)})
 
     async def _look(self, task: str) -> CollectionStatus | None:
         """Whether the task takes reports, as far as is known; drops what waits for a gone one."""
@@ -263,7 +263,7 @@ class Forwarder:
         """Once a day, forget what became of reports long ago."""
         if self._forgot != self._today():
             self._forgot = self._today()
-            await to_thread.run_sync(self.spool.forget, self._forgot - KEEP_FATES_DAYS)
+            await to_thread.run_sync(self.spool.forget, self._forgot - KEEP_STATES_DAYS)
 
     def _today(self) -> int:
         return int(self.clock() // DAY_SECONDS)
@@ -307,7 +307,7 @@ class _AdmissionReply(BaseModel):
 
 
 def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
-    """What became of the reports ``sent``; raises ``UnexpectedAnswer`` unless it is all of them.
+    """What became of the reports ``sent``; raises ``UnexpectedResponse`` unless it is all of them.
 
     Reasons are words that cannot pass for the relay's own counts, and no id has two of them.
     """
@@ -320,24 +320,26 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
     named = [report_id for ids in refused.values() for report_id in ids]
     complete = sum(taken.values()) + len(named) == len(sent)
     if not (complete and len(set(named)) == len(named) and set(named) <= set(sent)):
-        raise UnexpectedAnswer(
+        raise UnexpectedResponse(
             f"The curator does not account for all {len(sent)} reports: check its address and "
             "version."
         )
     if not all(REASON.fullmatch(name) and name not in RELAY_COUNTS for name in refused):
-        raise UnexpectedAnswer("The curator does not account for reports in words of the protocol.")
+        raise UnexpectedResponse(
+            "The curator does not account for reports in words of the protocol."
+        )
     return Account(taken, refused, receipts)
 
 
 def refused_in(reply: bytes, asked: Admission) -> set[bytes]:
-    """The invitations that are not held; raises ``UnexpectedAnswer`` if it leaves some out."""
+    """The invitations that are not held; raises ``UnexpectedResponse`` if it leaves some out."""
     with suppress(ValidationError):
         answer = _AdmissionReply.model_validate_json(reply)
         refused = set(answer.refused)
         once = len(refused) == len(answer.refused)
         if once and answer.held + len(refused) == len(asked) and refused <= set(asked.digests):
             return refused
-    raise UnexpectedAnswer(
+    raise UnexpectedResponse(
         f"The curator does not account for all {len(asked)} invitations: check its address and "
         "version."
     )

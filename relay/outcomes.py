@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from privet.protocol.batch import Batch, split
 from privet.protocol.receipts import SignedReceipt, groups_of, hashes_of
 
-FATE_HELD, FATE_COUNTED, FATE_CONFLICT = "held", "counted", "conflict"
+HELD, COUNTED, CONFLICT = "held", "counted", "conflict"
 
 
 @dataclass(frozen=True)
@@ -37,18 +37,18 @@ def take_in(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) 
     is held again.
     """
     key = _key_of(task, report_id)
-    query = "SELECT coalesce(fate, 'held'), sent, digest FROM fates WHERE key = ?"
+    query = "SELECT coalesce(state, 'held'), sent, digest FROM states WHERE key = ?"
     row = db.execute(query, (key,)).fetchone()
-    if row is None or (row[0] not in {FATE_HELD, FATE_COUNTED} and not row[1]):
-        held = "INSERT OR REPLACE INTO fates (key, digest, sent) VALUES (?, ?, 0)"
+    if row is None or (row[0] not in {HELD, COUNTED} and not row[1]):
+        held = "INSERT OR REPLACE INTO states (key, digest, sent) VALUES (?, ?, 0)"
         db.execute(held, (key, digest))
         return None
-    return FATE_CONFLICT if row[2] != digest else str(row[0])
+    return CONFLICT if row[2] != digest else str(row[0])
 
 
 def fate_of(db: sqlite3.Connection, task: str, report_id: bytes) -> str | None:
     """``held``, ``counted``, or why a report was refused; None if it is not known here."""
-    query = "SELECT coalesce(fate, 'held') FROM fates WHERE key = ?"
+    query = "SELECT coalesce(state, 'held') FROM states WHERE key = ?"
     row = db.execute(query, (_key_of(task, report_id),)).fetchone()
     return None if row is None else str(row[0])
 
@@ -63,8 +63,8 @@ def settle(
 ) -> None:
     """Record what became of the reports ``ids`` of a batch, known since ``day``."""
     refused = {i: reason for reason, ids in account.refused.items() for i in ids}
-    rest = FATE_HELD if account.taken.get(FATE_HELD) else FATE_COUNTED
-    _note(db, task, ((i, refused.get(i, rest)) for i in ids), day, sent=number)
+    rest = HELD if account.taken.get(HELD) else COUNTED
+    _set_states(db, task, ((i, refused.get(i, rest)) for i in ids), day, sent=number)
 
 
 def signed_groups(batch: Batch, account: Account) -> list[tuple[bytes, str]]:
@@ -87,7 +87,7 @@ def refuse(
     db: sqlite3.Connection, task: str, ids: Sequence[bytes], reason: str, day: int, *, sent: int = 0
 ) -> int:
     """Record and tally that reports were refused; return their number."""
-    _note(db, task, ((i, reason) for i in ids), day, sent=sent)
+    _set_states(db, task, ((i, reason) for i in ids), day, sent=sent)
     if ids:
         tally(db, task, {reason: len(ids)})
     return len(ids)
@@ -124,7 +124,7 @@ def receipt_of(
 ) -> SignedReceipt | None:
     """The curator's receipt for a report that it counted; None if there is none here."""
     query = """
-        SELECT signature, hashes FROM fates JOIN receipts ON batch = sent
+        SELECT signature, hashes FROM states JOIN receipts ON batch = sent
         WHERE key = ? AND digest = ? AND substr(hashes, 1, 32) <= digest
         ORDER BY hashes DESC LIMIT 1
     """
@@ -137,7 +137,7 @@ def receipt_of(
 
 def forget(db: sqlite3.Connection, before: int) -> None:
     """Forget what became known before a day."""
-    db.execute("DELETE FROM fates WHERE day < ?", (before,))
+    db.execute("DELETE FROM states WHERE day < ?", (before,))
     db.execute("DELETE FROM receipts WHERE day < ?", (before,))
 
 
@@ -145,9 +145,11 @@ def _key_of(task: str, report_id: bytes) -> bytes:
     return hashlib.sha256(task.encode() + report_id).digest()[:16]
 
 
-def _note(
-    db: sqlite3.Connection, task: str, fates: Iterable[tuple[bytes, str]], day: int, *, sent: int
+def _set_states(
+    db: sqlite3.Connection, task: str, states: Iterable[tuple[bytes, str]], day: int, *, sent: int
 ) -> None:
     """Record what became of reports that holders sent here; a counted one stays counted."""
-    update = "UPDATE fates SET fate = ?, day = ?, sent = ? WHERE key = ? AND fate IS NOT 'counted'"
-    db.executemany(update, ((fate, day, sent, _key_of(task, i)) for i, fate in fates))
+    update = (
+        "UPDATE states SET state = ?, day = ?, sent = ? WHERE key = ? AND state IS NOT 'counted'"
+    )
+    db.executemany(update, ((state, day, sent, _key_of(task, i)) for i, state in states))

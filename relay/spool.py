@@ -34,8 +34,8 @@ from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import REPORT_ID_BYTES
 
 from . import batches, outcomes
-from .batches import Group, StoredReport, key_of, random_order
-from .outcomes import FATE_COUNTED, FATE_HELD, Account
+from .batches import StoredReport, TaskQueue, key_of, random_order
+from .outcomes import COUNTED, HELD, Account
 from .spool_file import MAX_SPOOL_BYTES, SpoolFile
 
 NOT_INVITED = problem_of(NotAuthorized("")).name
@@ -79,7 +79,7 @@ class Spool:
             self._file.check_room(db)
             return [add(db, report) for report in reports]
 
-    def groups(self) -> list[Group]:
+    def queues(self) -> list[TaskQueue]:
         """All that waits and is not sealed."""
         with self._file.transaction() as db:
             return batches.groups(db)
@@ -91,13 +91,13 @@ class Spool:
         least: int,
         about: int,
         *,
-        shown_bytes: int = 0,
+        stratum_bytes: int = 0,
     ) -> bool:
         """Draw about ``about`` single reports whose invitations the curator is asked about.
 
         Returns False if fewer than ``least`` different invitations wait. If fewer than ``least``
         would remain, takes them too, unless the batch grows too large. Of several reports with one
-        invitation the others stay, as does one that would be alone with its shown cell (``seal``).
+        invitation the others stay, as does one that would be alone with its stratum (``seal``).
         """
         key = key_of(task, questions)
         with self._file.transaction() as db:
@@ -105,8 +105,8 @@ class Spool:
             if found is None:
                 return False
             batch, invitations = found
-            if shown_bytes:
-                together = batch.company(shown_bytes) > 1
+            if stratum_bytes:
+                together = batch.group_sizes(stratum_bytes) > 1
                 batch, invitations = batch.take(together), invitations[together]
             if len(batch) < least:
                 return False
@@ -169,14 +169,14 @@ class Spool:
         about: int,
         *,
         invited: bool = False,
-        shown_bytes: int = 0,
+        stratum_bytes: int = 0,
     ) -> bool:
         """Make one shuffled batch to be sent, of about ``about`` waiting reports.
 
         Returns False if fewer than ``least`` different reports wait. If fewer than ``least`` would
         remain, takes them too, unless the batch grows too large. Where holders are ``invited``,
         takes the reports of those who were admitted; else a report that would be alone with its
-        shown cell, the first ``shown_bytes`` of its payload, waits for another one.
+        stratum, the first ``stratum_bytes`` of its payload, waits for another one.
         """
         key = key_of(task, questions)
         with self._file.transaction() as db:
@@ -185,8 +185,8 @@ class Spool:
                 batch = batches.joined(db, numbers)
             else:
                 batch = batches.singles(db, key, least, about)
-                if batch is not None and shown_bytes:
-                    batch = batch.take(batch.company(shown_bytes) > 1)
+                if batch is not None and stratum_bytes:
+                    batch = batch.take(batch.group_sizes(stratum_bytes) > 1)
             if batch is None or len(batch) < max(least, 1):
                 return False
             for number in numbers:
@@ -204,17 +204,19 @@ class Spool:
         with self._file.transaction() as db:
             return batches.read(db, number)
 
-    def settle(self, number: int, account: Account, day: int, company: int | None = None) -> None:
+    def settle(
+        self, number: int, account: Account, day: int, group_size: int | None = None
+    ) -> None:
         """Remove a delivered batch; add what became of its reports, known since ``day``.
 
         Its reports hid among those that the curator took: ``smallest_batch`` counts no others. In a
-        task with shown columns a report hides among its ``company`` at most, those of its shown
-        cell, from which all that were refused may be missing.
+        task with disclosed columns a report hides among its ``group_size`` at most, those of its
+        stratum, from which all that were refused may be missing.
         """
-        taken = account.taken.get(FATE_COUNTED) or account.taken.get(FATE_HELD)
+        taken = account.taken.get(COUNTED) or account.taken.get(HELD)
         taken = taken or account.taken.get("replayed")
-        if taken and company is not None:
-            taken = max(1, company - sum(map(len, account.refused.values())))
+        if taken and group_size is not None:
+            taken = max(1, group_size - sum(map(len, account.refused.values())))
         signed = []
         if account.receipts:  # hashed while others may write
             signed = outcomes.signed_groups(self.batch(number), account)
@@ -230,7 +232,7 @@ class Spool:
     def abandon(self, task: str, reason: str, day: int, *, sealed: bool) -> int:
         """Remove what can never count: all that waits for a task, sealed batches only if asked.
 
-        Returns how many reports that were; their fate is ``reason``.
+        Returns how many reports that were; their state is ``reason``.
         """
         single = "DELETE FROM waiting WHERE task = ? RETURNING id"
         removed = "DELETE FROM batches WHERE task = ? AND sealed = ? RETURNING ids"
@@ -248,7 +250,7 @@ class Spool:
             batches.end_admissions(db)
             return count
 
-    def fate(self, task: str, report_id: bytes) -> str | None:
+    def state(self, task: str, report_id: bytes) -> str | None:
         """``held``, ``counted``, or why a report was refused; None if it is not known here."""
         with self._file.transaction() as db:
             return outcomes.fate_of(db, task, report_id)
@@ -282,4 +284,4 @@ def add(db: sqlite3.Connection, report: StoredReport) -> str:
     before = outcomes.take_in(db, report.task, report.id, report.digest)
     if before is None:
         batches.add_single(db, report)
-    return before or FATE_HELD
+    return before or HELD

@@ -44,10 +44,10 @@ CREATE TABLE tallies (
     n    INTEGER NOT NULL,
     PRIMARY KEY (task, name)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE fates (
+CREATE TABLE states (
     key    BLOB PRIMARY KEY, -- a hash of task and id of a report that a holder sent here
     digest BLOB NOT NULL,    -- a hash of its id and its answers
-    fate   TEXT,             -- null: here; held: in a file; counted; or why it was refused
+    state  TEXT,             -- null: here; held: in a file; counted; or why it was refused
     day    INTEGER,          -- the UTC day on which that became known, in days since 1970
     sent   INTEGER NOT NULL  -- the number of the batch in which it went out; else 0
 ) STRICT, WITHOUT ROWID;

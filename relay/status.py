@@ -7,7 +7,7 @@ a holder or through somebody it invited, hide nobody.
 
 from pydantic import BaseModel, Field, ValidationError
 
-from privet.http_client.errors import UnexpectedAnswer
+from privet.http_client.errors import UnexpectedResponse
 from privet.http_client.report_client import CollectionStatus
 from privet.protocol.limits import DELTA
 from privet.protocol.results import Results
@@ -48,8 +48,8 @@ class RelayStatus(BaseModel):
     least: int = Field(description="Fewest reports that are forwarded together.")
     step: int = Field(description="What all counts are rounded down to a multiple of.")
     smallest_batch: int = Field(
-        description="Fewest that were taken together so far; where columns are shown, fewest of a "
-        "shown cell."
+        description="Fewest that were taken together so far; where columns are disclosed, fewest "
+        "of a stratum."
     )
     collecting: bool | None = Field(
         default=None, description="Whether the task takes reports, as the curator last said."
@@ -59,7 +59,7 @@ class RelayStatus(BaseModel):
     asks_again: bool = Field(
         default=False,
         description="Whether the curator asks again for what it had counted, of holders who need "
-        "no invitation: those who do go out in one company only.",
+        "no invitation: those are sent in one batch only.",
     )
     results: Results | None = Field(default=None, description="What came out, as the curator says.")
     local_epsilon: float
@@ -99,11 +99,11 @@ class RelayStatus(BaseModel):
 
     @classmethod
     def parse(cls, document: bytes) -> "RelayStatus":
-        """A relay's answer; raises ``UnexpectedAnswer`` for anything else."""
+        """A relay's answer; raises ``UnexpectedResponse`` for anything else."""
         try:
             return cls.model_validate_json(document)
         except ValidationError:
-            raise UnexpectedAnswer(
+            raise UnexpectedResponse(
                 "What answers is not a relay: give the task's address there, as holders use it."
             ) from None
 

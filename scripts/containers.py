@@ -21,8 +21,8 @@ from rich.console import Console
 
 from privet import CuratorClient, SqliteLedger
 from scripts import fair_survey
-from scripts.crowd import answer_all
 from scripts.demo import compare, effort, print_results
+from scripts.holder_pool import answer_all
 from scripts.servers import wait_for_reports
 
 FOLDER = Path(os.environ.get("SHARDS", "/data"))

@@ -112,10 +112,12 @@ class Sender:
         connection.close()
 
 
-def unique_task(name: str, reports: int, epsilon: float = TRUTHFUL, *, shown: bool = False) -> Task:
+def unique_task(
+    name: str, reports: int, epsilon: float = TRUTHFUL, *, disclosed: bool = False
+) -> Task:
     """A task with a category for each of an even number of reports, and one more for misfits.
 
-    Its only column is hidden, or shown with crowds that any holder accepts.
+    Its only column is hidden, or disclosed with group sizes that any holder accepts.
     """
     return Task(
         name=name,
@@ -123,8 +125,8 @@ def unique_task(name: str, reports: int, epsilon: float = TRUTHFUL, *, shown: bo
         label=Classes(name="y", classes=("no", "yes")),
         partitions=(complete_tree(reports // 2),),
         questions=(Question(partition=0, mechanism="subset", epsilon=epsilon),),
-        shown=("x",) if shown else (),
-        crowds=(1_000,) * (reports // 2) if shown else (),
+        disclosed=("x",) if disclosed else (),
+        group_sizes=(1_000,) * (reports // 2) if disclosed else (),
     )
 
 

@@ -30,8 +30,8 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.features import Classes
 from scripts import fair_survey
-from scripts.crowd import Crowd
 from scripts.fair_survey import Population, Record, has_affair, without_label
+from scripts.holder_pool import HolderPool
 from scripts.servers import RunningCurator, running_curator
 
 FOLDER = Path("privet-data/demo")
@@ -60,7 +60,7 @@ def main(
         typer.Option(min=1, help="Holders that answer; by default all 4493, and above it again."),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="What each of them spends.")] = 2.0,
-    shown: Annotated[
+    disclosed: Annotated[
         list[str] | None, typer.Option(help="A column that reports tell openly, such as age.")
     ] = None,
     folder: Annotated[Path, typer.Option(help="Where the curator keeps its data.")] = FOLDER,
@@ -72,16 +72,16 @@ def main(
     for left in [*folder.glob(f"{DATABASE}*"), folder / "curator.log"]:
         left.unlink(missing_ok=True)
     database = f"sqlite:///{(folder / DATABASE).absolute()}"
-    with Crowd() as crowd, running_curator(folder, database=database) as curator:
+    with HolderPool() as pool, running_curator(folder, database=database) as curator:
         admin = CuratorClient(curator.url, curator.token)
-        settings = fair_survey.settings(epsilon, len(answering), shown=shown or [])
+        settings = fair_survey.settings(epsilon, len(answering), disclosed=disclosed or [])
         try:
             task = admin.create(fair_survey.as_csv(population.public), **settings)
         except PrivetError as refusal:
             raise typer.BadParameter(refusal.detail) from refusal
         task_url = admin.task_url(task)
         _introduce(curator, task, task_url, population)
-        sent, seconds = _collect(crowd, admin, task_url, answering)
+        sent, seconds = _collect(pool, admin, task_url, answering)
         results = compare(admin, task_url, population)
     taken = effort(len(answering), sent / len(answering), epsilon)
     taken += f"\nThey answered at {len(answering) / seconds:,.0f} a second."
@@ -103,17 +103,17 @@ def _introduce(
         f"mislead. It published the cells as\n{task_url}",
         soft_wrap=True,
     )
-    if shown := task["task"].get("shown"):
-        crowds = [cell["holders"] for cell in task["shown_cells"]]
+    if disclosed := task["task"].get("disclosed"):
+        sizes = [stratum["holders"] for stratum in task["strata"]]
         console.print(
-            f"Reports tell openly in which of {len(crowds)} groups their holder is, by "
-            f"{listed(tuple(shown))}; in the smallest {min(crowds)} people are expected. The rest "
-            "stays hidden."
+            f"Reports tell openly in which of {len(sizes)} groups their holder is, by "
+            f"{listed(tuple(disclosed))}; in the smallest {min(sizes)} people are expected. The "
+            "rest stays hidden."
         )
 
 
 def _collect(
-    crowd: Crowd, admin: CuratorClient, task_url: str, records: Sequence[Record]
+    pool: HolderPool, admin: CuratorClient, task_url: str, records: Sequence[Record]
 ) -> tuple[int, float]:
     columns = (TextColumn("Holders answer"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
@@ -122,7 +122,7 @@ def _collect(
         def look() -> None:
             progress.update(bar, completed=admin.status(task_url)["reports"])
 
-        return crowd.answer(task_url, records, look)
+        return pool.answer(task_url, records, look)
 
 
 def compare(admin: CuratorClient, task_url: str, population: Population) -> list[Result]:

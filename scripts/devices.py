@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from privet.client import Holder, LedgerEntry, ReportClient, SqliteLedger
+from privet.client import Holder, ReportClient, SqliteLedger, StoredAnswer
 
 
 class Devices:
@@ -22,10 +22,10 @@ class Devices:
         self._connect = connect
         self._subjects = 0
 
-    def answer(self, task_url: str, records: Sequence[Mapping[str, Any]]) -> list[LedgerEntry]:
+    def answer(self, task_url: str, records: Sequence[Mapping[str, Any]]) -> list[StoredAnswer]:
         """Let a new holder answer for each record; what each keeps."""
 
-        async def answer_all() -> list[LedgerEntry]:
+        async def answer_all() -> list[StoredAnswer]:
             async with self._connect() as http:
                 holders = [self._holder(http, self._subjects + i) for i in range(len(records))]
                 answers = (h.answer(task_url, r) for h, r in zip(holders, records, strict=True))
@@ -35,10 +35,10 @@ class Devices:
         self._subjects += len(records)
         return answers
 
-    def resend(self) -> list[LedgerEntry]:
+    def resend(self) -> list[StoredAnswer]:
         """Do for every holder what ``privet-holder resend`` does; what it sent or asked for."""
 
-        async def resend_all() -> list[LedgerEntry]:
+        async def resend_all() -> list[StoredAnswer]:
             async with self._connect() as http:
                 holders = (self._holder(http, subject) for subject in range(self._subjects))
                 resent = await asyncio.gather(*(holder.resend() for holder in holders))
@@ -46,7 +46,7 @@ class Devices:
 
         return asyncio.run(resend_all())
 
-    def answers(self) -> list[LedgerEntry]:
+    def answers(self) -> list[StoredAnswer]:
         subjects = map(str, range(self._subjects))
         return [answer for subject in subjects for answer in self._ledger.answers(subject)]
 

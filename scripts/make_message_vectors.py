@@ -60,7 +60,7 @@ CLASSIFY = TASKS["classes, one question"]
 REGRESS = TASKS["a number, one of three questions, text beyond ASCII"]
 CENTRED = TASKS["a number around a centre per cell"]
 INTRODUCED = TASKS["who asks, in two languages"]
-SHOWN = TASKS["age and ward shown, classes"]
+DISCLOSING = TASKS["age and ward disclosed, classes"]
 SMALL = TASKS["the example of the page"]
 ANSWERS = [(_tasks[case["task"]], case["record"], case["seed"]) for case in written("answers.json")]
 
@@ -153,7 +153,7 @@ def bad_tasks() -> list[dict[str, Any]]:
         "a wide number": CLASSIFY.canonical.replace(b"\xa7version\x02", b"\xa7version\xcc\x02"),
         **changed(whole, changes),
         **badly_centred(),
-        **badly_shown(),
+        **badly_disclosed(),
     }
     asked = {"not the task asked for": CLASSIFY.canonical}
     parse_asked = partial(Task.parse, expected_id=REGRESS.id)
@@ -212,32 +212,34 @@ def badly_centred() -> dict[str, bytes]:
     )
 
 
-def badly_shown() -> dict[str, bytes]:
-    """Invalid tasks with shown columns, by name."""
-    whole = SHOWN.model_dump()
-    (question,), crowds = whole["questions"], whole["crowds"]
+def badly_disclosed() -> dict[str, bytes]:
+    """Invalid tasks with disclosed columns, by name."""
+    whole = DISCLOSING.model_dump()
+    (question,), group_sizes = whole["questions"], whole["group_sizes"]
     centring = {"centres": [0.0] * 7, "radius": 1.0}
     changes: dict[str, dict[str, Any]] = {
-        "the label shown": {"shown": ["age", "answer"]},
-        "an unknown column shown": {"shown": ["age", "ward", "pay"]},
-        "a column shown twice": {"shown": ["age", "ward", "age"]},
-        "no column shown, spelled out": {"shown": [], "crowds": []},
-        "absent columns spelled out": {"shown": None},
-        "a crowd too few": {"crowds": crowds[:-1]},
-        "a crowd too many": {"crowds": [*crowds, 20]},
-        "crowds of fewer columns": {"shown": ["age"]},
-        "a crowd below zero": {"crowds": [*crowds[:-1], -1]},
-        "a crowd that is no integer": {"crowds": [*crowds[:-1], 20.0]},
-        "a crowd beyond all people": {"crowds": [*crowds[:-1], 2**53]},
-        "shown columns and two questions": {"questions": [question] * 2},
-        "shown columns and the cell alone": {"questions": [{**question, "asks": "cell"}]},
-        "shown columns and no partition": {"questions": [{**question, "partition": 1}]},
-        "shown columns and centres for classes": {
+        "the label disclosed": {"disclosed": ["age", "answer"]},
+        "an unknown column disclosed": {"disclosed": ["age", "ward", "pay"]},
+        "a column disclosed twice": {"disclosed": ["age", "ward", "age"]},
+        "no column disclosed, spelled out": {"disclosed": [], "group_sizes": []},
+        "absent columns spelled out": {"disclosed": None},
+        "a group size too few": {"group_sizes": group_sizes[:-1]},
+        "a group size too many": {"group_sizes": [*group_sizes, 20]},
+        "group sizes of fewer columns": {"disclosed": ["age"]},
+        "a group size below zero": {"group_sizes": [*group_sizes[:-1], -1]},
+        "a group size that is no integer": {"group_sizes": [*group_sizes[:-1], 20.0]},
+        "a group size beyond all people": {"group_sizes": [*group_sizes[:-1], 2**53]},
+        "disclosed columns and two questions": {"questions": [question] * 2},
+        "disclosed columns and the cell alone": {"questions": [{**question, "asks": "cell"}]},
+        "disclosed columns and no partition": {"questions": [{**question, "partition": 1}]},
+        "disclosed columns and centres for classes": {
             "questions": [{**question, "centring": centring}]
         },
         "parameters for all cells": {"questions": [{**question, "parameters": {"k": 7}}]},
     }
-    left_out = {k: v for k, v in without_each(whole).items() if k in ("no shown", "no crowds")}
+    left_out = {
+        k: v for k, v in without_each(whole).items() if k in ("no disclosed", "no group_sizes")
+    }
     return changed(whole, changes) | left_out
 
 
@@ -287,19 +289,19 @@ def bad_reports() -> list[dict[str, Any]]:
     return [case for problem, data in raw.items() for case in bad_for(CLASSIFY, problem, data)]
 
 
-def bad_shown_reports() -> list[dict[str, Any]]:
-    """What every curator must refuse of holders of ``SHOWN``."""
-    report = make_report(SHOWN, first_record(SHOWN), Stream("bad shown reports"))
+def bad_disclosing_reports() -> list[dict[str, Any]]:
+    """What every curator must refuse of holders of ``DISCLOSING``."""
+    report = make_report(DISCLOSING, first_record(DISCLOSING), Stream("bad shown reports"))
     ((_, payload),) = report.answers
     payloads = {
-        "a shown cell that does not exist": bytes([len(SHOWN.crowds)]) + payload[1:],
-        "a payload without its shown cell": payload[1:],
-        "a shown cell alone": payload[:1],
+        "a stratum that does not exist": bytes([len(DISCLOSING.group_sizes)]) + payload[1:],
+        "a payload without its stratum": payload[1:],
+        "a stratum alone": payload[:1],
         "a hidden answer that is impossible": payload[:1] + b"\xff" * len(payload[1:]),
     }
     fields = {"version": 1, "task": report.task, "id": report.id}
     answers = {name: {"answers": [[0, wrong]]} for name, wrong in payloads.items()}
-    return bad_for(SHOWN, "wrong-payload", changed(fields, answers))
+    return bad_for(DISCLOSING, "wrong-payload", changed(fields, answers))
 
 
 def batch_fields(task: Task, seed: str) -> dict[str, Any]:
@@ -354,7 +356,7 @@ def good_batches() -> list[dict[str, Any]]:
         good_batch("three reports of two admissions", CLASSIFY, wire.pack(admitted)),
         good_batch("all of three questions", CENTRED, wire.pack(batch_fields(CENTRED, "three"))),
         good_batch("one of three questions", REGRESS, some.pack()),
-        good_batch("behind shown cells", SHOWN, wire.pack(batch_fields(SHOWN, "shown"))),
+        good_batch("in strata", DISCLOSING, wire.pack(batch_fields(DISCLOSING, "shown"))),
     ]
 
 
@@ -467,7 +469,7 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
     """One record all the way to its report; what it is encoded to only if it fits."""
     x, y, misfit, replaced = encode_record(task.features, task.label, record)
     cells = [tree.locate_one(x) for tree in task.trees]
-    shown = task.shown_cells
+    strata = task.strata
     encoded = {"columns": x.tolist(), "label": y, "cells": cells}
     return {
         "task": task.id,
@@ -476,22 +478,22 @@ def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
         **(encoded if misfit is None else {}),
         **(
             {}
-            if shown is None
-            else {"shown": shown_cell_view(task, int(shown.of_cell[cells[0]]), replaced)}
+            if strata is None
+            else {"stratum": stratum_view(task, int(strata.of_cell[cells[0]]), replaced)}
         ),
         "seed": seed,
         "report": make_report(task, record, Stream(seed)).pack().hex(),
     }
 
 
-def shown_cell_view(task: Task, shown_cell: int, replaced: tuple[str, ...]) -> dict[str, Any]:
-    """A shown cell, its conditions, and for which features in them another value counts."""
-    assert task.shown_cells is not None
-    node = int(task.shown_cells.nodes[shown_cell])
+def stratum_view(task: Task, stratum: int, replaced: tuple[str, ...]) -> dict[str, Any]:
+    """A stratum, its conditions, and for which features in them another value counts."""
+    assert task.strata is not None
+    node = int(task.strata.nodes[stratum])
     conditions = conditions_at(task.tree_of(0), task.columns, node)
     names = dict.fromkeys(each.feature.name for each in conditions)
     return {
-        "cell": shown_cell,
+        "cell": stratum,
         "conditions": [[each.feature.name, each.relation, each.value] for each in conditions],
         "replaced": [name for name in names if name in replaced],
     }
@@ -504,9 +506,9 @@ def build() -> dict[str, Any]:
         "reports.json": [
             good_report("an answer to all questions", CLASSIFY, "report 1"),
             good_report("an answer to one question", REGRESS, "report 2"),
-            good_report("an answer behind a shown cell", SHOWN, "report 3"),
+            good_report("an answer in a stratum", DISCLOSING, "report 3"),
             *bad_reports(),
-            *bad_shown_reports(),
+            *bad_disclosing_reports(),
         ],
         "batches.json": [*good_batches(), *bad_batches()],
         "admissions.json": admissions(),

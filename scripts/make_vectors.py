@@ -24,7 +24,7 @@ from privet.protocol.mechanisms import (
     Mechanism,
     ProjectiveResponse,
     RandomizedResponse,
-    ShownMechanism,
+    StratifiedMechanism,
     SubsetSelection,
     create_mechanism,
 )
@@ -59,13 +59,13 @@ WIDE_REPORTS = 2
 KEPT_SUMS = 1_000
 """Sums and estimates longer than this are left out, and so are tables of noise."""
 
-SHOWN: list[dict[str, Any]] = [
-    {**QUESTIONS[0], "cells": 7, "shown": [0, 1, 2, 1, 2, 2, 0]},
-    {**QUESTIONS[3], "cells": 6, "shown": [1, 0, 1, 1, 2, 2]},
-    {**QUESTIONS[0], "cells": 3, "shown": [0, 0, 0]},
-    *({**QUESTIONS[0], "cells": cells, "shown": [*range(cells)]} for cells in (256, 257)),
+STRATIFIED: list[dict[str, Any]] = [
+    {**QUESTIONS[0], "cells": 7, "strata": [0, 1, 2, 1, 2, 2, 0]},
+    {**QUESTIONS[3], "cells": 6, "strata": [1, 0, 1, 1, 2, 2]},
+    {**QUESTIONS[0], "cells": 3, "strata": [0, 0, 0]},
+    *({**QUESTIONS[0], "cells": cells, "strata": [*range(cells)]} for cells in (256, 257)),
 ]
-"""Questions with shown cells, of unequal numbers of cells; a shown cell takes a byte, or two."""
+"""Questions with strata, of unequal numbers of cells; a stratum takes a byte, or two."""
 
 PARAMETERS: dict[str, list[tuple[dict[str, Any], dict[str, Any] | None]]] = {
     "subset": [(QUESTIONS[0], {"k": 3}), (QUESTIONS[3], {"k": 1})],
@@ -95,7 +95,7 @@ def vectors(name: str) -> dict[str, Any]:
             *(_vector(name, question, REPORTS) for question in QUESTIONS),
             *(_vector(name, question, WIDE_REPORTS) for question in WIDE),
             *(_vector(name, question, 0) for question in (QUESTIONS[0], QUESTIONS[3])),
-            *(_vector(name, question, REPORTS) for question in SHOWN),
+            *(_vector(name, question, REPORTS) for question in STRATIFIED),
             *(
                 [_vector(name, WIDEST, WIDE_REPORTS)]
                 if name in ("grr", "subset", "projective")
@@ -140,7 +140,10 @@ def _vector(
 def _reports(mechanism: Mechanism, question: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """Of categories from the first to the last that has a cell, and two of misfits."""
     size = mechanism.random_bytes
-    seeds = [f"{mechanism.name} {sorted(question.items())} {i}" for i in range(count + 1)]
+    # named as when they were first drawn, so that their bytes stay
+    name = "shown" if "strata" in question else mechanism.name
+    named = {"shown" if key == "strata" else key: value for key, value in question.items()}
+    seeds = [f"{name} {sorted(named.items())} {i}" for i in range(count + 1)]
     drawn = [hashlib.shake_256(seed.encode()).digest(size) for seed in seeds]
     cases = [
         (i * (mechanism.misfit - 1) // (count + 1), randomness)
@@ -186,10 +189,10 @@ def _edges(mechanism: Mechanism) -> list[int]:
 def _invalid(mechanism: Mechanism, payload: bytes) -> list[dict[str, str | None]]:
     same = len(payload)
     tried = [b"", payload[:-1], payload + b"\0", b"\0" * same, b"\xff" * same]
-    if isinstance(mechanism, ShownMechanism):
+    if isinstance(mechanism, StratifiedMechanism):
         width = mechanism.width
-        if mechanism.shown_cells < 2 ** (8 * width):
-            tried.append(mechanism.shown_cells.to_bytes(width, "little") + payload[width:])
+        if mechanism.stratum_count < 2 ** (8 * width):
+            tried.append(mechanism.stratum_count.to_bytes(width, "little") + payload[width:])
         tried.append(payload[width:])
     faults = {bad.hex(): mechanism.fault(bad) for bad in tried}
     return [{"payload": bad, "fault": fault} for bad, fault in faults.items() if fault]
@@ -198,7 +201,7 @@ def _invalid(mechanism: Mechanism, payload: bytes) -> list[dict[str, str | None]
 def _integers(mechanism: Mechanism) -> dict[str, Any]:
     """The probabilities that the mechanism acts on, as text."""
     words: dict[str, int | tuple[int, ...]]
-    if isinstance(mechanism, ShownMechanism):
+    if isinstance(mechanism, StratifiedMechanism):
         mechanism = mechanism.inner
     match mechanism:
         case GeneralizedResponse():
@@ -250,9 +253,9 @@ def _value(value: Any) -> str:
 
 def examples() -> str:
     """One report of each mechanism for the page, and those of numeric labels that differ."""
-    shown = [(name, 0) for name in MECHANISMS]
-    shown += [(name, 3) for name in ("laplace", "randomized_response")]
-    return "```\n" + "\n\n".join(_example(*example) for example in shown) + "\n```"
+    strata = [(name, 0) for name in MECHANISMS]
+    strata += [(name, 3) for name in ("laplace", "randomized_response")]
+    return "```\n" + "\n\n".join(_example(*example) for example in strata) + "\n```"
 
 
 def _example(name: str, place: int) -> str:

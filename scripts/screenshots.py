@@ -18,7 +18,7 @@ from privet import CuratorClient
 from privet.client.answer_page import answer_page_server
 from scripts import fair_survey
 from scripts.browser import chromium, missing
-from scripts.crowd import answer_all
+from scripts.holder_pool import answer_all
 from scripts.servers import RunningCurator, running_curator
 
 LOOKS = {

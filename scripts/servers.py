@@ -23,8 +23,8 @@ from privet import CuratorClient
 
 SERVE = ("-m", "privet.curator", "serve")
 START_SECONDS = 120.0
-TOKEN_SHOWN = r'(?:Admin token.*\n|"admin_token": ")([\w-]+)'
-ADDRESS_SHOWN = r'(?:Privet curator at |Relay for \S+ at |"url": ")(http://[\w.:]+)'
+TOKEN_LINE = r'(?:Admin token.*\n|"admin_token": ")([\w-]+)'
+ADDRESS_LINE = r'(?:Privet curator at |Relay for \S+ at |"url": ")(http://[\w.:]+)'
 """For people, and as JSON."""
 STOP_SECONDS = 60.0
 LOOK_SECONDS = 0.1
@@ -62,8 +62,8 @@ def running_curator(
     environment |= {f"PRIVET_{k.upper()}": v for k, v in chosen.items() if v is not None}
     log = folder / "curator.log"
     with _running(command, environment, log) as (url, process):
-        shown = re.search(TOKEN_SHOWN, log.read_text())
-        token = chosen["admin_token"] or (shown[1] if shown else "")
+        found = re.search(TOKEN_LINE, log.read_text())
+        token = chosen["admin_token"] or (found[1] if found else "")
         yield RunningCurator(url, token, process, log)
 
 
@@ -126,10 +126,10 @@ def _wait_until_ready(process: subprocess.Popen[bytes], log: Path) -> str:
     """The address in a server's first words, once it is ready."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        shown = re.search(ADDRESS_SHOWN, log.read_text(errors="replace"))
+        found = re.search(ADDRESS_LINE, log.read_text(errors="replace"))
         try:
-            if shown and httpx.get(f"{shown[1]}/readyz", timeout=5.0, verify=False).is_success:
-                return shown[1]
+            if found and httpx.get(f"{found[1]}/readyz", timeout=5.0, verify=False).is_success:
+                return found[1]
         except httpx.TransportError:
             pass  # the port is bound before it is shown, and served a little later
         time.sleep(0.05)

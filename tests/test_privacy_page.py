@@ -12,7 +12,7 @@ from privet.client import holder
 from privet.learning.task_building import mechanism_comparison
 from privet.protocol import mechanisms, report, shuffling
 from privet.protocol.mechanisms import MECHANISMS
-from privet.protocol.shown_cells import ShownCells
+from privet.protocol.strata import Strata
 from privet.protocol.task import Task
 from scripts.compare_mechanisms import PAGE, TABLES
 
@@ -52,7 +52,7 @@ def test_named_code_exists() -> None:
     """Every function and method that the privacy page names is there."""
     homes = {name: value for module in MODULES.values() for name, value in vars(module).items()}
     homes |= MODULES | {"mechanism_comparison": mechanism_comparison, "os": os}
-    homes |= {"ShownCells": ShownCells, "report": report, "holder": holder}
+    homes |= {"Strata": Strata, "report": report, "holder": holder}
     homes |= {"shuffling": shuffling, "Task": Task}
     named = re.findall(r"`(\w+)\.(\w+)`", PRIVACY.read_text())
     missing = [f"{home}.{name}" for home, name in named if not hasattr(homes[home], name)]

@@ -29,7 +29,7 @@ class Audit:
     store: Store
     clock: Callable[[], float]
 
-    def note(self, actor: str, action: str, subject: str = "", **detail: Any) -> None:
+    def add_entry(self, actor: str, action: str, subject: str = "", **detail: Any) -> None:
         """Note that the token or person ``actor`` did ``action``.
 
         What is done stays done if the database does not take the entry: the log has it then, and
@@ -37,7 +37,7 @@ class Audit:
         """
         self._write(AuditEntry(self.clock(), actor, action, subject, detail))
 
-    def note_refused(self, reason: str) -> None:
+    def add_refusal(self, reason: str) -> None:
         """Note a failed sign-in; those of an hour with nothing between are counted in one entry."""
         entry = AuditEntry(self.clock(), NOBODY, "sign-in failed", "", {"reason": reason})
         self._write(entry, join_since=entry.at // HOUR * HOUR)

@@ -75,13 +75,13 @@ def signer_for(settings: Settings, known: str = "") -> Signer | None:
     return signer
 
 
-def note_key(store: Store, audit: Audit, known: str, signer: Signer | None) -> None:
+def record_signing_key(store: Store, audit: Audit, known: str, signer: Signer | None) -> None:
     """Note which key signs from now on, if it is another than the ``known`` one."""
     key = "" if signer is None else signer.key.hex()
     if key != known:
-        store.note(SIGNING_KEY, key)
+        store.set_fact(SIGNING_KEY, key)
         action = "rotated" if key and known else "set" if key else "given up"
-        audit.note(NOBODY, f"signing key {action}", key, before=known)
+        audit.add_entry(NOBODY, f"signing key {action}", key, before=known)
 
 
 def _signer_for(settings: Settings, known: str) -> Signer | None:

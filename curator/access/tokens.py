@@ -39,7 +39,7 @@ WAY_BACK = (
     "Without an admin token, restart the curator: it then makes one and shows it, or takes the one "
     "in PRIVET_ADMIN_TOKEN."
 )
-SHOWN_BEFORE = (
+ISSUED_BEFORE = (
     "The database's admin token has not been used yet. The curator that made it showed it at its "
     "start; if it is lost, restart with one of your own in PRIVET_ADMIN_TOKEN."
 )
@@ -129,27 +129,27 @@ class Tokens:
             person = self._person(token)
             if person is not None:
                 return person
-            self.audit.note_refused("unknown token")
+            self.audit.add_refusal("unknown token")
             raise NotAuthorized(
                 "The token is not known here: check for a cut or an old one. The first admin token "
                 f"was shown at the curator's start, or is the one in its PRIVET_ADMIN_TOKEN. "
                 f"{WAY_BACK}"
             )
         if match.expires is not None and match.expires <= now:
-            self.audit.note_refused(f"{match.name} has expired")
+            self.audit.add_refusal(f"{match.name} has expired")
             ended = datetime.fromtimestamp(match.expires, UTC)
             raise NotAuthorized(
                 f"The token {match.name!r} expired on {ended:%Y-%m-%d}: ask an admin for a new "
                 f"one (privet token issue). {WAY_BACK}"
             )
-        self._note_use(match, now)
+        self._mark_used(match, now)
         return match
 
     def _person(self, token: str) -> StoredToken | None:
         try:
             return None if self._bearer is None else self._bearer(token)
         except (NotAuthorized, InsufficientScope) as error:
-            self.audit.note_refused(error.detail)
+            self.audit.add_refusal(error.detail)
             raise
 
     def first_start(self) -> str | None:
@@ -163,11 +163,13 @@ class Tokens:
             token, made = self._made(FIRST, Scope.ADMIN, None)
             old = next((kept for kept in stored if kept.name == FIRST), None)
             if self._store.replace_token(old, made):
-                self.audit.note(NOBODY, "token issued at a start without one", FIRST, scope="admin")
+                self.audit.add_entry(
+                    NOBODY, "token issued at a start without one", FIRST, scope="admin"
+                )
                 return token
         admins = [(admin.name, admin.used) for admin in self._good_admins(self.listed())]
         if admins == [(FIRST, None)]:
-            log.warning(SHOWN_BEFORE)
+            log.warning(ISSUED_BEFORE)
         return None
 
     def issue(
@@ -194,7 +196,7 @@ class Tokens:
             self._keep_an_admin(name, last=last)
         token, made = self._made(name, scope, days)
         action = "token rotated" if self._store.put_token(made) else "token issued"
-        self.audit.note(actor, action, name, scope=scope.value, days=days)
+        self.audit.add_entry(actor, action, name, scope=scope.value, days=days)
         return token
 
     def revoke(self, name: str, *, last: bool = False) -> bool:
@@ -240,14 +242,14 @@ class Tokens:
                 f"(?last=true). {WAY_BACK}"
             )
 
-    def _note_use(self, token: StoredToken, now: float) -> None:
+    def _mark_used(self, token: StoredToken, now: float) -> None:
         if now - self._used.get(token.name, -USE_SECONDS) < USE_SECONDS:
             return
         self._used[token.name] = now
         if token is self._from_settings:
             self._from_settings = replace(token, used=now)
         else:
-            self._store.note_use(token.name, now)
+            self._store.mark_used(token.name, now)
 
 
 def digest_of(token: str) -> bytes:

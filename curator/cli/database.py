@@ -223,7 +223,9 @@ def collect(
                         faults.append(f"{file.name}: {file.fault}")
             finally:
                 if collected.total() > collected["files"] + collected["replayed"]:
-                    audit.note(NOBODY, "reports collected", task_id, source=source, **collected)
+                    audit.add_entry(
+                        NOBODY, "reports collected", task_id, source=source, **collected
+                    )
     if as_json:
         print_json({"tasks": counts, "faults": faults})
     else:

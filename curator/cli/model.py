@@ -33,7 +33,7 @@ from .output import (
     when,
 )
 
-ROWS_SHOWN = 20
+ROWS_LISTED = 20
 
 Parameter = Annotated[
     list[str] | None,
@@ -165,7 +165,7 @@ def _print_insight(insight: Document) -> None:
     print_table(f"What {insight['reports']} reports say", ("", *columns), rows)
     rows = [
         _compared(f"{row['name'] or 'part of all'}, where {' and '.join(row['path'])}", row)
-        for row in insight["differences"][:ROWS_SHOWN]
+        for row in insight["differences"][:ROWS_LISTED]
     ]
     if rows:
         print_table("Cells that differ, the surest first", ("", *columns), rows)
@@ -336,9 +336,9 @@ def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: b
         _write(out, header, rows)
         err().print(f"Wrote {len(rows)} rows to {out}.", **PLAIN)
     else:
-        print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_SHOWN])
-        if len(rows) > ROWS_SHOWN:
-            err().print(f"The first {ROWS_SHOWN} of {len(rows)} rows; --out writes them all.")
+        print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_LISTED])
+        if len(rows) > ROWS_LISTED:
+            err().print(f"The first {ROWS_LISTED} of {len(rows)} rows; --out writes them all.")
     _warn_of_outside(predicted["outside"])
     if wrong:
         err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}", **PLAIN)

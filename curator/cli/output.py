@@ -69,7 +69,7 @@ def print_table(
             no_wrap=name in whole,
         )
     for row in rows:
-        table.add_row(*(escaped(shown(value)) for value in row))
+        table.add_row(*(escaped(as_text(value)) for value in row))
     out().print(table)
 
 
@@ -79,11 +79,11 @@ def print_facts(title: str, facts: Mapping[str, Any]) -> None:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(escaped(name), escaped(shown(value)))
+        table.add_row(escaped(name), escaped(as_text(value)))
     out().print(table)
 
 
-def shown(value: Any) -> str:
+def as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -91,9 +91,9 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key}={shown(part)}" for key, part in value.items()) or "-"
+        return ", ".join(f"{key}={as_text(part)}" for key, part in value.items()) or "-"
     if isinstance(value, list | tuple):
-        return ", ".join(map(shown, value)) or "-"
+        return ", ".join(map(as_text, value)) or "-"
     return "-" if value is None else str(value)
 
 

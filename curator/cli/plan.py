@@ -11,8 +11,7 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.limits import BATCH, DELTA
 
 from .options import FILE, AsJson, with_settings
-from .output import err, out, print_facts, print_json
-from .output import shown as as_text
+from .output import as_text, err, out, print_facts, print_json
 
 if TYPE_CHECKING:
     from privet.learning.planning import Plan

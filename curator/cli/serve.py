@@ -63,9 +63,9 @@ def announce(settings: Settings, address: str, token: str | None) -> None:
 
     With JSON logs these are JSON lines too.
     """
-    from ..datastore import shown_address
+    from ..datastore import printable_address
 
-    database = shown_address(settings.database)
+    database = printable_address(settings.database)
     if settings.log_format == "json":
         line = {"level": "warning", "logger": "privet", "admin_token": token}
         if token is not None:

@@ -15,7 +15,7 @@ from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.limits import LEAST_CROWD
+from privet.protocol.limits import SMALLEST_GROUP
 
 from ..publication import Publication
 from .options import (
@@ -31,7 +31,7 @@ from .output import PLAIN, SHORT_ID, day, err, out, print_facts, print_json, pri
 
 FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
 MOST_CELLS = 40
-"""Shown cells that are listed."""
+"""Strata that are listed."""
 
 app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
 
@@ -148,8 +148,8 @@ def print_view(view: Document) -> None:
         "report": f"at most {view['report_bytes']} bytes",
         "created": when(view["created"]),
     }
-    if task.get("shown"):
-        facts["shown"] = ", ".join(task["shown"])
+    if task.get("disclosed"):
+        facts["disclosed"] = ", ".join(task["disclosed"])
     if view["public_model"] is not None:
         facts["public model"] = f"uploaded ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
     out().print(f"Task {view['id']}", **PLAIN)
@@ -160,25 +160,25 @@ def print_view(view: Document) -> None:
         [question[key] for key in keys] for question in map(_asks, view["questions_in_numbers"])
     ]
     print_table("Questions", [key.replace("_", " ") for key in keys], rows)
-    if view["shown_cells"]:
-        cells, title = view["shown_cells"], "Shown cells"
+    if view["strata"]:
+        cells, title = view["strata"], "Strata"
         if len(cells) > MOST_CELLS:
-            title = f"The {MOST_CELLS} smallest of {len(cells)} shown cells"
+            title = f"The {MOST_CELLS} smallest of {len(cells)} strata"
             cells = sorted(cells, key=lambda cell: cell["holders"])[:MOST_CELLS]
         rows = [[cell["holders"], " and ".join(cell["where"])] for cell in cells]
         print_table(title, ["holders expected", "where"], rows)
-    if len(view["shown_cells"]) == 1:
+    if len(view["strata"]) == 1:
         err().print(
             "Reports tell nothing openly: no part of the public records speaks for a large enough "
-            "crowd, or all levels split on hidden columns. Give more public records, a smaller "
-            "--crowd, or more --depth than --hidden-depth."
+            "group, or all levels split on hidden columns. Give more public records, a smaller "
+            "--smallest-group, or more --depth than --hidden-depth."
         )
-    elif view["shown_cells"]:
-        least = min(cell["holders"] for cell in view["shown_cells"])
-        if least < LEAST_CROWD:
+    elif view["strata"]:
+        least = min(cell["holders"] for cell in view["strata"])
+        if least < SMALLEST_GROUP:
             err().print(
-                f"Holders' devices refuse this task, as it expects {least} in a shown cell, unless "
-                f"they agree with --least-crowd {least}; the answer page always refuses it."
+                f"Holders' devices refuse this task, as it expects {least} in a stratum, unless "
+                f"they agree with --smallest-group {least}; the answer page always refuses it."
             )
 
 

@@ -32,12 +32,12 @@ FIELD = "field."
 """Prefix of a record's fields in the prediction form."""
 
 
-def _shown_task(task_id: str, curator: TheCurator, visitor: TheVisitor) -> Task:
+def _visible_task(task_id: str, curator: TheCurator, visitor: TheVisitor) -> Task:
     """The task; raises ``TaskNotFound`` for a stranger's look at a draft."""
     return read_task(curator, visitor, task_id).task
 
 
-TheTask = Annotated[Task, Depends(_shown_task)]
+TheTask = Annotated[Task, Depends(_visible_task)]
 router = APIRouter(
     prefix="/tasks/{task_id}",
     route_class=PageRoute,
@@ -147,7 +147,7 @@ async def try_settings(
     trial = await while_waited(
         request, fitting.try_settings(curator, visitor, task_id, name, parameters)
     )
-    task = await run_in_threadpool(_shown_task, task_id, curator, visitor)
+    task = await run_in_threadpool(_visible_task, task_id, curator, visitor)
     drawn = await run_in_threadpool(picture, task, trial.model, curator, visitor, "these settings")
     return page(
         request,
@@ -204,7 +204,7 @@ async def compare(
     return page(request, "compare.html", task=task, sides=sides, change=change)
 
 
-@router.get("/models/{number}/export", dependencies=[Depends(_shown_task)])
+@router.get("/models/{number}/export", dependencies=[Depends(_visible_task)])
 async def export(
     request: Request,
     task_id: str,

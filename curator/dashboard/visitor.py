@@ -108,7 +108,9 @@ class Sessions:
         return Fernet(self._provider.key(self._key(), kind))
 
     def _key(self) -> str:
-        return self._store.fact(KEY) or self._store.note_first(KEY, Fernet.generate_key().decode())
+        return self._store.fact(KEY) or self._store.set_fact_once(
+            KEY, Fernet.generate_key().decode()
+        )
 
 
 def visitor_of(request: Request) -> Visitor:

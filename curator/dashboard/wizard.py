@@ -32,12 +32,12 @@ OF_COLUMNS = (
     "ignore",
     "features",
     "describe",
-    "shown",
+    "disclosed",
     "classes",
     "label_range",
 )
 """Settings that the fields of single columns make."""
-COLLECTION = ("name", "holders", "description", "crowd", "looks", "invited", "draft")
+COLLECTION = ("name", "holders", "description", "group", "looks", "invited", "draft")
 APART = ("epsilon", "closes", "asker", "language")
 MORE = tuple(name for name in INPUTS if name not in (*OF_COLUMNS, *COLLECTION, *APART))
 """Settings that the form keeps folded up."""
@@ -117,7 +117,7 @@ def settings_of(form: FormData) -> Publication:
         "epsilon": epsilon,
         **_introduction(fields),
         "ignore": [],
-        "shown": [],
+        "disclosed": [],
         "features": {},
         "describe": {},
     }
@@ -138,8 +138,8 @@ def settings_of(form: FormData) -> Publication:
             continue
         elif declared := _declared(of):
             settings["features"][name] = declared
-        if "shown" in of:
-            settings["shown"].append(name)
+        if "disclosed" in of:
+            settings["disclosed"].append(name)
         if described:
             settings["describe"][name] = described
     return Publication.parse(json.dumps(settings))

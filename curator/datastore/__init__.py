@@ -21,7 +21,7 @@ __all__ = [
     "open_engine",
     "open_reader",
     "open_store",
-    "shown_address",
+    "printable_address",
 ]
 
 
@@ -66,7 +66,7 @@ def file_of(url: str) -> Path | None:
     return Path(str(parsed.database)) if backend is sqlite else None
 
 
-def shown_address(url: str) -> str:
+def printable_address(url: str) -> str:
     """The address of a database as it may be shown, without a password."""
     return _parsed(url)[0].render_as_string()
 

@@ -31,8 +31,8 @@ HEAD = "audit_head"
 ONE_AT_A_TIME = "LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE"
 """For PostgreSQL: of curators that add entries at once each sees the one before its own."""
 
-NOTE_FIRST = "INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"
-NOTE = """
+SET_FACT_ONCE = "INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"
+SET_FACT = """
 INSERT INTO facts (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
@@ -103,18 +103,18 @@ class AuditStore(Database):
         with self.reading() as connection:
             return _fact(connection, name)
 
-    def note(self, name: str, value: str) -> None:
+    def set_fact(self, name: str, value: str) -> None:
         """Note a fact, in place of any earlier one of that name."""
         with self.writing() as connection:
-            connection.execute(text(NOTE), {"name": name, "value": value})
+            connection.execute(text(SET_FACT), {"name": name, "value": value})
 
-    def note_first(self, name: str, value: str) -> str:
+    def set_fact_once(self, name: str, value: str) -> str:
         """Note a fact unless there is one of that name; the one that is there from now on.
 
         Of several that do so at once all get the same.
         """
         with self.writing() as connection:
-            connection.execute(text(NOTE_FIRST), {"name": name, "value": value})
+            connection.execute(text(SET_FACT_ONCE), {"name": name, "value": value})
         return self.fact(name) or value
 
 
@@ -168,7 +168,7 @@ def _append(connection: Connection, entry: AuditEntry, last: AuditEntry) -> Audi
     detail = json.dumps(dict(entry.detail))
     appended = replace(numbered, hash=_hash(last, numbered, detail))
     connection.execute(insert(audit).values({**vars(appended), "detail": detail}))
-    connection.execute(text(NOTE), {"name": HEAD, "value": _head(appended)})
+    connection.execute(text(SET_FACT), {"name": HEAD, "value": _head(appended)})
     return appended
 
 
@@ -189,7 +189,7 @@ def _fact(connection: Connection, name: str) -> str | None:
     return connection.scalar(select(facts.c.value).where(facts.c.name == name))
 
 
-def note_restored(connection: Connection, made: float, now: float) -> None:
+def mark_restored(connection: Connection, made: float, now: float) -> None:
     """Note that what was counted after ``made``, the time of a backup, may be missing."""
-    connection.execute(text(NOTE), {"name": RESTORED, "value": repr(made)})
+    connection.execute(text(SET_FACT), {"name": RESTORED, "value": repr(made)})
     insert_audit(connection, AuditEntry(now, "", "backup restored", "", {"made": made}))

@@ -37,7 +37,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from privet.protocol.errors import InvalidRequest, StorageFailed
 
 from . import sqlite
-from .audit import BACKED_UP, NOTE, AuditEntry, insert_audit, note_restored
+from .audit import BACKED_UP, SET_FACT, AuditEntry, insert_audit, mark_restored
 from .database import snapshot, writing
 from .migrate import migrating, naming_failures, revision_of, upgrade
 from .schema import backup_mark
@@ -82,7 +82,7 @@ def backup(source: Engine, file: Path, now: float) -> int:
     try:
         with writing(source, revision) as connection:
             insert_audit(connection, entry)
-            connection.execute(text(NOTE), {"name": BACKED_UP, "value": repr(now)})
+            connection.execute(text(SET_FACT), {"name": BACKED_UP, "value": repr(now)})
     except (SQLAlchemyError, StorageFailed) as error:  # readers make backups too
         log.warning("The backup is not in the audit log: %s", error.__cause__ or error)
     return copied
@@ -127,7 +127,7 @@ def restore(source: Engine, target: Engine) -> float:
                 raise StorageFailed(
                     f"What is in the backup does not fit, first {faults[0]}: use another backup."
                 )
-            note_restored(out, mark.made, time.time())
+            mark_restored(out, mark.made, time.time())
     return mark.made
 
 

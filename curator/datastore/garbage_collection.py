@@ -21,11 +21,11 @@ async def collect_garbage(
     store: ExpiryStore,
     settings: Settings,
     clock: Callable[[], float],
-    note: Callable[..., None],
+    add_entry: Callable[..., None],
 ) -> None:
     """Expire now and every hour, until cancelled; whatever fails is logged and tried again.
 
-    ``note`` puts each removal into the audit log.
+    ``add_entry`` puts each removal into the audit log.
     """
     days = settings.keep_tasks_days
     keep_ids, keep_tasks = settings.keep_ids_days * DAY, None if days is None else days * DAY
@@ -33,11 +33,11 @@ async def collect_garbage(
         try:
             expired = await run_in_threadpool(store.expire, clock(), keep_ids, keep_tasks)
             for removal, task_id in expired.removals:
-                await run_in_threadpool(note, removal.value, task_id)
+                await run_in_threadpool(add_entry, removal.value, task_id)
             if expired.tasks or expired.ids:
                 log.info("expired %d tasks and %d report ids", expired.tasks, expired.ids)
             if expired.admissions:
-                await run_in_threadpool(note, "admissions expired", count=expired.admissions)
+                await run_in_threadpool(add_entry, "admissions expired", count=expired.admissions)
                 log.warning(
                     "the batches of %d admissions did not come: their invitations are unused again",
                     expired.admissions,

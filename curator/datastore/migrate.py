@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from privet.protocol.errors import StorageFailed
 
-from .audit import note_restored
+from .audit import mark_restored
 from .database import BACKENDS, Database, writing
 from .schema import backup_mark
 
@@ -143,7 +143,7 @@ def unmark(connection: Connection) -> None:
     if backup_mark.name not in inspect(connection).get_table_names():
         return  # another curator was faster
     made = float(connection.scalar(select(backup_mark.c.made)) or 0.0)
-    note_restored(connection, made, time.time())
+    mark_restored(connection, made, time.time())
     backup_mark.drop(connection)
 
 

@@ -18,7 +18,7 @@ from .schema import OF_A_TASK, leftovers, tasks
 
 log = logging.getLogger(__name__)
 
-NOTE_DELETED = "INSERT INTO deleted_tasks (id) VALUES (:id) ON CONFLICT (id) DO NOTHING"
+MARK_DELETED = "INSERT INTO deleted_tasks (id) VALUES (:id) ON CONFLICT (id) DO NOTHING"
 LIST_IDS = "INSERT INTO leftovers (task_no) VALUES (:task_no) ON CONFLICT (task_no) DO NOTHING"
 
 
@@ -31,7 +31,7 @@ def remove_task(connection: Connection, task_no: int) -> bool:
     task_id = connection.scalar(this)
     if task_id is None:
         return False
-    connection.execute(text(NOTE_DELETED), {"id": task_id})
+    connection.execute(text(MARK_DELETED), {"id": task_id})
     for table in OF_A_TASK:
         connection.execute(delete(table).where(table.c.task_no == task_no))
     connection.execute(text(LIST_IDS), {"task_no": task_no})

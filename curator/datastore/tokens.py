@@ -65,6 +65,6 @@ class TokenStore(Database):
         with self.writing() as connection:
             return connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount > 0
 
-    def note_use(self, name: str, now: float) -> None:
+    def mark_used(self, name: str, now: float) -> None:
         with self.writing() as connection:
             connection.execute(update(tokens).where(tokens.c.name == name).values(used=now))

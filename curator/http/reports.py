@@ -58,7 +58,7 @@ _RECEIPT = {"application/json": {"example": {"report": REPORT_ID, "counted": Tru
 router = APIRouter(prefix="/v1/tasks/{task_id}", tags=["reports"])
 
 
-class BatchAnswer(BaseModel):
+class BatchResponse(BaseModel):
     """What became of each report of a batch."""
 
     model_config = ConfigDict(extra="forbid")
@@ -74,7 +74,7 @@ class BatchAnswer(BaseModel):
     )
 
 
-class AdmissionAnswer(BaseModel):
+class AdmissionResponse(BaseModel):
     """What became of the invitations of an admission."""
 
     model_config = ConfigDict(extra="forbid")
@@ -144,7 +144,7 @@ def get_receipt(task_id: TaskId) -> SignedReceipt:
         **described(InsufficientScope, *FAULTS),
     },
 )
-def send_reports(task_id: TaskId) -> BatchAnswer:
+def send_reports(task_id: TaskId) -> BatchResponse:
     """A relay's reports in columns, with a token of scope relay.
 
     Each is counted or refused by itself; the answer lists only the refused ones, with reasons.
@@ -163,7 +163,7 @@ def send_reports(task_id: TaskId) -> BatchAnswer:
         **described(InsufficientScope, *FAULTS),
     },
 )
-def admit(task_id: TaskId) -> AdmissionAnswer:
+def admit(task_id: TaskId) -> AdmissionResponse:
     """A relay's invitations, sorted and apart from the reports, with a token of scope relay.
 
     Those that are unused are held for the batch that names this admission. docs/calls.md gives

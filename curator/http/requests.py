@@ -125,7 +125,7 @@ def _require_counts(request: Request, _: CountsToken) -> None:
     caller_of(request).need(TokenScope.READER, COUNTS)
 
 
-def _require_shown(request: Request, _: ReaderToken) -> None:
+def _require_visible(request: Request, _: ReaderToken) -> None:
     """To strangers a draft is not there, nor are its models."""
     caller = caller_of(request)
     if not caller.reads:
@@ -137,7 +137,7 @@ Fitters: Any = Depends(_require_fitter)
 ModelReader: Any = Depends(_require_reader)
 MetricsReader: Any = Depends(_require_operator)
 CountsReader: Any = Depends(_require_counts)
-NoDraft: Any = Depends(_require_shown)
+NoDraft: Any = Depends(_require_visible)
 TheCaller = Annotated[Caller, Depends(caller_of)]
 PerhapsReader = Annotated[Caller, Depends(_perhaps_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
@@ -224,7 +224,7 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         asked = {dependency.dependency for dependency in self.dependencies}
-        authorizing = (_require_admin, _require_fitter, _require_reader, _require_shown)
+        authorizing = (_require_admin, _require_fitter, _require_reader, _require_visible)
         checks = [check for check in authorizing if check in asked]
 
         async def strictly(request: Request) -> Response:

@@ -140,11 +140,11 @@ class QuestionView(View):
     report_bytes: int = Field(description="Bytes of one answer.", examples=[16])
 
 
-class ShownCellView(View):
+class StratumView(View):
     """What a report can tell openly."""
 
     where: list[str] = Field(
-        description="Conditions on shown columns, all of which hold.", examples=[["age >= 60"]]
+        description="Conditions on disclosed columns, all of which hold.", examples=[["age >= 60"]]
     )
     holders: int = Field(description="Holders that are expected there.", examples=[250])
 
@@ -153,8 +153,9 @@ class TaskView(TaskSummary):
     """A task in full, with sizes derived from it."""
 
     questions_in_numbers: list[QuestionView]
-    shown_cells: list[ShownCellView] = Field(
-        description="What reports tell openly, by the number in them; empty if no column is shown."
+    strata: list[StratumView] = Field(
+        description="What reports tell openly, by the number in them; empty if no column is "
+        "disclosed."
     )
     report_bytes: int = Field(description="Bytes of the longest whole report.", examples=[176])
     quota: int | None = Field(
@@ -184,7 +185,7 @@ class TaskView(TaskSummary):
         return cls(
             **TaskSummary.of(stored, now).model_dump(),
             questions_in_numbers=views,
-            shown_cells=_shown_cells(task),
+            strata=_strata(task),
             report_bytes=task.longest_report,
             quota=stored.quota,
             public_model=stored.public_model,
@@ -192,13 +193,13 @@ class TaskView(TaskSummary):
         )
 
 
-def _shown_cells(task: Task) -> list[ShownCellView]:
-    if task.shown_cells is None:
+def _strata(task: Task) -> list[StratumView]:
+    if task.strata is None:
         return []
     tree, columns = task.tree_of(0), task.columns
     return [
-        ShownCellView(where=describe_node(tree, columns, int(node)), holders=crowd)
-        for node, crowd in zip(task.shown_cells.nodes, task.crowds, strict=True)
+        StratumView(where=describe_node(tree, columns, int(node)), holders=size)
+        for node, size in zip(task.strata.nodes, task.group_sizes, strict=True)
     ]
 
 

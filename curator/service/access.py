@@ -40,7 +40,7 @@ def revoke_token(curator: Curator, actor: Actor, name: str, *, last: bool = Fals
     actor.need(Scope.ADMIN)
     if not curator.tokens.revoke(name, last=last):
         raise InvalidRequest(f"There is no token {name!r}: GET /v1/tokens lists them.")
-    curator.audit.note(actor.id, "token revoked", name)
+    curator.audit.add_entry(actor.id, "token revoked", name)
 
 
 def read_audit(
@@ -67,7 +67,7 @@ def sign_in(
         with curator.tokens.trying(address):
             person = provider.finish(answer, attempt)
     except (NotAuthorized, InsufficientScope) as error:
-        curator.audit.note_refused(error.detail)
+        curator.audit.add_refusal(error.detail)
         raise
-    curator.audit.note(person.actor, "signed in", name=person.name, scope=person.scope)
+    curator.audit.add_entry(person.actor, "signed in", name=person.name, scope=person.scope)
     return person

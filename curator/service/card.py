@@ -118,13 +118,13 @@ def _questions(task: Task) -> str:
         f"Every report is {task.epsilon:g}-locally differentially private by itself: whatever "
         "becomes of the curator, no report reveals more about its holder."
     )
-    if task.shown:
+    if task.disclosed:
         spent = (
-            f"Every report tells openly in which of {len(task.crowds)} groups its holder is, by "
-            f"{', '.join(map(markdown, task.shown))}; at least {min(task.crowds)} holders were "
-            f"expected in each. Among the holders of one group it is {task.epsilon:g}-locally "
-            "differentially private by itself: whatever becomes of the curator, no report reveals "
-            "more about the rest of its holder's record."
+            f"Every report tells openly in which of {len(task.group_sizes)} groups its holder is, "
+            f"by {', '.join(map(markdown, task.disclosed))}; at least {min(task.group_sizes)} "
+            "holders were expected in each. Among the holders of one group it is "
+            f"{task.epsilon:g}-locally differentially private by itself: whatever becomes of the "
+            "curator, no report reveals more about the rest of its holder's record."
         )
     header = ("mechanism", "epsilon", "exact epsilon", "asks", "cells", "bytes")
     centred = any(question.centring is not None for question in task.questions)

@@ -45,7 +45,7 @@ class Curator:
     def __post_init__(self) -> None:
         self.models = ModelCache(self.store)
         self.results: OrderedDict[tuple[str, int, int], Results] = OrderedDict()
-        self.steps_key = self.store.note_first(STEPS_KEY, secrets.token_hex())
+        self.steps_key = self.store.set_fact_once(STEPS_KEY, secrets.token_hex())
         restored = self.store.fact(RESTORED)
         self.restored = None if restored is None else float(restored)
         """Time of the backup from which the database was restored, Unix time."""

@@ -112,7 +112,7 @@ def _fit(
         store.name_model(task_id, SERVING, fitted.number)
         fitted = curator.models.info(task_id, fitted.number)
     made = {"number": fitted.number, "estimator": summary["estimator"]}
-    curator.audit.note(actor.id, "model fitted", task_id, **made, aliases=list(fitted.aliases))
+    curator.audit.add_entry(actor.id, "model fitted", task_id, **made, aliases=list(fitted.aliases))
     return fitted
 
 
@@ -181,7 +181,7 @@ def promote(
     """
     actor.need(Scope.ADMIN)
     curator.store.name_model(task_id, alias, number)
-    curator.audit.note(actor.id, "model promoted", task_id, number=number, alias=alias)
+    curator.audit.add_entry(actor.id, "model promoted", task_id, number=number, alias=alias)
     return curator.models.info(task_id, number)
 
 

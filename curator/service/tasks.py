@@ -101,7 +101,7 @@ def _create(
             "task's name or description, or delete the other one."
         )
     if created:
-        curator.audit.note(actor.id, "task created", task.id, name=task.name)
+        curator.audit.add_entry(actor.id, "task created", task.id, name=task.name)
     return stored, created
 
 
@@ -175,7 +175,7 @@ def move_task(curator: Curator, actor: Actor, task_id: str, move: Move) -> Store
             "can count any more: create another task."
         )
     state = curator.store.move(task_id, move, now)
-    curator.audit.note(actor.id, f"task {state}", task_id)
+    curator.audit.add_entry(actor.id, f"task {state}", task_id)
     return curator.store.task(task_id)
 
 
@@ -191,7 +191,7 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     reports = curator.store.status(task_id).reports
     curator.models.forget(task_id)
     curator.store.move(task_id, Move.DELETE, curator.clock())
-    curator.audit.note(actor.id, "task deleted", task_id, name=task.name, reports=reports)
+    curator.audit.add_entry(actor.id, "task deleted", task_id, name=task.name, reports=reports)
 
 
 def relay_of(curator: Curator) -> str | None:
@@ -210,8 +210,8 @@ def name_relay(curator: Curator, actor: Actor, address: str) -> None:
             "Give the relay's whole address, such as https://relay.example: https, since "
             "browsers must be sure of the page that reads the answers."
         )
-    curator.store.note(RELAY, address.rstrip("/"))
-    curator.audit.note(actor.id, "relay named", address=address)
+    curator.store.set_fact(RELAY, address.rstrip("/"))
+    curator.audit.add_entry(actor.id, "relay named", address=address)
 
 
 def invite(
@@ -225,7 +225,7 @@ def invite(
     invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]
     expires = None if days is None else curator.clock() + days * DAY
     curator.store.invite(task_id, digests_of(invitations), expires)
-    curator.audit.note(actor.id, "invitations made", task_id, count=count, days=days)
+    curator.audit.add_entry(actor.id, "invitations made", task_id, count=count, days=days)
     return invitations
 
 
@@ -245,7 +245,7 @@ def revoke_invitations(
     actor.need(Scope.ADMIN)
     digests = None if invitations is None else digests_of(invitations)
     revoked = curator.store.revoke_invitations(task_id, digests)
-    curator.audit.note(actor.id, "invitations revoked", task_id, count=revoked)
+    curator.audit.add_entry(actor.id, "invitations revoked", task_id, count=revoked)
     return revoked
 
 

@@ -121,32 +121,32 @@ class QuestionCounts:
         return min(max(self.n - self.misfits.value, 1.0), self.n)
 
     @cached_property
-    def shown_mass(self) -> Floats:
-        """The part of the reports that came from each shown cell, ``(shown cells,)``; exact."""
+    def stratum_mass(self) -> Floats:
+        """The part of the reports that came from each stratum, ``(strata,)``; exact."""
         if self.n == 0:
-            return np.full(self.mechanism.shown_cells, 1.0 / self.mechanism.shown_cells)
+            return np.full(self.mechanism.stratum_count, 1.0 / self.mechanism.stratum_count)
         return np.asarray(self.mechanism.reported(self.sums, self.n) / self.n)
 
-    def within_shown(self, values: Floats) -> Floats:
-        """``values`` of cells, ``(cells, k)`` and not negative, scaled to the shown cells' masses.
+    def within_strata(self, values: Floats) -> Floats:
+        """``values`` of cells, ``(cells, k)`` and not negative, scaled to the strata' masses.
 
-        In all they add up to 1. Where those of a shown cell are 0 its cells get equal parts.
+        In all they add up to 1. Where those of a stratum are 0 its cells get equal parts.
         """
-        shown, size = self.mechanism.shown_of_cell, self.mechanism.shown_cells
-        total = np.bincount(shown, values.sum(axis=1), size)
-        entries = np.bincount(shown, minlength=size) * values.shape[1]
-        empty = (total == 0.0)[shown, None]
-        scale = self.shown_mass / np.where(total == 0.0, entries, total)
-        return np.asarray(np.where(empty, 1.0, values) * scale[shown, None])
+        stratum, size = self.mechanism.stratum_of_cell, self.mechanism.stratum_count
+        total = np.bincount(stratum, values.sum(axis=1), size)
+        entries = np.bincount(stratum, minlength=size) * values.shape[1]
+        empty = (total == 0.0)[stratum, None]
+        scale = self.stratum_mass / np.where(total == 0.0, entries, total)
+        return np.asarray(np.where(empty, 1.0, values) * scale[stratum, None])
 
     @cached_property
     def plausible(self) -> Floats:
         """The counts at which variances are evaluated: not negative, ``holders`` in total.
 
-        Those of a shown cell have its part of the reports: misfits are taken to be as rare in one
+        Those of a stratum have its part of the reports: misfits are taken to be as rare in one
         as in another.
         """
-        return self.holders * self.within_shown(np.maximum(self.counts, 0.0))
+        return self.holders * self.within_strata(np.maximum(self.counts, 0.0))
 
     def mean(self, weights: Floats) -> Estimate:
         """Mean of ``weights``, ``(cells, slots)``, over the holders whose record fits.
@@ -186,23 +186,23 @@ class QuestionCounts:
         changes by its maximum; or both reports add the maximum relative to the minimum of every
         count.
         """
-        if self.mechanism.shown_cells > 1:
-            return self._shown_influence(weights)
+        if self.mechanism.stratum_count > 1:
+            return self._stratum_influence(weights)
         of_slots = weights.sum(axis=0)
         _, high = self.mechanism.influence(weights)
         above_low = high - float(of_slots @ self._extremes[0])
         return min(float(of_slots @ self.count_influence), 2.0 * above_low)
 
-    def _shown_influence(self, weights: Floats) -> float:
-        """``total_influence`` where a report adds to its own shown cell alone.
+    def _stratum_influence(self, weights: Floats) -> float:
+        """``total_influence`` where a report adds to its own stratum alone.
 
-        The one that goes and the one that comes each change at most one shown cell: there |x| is at
+        The one that goes and the one that comes each change at most one stratum: there |x| is at
         most x + 2 |low| for the minimum ``low`` of a count.
         """
         _, high = self.mechanism.influence(weights)
-        of_shown = np.zeros((self.mechanism.shown_cells, weights.shape[1]))
-        np.add.at(of_shown, self.mechanism.shown_of_cell, weights)
-        return 2.0 * (high + 2.0 * float((of_shown @ np.abs(self._extremes[0])).max()))
+        of_stratum = np.zeros((self.mechanism.stratum_count, weights.shape[1]))
+        np.add.at(of_stratum, self.mechanism.stratum_of_cell, weights)
+        return 2.0 * (high + 2.0 * float((of_stratum @ np.abs(self._extremes[0])).max()))
 
     @cached_property
     def _extremes(self) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from privet.protocol.partition import Partition
 from .growth import Growth, GrowthSpec, check, lpct_depth
 from .public_data import Floats
 from .public_model import BaseModel
-from .strata import Shown, grow_shown
+from .strata import Disclosure, grow_strata
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,18 @@ class Grower:
         *,
         classes: int,
         base: BaseModel | None = None,
-        shown: Shown | None = None,
+        disclosure: Disclosure | None = None,
     ) -> Partition:
         """A partition of at most ``2**depth`` cells; arguments as in ``Growth``.
 
-        With ``shown`` its upper part splits on disclosed columns only. The result depends on the
-        arguments only. Raises ``InvalidTask`` for a depth or criterion that cannot be served or
+        With ``disclosure`` its upper part splits on disclosed columns only. The result depends on
+        the arguments only. Raises ``InvalidTask`` for a depth or criterion that cannot be served or
         could make too many cells, and ``InvalidPublicData`` for unusable data.
         """
         growth = Growth(X, y, classes, spec, np.random.default_rng(spec.seed), base)
         check(growth)
         if self.prepare is not None:
             growth = self.prepare(growth)
-        return self.grow(growth) if shown is None else grow_shown(self.grow, growth, shown)
+        return (
+            self.grow(growth) if disclosure is None else grow_strata(self.grow, growth, disclosure)
+        )

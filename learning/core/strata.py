@@ -1,7 +1,8 @@
-"""Partitions whose upper part splits on shown columns alone, so that reports may say where it ends.
+"""Partitions whose upper part splits on disclosed columns alone, so that reports may say where it
+ends.
 
-The upper part is grown on the shown columns; where too few people are expected in a part, it is
-merged with its sibling. Then each of these shown cells is divided on the hidden columns.
+The upper part is grown on the disclosed columns; where too few people are expected in a part, it is
+merged with its sibling. Then each of these strata is divided on the hidden columns.
 """
 
 from collections.abc import Callable
@@ -18,16 +19,16 @@ from .public_data import Floats
 from .trees import cell_sums, locate, node_sums
 
 CONFIDENCE = 0.95
-"""With which a crowd is as large as it has to be; the other 5 % are on one side."""
+"""With which a group is as large as it has to be; the other 5 % are on one side."""
 
 Grow = Callable[[Growth], Partition]
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """Which ``columns`` are shown, ``(columns,)``, and what shown cells must hold.
+class Disclosure:
+    """Which ``columns`` are disclosure, ``(columns,)``, and what strata must hold.
 
-    ``rows``, ``(public rows, columns)``, are the records that crowds are judged by: each shown cell
+    ``rows``, ``(public rows, columns)``, are the records that groups are judged by: each stratum
     has at least ``least_rows`` of them.
     """
 
@@ -36,39 +37,42 @@ class Shown:
     least_rows: int
 
 
-def grow_shown(grow: Grow, growth: Growth, shown: Shown) -> Partition:
-    """At most ``2**(depth - hidden_depth)`` shown cells of at most ``2**hidden_depth`` cells.
+def grow_strata(grow: Grow, growth: Growth, disclosure: Disclosure) -> Partition:
+    """At most ``2**(depth - hidden_depth)`` strata of at most ``2**hidden_depth`` cells.
 
-    A single shown cell, which tells nothing, if no crowd in a part would be large enough.
+    A single stratum, which tells nothing, if no group in a part would be large enough.
     """
     upper, spec = Partition.root(growth.X.shape[1]), growth.spec
-    if spec.depth > spec.hidden_depth and shown.columns.any():
+    if spec.depth > spec.hidden_depth and disclosure.columns.any():
         of_upper = replace(
             spec,
             depth=spec.depth - spec.hidden_depth,
-            min_leaf=max(spec.min_leaf, shown.least_rows * len(growth.X) // len(shown.rows)),
+            min_leaf=max(
+                spec.min_leaf, disclosure.least_rows * len(growth.X) // len(disclosure.rows)
+            ),
         )
-        part = replace(growth, X=growth.X[:, shown.columns], spec=of_upper)
-        upper = _merged(_widened(grow(part), shown.columns), shown)
-    if not spec.hidden_depth or shown.columns.all():
+        part = replace(growth, X=growth.X[:, disclosure.columns], spec=of_upper)
+        upper = _merged(_widened(grow(part), disclosure.columns), disclosure)
+    if not spec.hidden_depth or disclosure.columns.all():
         return upper
     cell = locate(upper, growth.X)
-    lower = [_divided(grow, growth, shown, cell == shown_cell) for shown_cell in range(upper.cells)]
+    lower = [_divided(grow, growth, disclosure, cell == stratum) for stratum in range(upper.cells)]
     return _grafted(upper, lower)
 
 
-def least_rows(rows: int, holders: int, crowd: int) -> int:
-    """The fewest of ``rows`` public records that speak for ``crowd`` of ``holders`` people.
+def least_rows(rows: int, holders: int, smallest_group: int) -> int:
+    """The fewest of ``rows`` public records that speak for ``smallest_group`` of ``holders``
+    people.
 
     With ``r`` of them in a part of the population, its share is at least the ``r``-th Clopper and
     Pearson (1934) bound with confidence ``CONFIDENCE``; the least r for which that times
-    ``holders`` is ``crowd``. More than ``rows`` if there is none. None is needed for a crowd of 1,
-    which is whoever reports.
+    ``holders`` is ``smallest_group``. More than ``rows`` if there is none. None is needed for a
+    group of 1, which is whoever reports.
     """
-    if crowd == 1:
+    if smallest_group == 1:
         return 0
     r = np.arange(1, rows + 1)
-    enough = holders * betaincinv(r, rows - r + 1, 1.0 - CONFIDENCE) >= crowd
+    enough = holders * betaincinv(r, rows - r + 1, 1.0 - CONFIDENCE) >= smallest_group
     return int(np.argmax(enough)) + 1 if enough.any() else rows + 1
 
 
@@ -80,14 +84,16 @@ def unexplained(partition: Partition, points: Floats, scores: Floats) -> float:
     return float((scores**2).sum() - (sums**2 / np.maximum(size, 1)[:, None]).sum())
 
 
-def _divided(grow: Grow, growth: Growth, shown: Shown, inside: NDArray[np.bool_]) -> Partition:
-    """The part of one shown cell, in the space of all columns."""
-    X = growth.X[inside][:, ~shown.columns]
+def _divided(
+    grow: Grow, growth: Growth, disclosure: Disclosure, inside: NDArray[np.bool_]
+) -> Partition:
+    """The part of one stratum, in the space of all columns."""
+    X = growth.X[inside][:, ~disclosure.columns]
     if len(X) < 2:
         return Partition.root(growth.X.shape[1])
     spec = replace(growth.spec, depth=growth.spec.hidden_depth)
     part = replace(growth, X=X, y=growth.y[inside], spec=spec)
-    return _widened(grow(part), ~shown.columns)
+    return _widened(grow(part), ~disclosure.columns)
 
 
 def _widened(partition: Partition, columns: NDArray[np.bool_]) -> Partition:
@@ -99,12 +105,12 @@ def _widened(partition: Partition, columns: NDArray[np.bool_]) -> Partition:
     )
 
 
-def _merged(partition: Partition, shown: Shown) -> Partition:
+def _merged(partition: Partition, disclosure: Disclosure) -> Partition:
     """Without the splits that leave fewer than ``least_rows`` on a side."""
-    in_cells = np.bincount(locate(partition, shown.rows), minlength=partition.cells)
-    crowded = node_sums(partition, in_cells) >= shown.least_rows
+    in_cells = np.bincount(locate(partition, disclosure.rows), minlength=partition.cells)
+    enough = node_sums(partition, in_cells) >= disclosure.least_rows
     splits = partition.left != LEAF
-    splits[splits] = crowded[partition.left[splits]] & crowded[partition.right[splits]]
+    splits[splits] = enough[partition.left[splits]] & enough[partition.right[splits]]
     return _renumbered(partition, splits)
 
 

@@ -341,7 +341,7 @@ def _colors(model: Model | None, weights: Floats, nodes: int) -> list[str]:
     means /= node_sums(model.partition, weights + 1e-12)[:, None]
     if means.shape[1] > 2:
         return [CLASS_COLORS[slot % len(CLASS_COLORS)] for slot in means.argmax(axis=1)]
-    shown, (low, high) = means[:, -1], (model.values[:, -1].min(), model.values[:, -1].max())
-    place = (shown - low) / max(high - low, 1e-300)
+    value, (low, high) = means[:, -1], (model.values[:, -1].min(), model.values[:, -1].max())
+    place = (value - low) / max(high - low, 1e-300)
     mixed = np.outer(1 - place, LOW) + np.outer(place, HIGH)
     return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.clip(0, 255).astype(int).tolist()]

@@ -1,7 +1,7 @@
-"""Models learned from the counts of shown cells, beside a drift of the public model.
+"""Models learned from the counts of strata, beside a drift of the public model.
 
 ``drift`` corrects a public model cell by cell along a tree that was grown for it. Where public
-labels mislead, other columns matter than those that the tree looks at first. Shown cells are many
+labels mislead, other columns matter than those that the tree looks at first. Strata are many
 and their counts clear, so they serve as training data: for each cell one row at the mean of its
 reference points, whose target is the cell's debiased share T = V / (n w), or mean label, and whose
 weight is its precision, 1 / Var T.
@@ -18,7 +18,7 @@ covariance Cov V / K, and g their mean, the parts
 
 have means E V / K and are independent of each other if V is normal (Neufeld et al., 2024, "Data
 thinning for convolution-closed distributions"). The members are fitted without V_k and judged
-by it. Cov V is the mechanism's noise and, as the number of reports from a shown cell is known, the
+by it. Cov V is the mechanism's noise and, as the number of reports from a stratum is known, the
 multinomial sampling of its slots.
 
 **Part**: of the way from the drift to the weighted sum
@@ -103,7 +103,7 @@ class Member:
 class Thinned(QuestionCounts):
     """The ``kept`` counts of a ``whole`` question, ``(cells, slots)``, without a part of reports.
 
-    ``n`` reports are left, and as large a part of them in each shown cell, and of misfits.
+    ``n`` reports are left, and as large a part of them in each stratum, and of misfits.
     """
 
     kept: Floats = field(kw_only=True)
@@ -114,8 +114,8 @@ class Thinned(QuestionCounts):
         return self.kept
 
     @property
-    def shown_mass(self) -> Floats:
-        return self.whole.shown_mass
+    def stratum_mass(self) -> Floats:
+        return self.whole.stratum_mass
 
     @property
     def misfits(self) -> Estimate:
@@ -180,11 +180,11 @@ class _Trial:
         self.X = sums[self.cells] / size[self.cells, None]
         self.mass = mass[self.cells]
         self.public, _ = knowledge.cell_means(tree)
-        plausible, shown = question.plausible, question.mechanism.shown_of_cell
-        of_shown = np.bincount(shown, plausible.sum(axis=1))[shown]
+        plausible, stratum = question.plausible, question.mechanism.stratum_of_cell
+        of_stratum = np.bincount(stratum, plausible.sum(axis=1))[stratum]
         known = plausible[:, :, None] * plausible[:, None, :]
         self.covariance = (
-            question.total_covariance - known / np.maximum(of_shown, 1e-300)[:, None, None]
+            question.total_covariance - known / np.maximum(of_stratum, 1e-300)[:, None, None]
         )
 
     def in_units(self, shares: Floats) -> Floats:

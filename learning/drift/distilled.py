@@ -19,8 +19,8 @@ MAX_DEFAULT_DEPTH = 12
 """About half as many cells as there are reference points (``knowledge.POINTS``)."""
 CENTRED_DEEPER = 2
 """Added to the depth for numbers that are reported relative to their cell's centre (ADR 0105)."""
-SHOWN_DEEPER = 2
-"""Added where columns are shown, since models are learned from the cells' counts (ADR 0121)."""
+DISCLOSED_DEEPER = 2
+"""Added where columns are disclosed, since models are learned from the cells' counts (ADR 0121)."""
 
 
 def scored(growth: Growth) -> Growth:
@@ -74,5 +74,5 @@ def distilled_depth(
         hidden = 2**hidden_depth
         of_few = (np.exp(epsilon) + hidden * slots - 1.0) / np.expm1(epsilon) ** 2
         noise = min(noise, of_few)
-    deeper = CENTRED_DEEPER * centred + SHOWN_DEEPER * (hidden is not None)
+    deeper = CENTRED_DEEPER * centred + DISCLOSED_DEEPER * (hidden is not None)
     return int(np.clip(distinguishable(holders, noise, hidden) + deeper, 1, MAX_DEFAULT_DEPTH))

@@ -56,7 +56,7 @@ def fit_drift(
         base=None if plain else knowledge.model,
         base_values=None if plain else base_values,
     )
-    if plain or question.mechanism.shown_cells == 1:
+    if plain or question.mechanism.stratum_count == 1:
         return model
     learned = learn(label, question, expected, knowledge, estimates)
     return model if learned is None else with_learned(model, learned)

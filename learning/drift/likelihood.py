@@ -16,7 +16,7 @@ LEAST_SHARE = 1e-3
 """Least p in the sampling covariance of counts, so that it has an inverse; small beside the shares
 that reports tell apart."""
 LEAST_COUNT = 1e-6
-"""Least expected count, likewise: nobody may have reported from a shown cell. Any number far below
+"""Least expected count, likewise: nobody may have reported from a stratum. Any number far below
 one report."""
 LEAST_REMAINDER = 0.05
 """Least 1 - c a' D^-1 a, which rounding of an estimated c could make 0 or negative."""
@@ -52,7 +52,7 @@ def contrasts_of(question: QuestionCounts, reference: Floats, mass: Floats) -> C
     (cells, slots), counts, n = reference.shape, question.counts, question.n
     noise = contrast_variance(question.noise, reference)
     common, pairs = 0.0, cells * (cells - 1) * slots**2
-    if n > 0 and pairs > 0 and question.mechanism.shown_cells == 1:
+    if n > 0 and pairs > 0 and question.mechanism.stratum_count == 1:
         of_total = question.mechanism.linear_variance(np.ones_like(counts), n, question.plausible)
         _, _, of_mass = moments(question.noise)
         common = max((float(of_mass.sum()) - of_total) / pairs, 0.0)
@@ -78,10 +78,10 @@ def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) ->
     cut at 0, d being what they differ by beyond two standard deviations of chance, in proportion to
     s. u = p C^-1 V / (n p C^-1 p), the generalised least-squares estimate for shares p and the
     covariance C of counts, is uncorrelated with the contrasts at r = p, so noise cannot move a
-    mass and a contrast together and pass for a shift. Masses of shown cells are known.
+    mass and a contrast together and pass for a shift. Masses of strata are known.
     """
     public = (expected.points + 0.5) / (expected.points + 0.5).sum()  # Jeffreys' prior
-    public = _of_shown(question, public)
+    public = _of_stratum(question, public)
     if question.n == 0:
         return np.asarray(public)
     reported, noise = reported_masses(question, shares, public)
@@ -92,14 +92,14 @@ def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) ->
     mean = public + of_public / (of_public + noise) * (reported - public)
     deviation = np.sqrt(of_public * noise / (of_public + noise))
     mass = _positive_part(mean, np.maximum(deviation, 1e-12))
-    return _of_shown(question, mass / mass.sum())
+    return _of_stratum(question, mass / mass.sum())
 
 
-def _of_shown(question: QuestionCounts, mass: Floats) -> Floats:
-    """Masses, ``(cells,)``, with those of shown cells as they were reported."""
-    if question.mechanism.shown_cells == 1 or question.n == 0:
+def _of_stratum(question: QuestionCounts, mass: Floats) -> Floats:
+    """Masses, ``(cells,)``, with those of strata as they were reported."""
+    if question.mechanism.stratum_count == 1 or question.n == 0:
         return mass
-    return question.within_shown(mass[:, None])[:, 0]
+    return question.within_strata(mass[:, None])[:, 0]
 
 
 def reported_masses(

@@ -41,7 +41,7 @@ def worst_found(refit: Refit, questions: Sequence[QuestionCounts], k: int) -> fl
         typical = question.sums * (1.0 - k / max(question.n, 1))
         for report in _attacks(question, rng) if k < question.n else ():
             others = [*questions]
-            # fractions as they are: rounded, the few reports of a small shown cell would all stay
+            # fractions as they are: rounded, the few reports of a small stratum would all stay
             others[place] = replace(question, sums=cast("Sums", typical + k * report))
             moved = max(moved, float(np.abs(refit(others).values - model.values).max()))
     return moved

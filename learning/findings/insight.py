@@ -471,16 +471,16 @@ def _sentence(
     surest = min(overall if len(overall) > 2 else overall[-1:], key=lambda row: row.p_value)
     differs = surest.p_value * len(overall) <= FALSE_DISCOVERY_RATE
     if isinstance(label, Classes):
-        shown, unit = "{:.0%}".format, f"{100 * moved:.1f} points"
+        as_text, unit = "{:.0%}".format, f"{100 * moved:.1f} points"
         subject, group = f"{label.name} is {surest.name} for", "of"
     else:
-        shown, unit = "{:.4g}".format, f"{moved:.3g}"
+        as_text, unit = "{:.4g}".format, f"{moved:.3g}"
         subject, group = f"the mean {label.name} is", "among"
-    interval = f"{shown(surest.reported)} [{shown(surest.low)}, {shown(surest.high)}]"
+    interval = f"{as_text(surest.reported)} [{as_text(surest.low)}, {as_text(surest.high)}]"
     if differs:
         first = (
             f"The holders differ from the public records: {subject} {interval} {group} holders and "
-            f"{shown(surest.public)} {group} public records"
+            f"{as_text(surest.public)} {group} public records"
         )
     elif differences:
         first = "Overall the holders resemble the public records, but some cells differ"

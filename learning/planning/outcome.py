@@ -51,14 +51,14 @@ class Needed:
 
 @dataclass(frozen=True)
 class Showing:
-    """The same plan with other ``columns`` shown; none for all hidden.
+    """The same plan with other ``columns`` disclosed; none for all hidden.
 
-    ``cells`` in ``shown_cells``; ``here`` and ``stop_after`` are as in the plan.
+    ``cells`` in ``strata``; ``here`` and ``stop_after`` are as in the plan.
     """
 
     columns: tuple[str, ...]
     cells: int
-    shown_cells: int
+    stratum_count: int
     here: Prospect
     stop_after: int
 
@@ -92,8 +92,8 @@ class Plan:
     reaches that after ``stop_after`` reports. ``gains`` are what
     reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
-    are shown, ``showing`` compares none shown, the plan's, and all, in that order; else it is
-    empty. ``relay`` says what a central guarantee led to, where one was asked for.
+    are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
+    is empty. ``relay`` says what a central guarantee led to, where one was asked for.
     """
 
     score: str
@@ -124,7 +124,7 @@ class Plan:
 
     @property
     def unit(self) -> str:
-        """The unit of gains, which are shown times 100."""
+        """The unit of gains, which are disclosed times 100."""
         return "points of accuracy" if self.score == "accuracy" else "% of the label's variance"
 
     @property
@@ -161,20 +161,23 @@ class Plan:
         return told if self.relay is None else [*told, *self._behind_relay(self.relay)]
 
     def _compared(self) -> str:
-        """What tasks with no column shown, the plan's, and all would take and show."""
+        """What tasks with no column disclosed, the plan's, and all would take and show."""
         takes, shows = [], []
         for other in self.showing:
-            what = f"{listed(other.columns)} shown" if other.columns else "everything hidden"
+            what = f"{listed(other.columns)} disclosed" if other.columns else "everything hidden"
             what = "only the label hidden" if other is self.showing[-1] else what
             least = self.amount(other.here.cell_shift, "no shift")
             takes.append(f"{_number(other.stop_after)} reports with {what}")
             shows.append(f"{least} ({other.cells} cells) with {what}")
-        void = [other.columns for other in self.showing if other.columns and other.shown_cells == 1]
+        void = [
+            other.columns for other in self.showing if other.columns and other.stratum_count == 1
+        ]
         nothing = ""
         if void:
             nothing = (
-                f" But with {listed(void[0])} shown nothing would be told: no part of the public "
-                "records speaks for a large enough crowd, or all levels split on hidden columns."
+                f" But with {listed(void[0])} disclosed nothing would be told: no part of the "
+                "public records speaks for a large enough group, or all levels split on hidden "
+                "columns."
             )
         return (
             f"For ± {self.amount(self.half_width)}, tasks planned for {_number(self.holders)} "
@@ -260,7 +263,7 @@ class Plan:
             rest = "the answer and the other features are"
         return (
             f"{listed(self.showing[1].columns)} can be read as far as our "
-            f"{self.showing[1].shown_cells} groups of people tell them apart, and {rest}"
+            f"{self.showing[1].stratum_count} groups of people tell them apart, and {rest}"
         )
 
     @property
@@ -297,7 +300,7 @@ class Plan:
     def _repr_html_(self) -> str:
         """The answers, what the plan and its variations show, and the gains, in a notebook."""
         headings = ("holders", "ε", "power", "± overall", "shift overall", "shift in a cell")
-        shown = [
+        disclosed = [
             (
                 _number(each.holders),
                 f"{each.epsilon:g}",
@@ -314,7 +317,7 @@ class Plan:
         ]
         return (
             f"{''.join(f'<p>{escape(answer)}</p>' for answer in self.answers)}"
-            f"{_table(headings, shown)}{_table(('if', f'gain in {self.unit}'), gains)}"
+            f"{_table(headings, disclosed)}{_table(('if', f'gain in {self.unit}'), gains)}"
         )
 
 

@@ -106,10 +106,11 @@ def plan(
     for name, wish in wishes.items():
         if wish is not None and not 0.0 < wish < (1.0 if name == "power" else np.inf):
             raise InvalidRequest(f"{name} is {wish:g}: give one above 0, and a power below 1.")
-    if shuffling is not None and checked.shown:
+    if shuffling is not None and checked.disclosed:
         raise InvalidRequest(
-            "A report with shown columns hides among those of its shown cell alone, and a relay "
-            "does not wait for a number of these: plan without shown columns, or give an epsilon."
+            "A report with disclosed columns hides among those of its stratum alone, and a relay "
+            "does not wait for a number of these: plan without disclosed columns, or give an "
+            "epsilon."
         )
     planner = Planner(checked, _columns(public), estimator, simulation_seed, shuffling)
     return planner.plan(target_shift, power, half_width)
@@ -247,15 +248,15 @@ class Planner:
             for_width=self.needed(lambda detected: detected.half_width <= width),
             stop_after=self.stop_after(width),
             gains={name: self.gain(task, scenario) for name, scenario in self.shifts.items()},
-            showing=tuple(self._showing(target, power, width)) if settings.shown else (),
+            showing=tuple(self._showing(target, power, width)) if settings.disclosed else (),
             relay=self.relay,
         )
 
     def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
-        """The plan with no column shown, its own, and all."""
-        mine, every = self.settings.shown, tuple(feature.name for feature in self.features)
+        """The plan with no column disclosed, its own, and all."""
+        mine, every = self.settings.disclosed, tuple(feature.name for feature in self.features)
         for columns in dict.fromkeys(((), mine, every)):
-            settings = self.settings.model_copy(update={"shown": columns})
+            settings = self.settings.model_copy(update={"disclosed": columns})
             if len(columns) == len(every):
                 settings = settings.model_copy(update={"hidden_depth": None})
             other = copy(self)
@@ -264,7 +265,7 @@ class Planner:
             yield Showing(
                 columns,
                 task.tree_of(0).cells,
-                1 if task.shown_cells is None else len(task.shown_cells),
+                1 if task.strata is None else len(task.strata),
                 other.prospect(settings.holders, settings.epsilon, target, power),
                 other.stop_after(width),
             )
@@ -385,13 +386,15 @@ def check_enough(label: Label, public: PublicData) -> None:
 
 def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
     """The settings with other ``holders`` and ``epsilon``; each question keeps its share of
-    epsilon, and each shown cell its share of the holders at least; a crowd of 1 stays one."""
+    epsilon, and each stratum its share of the holders at least; a group of 1 stays one."""
     share = epsilon / settings.epsilon
     questions = tuple(
         question.model_copy(update={"epsilon": question.epsilon and question.epsilon * share})
         for question in settings.questions
     )
     update = {"holders": max(1, round(holders)), "epsilon": epsilon, "questions": questions}
-    if settings.crowd > 1:
-        update["crowd"] = max(2, round(settings.crowd * holders / settings.holders))
+    if settings.smallest_group > 1:
+        update["smallest_group"] = max(
+            2, round(settings.smallest_group * holders / settings.holders)
+        )
     return settings.model_copy(update=update)

@@ -87,9 +87,9 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     criterion: str | None = of_task("criterion")
     min_leaf: int = of_task("min_leaf")
     mechanism: str = of_task("mechanism")
-    shown: Sequence[str] = of_task("shown")
+    disclosed: Sequence[str] = of_task("disclosed")
     hidden_depth: int | None = of_task("hidden_depth")
-    crowd: int = of_task("crowd")
+    smallest_group: int = of_task("smallest_group")
     questions: Sequence[Mapping[str, Any]] = ({},)
     allocation: str = of_task("allocation")
     estimator: str | None = None
@@ -162,10 +162,10 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             if self.public_model is not None:
                 base = own_public_model(self.public_model, label, public_data)
             self.task_ = build_encoded(settings, features, label, public_data, base)
-            if len(self.task_.crowds) == 1:
+            if len(self.task_.group_sizes) == 1:
                 warnings.warn(
-                    "Nothing is shown: no part of the public records speaks for a large enough "
-                    "crowd, or all levels split on hidden columns.",
+                    "Nothing is disclosed: no part of the public records speaks for a large enough "
+                    "group, or all levels split on hidden columns.",
                     UserWarning,
                     stacklevel=3,
                 )
@@ -260,7 +260,9 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
                 "label": label,
                 "features": features,
                 "seed": seed,
-                "shown": (self.shown,) if isinstance(self.shown, str) else tuple(self.shown),
+                "disclosed": (self.disclosed,)
+                if isinstance(self.disclosed, str)
+                else tuple(self.disclosed),
                 "questions": tuple(dict(question) for question in self.questions),
                 "holders": max(holders, 1),
                 **self._label_settings(),
@@ -416,13 +418,13 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         $min_leaf
     mechanism : str
         $mechanism
-    shown : list of str
-        $shown
+    disclosed : list of str
+        $disclosed
         The columns of an array are called ``"x0"``, ...
     hidden_depth : int or None
         $hidden_depth
-    crowd : int
-        $crowd
+    smallest_group : int
+        $smallest_group
     questions : list of dict
         $questions
     allocation : str

@@ -17,14 +17,14 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition, Tree
-from privet.protocol.shown_cells import ShownCells, shown_columns
 from privet.protocol.spellings import read_values
+from privet.protocol.strata import Strata, disclosed_columns
 from privet.protocol.task import Task
 
 from ..core.growth import CRITERIA, GrowthSpec, default_criterion
 from ..core.public_data import PublicData, class_count
 from ..core.public_model import BaseModel
-from ..core.strata import Shown, least_rows, unexplained
+from ..core.strata import Disclosure, least_rows, unexplained
 from ..core.trees import locate
 from ..drift.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
 from ..methods import GROWERS
@@ -72,37 +72,37 @@ def build_encoded(
     base: BaseModel | None = None,
 ) -> Task:
     """``build_task`` for encoded public records and the public model to start from, if any."""
-    shown = _shown(settings, features, label, public)
+    disclosure = _disclosure(settings, features, label, public)
     partitions: dict[Growing, Partition] = {}
     questions = []
     for of, centred in _questions(settings, label):
-        growing = of.grower, _specs(of, label, public, shown, centred=centred)
+        growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
         if growing not in partitions:
-            partitions[growing] = _grow(growing, label, public, base, shown)
+            partitions[growing] = _grow(growing, label, public, base, disclosure)
         cells, place = partitions[growing], list(partitions).index(growing)
         centring = None
         if centred and isinstance(label, Range):
             centring = _centring(label, public, cells, base, wanted=bool(of.centred))
         hidden = cells.cells
-        if shown is not None:
-            hidden = ShownCells.of(cells, shown.columns).most_hidden
+        if disclosure is not None:
+            hidden = Strata.of(cells, disclosure.columns).most_hidden
         asked = {"epsilon": of.epsilon, "asks": of.questions[0].asks}
         chosen = _mechanism(of, hidden, label)
         questions.append({"partition": place, "centring": centring, **asked, **chosen})
     grown = list(partitions.values())
-    crowds = () if shown is None else _crowds(grown[0], shown, settings.holders)
-    return _task(settings, features, label, grown, questions, crowds)
+    group_sizes = () if disclosure is None else _group_sizes(grown[0], disclosure, settings.holders)
+    return _task(settings, features, label, grown, questions, group_sizes)
 
 
 def depths(
     settings: TaskSettings, features: tuple[Feature, ...], label: Label, public: PublicData
 ) -> tuple[int, ...]:
     """The depth of each question's tree, or of those to choose from, as ``build_encoded``."""
-    shown = _shown(settings, features, label, public)
+    disclosure = _disclosure(settings, features, label, public)
     return tuple(
         spec.depth
         for of, centred in _questions(settings, label)
-        for spec in _specs(of, label, public, shown, centred=centred)
+        for spec in _specs(of, label, public, disclosure, centred=centred)
     )
 
 
@@ -139,40 +139,43 @@ def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
     return np.array([codes[value] for value in values], dtype=np.float64)
 
 
-def _shown(
+def _disclosure(
     settings: TaskSettings, features: tuple[Feature, ...], label: Label, public: PublicData
-) -> Shown | None:
-    """What is shown and how large crowds must be; None if nothing is.
+) -> Disclosure | None:
+    """What is disclosed and how large groups must be; None if nothing is.
 
-    Raises ``InvalidTask`` for a column that cannot be shown.
+    Raises ``InvalidTask`` for a column that cannot be disclosure.
     """
-    if not settings.shown:
+    if not settings.disclosed:
         return None
     names = [feature.name for feature in features]
-    if label.name in settings.shown:
-        raise InvalidTask(f"The label {label.name!r} cannot be shown: it is what reports protect.")
-    if unknown := [name for name in settings.shown if name not in names]:
+    if label.name in settings.disclosed:
         raise InvalidTask(
-            f"There is no column {unknown[0]!r} to be shown: the features are {', '.join(names)}."
+            f"The label {label.name!r} cannot be disclosed: it is what reports protect."
+        )
+    if unknown := [name for name in settings.disclosed if name not in names]:
+        raise InvalidTask(
+            f"There is no column {unknown[0]!r} to be disclosed: the features are "
+            f"{', '.join(names)}."
         )
     if len(settings.questions) > 1:
         raise InvalidTask(
-            "A task with shown columns has one question, about the label: reports to several would "
-            "show several cells. Use one question, or show nothing."
+            "A task with disclosed columns has one question, about the label: reports to several "
+            "would show several cells. Use one question, or show nothing."
         )
-    needed = least_rows(len(public), settings.holders, settings.crowd)
-    return Shown(shown_columns(features, settings.shown), public.X, needed)
+    needed = least_rows(len(public), settings.holders, settings.smallest_group)
+    return Disclosure(disclosed_columns(features, settings.disclosed), public.X, needed)
 
 
-def _crowds(partition: Partition, shown: Shown, holders: int) -> tuple[int, ...]:
-    """Holders expected in each shown cell, by its public records; ``holders`` in all."""
-    cells = ShownCells.of(partition, shown.columns)
-    rows = np.bincount(cells.of_cell[locate(partition, shown.rows)], minlength=len(cells))
-    expected = holders * rows / len(shown.rows)
-    crowds = np.floor(expected).astype(np.int64)
-    largest_remainders = np.argsort(crowds - expected, kind="stable")
-    crowds[largest_remainders[: holders - crowds.sum()]] += 1
-    return tuple(crowds.tolist())
+def _group_sizes(partition: Partition, disclosure: Disclosure, holders: int) -> tuple[int, ...]:
+    """Holders expected in each stratum, by its public records; ``holders`` in all."""
+    cells = Strata.of(partition, disclosure.columns)
+    rows = np.bincount(cells.of_cell[locate(partition, disclosure.rows)], minlength=len(cells))
+    expected = holders * rows / len(disclosure.rows)
+    group_sizes = np.floor(expected).astype(np.int64)
+    largest_remainders = np.argsort(group_sizes - expected, kind="stable")
+    group_sizes[largest_remainders[: holders - group_sizes.sum()]] += 1
+    return tuple(group_sizes.tolist())
 
 
 def _questions(settings: TaskSettings, label: Label) -> list[tuple[TaskSettings, bool]]:
@@ -197,7 +200,7 @@ def _specs(
     of: TaskSettings,
     label: Label,
     public: PublicData,
-    shown: Shown | None,
+    disclosure: Disclosure | None,
     *,
     centred: bool,
 ) -> tuple[GrowthSpec, ...]:
@@ -228,9 +231,9 @@ def _specs(
             **{each.name: getattr(of, each.name) for each in fields(GrowthSpec)} | decided
         )
 
-    if shown is None:
+    if disclosure is None:
         return (spec(None),)
-    if shown.columns.all():
+    if disclosure.columns.all():
         return (spec(0),)
     if of.hidden_depth is not None:
         return (spec(of.hidden_depth),)
@@ -248,7 +251,7 @@ def _grow(
     label: Label,
     public: PublicData,
     base: BaseModel | None,
-    shown: Shown | None,
+    disclosure: Disclosure | None,
 ) -> Partition:
     """A partition, from a generator seeded by the published seed.
 
@@ -256,9 +259,9 @@ def _grow(
     as the best. Kept while ``public`` lives, since plans ask for few trees many times.
     """
     kept = _grown.setdefault(public, {})
-    key = (growing, base, shown and (shown.columns.tobytes(), shown.least_rows))
+    key = (growing, base, disclosure and (disclosure.columns.tobytes(), disclosure.least_rows))
     if key not in kept:
-        kept[key] = _best(growing, label, public, base, shown)
+        kept[key] = _best(growing, label, public, base, disclosure)
     return kept[key]
 
 
@@ -267,12 +270,12 @@ def _best(
     label: Label,
     public: PublicData,
     base: BaseModel | None,
-    shown: Shown | None,
+    disclosure: Disclosure | None,
 ) -> Partition:
     grower, specs = growing
     grown = [
         GROWERS[grower](
-            public.X, public.y, spec, classes=class_count(label), base=base, shown=shown
+            public.X, public.y, spec, classes=class_count(label), base=base, disclosure=disclosure
         )
         for spec in dict.fromkeys(specs)
     ]
@@ -319,7 +322,7 @@ def _task(
     label: Label,
     partitions: list[Partition],
     questions: list[dict[str, Any]],
-    crowds: tuple[int, ...],
+    group_sizes: tuple[int, ...],
 ) -> Task:
     """The task as it is published; raises ``InvalidTask`` for one that is too long."""
     task = Task.checked(
@@ -334,8 +337,8 @@ def _task(
             "opens": unix_seconds(settings.opens),
             "closes": unix_seconds(settings.closes),
             "invited": settings.invited,
-            "shown": settings.shown,
-            "crowds": crowds,
+            "disclosed": settings.disclosed,
+            "group_sizes": group_sizes,
         }
     ).spelled_out()
     if len(task.canonical) > MAX_TASK_BYTES:

@@ -82,15 +82,15 @@ def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
     texts = [text for text in counts if not NUMBER.fullmatch(text)]
     numbers = sum(count for text, count in counts.items() if NUMBER.fullmatch(text))
     if texts and numbers >= LIKE_A_NUMBER * counts.total():
-        shown = ", ".join(map(repr, sorted(texts)[:3]))
+        examples = ", ".join(map(repr, sorted(texts)[:3]))
         yield (
-            f"has {numbers} numbers and {counts.total() - numbers} texts ({shown}), so it becomes "
-            f"{len(counts)} categories: for a number, empty those cells or write numbers."
+            f"has {numbers} numbers and {counts.total() - numbers} texts ({examples}), so it "
+            f"becomes {len(counts)} categories: for a number, empty those cells or write numbers."
         )
     alike = defaultdict(list)
     for text in sorted(counts):
         alike["".join(text.casefold().split())].append(text)
     for spellings in alike.values():
         if len(spellings) > 1:
-            shown = ", ".join(map(repr, spellings))
-            yield f"has categories that differ in case or spaces only ({shown}): spell them alike."
+            some = ", ".join(map(repr, spellings))
+            yield f"has categories that differ only in case or spaces ({some}): spell them alike."

@@ -17,14 +17,14 @@ from pydantic.fields import FieldInfo
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Name, category_text
-from privet.protocol.limits import DEEPEST, LEAST_CROWD, MAX_CLASSES, MAX_QUESTIONS
+from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS, SMALLEST_GROUP
 from privet.protocol.wire import first_fault
 
 from ..core.looks import Looks
 from .columns import MAX_ROWS
 
 DEFAULT_HOLDERS = 10_000
-DEFAULT_CROWD = LEAST_CROWD
+DEFAULT_SMALLEST_GROUP = SMALLEST_GROUP
 
 Text = Annotated[str, BeforeValidator(category_text)]
 Number = Annotated[float, Field(strict=True)]
@@ -108,7 +108,7 @@ class TaskSettings(Settings):
         description="What people are asked for, by column, the label included: description and, "
         "for a number, unit.",
     )
-    shown: tuple[str, ...] = Field(
+    disclosed: tuple[str, ...] = Field(
         default=(),
         description="Columns that reports disclose in the clear, at the resolution of the cells, "
         "at no cost of privacy budget; all others and the label stay protected.",
@@ -119,8 +119,8 @@ class TaskSettings(Settings):
         "ones; by default as few as follow the public model nearly as well as more. Growers other "
         "than distilled need it, unless all columns are disclosed.",
     )
-    crowd: Count = Field(
-        default=DEFAULT_CROWD,
+    smallest_group: Count = Field(
+        default=DEFAULT_SMALLEST_GROUP,
         description="Smallest group: fewest holders who may be expected to share the disclosed "
         "values; with 1 it may be a single person.",
     )
@@ -226,9 +226,11 @@ class TaskSettings(Settings):
         return moment
 
     @model_validator(mode="after")
-    def _check_shown(self) -> Self:
-        if not self.shown and (self.hidden_depth is not None or self.crowd != DEFAULT_CROWD):
-            msg = "hidden_depth and crowd are for shown columns: name some with shown, or leave out"
+    def _check_disclosed(self) -> Self:
+        if not self.disclosed and (
+            self.hidden_depth is not None or self.smallest_group != DEFAULT_SMALLEST_GROUP
+        ):
+            msg = "hidden_depth and smallest_group need disclosed columns: name some, or leave out"
             raise ValueError(msg)
         return self
 

@@ -11,7 +11,7 @@ from .laplace import Laplace
 from .projective import ProjectiveResponse
 from .randomized_response import RandomizedResponse
 from .registry import MECHANISMS, create_mechanism
-from .shown import ShownMechanism
+from .stratified import StratifiedMechanism
 from .subset import SubsetSelection
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "Mechanism",
     "ProjectiveResponse",
     "RandomizedResponse",
-    "ShownMechanism",
+    "StratifiedMechanism",
     "SubsetSelection",
     "create_mechanism",
 ]

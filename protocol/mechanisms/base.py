@@ -91,17 +91,17 @@ class Mechanism(ABC):
         return self.misfit
 
     @property
-    def shown_cells(self) -> int:
+    def stratum_count(self) -> int:
         """Parts of the cells between which a payload tells in the clear; 1 if it tells nothing."""
         return 1
 
     @property
-    def shown_of_cell(self) -> NDArray[np.intp]:
-        """The shown cell of each cell, ``(cells,)``."""
+    def stratum_of_cell(self) -> NDArray[np.intp]:
+        """The stratum of each cell, ``(cells,)``."""
         return np.zeros(self.cells, dtype=np.intp)
 
     def reported(self, sums: Sums, n: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """How many of n reports came from each shown cell, exactly, ``(shown_cells,)``."""
+        """How many of n reports came from each stratum, exactly, ``(stratum_count,)``."""
         return np.array([n], dtype=np.int64)
 
     @property

@@ -11,7 +11,7 @@ from .label_response import LabelResponse
 from .laplace import Laplace
 from .projective import ProjectiveResponse
 from .randomized_response import RandomizedResponse
-from .shown import ShownMechanism
+from .stratified import StratifiedMechanism
 from .subset import SubsetSelection
 
 MECHANISMS: dict[str, type[Mechanism]] = {
@@ -35,13 +35,13 @@ def create_mechanism(
     parameters: Mapping[str, Any] | None = None,
     *,
     regression: bool = False,
-    shown: Sequence[int] = (),
+    strata: Sequence[int] = (),
 ) -> Mechanism:
     """The mechanism that a task names, for ``cells x slots`` answers at ``epsilon``.
 
-    ``shown``, if any, is the shown cell of each cell, from 0 without gaps: the mechanism then
-    hides which cell of its shown cell it is, and the answer. ``parameters`` are for as many cells
-    as the largest shown cell has.
+    ``strata``, if any, is the stratum of each cell, from 0 without gaps: the mechanism then
+    hides which cell of its stratum it is, and the answer. ``parameters`` are for as many cells
+    as the largest stratum has.
 
     Raises InvalidTask for an unknown name, for a parameter that the mechanism does not know, and
     as ``Mechanism.create`` does.
@@ -57,6 +57,6 @@ def create_mechanism(
     if unknown := sorted(set(parameters) - set(known)):
         takes = f"takes {', '.join(known)}" if known else "takes no parameters"
         raise InvalidTask(f"mechanism {name} {takes}; leave out {', '.join(unknown)}")
-    hidden = max(Counter(shown).values(), default=cells)
+    hidden = max(Counter(strata).values(), default=cells)
     built = mechanism.create(epsilon, hidden, slots, regression=regression, **parameters)
-    return ShownMechanism.around(built, tuple(shown)) if shown else built
+    return StratifiedMechanism.around(built, tuple(strata)) if strata else built

@@ -5,8 +5,8 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from scripts.pages import markdown
+from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
 from scripts.reproduce.experiment import Experiment
-from scripts.reproduce.shown import ALONE, HALF, HIDDEN, LABEL
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -16,20 +16,20 @@ def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, .
     Where numbers are published, the methods in print are ranked among themselves as well, by
     their means and by those.
     """
-    shown = table[~table["series"].isin([*without, "CT-W"])]
+    kept = table[~table["series"].isin([*without, "CT-W"])]
     columns = {
-        f"ε = {epsilon:g}": ranks(shown[shown["epsilon"].isin([epsilon, 0.0])], experiment.best)
-        for epsilon in budgets(shown)
+        f"ε = {epsilon:g}": ranks(kept[kept["epsilon"].isin([epsilon, 0.0])], experiment.best)
+        for epsilon in budgets(kept)
     }
     sums = pd.DataFrame(columns)
     if experiment.published and len(columns) == 1:
         published = pd.Series(experiment.published, name="mean")
         printed = published.rename_axis(["series", "problem"]).reset_index()
-        ours = within(shown, printed)
+        ours = within(kept, printed)
         sums["as in print"] = ranks(ours, experiment.best)
         sums["printed"] = ranks(within(printed, ours), experiment.best)
     sums = sums.loc[sums[list(columns)].sum(axis=1).sort_values(kind="stable").index]
-    head = [f"rank sums over {shown['problem'].nunique()} sets", *map(str, sums.columns)]
+    head = [f"rank sums over {kept['problem'].nunique()} sets", *map(str, sums.columns)]
     rows = (
         [str(name), *("–" if np.isnan(v) else f"{v:g}" for v in row)]
         for name, row in zip(sums.index, sums.to_numpy(), strict=True)
@@ -112,8 +112,8 @@ def rows_below(table: pd.DataFrame) -> str:
         f"{name}, {count} of {len(lines)}"
         for name, count in zip(("accuracy", "Brier score"), counts, strict=True)
     ]
-    shown = (line for line in lines if set(line[2:]) != {"–"})
-    return markdown(["worse than a simpler answer", "ε", *titles], shown)
+    kept = (line for line in lines if set(line[2:]) != {"–"})
+    return markdown(["worse than a simpler answer", "ε", *titles], kept)
 
 
 def better_answer(scores: pd.DataFrame, measure: str) -> str:
@@ -161,7 +161,7 @@ def what_showing_gains(_experiment: Experiment, table: pd.DataFrame) -> str:
         ]
         for problem in dict.fromkeys(table["problem"])
     )
-    names = ("hidden", "half", "label only", "crowds of 1", "forest")
+    names = ("hidden", "half", "label only", "groups of 1", "forest")
     heads = (f"ε = {budget:g}: {name}" for budget in AT_THE_ENDS for name in names)
     compared = []
     for first, second in COMPARED:

@@ -6,7 +6,7 @@ from itertools import product, starmap
 from typing import Any
 
 from privet.baselines.semi_private import excess_error
-from scripts.reproduce import shown
+from scripts.reproduce import disclosure
 from scripts.reproduce.ablations import ABLATIONS, DESIGNS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, KNOWN, REGRESSION
@@ -51,13 +51,13 @@ PRIVET = ("Privet", "Privet, plain tree", "public stack")
 FEW_COLUMNS = tuple(name for name in CLASSIFICATION if name != "email")
 """Sets without the one whose 3000 columns take minutes."""
 SEMI_PRIVATE = (0.1, 1.0)
-WITH_SHOWN = (
-    *("public stack", shown.HIDDEN, shown.HALF, shown.LABEL),
+WITH_DISCLOSED = (
+    *("public stack", disclosure.HIDDEN, disclosure.HALF, disclosure.LABEL),
     *("HistOfTree", "randomized labels, forest", "everybody's forest"),
 )
 FEWER = ("survey", "diabetes, volunteers", "made, flipped")
 FIRST = (
-    *("survey", *(f"made, {kind}" for kind in shown.MADE)),
+    *("survey", *(f"made, {kind}" for kind in disclosure.MADE)),
     *(f"{name}, {shift}" for name in tuple(KNOWN)[:4] for shift in ("volunteers", "changed")),
 )
 COLLECTIONS = ((10_000, 0.5), (10_000, 4.0), (100_000, 2.0), (1_000_000, 0.5), (10_000_000, 64.0))
@@ -77,7 +77,7 @@ def on_the_design(
     **others: Any,
 ) -> Experiment:
     """A figure on LPCT's synthetic design."""
-    shown: dict[str, Any] = {"series": ("LPCT",), "replications": 100} | others
+    chosen: dict[str, Any] = {"series": ("LPCT",), "replications": 100} | others
     settings = {"gamma": gamma, "n_public": n_public, "n_private": n_private}
     return Experiment(
         f"lpct-figure-{name}",
@@ -86,7 +86,7 @@ def on_the_design(
         x=x,
         kind="figure",
         log_x=x in ("epsilon", "weight"),
-        **shown,
+        **chosen,
     )
 
 
@@ -325,7 +325,7 @@ ABM = [
 compared = partial(Experiment, x="series", line=("epsilon",), panels=("problem",), replications=20)
 ranked = partial(rank_sums, without=("Privet, plain tree", "everybody's tree"))
 REFERENCES = (*PUBLIC_ONLY, "public tree", "everybody's tree")
-EVERYWHERE, SHOWN = ("Privet", "public stack", *REFERENCES), (*PRIVET, *REFERENCES)
+EVERYWHERE, LISTED = ("Privet", "public stack", *REFERENCES), (*PRIVET, *REFERENCES)
 OURS = [
     *(
         Experiment(
@@ -368,14 +368,14 @@ OURS = [
         "accuracy-classes",
         "Accuracy",
         jobs(CLASSIFICATION, (*EVERYWHERE, "LPCT CART", "LPCT-prune CART"), THREE),
-        series=(*SHOWN, "LPCT CART", "LPCT-prune CART"),
+        series=(*LISTED, "LPCT CART", "LPCT-prune CART"),
         notes=ranked,
     ),
     compared(
         "accuracy-numbers",
         "Mean squared error",
         jobs(REGRESSION, (*EVERYWHERE, "LPDT-V"), (2.0, 6.0)),
-        series=(*SHOWN, "LPDT-V"),
+        series=(*LISTED, "LPDT-V"),
         best="min",
         notes=ranked,
     ),
@@ -401,34 +401,36 @@ OURS = [
         notes=what_shifts_show,
     ),
     compared(
-        "shown-scores",
-        "With columns shown",
+        "disclosed-scores",
+        "With columns disclosed",
         (
-            *jobs(FIRST, WITH_SHOWN, BUDGETS[:4], part=(1.0,)),
-            *jobs(FIRST, (shown.ALONE,), (0.5, 2.0), part=(1.0,)),
-            *jobs(tuple(KNOWN)[:4], WITH_SHOWN, BUDGETS[:4]),
-            *jobs(tuple(KNOWN)[:4], (shown.ALONE,), (0.5, 2.0)),
-            *jobs("census", WITH_SHOWN, (0.5, 2.0)),
+            *jobs(FIRST, WITH_DISCLOSED, BUDGETS[:4], part=(1.0,)),
+            *jobs(FIRST, (disclosure.ALONE,), (0.5, 2.0), part=(1.0,)),
+            *jobs(tuple(KNOWN)[:4], WITH_DISCLOSED, BUDGETS[:4]),
+            *jobs(tuple(KNOWN)[:4], (disclosure.ALONE,), (0.5, 2.0)),
+            *jobs("census", WITH_DISCLOSED, (0.5, 2.0)),
             *jobs(
-                [f"{name}, unseen" for name in REPEATING], (*WITH_SHOWN, shown.ALONE), (0.5, 2.0)
+                [f"{name}, unseen" for name in REPEATING],
+                (*WITH_DISCLOSED, disclosure.ALONE),
+                (0.5, 2.0),
             ),
         ),
-        series=(*WITH_SHOWN[:4], shown.ALONE, *WITH_SHOWN[4:]),
+        series=(*WITH_DISCLOSED[:4], disclosure.ALONE, *WITH_DISCLOSED[4:]),
         measures=("score", "brier"),
         errors=True,
         notes=what_showing_gains,
     ),
     Experiment(
-        "shown-holders",
+        "disclosed-holders",
         "With fewer holders",
         (
-            *jobs(FEWER, (shown.HIDDEN,), (0.5, 2.0), part=(1.0,)),
-            *jobs(FEWER, (shown.HALF, shown.LABEL), (0.5, 2.0), part=shown.PARTS),
+            *jobs(FEWER, (disclosure.HIDDEN,), (0.5, 2.0), part=(1.0,)),
+            *jobs(FEWER, (disclosure.HALF, disclosure.LABEL), (0.5, 2.0), part=disclosure.PARTS),
         ),
         x="part",
         line=("series", "epsilon"),
         panels=("problem",),
-        series=(shown.HIDDEN, shown.HALF, shown.LABEL),
+        series=(disclosure.HIDDEN, disclosure.HALF, disclosure.LABEL),
         measures=("brier",),
         best="min",
         notes=holders_needed,

@@ -33,7 +33,7 @@ from privet.baselines import (
 )
 from privet.baselines.histogram import MAX_COLUMNS
 from privet.baselines.trees import theorem_4
-from scripts.reproduce import shown
+from scripts.reproduce import disclosure
 from scripts.reproduce.ablations import ABLATIONS
 from scripts.reproduce.contestants import (
     DEPTHS,
@@ -138,10 +138,10 @@ NAMED: tuple[Any, ...] = (
     Tuned("APHIST", APHISTRegressor, bins_that_fit(windows=False)),
     Tuned("DECONV", DeconvolutionRegressor, {"bandwidth": BANDWIDTHS}),
     Tuned("randomized labels, forest", RandomizedLabelsClassifier),
-    shown.Privet(shown.HIDDEN, "none"),
-    shown.Privet(shown.HALF, "known"),
-    shown.Privet(shown.LABEL, "all"),
-    shown.Privet(shown.ALONE, "all", alone=True),
+    disclosure.Privet(disclosure.HIDDEN, "none"),
+    disclosure.Privet(disclosure.HALF, "known"),
+    disclosure.Privet(disclosure.LABEL, "all"),
+    disclosure.Privet(disclosure.ALONE, "all", alone=True),
     WithoutPrivacy("public forest", RandomForestClassifier, RandomForestRegressor),
     WithoutPrivacy("public extra trees", ExtraTreesClassifier, ExtraTreesRegressor),
     WithoutPrivacy(
@@ -174,7 +174,7 @@ METHODS: dict[str, Method] = {
     "semi-private thresholds": Tuned("semi-private learner", SemiPrivateClassifier),
     "Privet": Privet(),
     "public stack": public_stack,
-    "HistOfTree": shown.hist_of_tree,
+    "HistOfTree": disclosure.hist_of_tree,
     "references": references,
     "plan": planned,
     **CASES,

@@ -21,7 +21,7 @@ PAGES = {
     "tables/statements.md": ("statements",),
     "tables/ablations.md": ("ablations",),
     "tables/shapes.md": ("shapes",),
-    "tables/shown.md": ("shown-scores", "shown-holders"),
+    "tables/disclosed-columns.md": ("disclosed-scores", "disclosed-holders"),
     "tables/lpct-figures.md": ("lpct-figure",),
     "tables/lpct-tables.md": ("lpct-table",),
     "tables/lpct-mechanisms.md": ("mechanisms",),
@@ -33,7 +33,7 @@ PAGES = {
 NOTES = {
     "accuracy.md": ("accuracy-classes", "accuracy-numbers"),
     "robustness.md": ("shifts",),
-    "shown.md": ("shown-scores", "shown-holders"),
+    "disclosed-columns.md": ("disclosed-scores", "disclosed-holders"),
 }
 """Pages that have the notes of experiments whose tables stand elsewhere, at ``NAME-notes``."""
 
@@ -123,7 +123,7 @@ def heading(column: str, value: Setting) -> str:
     """The head of a column of a table."""
     if column == "epsilon":
         return "no reports" if value == 0 else f"ε = {value:g}"
-    return shown(value)
+    return as_text(value)
 
 
 def grid(experiment: Experiment, table: pd.DataFrame, title: str) -> str:
@@ -139,13 +139,13 @@ def grid(experiment: Experiment, table: pd.DataFrame, title: str) -> str:
     def entry(line: tuple[Setting, ...], x: Setting) -> str:
         printed = number(experiment, experiment.published, (*line, x))
         if (*line, x) not in means.index:
-            return "–" if printed is None else f"– *({shown(printed)})*"
+            return "–" if printed is None else f"– *({as_text(printed)})*"
         base = (experiment.relative, x)
         unit = means.loc[base, "mean"] if experiment.relative and base in means.index else 1.0
         return cell(experiment, means.loc[(*line, x)], printed, unit)
 
     heads = (", ".join(map(heading, experiment.line, line)) for line in lines)
-    rows = [[shown(x), *(entry(line, x) for line in lines)] for x in places]
+    rows = [[as_text(x), *(entry(line, x) for line in lines)] for x in places]
     return markdown([title or NAMES.get(experiment.x, experiment.x), *heads], rows)
 
 
@@ -178,7 +178,7 @@ def cell(
     slack = SLACK["max"] if experiment.best == "max" else SLACK["min"] * abs(printed)
     comparable = not once and not experiment.relative and experiment.reference != "bound"
     differs = comparable and abs(mean - printed) > 3 * error + slack
-    return f"{f'**{text}**' if differs else text} *({shown(printed)})*"
+    return f"{f'**{text}**' if differs else text} *({as_text(printed)})*"
 
 
 def measured(value: float) -> str:
@@ -186,7 +186,7 @@ def measured(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
 
 
-def shown(value: Setting) -> str:
+def as_text(value: Setting) -> str:
     """A number with three or four digits, or a name."""
     if isinstance(value, str):
         return value

@@ -28,10 +28,10 @@ from scripts.reproduce.datasets import (
     take,
     wines,
 )
+from scripts.reproduce.disclosure import MADE, made, of_part, survey
 from scripts.reproduce.intervals import Moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 from scripts.reproduce.shapes import Shapes
-from scripts.reproduce.shown import MADE, made, of_part, survey
 from scripts.reproduce.statements import Collection
 
 TEST_POINTS = 10_000

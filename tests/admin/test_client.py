@@ -13,7 +13,7 @@ import pytest
 from starlette.applications import Starlette
 
 from privet import CuratorClient, PrivetError, plan, simulate
-from privet.http_client.errors import CuratorUnreachable, UnexpectedAnswer
+from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,
@@ -149,6 +149,6 @@ def test_what_is_no_curator_is_told_apart() -> None:
     """Nobody at the address, and somebody who answers otherwise, are errors of their own."""
     with pytest.raises(CuratorUnreachable, match="privet serve"):
         CuratorClient("http://127.0.0.1:1").tasks()
-    unexpected = pytest.raises(UnexpectedAnswer, match="without saying why")
+    unexpected = pytest.raises(UnexpectedResponse, match="without saying why")
     with on_a_port(Starlette()) as stranger, unexpected:
         CuratorClient(stranger).tasks()

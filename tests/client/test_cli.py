@@ -9,8 +9,8 @@ from typer.testing import Result
 
 from privet.client import (
     CuratorUnreachable,
-    LedgerEntry,
-    UnexpectedAnswer,
+    StoredAnswer,
+    UnexpectedResponse,
     departure,
 )
 from privet.client.cli import EXIT_KEPT, STATUSES
@@ -211,7 +211,7 @@ def test_an_undelivered_answer_is_kept_and_resent(command: Command) -> None:
         assert set(curator.invitations) == {"inv-123"}
 
 
-FAILURES = [*PROBLEMS, CuratorUnreachable, UnexpectedAnswer]
+FAILURES = [*PROBLEMS, CuratorUnreachable, UnexpectedResponse]
 
 
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: error.__name__)
@@ -245,7 +245,7 @@ def test_the_exit_status_is_that_of_the_ledgers_state(
 
 def test_a_refused_answer_is_shown_with_its_reason(curator: FakeCurator, command: Command) -> None:
     """`budget` says why, and `resend` ends in 1 for as long as it is refused."""
-    kept = LedgerEntry("me", curator.task.id, curator.url, 1.0, "0" * 32, b"damaged", 0.0)
+    kept = StoredAnswer("me", curator.task.id, curator.url, 1.0, "0" * 32, b"damaged", 0.0)
     command.ledger.keep(kept)
     assert command("resend").exit_code == 1
     assert "refused:" in command("budget").stdout
@@ -277,27 +277,27 @@ def test_a_person_reads_that_a_number_is_reported_by_its_distance() -> None:
     """Centres change what is computed on the device, so the words say it; the rest stays."""
     centring = Centring(centres=(1.0, 2.0, 3.0, 4.0), radius=12.5)
     ask = Question(partition=0, mechanism="subset", epsilon=1.0, centring=centring)
-    shown = Explanation.of(make_task(questions=(ask,), label=RANGE))
+    explanation = Explanation.of(make_task(questions=(ask,), label=RANGE))
     without = Explanation.of(
         make_task(questions=(ask.model_copy(update={"centring": None}),), label=RANGE)
     )
     assert (
         "together with how far its answer is from the one that the task expects there, "
         "taken as at most 12.5 either way, perturbed by subset"
-    ) in shown.computes[0]
+    ) in explanation.computes[0]
     assert "together with its answer, perturbed" in without.computes[0]
-    assert (shown.means, shown.sends) == (without.means, without.sends)
+    assert (explanation.means, explanation.sends) == (without.means, without.sends)
 
 
 def test_every_kind_of_task_can_be_explained() -> None:
     """Cells alone, one question of several, numbers, and epsilons beyond what e^x can hold."""
     ask = [Question(partition=0, mechanism="subset", epsilon=e, asks="cell") for e in (0.5, 2.0)]
-    shown = Explanation.of(make_task(questions=tuple(ask), allocation="one", label=RANGE))
-    assert "chosen by chance" in shown.sends
-    assert "income: a number, taken as 0 to 1000" in shown.label
-    assert shown.epsilon == 2.0
-    assert shown.log_ratio <= shown.epsilon
-    assert "together with its answer" not in shown.computes[0]
+    explanation = Explanation.of(make_task(questions=tuple(ask), allocation="one", label=RANGE))
+    assert "chosen by chance" in explanation.sends
+    assert "income: a number, taken as 0 to 1000" in explanation.label
+    assert explanation.epsilon == 2.0
+    assert explanation.log_ratio <= explanation.epsilon
+    assert "together with its answer" not in explanation.computes[0]
 
 
 def test_a_file_answers_for_many_subjects(curator: FakeCurator, command: Command) -> None:

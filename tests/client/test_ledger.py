@@ -18,13 +18,13 @@ from privet.client import (
     Caps,
     CuratorUnreachable,
     Ledger,
-    LedgerEntry,
     LedgerFailed,
     MemoryLedger,
     ReportState,
     SqliteLedger,
+    StoredAnswer,
     TaskRefused,
-    UnexpectedAnswer,
+    UnexpectedResponse,
 )
 from privet.client.holder import state_after
 from privet.client.ledger import default_path
@@ -49,9 +49,9 @@ DAY = 86_400.0
 
 def answer(
     task: str = "a", epsilon: float = 0.1, report: bytes = b"1", **more: object
-) -> LedgerEntry:
+) -> StoredAnswer:
     fields = {"subject": "me", "url": "https://c.example", "report_id": "0", "drawn": 0.0, **more}
-    return LedgerEntry(task=task, epsilon=epsilon, report=report, **fields)  # type: ignore[arg-type]
+    return StoredAnswer(task=task, epsilon=epsilon, report=report, **fields)  # type: ignore[arg-type]
 
 
 def test_an_answer_is_kept_as_it_was_drawn(ledger: Ledger) -> None:
@@ -75,7 +75,7 @@ def test_answers_are_listed_in_the_order_in_which_they_were_drawn(ledger: Ledger
 TABLE = json.loads((Path(__file__).parents[1] / "vectors" / "ledger.json").read_text())
 OWN = {
     "unreachable": CuratorUnreachable,
-    "unexpected-answer": UnexpectedAnswer,
+    "unexpected-response": UnexpectedResponse,
     "refused": TaskRefused,
 }
 
@@ -134,10 +134,10 @@ def test_threads_that_race_spend_once_and_agree(ledger: Ledger) -> None:
 KEEP = """
 import sys
 from pathlib import Path
-from privet.client import LedgerEntry, BudgetSpent, SqliteLedger
+from privet.client import StoredAnswer, BudgetSpent, SqliteLedger
 ledger, i = SqliteLedger(Path(sys.argv[1])), sys.argv[2]
 def answer(task):
-    return LedgerEntry("me", task, "https://c.example", 0.3, "0", i.encode(), 0.0)
+    return StoredAnswer("me", task, "https://c.example", 0.3, "0", i.encode(), 0.0)
 sys.stdin.readline()
 print(ledger.keep(answer("shared")).report.decode())
 try:

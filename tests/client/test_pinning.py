@@ -14,11 +14,11 @@ from privet.client import (
     CuratorUnreachable,
     Holder,
     HolderError,
-    LedgerEntry,
     MemoryLedger,
     Offer,
     ReportState,
     SqliteLedger,
+    StoredAnswer,
     TaskRefused,
 )
 from privet.client.pinning import check_key, signed_by
@@ -124,7 +124,7 @@ async def test_a_kept_answer_is_not_sent_either(header: str | None, ledger: Sqli
 async def test_nothing_of_a_kept_answer_is_asked_elsewhere(
     state: ReportState, ledger: SqliteLedger
 ) -> None:
-    """No fate, status or receipt of a host that does not show the key: that names the answer."""
+    """No status, status or receipt of a host that does not show the key: that names the answer."""
     ours = publishing(signed(OURS))
     counted = await Holder(ours.client(), ledger, curator_key=KEY).answer(URL, RECORD)
     ledger.settle(replace(counted, state=state))
@@ -173,7 +173,7 @@ async def test_a_damaged_pin_is_refused() -> None:
         holder = Holder(network.client(), ledger, curator_key=pinned)
         with pytest.raises(InvalidRequest, match="64 hexadecimal"):
             await holder.fetch(URL)
-        ledger.keep(LedgerEntry("me", TASK.id, URL, 1.0, "0", b"", 0.0, state=ReportState.HELD))
+        ledger.keep(StoredAnswer("me", TASK.id, URL, 1.0, "0", b"", 0.0, state=ReportState.HELD))
         (fault,) = await holder.ask_relays()
         assert "64 hexadecimal" in fault
         assert {str(request.url) for request in network.requests} == {URL}

@@ -101,9 +101,9 @@ VERBS = {
     "replace_token": {"token issued at a start without one"},
     "drop_token": {"token revoked"},
     "expire": {"task expired", "report ids expired", "admissions expired"},
-    "note": {"signing key set", "signing key rotated", "signing key given up"},
-    "note_first": set[str](),  # keys that the curator draws for itself, once
-    "note_use": set[str](),  # listed with the tokens
+    "set_fact": {"signing key set", "signing key rotated", "signing key given up"},
+    "set_fact_once": set[str](),  # keys that the curator draws for itself, once
+    "mark_used": set[str](),  # listed with the tokens
     "add_audit": {"sign-in failed", "signed in"},
     **{verb: {"reports collected"} for verb in ("take", "count_rejects", "admit")},
     "check": set[str](),  # changes nothing

@@ -68,7 +68,7 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
 
     running = asyncio.create_task(watch(metrics, store, address))
     await told(0.0)
-    store.note(BACKED_UP, "1700000000.5")
+    store.set_fact(BACKED_UP, "1700000000.5")
     await told(1_700_000_000.5)
     fact = store.fact
 
@@ -79,7 +79,7 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
     await asyncio.sleep(0.1)
     await told(1_700_000_000.5)
     monkeypatch.setattr(store, "fact", fact)
-    store.note(BACKED_UP, "1800000000.0")
+    store.set_fact(BACKED_UP, "1800000000.0")
     await told(1_800_000_000.0)
     assert values(metrics.text().decode(), CERTIFICATE) == {(): END.timestamp()}
     running.cancel()

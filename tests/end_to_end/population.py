@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from privet.client import UNLIMITED, Holder, LedgerEntry, MemoryLedger, ReportClient
+from privet.client import UNLIMITED, Holder, MemoryLedger, ReportClient, StoredAnswer
 
 Record = Mapping[str, Any]
 
 
-def answer_all(task_url: str, records: Sequence[Record]) -> list[LedgerEntry]:
+def answer_all(task_url: str, records: Sequence[Record]) -> list[StoredAnswer]:
     """Let every record's own holder answer the task; what each of them keeps."""
 
-    async def collect() -> list[LedgerEntry]:
+    async def collect() -> list[StoredAnswer]:
         async with ReportClient() as http:
             holders = [Holder(http, MemoryLedger(UNLIMITED)) for _ in records]
             answers = (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from privet.client import LedgerEntry
+from privet.client import StoredAnswer
 from privet.curator.datastore import open_store
 from privet.learning.core.trees import locate
 from privet.protocol.features import encode_table
@@ -20,7 +20,7 @@ from tests.end_to_end import population
 from tests.end_to_end.running_curator import RunningCurator
 
 
-def expected_sums(task: Task, answers: Sequence[LedgerEntry]) -> list[tuple[np.ndarray, int]]:
+def expected_sums(task: Task, answers: Sequence[StoredAnswer]) -> list[tuple[np.ndarray, int]]:
     """What the payloads that holders keep add up to, per question."""
     sums = []
     reports = [dict(Report.unpack(answer.report).answers) for answer in answers]
@@ -31,7 +31,7 @@ def expected_sums(task: Task, answers: Sequence[LedgerEntry]) -> list[tuple[np.n
     return sums
 
 
-def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[LedgerEntry]) -> None:
+def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[StoredAnswer]) -> None:
     """The curator has these reports and no others; the sums on its disk are theirs exactly."""
     status = curator.status(task_id)
     assert status["reports"] == len(answers)

@@ -46,7 +46,7 @@ def test_limits_are_those_of_the_protocol() -> None:
     """Else a task that one holder answers is refused by another."""
     printed = evaluated(
         'import { MAX } from "./task.js"; import { MAX_TABLE_ENTRIES } from "./mechanisms.js";'
-        'import { MAX_SUMS } from "./shown.js";'
+        'import { MAX_SUMS } from "./strata.js";'
         "console.log(JSON.stringify({ ...MAX, tables: MAX_TABLE_ENTRIES, sums: MAX_SUMS }));"
     )
     names = {
@@ -98,7 +98,7 @@ def test_its_ledger_keeps_the_table_of_cases() -> None:
 
 BOUNDS = """
 import { readFileSync } from "node:fs";
-import { toldOpenly } from "./shown.js";
+import { disclosureOf } from "./strata.js";
 import { textsFor } from "./texts.js";
 const texts = await textsFor(["en"]);
 const said = ([low, high, cut, column]) => {
@@ -106,10 +106,10 @@ const said = ([low, high, cut, column]) => {
     features: [{ name: "n", low, high }],
     partitions: [{ feature: [0], threshold: [cut], left: [1], right: [2] }],
     questions: [{ partition: 0 }],
-    shownCells: { nodes: [1, 2] },
-    crowds: [1, 1],
+    strata: { nodes: [1, 2] },
+    group_sizes: [1, 1],
   };
-  const { conditions } = toldOpenly(task, { columns: [column], replaced: [] });
+  const { conditions } = disclosureOf(task, { columns: [column], replaced: [] });
   return conditions.map(([name, sign, value]) => `${name} ${sign} ${texts.number(value)}`).join();
 };
 console.log(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map(said)));
@@ -151,7 +151,7 @@ const sent = answer(`https://curator.example/v1/tasks/${id}`, {}, { http, kept, 
 const ended = await sent.then(({ counted }) => counted, ({ type }) => type);
 console.log(JSON.stringify([ended, calls]));
 """
-SMALL, SHOWN = make_message_vectors.SMALL, make_message_vectors.SHOWN
+SMALL, DISCLOSING = make_message_vectors.SMALL, make_message_vectors.DISCLOSING
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ SMALL, SHOWN = make_message_vectors.SMALL, make_message_vectors.SHOWN
         (SMALL, True, {}, [True, ["POST"]]),
         (SMALL, True, {"curatorKey": "0" * 64}, ["refused", ["GET"]]),
         (SMALL.model_copy(update={"invited": True}), False, {}, ["refused", ["GET"]]),
-        (SHOWN, False, {"leastCrowd": 10**6}, ["refused", ["GET"]]),
+        (DISCLOSING, False, {"smallestGroup": 10**6}, ["refused", ["GET"]]),
     ],
 )
 def test_what_the_other_holder_refuses_is_refused(
@@ -201,7 +201,7 @@ def without_nan(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def any_vector(name: str, chance: Random) -> dict[str, Any]:
-    """A question of any size and epsilon, perhaps with shown cells, and some reports."""
+    """A question of any size and epsilon, perhaps with strata, and some reports."""
     slots = chance.choice([1, 2, 2, 3, 7])
     question: dict[str, Any] = {
         "epsilon": round(0.05 * 1280 ** chance.random(), chance.choice([2, 15])),
@@ -211,7 +211,7 @@ def any_vector(name: str, chance: Random) -> dict[str, Any]:
     }
     if slots > 1 and chance.random() < 0.5:
         drawn = [chance.randrange(5) for _ in range(question["cells"])]
-        question["shown"] = [sorted(set(drawn)).index(each) for each in drawn]
+        question["disclosed"] = [sorted(set(drawn)).index(each) for each in drawn]
     return make_vectors._vector(name, question, 1)
 
 

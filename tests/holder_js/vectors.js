@@ -12,7 +12,7 @@ import { encodeRecord } from "../../page/features.js";
 import { decode, encode } from "../../page/msgpack.js";
 import { locate } from "../../page/partition.js";
 import { fromHex, makeReport } from "../../page/report.js";
-import { createShownMechanism, toldOpenly } from "../../page/shown.js";
+import { createStratifiedMechanism, disclosureOf } from "../../page/strata.js";
 import { isSigned } from "../../page/signature.js";
 import { hex, idOf, packTask, readTask } from "../../page/task.js";
 
@@ -50,7 +50,7 @@ async function each(file, check) {
 
 function checkMechanism(mechanism, vector) {
   const { defaults = true, parameters, levels, report_bytes: reportBytes, reports } = vector;
-  const built = createShownMechanism({ ...vector, mechanism, parameters: defaults ? {} : parameters });
+  const built = createStratifiedMechanism({ ...vector, mechanism, parameters: defaults ? {} : parameters });
   assert.deepEqual(built.parameters, parameters);
   assert.equal(built.levels, levels);
   assert.equal(built.reportBytes, reportBytes);
@@ -80,7 +80,7 @@ async function checkTask({ success, bytes, id, fields, name, problem, asked }) {
   assert.equal(await idOf(fromHex(bytes)), id);
   assert.equal(hex(encode(decode(fromHex(bytes)))), bytes);
   assert.equal(hex(packTask(fields)), bytes);
-  const { mechanisms, shownCells, id: _, ...read } = task;
+  const { mechanisms, strata, id: _, ...read } = task;
   assert.deepEqual(read, fields);
   tasks.set(id, task);
   return 1;
@@ -107,7 +107,7 @@ function checkBatch({ success, name, bytes, reports, admissions }) {
   return 1;
 }
 
-function checkAnswer({ task: id, record, fits, columns, label, cells, shown: told, seed, report }) {
+function checkAnswer({ task: id, record, fits, columns, label, cells, stratum: told, seed, report }) {
   const task = tasks.get(id);
   const encoded = encodeRecord(task, record);
   assert.equal(encoded.misfit === null, fits, JSON.stringify(record));
@@ -117,7 +117,7 @@ function checkAnswer({ task: id, record, fits, columns, label, cells, shown: tol
     assert.deepEqual(task.partitions.map((tree) => locate(tree, encoded.columns)), cells);
   }
   if (told !== undefined) {
-    const { number, conditions, replaced } = toldOpenly(task, encoded);
+    const { number, conditions, replaced } = disclosureOf(task, encoded);
     assert.deepEqual({ cell: number, conditions, replaced }, told, JSON.stringify(record));
   }
   assert.equal(hex(makeReport(task, record, stream(seed)).bytes), report, seed);

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from privet.client import CuratorUnreachable, UnexpectedAnswer
-from privet.http_client.report_client import MAX_ANSWER_BYTES, Offer, Reply, error_in, new_http
+from privet.client import CuratorUnreachable, UnexpectedResponse
+from privet.http_client.report_client import MAX_RESPONSE_BYTES, Offer, Reply, error_in, new_http
 from privet.protocol.errors import (
     PROBLEMS,
     Overloaded,
@@ -82,10 +82,10 @@ async def test_another_task_than_asked_for_is_a_mismatch() -> None:
     ids=lambda reply: f"{reply.status_code} {reply.headers.get('content-type')}",
 )
 async def test_what_no_curator_says_is_named_as_such(reply: httpx.Response) -> None:
-    """Portals, redirects, damaged or compressed answers raise UnexpectedAnswer with advice."""
+    """Portals, redirects, damaged or compressed answers raise UnexpectedResponse with advice."""
     network = Network([reply])
     for call in (network.client().offer(ADDRESS), network.client().send(*SENT)):
-        with pytest.raises(UnexpectedAnswer, match="curator"):
+        with pytest.raises(UnexpectedResponse, match="curator"):
             await call
     assert [request.url.host for request in network.requests] == ["curator.example"] * 2
 
@@ -93,7 +93,7 @@ async def test_what_no_curator_says_is_named_as_such(reply: httpx.Response) -> N
 @pytest.mark.parametrize("path", ["task", "report"])
 async def test_endless_answers_are_cut_off(path: str) -> None:
     """No more than the limit is read, whatever the other side goes on sending."""
-    limit = MAX_TASK_BYTES if path == "task" else MAX_ANSWER_BYTES
+    limit = MAX_TASK_BYTES if path == "task" else MAX_RESPONSE_BYTES
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -103,7 +103,7 @@ async def test_endless_answers_are_cut_off(path: str) -> None:
             yield bytes(2**16)
 
     network = Network([lambda _: httpx.Response(200, content=endless())])
-    with pytest.raises(UnexpectedAnswer, match="more than"):
+    with pytest.raises(UnexpectedResponse, match="more than"):
         await (network.client().offer(ADDRESS) if path == "task" else network.client().send(*SENT))
     assert limit < sent <= limit + 2**17
 
@@ -115,7 +115,7 @@ async def test_a_sent_report_needs_its_own_receipt() -> None:
     assert (await Network([replay]).client().send(*SENT)).state == "counted"
     bodies: list[Any] = [{"report": "0" * 32, "counted": True}, {"counted": True}, [], "ok"]
     for body in bodies:
-        with pytest.raises(UnexpectedAnswer, match="receipt"):
+        with pytest.raises(UnexpectedResponse, match="receipt"):
             await Network([httpx.Response(201, json=body)]).client().send(*SENT)
 
 

@@ -40,13 +40,13 @@ def reports(
     seed: int,
     mechanism: str = "subset",
     regression: bool = False,
-    shown: tuple[int, ...] = (),
+    strata: tuple[int, ...] = (),
     misfits: int = 0,
 ) -> QuestionCounts:
     """What holders with these true ``(cells, slots)`` counts would have reported."""
     counts = np.asarray(counts, dtype=np.int64)
     randomizer = create_mechanism(
-        mechanism, epsilon, *counts.shape, regression=regression, shown=shown
+        mechanism, epsilon, *counts.shape, regression=regression, strata=strata
     )
     sums = randomizer.simulate(counts, np.random.default_rng(seed), misfits)
     return QuestionCounts(partition, randomizer, sums, int(counts.sum()) + misfits)

@@ -30,7 +30,7 @@ def data(classes: int, rows: int = 300, columns: int = 3, seed: int = 2) -> tupl
 def grow(
     name: str, X: Floats, y: Floats, classes: int, depth: int = 6, seed: int = 0, **more: Any
 ) -> Partition:
-    of = {key: more.pop(key) for key in ("base", "shown") if key in more}
+    of = {key: more.pop(key) for key in ("base", "disclosure") if key in more}
     spec = GrowthSpec(**{"depth": depth, "min_leaf": 1, "seed": seed, **more})
     return GROWERS[name](X, y, spec, classes=classes, **of)
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.needs("chromium")
 HOURS = "12.5"
 BETWEEN = r"between (\d+(?:\.\d+)?)%? and (\d+(?:\.\d+)?)"
 COUNTED = "Thank you. Your answer counts"
-GROUPS: dict[str, Any] = {"shown": ["job", "age"], "depth": 3, "hidden_depth": 1}
+GROUPS: dict[str, Any] = {"disclosed": ["job", "age"], "depth": 3, "hidden_depth": 1}
 """Settings of a task whose reports tell a group openly."""
 
 
@@ -223,11 +223,9 @@ def test_a_record_that_does_not_fit_is_told_at_its_fields_and_counts(
     assert reports(curator, task) == 1
 
 
-def test_a_group_that_is_told_openly_is_seen_before_it_is_sent(
-    curator: RunningCurator, tab: Any
-) -> None:
+def test_a_disclosed_group_is_seen_before_it_is_sent(curator: RunningCurator, tab: Any) -> None:
     """In words, with its size, and marked in the message; other groups, other words and bytes."""
-    with recorded(curator, tab, **GROUPS, crowd=20, holders=5000) as (_, recorder):
+    with recorded(curator, tab, **GROUPS, smallest_group=20, holders=5000) as (_, recorder):
         fill_in(tab)
         intro = tab.inner_text("#intro")
         assert "openly which group of people you are in, by" in intro
@@ -257,7 +255,7 @@ def test_a_group_that_is_told_openly_is_seen_before_it_is_sent(
 
 def test_a_study_of_small_groups_is_refused(curator: RunningCurator, tab: Any) -> None:
     """Before the form, whatever one would have answered."""
-    with opened(curator, tab, **GROUPS, crowd=1, holders=60):
+    with opened(curator, tab, **GROUPS, smallest_group=1, holders=60):
         tab.get_by_text("groups so small that people in them could be recognised").wait_for()
         assert tab.is_hidden("#form")
         assert "0%" in kept(tab)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from privet import page
 from privet.client import Caps
 from privet.client.cli import app
-from privet.protocol.limits import LEAST_CROWD
+from privet.protocol.limits import SMALLEST_GROUP
 
 TASK = f"https://curator.example/v1/tasks/{'ab' * 32}"
 TRANSLATED = ("text-de.js", "text-es.js", "text-zh.js")
@@ -76,7 +76,7 @@ def test_the_caps_are_those_of_the_other_holder() -> None:
     )
     assert found
     assert Caps(*map(float, found.groups())) == Caps()
-    assert f"LEAST_CROWD = {LEAST_CROWD};" in page.FILES["holder.js"].decode()
+    assert f"SMALLEST_GROUP = {SMALLEST_GROUP};" in page.FILES["holder.js"].decode()
 
 
 def catalogue(name: str) -> dict[str, str]:

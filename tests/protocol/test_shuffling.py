@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from privet.protocol import shuffling
-from privet.protocol.mechanisms import Mechanism, ShownMechanism, create_mechanism
+from privet.protocol.mechanisms import Mechanism, StratifiedMechanism, create_mechanism
 from privet.protocol.shuffling import Batch, Randomizer, central_epsilon
 from tests.protocol.examples import make_task, question
 from tests.protocol.mechanisms.cases import ENUMERABLE, Case
@@ -291,9 +291,9 @@ def test_a_task_states_the_bound_of_what_is_sent_together() -> None:
     assert many.central_epsilon(10**9, 1e-6) == many.log_ratio
 
 
-def test_reports_hide_among_those_of_their_shown_cell() -> None:
-    """All batches of two of one shown cell and one of another are within the bound for two."""
-    mechanism = ShownMechanism.around(create_mechanism("grr", 1.0, 1, 2), (0, 1))
+def test_reports_hide_among_those_of_their_stratum() -> None:
+    """All batches of two of one stratum and one of another are within the bound for two."""
+    mechanism = StratifiedMechanism.around(create_mechanism("grr", 1.0, 1, 2), (0, 1))
     of_cell = (0, 1, mechanism.misfit_at(0))
     batch = Batch(randomizer_of(mechanism), 2, 1e-9)
     for company in of_cell:

@@ -130,13 +130,13 @@ HIDDEN_FIRST = Partition.build(  # x is v ? (s is q ?)
 )
 
 
-def shown_task(
+def disclosing_task(
     label: Classes | Range,
     asked: Question,
-    shown: tuple[str, ...] = ("s",),
+    disclosed: tuple[str, ...] = ("s",),
     tree: Partition = BY_GROUP,
 ) -> Task:
-    cells = len(shown) + 1 if tree is BY_GROUP else 1
+    cells = len(disclosed) + 1 if tree is BY_GROUP else 1
     return Task.checked(
         {
             "name": "small",
@@ -144,29 +144,31 @@ def shown_task(
             "label": label,
             "partitions": (Tree.of(tree),),
             "questions": (asked,),
-            "shown": shown,
-            "crowds": [20] * cells,
+            "disclosed": disclosed,
+            "group_sizes": [20] * cells,
         }
     )
 
 
 AROUND = Centring(centres=(1.0, 3.0, 2.0), radius=1.0)
-SHOWN_TASKS = {
+DISCLOSING_TASKS = {
     **{
-        f"half shown, by {name}": shown_task(CLASSES, question(name, 1.0))
+        f"half disclosed, by {name}": disclosing_task(CLASSES, question(name, 1.0))
         for name in ("grr", "subset", "projective", "randomized_response")
     },
-    "all shown": shown_task(CLASSES, question("grr", 1.0), ("s", "x")),
-    "a number, half shown": shown_task(RANGE, question("subset", 1.0)),
-    "a number around centres, half shown": shown_task(RANGE, question("grr", 1.0, centring=AROUND)),
-    "a number, all shown": shown_task(
+    "all disclosed": disclosing_task(CLASSES, question("grr", 1.0), ("s", "x")),
+    "a number, half disclosed": disclosing_task(RANGE, question("subset", 1.0)),
+    "a number around centres, half disclosed": disclosing_task(
+        RANGE, question("grr", 1.0, centring=AROUND)
+    ),
+    "a number, all disclosed": disclosing_task(
         RANGE, question("projective", 1.0, centring=AROUND), ("s", "x")
     ),
-    "shown, and split on what is hidden first": shown_task(
+    "disclosed, and split on what is hidden first": disclosing_task(
         CLASSES, question("grr", 1.0), ("s",), HIDDEN_FIRST
     ),
 }
-SHOWN_MISFITS: list[Any] = [
+DISCLOSING_MISFITS: list[Any] = [
     None,
     {},
     *({"s": s, "x": "w", "y": "a"} for s in "pq"),
@@ -175,29 +177,29 @@ SHOWN_MISFITS: list[Any] = [
     {"s": "r", "x": "v", "y": "a"},
     {"x": "v", "y": "b"},
 ]
-"""In what is hidden, in what is shown, in the label, and in all."""
+"""In what is hidden, in what is disclosed, in the label, and in all."""
 
 
-ALL = TASKS | SHOWN_TASKS
+ALL = TASKS | DISCLOSING_TASKS
 
 
 def fitting(asked: Task) -> list[dict[str, Any]]:
-    """Records that fit: in tasks with shown columns, of both groups."""
+    """Records that fit: in tasks with disclosed columns, of both groups."""
     records = FITTING[asked.label]
-    return [{**each, "s": s} for each in records for s in "pq"] if asked.shown else records
+    return [{**each, "s": s} for each in records for s in "pq"] if asked.disclosed else records
 
 
 def misfits(asked: Task) -> list[Any]:
-    return SHOWN_MISFITS if asked.shown else MISFITS
+    return DISCLOSING_MISFITS if asked.disclosed else MISFITS
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_the_whole_answer_by_enumeration(name: str) -> None:
     """Between any two records, misfits included, the whole report's ratio is at most e^epsilon.
 
-    In a task with shown columns, between any two of one shown cell, which every record's report
+    In a task with disclosed columns, between any two of one stratum, which every record's report
     tells for certain. In fractions, from every outcome of the real ``make_report``. All misfits (of
-    a shown cell) have one law, also those that do not fit in a shown column, and it reaches every
+    a stratum) have one law, also those that do not fit in a disclosed column, and it reaches every
     report that other records (of it) do.
     """
     asked = ALL[name]
@@ -205,10 +207,10 @@ def test_the_whole_answer_by_enumeration(name: str) -> None:
     for record in fitting(asked) + misfits(asked):
         x, _, misfit, _ = encode_record(asked.features, asked.label, record)
         assert (misfit is None) is (record in fitting(asked))
-        shown = asked.shown_cells
-        cell = 0 if shown is None else int(shown.of_cell[asked.tree_of(0).locate_one(x)])
+        strata = asked.strata
+        cell = 0 if strata is None else int(strata.of_cell[asked.tree_of(0).locate_one(x)])
         by_cell[cell].append((misfit is None, law(asked, record)))
-    assert len(by_cell) == max(len(asked.crowds), 1)
+    assert len(by_cell) == max(len(asked.group_sizes), 1)
     worst = Fraction(1)
     for cell, found in by_cell.items():
         laws = [each for _, each in found]
@@ -216,7 +218,7 @@ def test_the_whole_answer_by_enumeration(name: str) -> None:
         unfit = [each for fits, each in found if not fits]
         assert all(each == unfit[0] for each in unfit)
         assert len({frozenset(each) for each in laws}) == 1
-        assert not asked.shown or {answers[0][1][0] for answers in laws[0]} == {cell}
+        assert not asked.disclosed or {answers[0][1][0] for answers in laws[0]} == {cell}
         worst = max([worst, *(one[r] / other[r] for one in laws for other in laws for r in one)])
     epsilons = [Fraction(each.epsilon) for each in asked.questions]
     total = sum(epsilons) if asked.allocation == "all" else max(epsilons)

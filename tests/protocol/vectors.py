@@ -19,7 +19,7 @@ def cases(file: str, *, success: bool = True) -> list[Any]:
 TASKS = {case["name"]: Task.checked(case["fields"]) for case in cases("tasks.json")}
 CLASSIFY = TASKS["classes, one question"]
 CENTRED = TASKS["a number around a centre per cell"]
-SHOWN = TASKS["age and ward shown, classes"]
+DISCLOSING = TASKS["age and ward disclosed, classes"]
 
 
 def first_record(task: Task) -> dict[str, Any]:

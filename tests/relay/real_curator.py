@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import msgpack
 
-from privet.client import Holder, LedgerEntry, MemoryLedger, ReportClient, Retry
+from privet.client import Holder, MemoryLedger, ReportClient, Retry, StoredAnswer
 from privet.curator.access.signing import Signer
 from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app as create_curator
@@ -121,7 +121,7 @@ class Setting:
     def holder(self, name: str = "me") -> Holder:
         return Holder(self.client, MemoryLedger(), name, clock=self.curator.clock)
 
-    async def answers(self, invitations: list[str]) -> list[LedgerEntry]:
+    async def answers(self, invitations: list[str]) -> list[StoredAnswer]:
         """One holder for each invitation answers."""
         holders = [Holder(self.client, MemoryLedger(), own) for own in invitations]
         return [
@@ -129,10 +129,10 @@ class Setting:
             for holder, own in zip(holders, invitations, strict=True)
         ]
 
-    async def fates(self, answers: list[LedgerEntry]) -> list[str]:
+    async def states(self, answers: list[StoredAnswer]) -> list[str]:
         """State or reason for each."""
-        fates = [await self.client.fate(self.address, own.report_id) for own in answers]
-        return [fate.reason or fate.state for fate in fates]
+        states = [await self.client.report_status(self.address, own.report_id) for own in answers]
+        return [status.reason or status.state for status in states]
 
 
 @contextlib.asynccontextmanager

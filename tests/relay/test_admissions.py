@@ -11,7 +11,7 @@ import msgpack
 import pytest
 from sqlalchemy import delete, update
 
-from privet.client import Holder, LedgerEntry, MemoryLedger, ReportState
+from privet.client import Holder, MemoryLedger, ReportState, StoredAnswer
 from privet.curator.datastore.schema import admissions, invitations
 from privet.protocol.errors import NotAdmitted, PrivetError
 from privet.relay.spool import Spool
@@ -35,7 +35,7 @@ async def relay(curator: Curator, tmp_path: Path) -> AsyncIterator[Setting]:
         yield made
 
 
-def ids(answers: list[LedgerEntry]) -> frozenset[bytes]:
+def ids(answers: list[StoredAnswer]) -> frozenset[bytes]:
     return frozenset(bytes.fromhex(own.report_id) for own in answers)
 
 
@@ -55,9 +55,9 @@ async def test_invitations_travel_as_a_sorted_set_before_the_reports(
     counted = [*answers, *more[:4]]
     assert curator.counted == 6
     assert len(curator.sent) == 1
-    fates = await relay.fates([*counted[1:], *more[4:]])
-    assert fates == ["counted"] * 5 + ["not-authorized"] * 2
-    first, second = await relay.fates([counted[0], double])
+    states = await relay.states([*counted[1:], *more[4:]])
+    assert states == ["counted"] * 5 + ["not-authorized"] * 2
+    first, second = await relay.states([counted[0], double])
     assert {first, second} == {"counted", "held"}  # either may have been drawn
     tallies = relay.spool.tallies(curator.task.id)
     assert (tallies["counted"], tallies["smallest_batch"]) == (6, 6)
@@ -92,7 +92,7 @@ async def test_whoever_is_refused_is_not_missed_in_a_second_batch(
         await relay.forwarder.forward()
     assert list(steps) == []
     assert curator.sent == [ids(answers[1:])]
-    assert await relay.fates(answers) == ["not-authorized"] + ["not-admitted"] * 7
+    assert await relay.states(answers) == ["not-authorized"] + ["not-admitted"] * 7
     curator.lie = lambda _: None
     again = [Holder(relay.client, MemoryLedger(), own.subject) for own in answers]
     for holder, own in zip(again, answers, strict=True):
@@ -111,7 +111,7 @@ async def test_few_that_were_admitted_wait_for_more(curator: Curator, relay: Set
     first = await relay.answers([good[0], "a", "b", "c"])
     await relay.forwarder.forward()
     assert (len(curator.asked), curator.sent) == (1, [])
-    assert await relay.fates(first) == ["held"] + ["not-authorized"] * 3
+    assert await relay.states(first) == ["held"] + ["not-authorized"] * 3
     second = await relay.answers([*good[1:], "d"])
     await relay.forwarder.forward()
     assert curator.sent == [ids([first[0], *second[:3]])]
@@ -141,7 +141,7 @@ async def test_a_lost_answer_doubles_nothing(
         await relay.forwarder.forward()
     await relay.forwarder.forward()
     assert curator.counted == 5
-    assert await relay.fates(answers) == ["counted"] * 5
+    assert await relay.states(answers) == ["counted"] * 5
     assert len(set(map(tuple, curator.asked))) == len(set(curator.sent)) == 1
 
 
@@ -161,7 +161,7 @@ async def test_a_curator_that_lost_an_admission_is_asked_again(
     await relay.forwarder.forward()
     await relay.forwarder.forward()
     assert curator.counted == 5
-    assert await relay.fates(answers) == ["counted"] * 5
+    assert await relay.states(answers) == ["counted"] * 5
     assert (len(set(map(tuple, curator.asked))), len(set(curator.sent))) == (1, 1)
 
 
@@ -185,7 +185,7 @@ async def test_a_curator_must_account_for_every_invitation(
     )
     await relay.forwarder.forward()
     assert curator.sent == []
-    assert await relay.fates(answers) == ["held"] * 4
+    assert await relay.states(answers) == ["held"] * 4
     curator.lie = lambda _: None
     await relay.forwarder.forward()
     assert curator.counted == 4
@@ -201,5 +201,5 @@ async def test_single_reports_and_admissions_do_not_share_invitations(
     assert (await holder.answer(url, RECORD, good[0])).state is ReportState.COUNTED
     answers = await relay.answers(good)
     await relay.forwarder.forward()
-    assert await relay.fates(answers) == ["not-authorized"] + ["held"] * (LEAST - 1)
+    assert await relay.states(answers) == ["not-authorized"] + ["held"] * (LEAST - 1)
     assert curator.counted == 1

@@ -7,7 +7,7 @@ from privet.relay.app import Relay, create_app
 from privet.relay.batches import StoredReport
 from privet.relay.curator_calls import CountingClient
 from privet.relay.metrics import RelayMetrics
-from privet.relay.outcomes import FATE_COUNTED, Account
+from privet.relay.outcomes import COUNTED, Account
 from privet.relay.spool import Spool
 from tests.client.fakes import Network
 from tests.fake_curator import FakeCurator
@@ -28,7 +28,7 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(spool: Spool) -> 
     spool.add(reports[:3])
     spool.seal(TASK.id, (0,), 3, 3, invited=False)
     (number,) = spool.sealed()
-    spool.settle(number, Account({FATE_COUNTED: 3}), 0)
+    spool.settle(number, Account({COUNTED: 3}), 0)
     spool.add(reports[3:])
     network = httpx.MockTransport(Network([FakeCurator(TASK)]))
     client = CountingClient(httpx.AsyncClient(transport=network))
@@ -47,5 +47,5 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(spool: Spool) -> 
         labels = f'method="GET",route="{route}",status="{status}"'
         assert f"privet_http_requests_total{{{labels}}} 1.0" in lines
     assert "smallest_batch" not in answer.text
-    for outcome, count in (("answered", 1), ("no-answer", 0), ("not-authorized", 0)):
+    for outcome, count in (("answered", 1), ("no-response", 0), ("not-authorized", 0)):
         assert f'privet_relay_curator_calls_total{{outcome="{outcome}"}} {count}.0' in lines

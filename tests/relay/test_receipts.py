@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
-from privet.client import Holder, LedgerEntry, MemoryLedger, SqliteLedger
+from privet.client import Holder, MemoryLedger, SqliteLedger, StoredAnswer
 from privet.client.cli import app as holder_app
 from privet.client.pinning import shows_counted
 from privet.curator.access.signing import Signer
@@ -37,7 +37,7 @@ async def relay(tmp_path: Path) -> AsyncIterator[Setting]:
     curator.close()
 
 
-async def answered(relay: Setting, count: int) -> tuple[list[Holder], list[LedgerEntry]]:
+async def answered(relay: Setting, count: int) -> tuple[list[Holder], list[StoredAnswer]]:
     """Holders whose answers the relay holds, and these."""
     holders = [relay.holder(f"{i}") for i in range(count)]
     return holders, [await own.answer(relay.address.url, RECORD) for own in holders]
@@ -67,7 +67,7 @@ async def test_every_holder_sees_that_its_report_counts(relay: Setting, count: i
 
 
 async def test_what_does_not_count_has_no_receipt(relay: Setting) -> None:
-    """Held or refused in a batch whose others count, and forgotten with its fate."""
+    """Held or refused in a batch whose others count, and forgotten with its state."""
     known = report(relay.curator.task)
     await relay.curator.direct.send(relay.address, known.pack(), known.id.hex())
     _, answers = await answered(relay, 3)
@@ -103,7 +103,7 @@ async def test_a_curator_that_signs_something_else_is_found_out(
     relay.curator.lie = lie
     await relay.forwarder.forward()
     assert await holder.ask_relays() == []
-    assert await relay.fates([answer]) == ["counted"]
+    assert await relay.states([answer]) == ["counted"]
     assert await holder.show_counted(KEY) == {relay.address.id: False}
 
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedAnswer
+from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedResponse
 from privet.http_server import readiness
 from privet.protocol.errors import (
     PROBLEMS,
@@ -27,7 +27,7 @@ from privet.protocol.report import Report, make_report
 from privet.protocol.signature import Signature
 from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
 from privet.relay.app import Relay, create_app
-from privet.relay.batches import Group
+from privet.relay.batches import TaskQueue
 from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
@@ -205,7 +205,7 @@ A, B = bytes(16), bytes([1]) * 16
 )
 def test_a_curator_must_account_for_every_report(reply: bytes) -> None:
     """Otherwise the reports stay where they are; no reason passes for the relay's own counts."""
-    with pytest.raises(UnexpectedAnswer, match="account"):
+    with pytest.raises(UnexpectedResponse, match="account"):
         account_of(reply, [A, B])
     answer = {"counted": 1, "replayed": 0, "failed": {"task-not-open": [A.hex()]}}
     account = account_of(json.dumps(answer).encode(), [A, B])
@@ -245,15 +245,15 @@ async def test_a_spool_that_fails_once_does_not_end_forwarding(
     curator = FakeCurator(BOTH)
     async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder, _):
         await answer(relay, BOTH, 1)
-        works = Spool.groups
+        works = Spool.queues
         turns = iter([SpoolFailed("disk full")])
 
-        def groups(spool: Spool) -> list[Group]:
+        def queues(spool: Spool) -> list[TaskQueue]:
             for error in turns:
                 raise error
             return works(spool)
 
-        monkeypatch.setattr(Spool, "groups", groups)
+        monkeypatch.setattr(Spool, "queues", queues)
         running = asyncio.create_task(forwarder.run(0.001))
         while not (curator.batches or running.done()):
             await asyncio.sleep(0.001)

@@ -81,7 +81,7 @@ def test_invitations_are_drawn_and_leave_their_reports(spool: Spool, tmp_path: P
     assert sorted(order) == left
     by_digest = sorted(order, key=digest)
     assert order not in (by_digest, sorted(order))  # by chance once in 10^44
-    assert spool.fate("t", bytes([7]) * 16) == "not-authorized"
+    assert spool.state("t", bytes([7]) * 16) == "not-authorized"
     assert spool.add(invited(1, first=7)) == ["held"]  # it has not gone out
     kept = b"".join(each.read_bytes() for each in tmp_path.glob("spool*"))
     assert digest(8) not in kept
@@ -94,7 +94,7 @@ def test_an_invitation_is_asked_about_once_at_a_time(spool: Spool) -> None:
     assert not spool.draw("t", BOTH, 2, 2)
     assert spool.draw("t", BOTH, 1, 1)
     assert spool.tallies("t")["waiting"] == 2
-    assert [(g.single, g.admitted) for g in spool.groups()] == [(1, 0)]
+    assert [(each.single, each.admitted) for each in spool.queues()] == [(1, 0)]
 
 
 def test_reports_without_invitation_are_turned_away(spool: Spool) -> None:
@@ -105,8 +105,8 @@ def test_reports_without_invitation_are_turned_away(spool: Spool) -> None:
     spool.admit(number, set(), DAY)
     spool.add([*reports(2, 1000), *invited(1, first=9)])
     assert spool.turn_away("t", DAY) == 2
-    assert [(g.single, g.admitted) for g in spool.groups()] == [(1, 4)]
-    assert spool.fate("t", reports(1, 1000)[0].id) == "not-authorized"
+    assert [(each.single, each.admitted) for each in spool.queues()] == [(1, 4)]
+    assert spool.state("t", reports(1, 1000)[0].id) == "not-authorized"
     assert spool.seal("t", BOTH, 1, 4, invited=True)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from privet.http_client.errors import UnexpectedAnswer
+from privet.http_client.errors import UnexpectedResponse
 from privet.protocol.limits import DELTA
 from privet.protocol.task import Task
 from privet.relay.status import RelayStatus
@@ -56,5 +56,5 @@ def test_nothing_is_stated_of_small_batches(epsilon: float, smallest: int) -> No
 @pytest.mark.parametrize("document", [b"", b"{}", b"[]", b'{"task": "t"}'])
 def test_what_is_no_status_is_refused(document: bytes) -> None:
     """A curator's own status, or rubbish."""
-    with pytest.raises(UnexpectedAnswer, match="not a relay"):
+    with pytest.raises(UnexpectedResponse, match="not a relay"):
         RelayStatus.parse(document)

@@ -1,4 +1,4 @@
-"""The load test and the crowd of the demonstration, against a curator over HTTP."""
+"""The load test and the pool of holders of the demonstration, against a curator over HTTP."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from privet import CuratorClient
 from scripts import fair_survey, load_test
-from scripts.crowd import Crowd
+from scripts.holder_pool import HolderPool
 from scripts.servers import RunningCurator, running_curator
 
 CELLS = "--cells", "16"
@@ -71,8 +71,8 @@ def test_holders_of_the_survey_are_all_counted(curator: RunningCurator) -> None:
     settings = fair_survey.settings(2.0, 40, grower="cart")
     task = admin.create(fair_survey.as_csv(population.public), **settings)
     task_url = admin.task_url(task)
-    with Crowd() as crowd:
-        sent, _ = crowd.answer(task_url, population.holders[:40], lambda: None)
+    with HolderPool() as pool:
+        sent, _ = pool.answer(task_url, population.holders[:40], lambda: None)
     assert sent == 40 * task["report_bytes"]
     assert admin.status(task_url)["reports"] == 40
     admin.fit(task_url, "weighted")

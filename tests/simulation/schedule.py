@@ -156,7 +156,7 @@ class CuratorNode(Node):
 
         def note(action: str, subject: str = "", **detail: Any) -> None:
             self.world.noted[action, subject] += 1
-            tokens.audit.note(NOBODY, action, subject, **detail)
+            tokens.audit.add_entry(NOBODY, action, subject, **detail)
 
         self.spawn(garbage_collection.collect_garbage(self.store, SETTINGS, self.clock, note))
         self.handle = httpx.ASGITransport(ReportUpload(batch, intake)).handle_async_request
@@ -438,9 +438,9 @@ class Collection(World):
         report = Report.unpack(body)
         ((_, payload),) = report.answers
         if payload[0] not in counted and (best == 201 or self.takes_reports()):
-            fate = self.relay.spool.fate(TASK.id, report.id)
-            if best == 201 or fate in {None, "held", "counted"}:
-                self.fault(f"a report was acknowledged with {best} and does not count ({fate})")
+            state = self.relay.spool.state(TASK.id, report.id)
+            if best == 201 or state in {None, "held", "counted"}:
+                self.fault(f"a report was acknowledged with {best} and does not count ({state})")
 
     def check_expiry(self, *, excused: bool) -> None:
         if self.stranger.clock() < CLOSES:

@@ -26,7 +26,7 @@ from privet.curator.datastore.status import StatusStore
 from privet.curator.datastore.tasks import TaskStore, find_task
 from privet.relay import outcomes, spool
 from privet.relay.batches import StoredReport, key_of
-from privet.relay.outcomes import FATE_CONFLICT, FATE_COUNTED, FATE_HELD
+from privet.relay.outcomes import CONFLICT, COUNTED, HELD
 from privet.relay.spool_file import SpoolFile
 
 from .schedule import Op, Pace, Step, run
@@ -92,22 +92,22 @@ def count_rejects(self: StatusStore, task_id: str, rejects: Mapping[str, int]) -
 
 def add(db: sqlite3.Connection, report: StoredReport) -> str:
     """Another report under an id that had gone out was called held, or counted, and was nowhere."""
-    fate_key = outcomes._key_of(report.task, report.id)
-    row = db.execute("SELECT fate, sent FROM fates WHERE key = ?", (fate_key,)).fetchone()
+    report_key = outcomes._key_of(report.task, report.id)
+    row = db.execute("SELECT state, sent FROM states WHERE key = ?", (report_key,)).fetchone()
     key = (*key_of(report.task, report.questions), report.id)
-    if row is None or row[0] not in {None, FATE_HELD, FATE_COUNTED}:
+    if row is None or row[0] not in {None, HELD, COUNTED}:
         if row is not None and row[1]:
             return str(row[0])
         insert = "INSERT INTO waiting VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         db.execute(insert, (*key, report.payload, report.invitation))
-        note = "INSERT OR REPLACE INTO fates (key, digest, sent) VALUES (?, x'', 0)"
-        db.execute(note, (fate_key,))
-        return FATE_HELD
-    if row[0] == FATE_COUNTED:
-        return FATE_COUNTED
+        insert = "INSERT OR REPLACE INTO states (key, digest, sent) VALUES (?, x'', 0)"
+        db.execute(insert, (report_key,))
+        return HELD
+    if row[0] == COUNTED:
+        return COUNTED
     query = "SELECT payload FROM waiting WHERE task = ? AND questions = ? AND id = ?"
     waiting = db.execute(query, key).fetchone()
-    return FATE_HELD if waiting in {None, (report.payload,)} else FATE_CONFLICT
+    return HELD if waiting in {None, (report.payload,)} else CONFLICT
 
 
 def random_schedule(chance: Random, ops: list[Op]) -> list[Step]:

@@ -4,7 +4,7 @@
  */
 
 const EVERY_MS = 5_000;
-const SHOWN_AFTER_MS = 1_000;
+const VISIBLE_AFTER_MS = 1_000;
 const parser = new DOMParser();
 const latest = new Map();
 let lastSeen = new Date();
@@ -56,7 +56,7 @@ function showWaiting(target, abort) {
       line.append(document.createElement("progress"), "The curator is working. ", seconds, cancel);
     }
     seconds.textContent = `${Math.round((Date.now() - started) / 1000)} s`;
-  }, SHOWN_AFTER_MS);
+  }, VISIBLE_AFTER_MS);
   return {
     end() {
       clearInterval(timer);

@@ -16,8 +16,8 @@ from privet.curator.access.signing import (
     SIGNING_KEY,
     Signer,
     make_key,
-    note_key,
     read_key,
+    record_signing_key,
     signer_for,
 )
 from privet.curator.app import create_app
@@ -114,9 +114,9 @@ def test_a_key_that_was_not_the_databases_before_is_noted(tmp_path: Path) -> Non
     own, store = read_key(tmp_path / "own.key"), new_store()
     key, known, audit = own.key.hex(), "", Audit(store, ManualClock())
     for signer in (None, own, own, None):
-        note_key(store, audit, known, signer)
+        record_signing_key(store, audit, known, signer)
         known = store.fact(SIGNING_KEY) or ""
-    note_key(store, audit, "ab" * 32, own)
+    record_signing_key(store, audit, "ab" * 32, own)
     assert [(entry.action, entry.subject, entry.detail) for entry in store.audit(9)][::-1] == [
         ("signing key set", key, {"before": ""}),
         ("signing key given up", "", {"before": key}),

@@ -60,18 +60,20 @@ def test_create_prints_the_task_for_people(cli: Cli, survey: str, curator_url: s
     assert "nothing was changed" in again.err
 
 
-def test_many_shown_cells_are_listed_from_the_smallest(cli: Cli, survey: str) -> None:
-    """Few all; of many, with crowds of one, those in which fewest people are expected."""
-    shown = ("--shown", "age", "--shown", "hours")
+def test_many_strata_are_listed_from_the_smallest(cli: Cli, survey: str) -> None:
+    """Few all; of many, with groups of one, those in which fewest people are expected."""
+    shown = ("--disclosed", "age", "--disclosed", "hours")
     few = cli("task", "create", survey, *CREATE, *shown)
-    assert "Shown cells" in few.out
+    assert "Strata" in few.out
     assert "nothing openly" not in few.err
-    none = cli("task", "create", survey, *CREATE, *shown, "--crowd", "9000", "--name", "none")
+    none = cli(
+        "task", "create", survey, *CREATE, *shown, "--smallest-group", "9000", "--name", "none"
+    )
     assert "Reports tell nothing openly" in none.err
-    fine = ("--crowd", "1", "--hidden-depth", "0", "--name", "fine", *shown)
+    fine = ("--smallest-group", "1", "--hidden-depth", "0", "--name", "fine", *shown)
     many = cli("task", "create", survey, *CREATE[:4], "--depth", "6", *fine)
     assert many.code == 0, many.err
-    assert "The 40 smallest of 64 shown cells" in many.out
+    assert "The 40 smallest of 64 strata" in many.out
     listed = [int(n) for n in re.findall(r"^│ +(\d+) │ \w", many.out, re.MULTILINE)]
     assert listed == sorted(listed)
     assert len(listed) == 40

@@ -166,7 +166,7 @@ def reject_or_delete(store: Store, made: Task, curator: int) -> None:
         store.count_rejects(made.id, {"too-large": 1})
 
 
-def note_entry(store: Store, made: Task, _: int, join_since: float | None = None) -> None:
+def add_entry(store: Store, made: Task, _: int, join_since: float | None = None) -> None:
     store.add_audit(AuditEntry(NOW, made.name, "something", "", {}), join_since)
 
 
@@ -330,29 +330,29 @@ RACES = {
         0,
         before=with_a_token,
     ),
-    "note_use": Race(
-        lambda store, made, _: store.note_use(made.id, NOW),
+    "mark_used": Race(
+        lambda store, made, _: store.mark_used(made.id, NOW),
         (None, None),
         kept_tokens,
         1,
         before=with_a_token,
     ),
-    "add_audit": Race(note_entry, (None, None), noted, 2),
+    "add_audit": Race(add_entry, (None, None), noted, 2),
     "add_audit, joined": Race(
-        partial(note_entry, join_since=NOW),
+        partial(add_entry, join_since=NOW),
         (None, None),
         noted,
         3,
-        before=lambda store, made: note_entry(store, made, 0),
+        before=lambda store, made: add_entry(store, made, 0),
     ),
-    "note": Race(
-        lambda store, made, _: store.note(made.id, "noted"),
+    "set_fact": Race(
+        lambda store, made, _: store.set_fact(made.id, "noted"),
         (None, None),
         lambda store, made: store.fact(made.id),
         "noted",
     ),
-    "note_first": Race(
-        lambda store, made, which: store.note_first(made.id, str(which)) == store.fact(made.id),
+    "set_fact_once": Race(
+        lambda store, made, which: store.set_fact_once(made.id, str(which)) == store.fact(made.id),
         (True, True),
         lambda store, made: store.fact(made.id) in ("0", "1"),
         True,

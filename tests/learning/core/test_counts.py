@@ -58,19 +58,19 @@ def test_count_influence_is_what_one_count_can_change_by() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "strata"),
     [
         *((name, ()) for name in ("subset", "grr", "projective", "laplace")),
-        *(("subset", shown) for shown in ((0,) * 8, (0, 0, 1, 1, 1, 2, 2, 2), range(8))),
+        *(("subset", strata) for strata in ((0,) * 8, (0, 0, 1, 1, 1, 2, 2, 2), range(8))),
     ],
 )
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_total_influence_bounds_what_any_two_reports_differ_by(
-    name: str, epsilon: float, shown: Sequence[int]
+    name: str, epsilon: float, strata: Sequence[int]
 ) -> None:
     """No pair of 400 reports differs by more, weights included, and no count by more than its."""
     rng = np.random.default_rng(6)
-    mechanism = create_mechanism(name, epsilon, 8, 2, shown=shown)
+    mechanism = create_mechanism(name, epsilon, 8, 2, strata=strata)
     question = QuestionCounts(complete(3), mechanism, np.zeros(mechanism.sum_size, np.int64), 0)
     drawn = []
     for category in rng.integers(16, size=400):

@@ -1,4 +1,4 @@
-"""Partitions whose upper part splits on shown columns alone."""
+"""Partitions whose upper part splits on disclosed columns alone."""
 
 import numpy as np
 import pytest
@@ -6,27 +6,29 @@ from scipy.stats import binom
 
 from privet.learning.core.grower import Grower
 from privet.learning.core.growth import Growth, GrowthSpec
-from privet.learning.core.strata import CONFIDENCE, Shown, least_rows, unexplained
+from privet.learning.core.strata import CONFIDENCE, Disclosure, least_rows, unexplained
 from privet.learning.core.trees import locate
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.methods import GROWERS
 from privet.protocol.partition import LEAF, Partition
-from privet.protocol.shown_cells import ShownCells
+from privet.protocol.strata import Strata
 
 from ..test_growers import EVERY, LABELS, data, grow
 
-SHOWN = np.array([True, False, True])
+DISCLOSING = np.array([True, False, True])
 
 
 @EVERY
 @LABELS
 @pytest.mark.parametrize("hidden_depth", [0, 2, 6])
-def test_hidden_columns_split_below_shown_ones(name: str, classes: int, hidden_depth: int) -> None:
-    """The shown cells hold enough records, and below them no shown column splits."""
+def test_hidden_columns_split_below_disclosed_ones(
+    name: str, classes: int, hidden_depth: int
+) -> None:
+    """The strata hold enough records, and below them no disclosed column splits."""
     X, y = data(classes)
-    shown = Shown(SHOWN, X, least_rows=20)
-    partition = grow(name, X, y, classes, hidden_depth=hidden_depth, shown=shown)
-    cells = ShownCells.of(partition, SHOWN)
+    disclosure = Disclosure(DISCLOSING, X, least_rows=20)
+    partition = grow(name, X, y, classes, hidden_depth=hidden_depth, disclosure=disclosure)
+    cells = Strata.of(partition, DISCLOSING)
     assert len(cells) <= 2 ** (6 - hidden_depth)
     assert cells.most_hidden <= 2**hidden_depth
     assert hidden_depth == 6 or len(cells) > 1
@@ -38,21 +40,21 @@ def test_hidden_columns_split_below_shown_ones(name: str, classes: int, hidden_d
     for nodes in partition.levels[1:]:
         below[nodes] |= below[partition.parent[nodes]]
     splits = below & (partition.feature != LEAF)
-    assert not SHOWN[partition.feature[splits]].any()
+    assert not DISCLOSING[partition.feature[splits]].any()
 
 
 @EVERY
-def test_all_columns_shown_make_every_cell_a_shown_one(name: str) -> None:
-    """And none shown, one."""
+def test_all_columns_disclosed_make_every_cell_a_stratum(name: str) -> None:
+    """And none disclosed, one."""
     X, y = data(2)
-    every = Shown(np.ones(3, dtype=bool), X, least_rows=10)
-    partition = grow(name, X, y, 2, shown=every)
-    cells = ShownCells.of(partition, every.columns)
+    every = Disclosure(np.ones(3, dtype=bool), X, least_rows=10)
+    partition = grow(name, X, y, 2, disclosure=every)
+    cells = Strata.of(partition, every.columns)
     assert len(cells) == partition.cells > 1
     assert np.bincount(locate(partition, X), minlength=partition.cells).min() >= 10
-    none = Shown(np.zeros(3, dtype=bool), X, least_rows=10)
-    hidden = grow(name, X, y, 2, depth=3, hidden_depth=3, shown=none)
-    assert len(ShownCells.of(hidden, none.columns)) == 1
+    none = Disclosure(np.zeros(3, dtype=bool), X, least_rows=10)
+    hidden = grow(name, X, y, 2, depth=3, hidden_depth=3, disclosure=none)
+    assert len(Strata.of(hidden, none.columns)) == 1
 
 
 def halves(growth: Growth) -> Partition:
@@ -64,33 +66,33 @@ def halves(growth: Growth) -> Partition:
 def test_a_grower_of_ones_own_cannot_ignore_disclosed_columns(own: Grower) -> None:
     """It is called in parts, so nothing but disclosed columns splits above the others."""
     X, y = data(2)
-    shown, spec = Shown(SHOWN, X, least_rows=20), GrowthSpec(depth=3, hidden_depth=1)
-    partition = own(X, y, spec, classes=2, shown=shown)
-    cells = ShownCells.of(partition, SHOWN)
+    disclosure, spec = Disclosure(DISCLOSING, X, least_rows=20), GrowthSpec(depth=3, hidden_depth=1)
+    partition = own(X, y, spec, classes=2, disclosure=disclosure)
+    cells = Strata.of(partition, DISCLOSING)
     assert (len(cells), cells.most_hidden) == (4, 2)
     rows = np.bincount(cells.of_cell[locate(partition, X)], minlength=len(cells))
     assert rows.min() >= 20
 
 
-def test_too_small_crowds_are_merged_to_nothing_shown() -> None:
+def test_too_small_groups_are_merged_to_nothing_disclosed() -> None:
     """Where no part would have enough people, nothing is told."""
     X, y = data(2)
-    shown = Shown(SHOWN, X, least_rows=len(X))
-    assert grow("cart", X, y, 2, shown=shown).cells == 1
+    disclosure = Disclosure(DISCLOSING, X, least_rows=len(X))
+    assert grow("cart", X, y, 2, disclosure=disclosure).cells == 1
 
 
-@pytest.mark.parametrize(("rows", "holders", "crowd"), [(50, 1000, 20), (400, 10_000, 20)])
+@pytest.mark.parametrize(("rows", "holders", "smallest_group"), [(50, 1000, 20), (400, 10_000, 20)])
 def test_a_part_with_fewer_people_passes_as_often_as_is_said(
-    rows: int, holders: int, crowd: int
+    rows: int, holders: int, smallest_group: int
 ) -> None:
-    """Exact: of samples from a part with one person less than the crowd, at most 5 % have enough.
+    """Exact: of samples from a part with one person less than the group, at most 5 % have enough.
 
     And one record fewer would not do: the rule is the least that holds.
     """
-    needed = least_rows(rows, holders, crowd)
-    assert binom.sf(needed - 1, rows, (crowd - 1) / holders) <= 1.0 - CONFIDENCE
-    assert binom.sf(needed - 2, rows, crowd / holders) > 1.0 - CONFIDENCE
-    assert least_rows(rows, crowd - 1, crowd) == rows + 1
+    needed = least_rows(rows, holders, smallest_group)
+    assert binom.sf(needed - 1, rows, (smallest_group - 1) / holders) <= 1.0 - CONFIDENCE
+    assert binom.sf(needed - 2, rows, smallest_group / holders) > 1.0 - CONFIDENCE
+    assert least_rows(rows, smallest_group - 1, smallest_group) == rows + 1
 
 
 def test_what_cells_leave_unexplained() -> None:

@@ -1,4 +1,4 @@
-"""Models learned from the counts of shown cells."""
+"""Models learned from the counts of strata."""
 
 import json
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def collected(
         label="y",
         epsilon=epsilon,
         holders=N,
-        shown=tuple(f.name for f in FEATURES)[: 1 if hidden_depth else None],
+        disclosed=tuple(f.name for f in FEATURES)[: 1 if hidden_depth else None],
         hidden_depth=hidden_depth or None,
         centred=False if kind == "number" else None,
     )

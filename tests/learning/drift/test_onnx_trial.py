@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         ),
         "NaN or infinity",
     ),
-    "rows that mind their company": (
+    "rows that depend on the others": (
         model(
             [
                 node("ReduceMax", ["X", "rows"], ["top"], keepdims=1),

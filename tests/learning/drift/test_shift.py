@@ -20,8 +20,8 @@ from .test_tree_smoothing import prior_covariance
 RUNS = 300
 SHARES = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5], [0.05, 0.95]])
 MASS = np.array([0.1, 0.2, 0.3, 0.4])
-SHOWN = (0, 0, 1, 2)
-"""Two cells share a shown one, and two are alone."""
+DISCLOSING = (0, 0, 1, 2)
+"""Two cells share a stratum, and two are alone."""
 
 
 @cache
@@ -106,25 +106,25 @@ def test_theta_of_classes_is_where_the_posterior_is_greatest() -> None:
             assert gradients[0] < 0.02 * gradients[1]
 
 
-@pytest.mark.parametrize("shown", [(), SHOWN], ids=["hidden", "shown"])
-def test_contrasts_have_the_stated_mean_and_covariance(shown: tuple[int, ...]) -> None:
+@pytest.mark.parametrize("disclosed", [(), DISCLOSING], ids=["hidden", "disclosed"])
+def test_contrasts_have_the_stated_mean_and_covariance(strata: tuple[int, ...]) -> None:
     """Around reference shares: mean n w (p - r), variances, and that of the sum over cells.
 
     300 runs: a mean strays 5 standard errors with probability 6e-7 per cell; a variance strays
     0.41 of itself (5 sqrt(2 / 300)) about as rarely. Without noise between cells the sum's would be
-    stated 1.48 times too large for the first slot. Between shown cells there is none.
+    stated 1.48 times too large for the first slot. Between strata there is none.
     """
-    shares = np.array([[0.1, 0.9]] * 4) if not shown else SHARES
+    shares = np.array([[0.1, 0.9]] * 4) if not strata else SHARES
     values = []
     for seed in range(RUNS):
-        question = reports(complete(2), sample(seed, shares), 0.5, seed, shown=shown)
+        question = reports(complete(2), sample(seed, shares), 0.5, seed, strata=strata)
         contrasts = contrasts_of(question, shares, MASS)
         values.append(contrasts.values)
     D, a = contrasts.variance, contrasts.direction
     stated = D - contrasts.common * a**2
     assert (np.abs(np.mean(values, axis=0)) < 5.0 * np.sqrt(stated / RUNS)).all()
     np.testing.assert_allclose(np.var(values, axis=0), stated, rtol=0.41)
-    if not shown:
+    if not strata:
         of_sum = D.sum(axis=0) - contrasts.common * a.sum(axis=0) ** 2
         np.testing.assert_allclose(np.var(np.sum(values, axis=1), axis=0), of_sum, rtol=0.41)
         assert (of_sum < stated.sum(axis=0) / 1.4).all()
@@ -163,21 +163,21 @@ def test_masses_are_the_holders_own_or_public(public: np.ndarray, epsilon: float
 
 
 @pytest.mark.parametrize("misfits", [0, 400])
-def test_masses_of_shown_cells_are_known(misfits: int) -> None:
-    """Exactly, whatever public data say of them; within a shown cell they are estimated."""
+def test_masses_of_strata_are_known(misfits: int) -> None:
+    """Exactly, whatever public data say of them; within a stratum they are estimated."""
     counts = np.array([[300, 100], [100, 300], [600, 600], [50, 1950]])
-    question = reports(complete(2), counts, 0.5, 1, shown=SHOWN, misfits=misfits)
+    question = reports(complete(2), counts, 0.5, 1, strata=DISCLOSING, misfits=misfits)
     mass = cell_masses(question, SHARES, expected(SHARES, MASS[::-1]))
     reported = question.mechanism.reported(question.sums, question.n) / question.n
-    np.testing.assert_allclose(np.bincount(SHOWN, mass), reported)
-    plausible = np.bincount(SHOWN, question.plausible.sum(axis=1))
+    np.testing.assert_allclose(np.bincount(DISCLOSING, mass), reported)
+    plausible = np.bincount(DISCLOSING, question.plausible.sum(axis=1))
     np.testing.assert_allclose(plausible, question.holders * reported)
 
 
-def test_a_shown_cell_from_which_nobody_reported() -> None:
+def test_a_stratum_from_which_nobody_reported() -> None:
     """It keeps the public value, with an interval of all that is possible."""
     counts = np.array([[300, 100], [100, 300], [0, 0], [50, 1950]])
-    question = reports(complete(2), counts, 2.0, 1, shown=SHOWN)
+    question = reports(complete(2), counts, 2.0, 1, strata=DISCLOSING)
     estimates = estimate_shift(question, expected(SHARES, MASS))
     assert np.isfinite(estimates.shares).all()
     assert (estimates.low[2], estimates.high[2]) == (pytest.approx(0.0), pytest.approx(1.0))
@@ -278,23 +278,23 @@ def test_intervals_cover_the_cells_shares(
 
     Pure cells are of one class that public data say nothing of. If intervals held just 95 %, with a
     standard error of .7 %, one of these cases in 450 would fail; the seeds are fixed. Also where
-    each shown cell has ``hidden`` ones, of a few dozen holders, some of whom do not fit: there at
+    each stratum has ``hidden`` ones, of a few dozen holders, some of whom do not fit: there at
     least 92.5 %, which one case in 3 000 would fail.
     """
-    shown: tuple[int, ...] = () if hidden is None else tuple(i // hidden for i in range(16))
-    covered, misfits = [], n // 50 if shown else 0
+    strata: tuple[int, ...] = () if hidden is None else tuple(i // hidden for i in range(16))
+    covered, misfits = [], n // 50 if strata else 0
     for run in range(60):
         rng = np.random.default_rng(run)
         q, p = shares_of(design, rng)
         mass = rng.dirichlet(np.full(16, 20.0))
         law = np.stack([mass * (1.0 - p), mass * p], axis=1)
         counts = rng.multinomial(n, law.ravel()).reshape(16, 2)
-        question = reports(complete(4), counts, epsilon, run, shown=shown, misfits=misfits)
+        question = reports(complete(4), counts, epsilon, run, strata=strata, misfits=misfits)
         points = 10.0 * rng.multinomial(200, mass).astype(np.float64)
         known = Expected.classes(np.column_stack([1.0 - q, q]), points, 200)
         estimates = estimate_shift(question, known)
         covered.append((estimates.low[:, 1] <= p) & (p <= estimates.high[:, 1]))
-    assert np.mean(covered) > (0.925 if shown else 0.93)
+    assert np.mean(covered) > (0.925 if strata else 0.93)
 
 
 def test_intervals_are_those_of_the_reports_whatever_public_data_say() -> None:

@@ -103,7 +103,7 @@ def test_onnx_predicts_the_same(public: bytes, given: dict[str, Any], estimator:
 
 @pytest.mark.quick("number")
 @pytest.mark.parametrize("kind", ["classes", "number"])
-def test_onnx_holds_what_was_learned_from_shown_cells(kind: str) -> None:
+def test_onnx_holds_what_was_learned_from_strata(kind: str) -> None:
     """Learned members, public model and drift in one graph."""
     task, public, questions = test_cell_learners.collected(kind, 2.0, 0, misled=True)
     model = fit("drift", task.label, public, questions)

@@ -16,7 +16,7 @@ from privet.learning.findings.false_reports import worst_found
 from privet.learning.methods import fit
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Sums
-from privet.protocol.mechanisms.shown import ShownMechanism
+from privet.protocol.mechanisms.stratified import StratifiedMechanism
 
 from ..examples import BINARY, REPORTS_ALONE, complete, linear_model, public_rows, reports
 
@@ -63,15 +63,15 @@ def test_the_worst_found_is_nearly_the_worst_there_is(
     assert 0.9 * worst <= worst_found(refit, [question], 3) <= worst * (1 + 1e-9)
 
 
-def test_false_reports_take_the_place_of_others_in_small_shown_cells_too() -> None:
+def test_false_reports_take_the_place_of_others_in_small_strata_too() -> None:
     """Two reports in each of 32: however few are replaced, as many stay as there were."""
-    shown = ShownMechanism.around(create_mechanism("grr", 1.0, 1, 2), tuple(range(32)))
+    strata = StratifiedMechanism.around(create_mechanism("grr", 1.0, 1, 2), tuple(range(32)))
     counts, seen = np.ones((32, 2), dtype=np.int64), []
-    sums = shown.simulate(counts, np.random.default_rng(0))
-    question = QuestionCounts(complete(5), shown, sums, 64)
+    sums = strata.simulate(counts, np.random.default_rng(0))
+    question = QuestionCounts(complete(5), strata, sums, 64)
 
     def refit(questions: Sequence[QuestionCounts]) -> Model:
-        seen.append(questions[0].shown_mass)
+        seen.append(questions[0].stratum_mass)
         return fit("weighted", BINARY, PUBLIC, questions, **REPORTS_ALONE)
 
     worst_found(refit, [question], 3)

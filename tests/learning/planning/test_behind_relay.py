@@ -130,7 +130,7 @@ def test_few_reports_hide_nobody() -> None:
         ({"batch": 0}, "A batch of 0 reports"),
         ({"batch": 30_000}, "does not come together of 20000 holders"),
         ({"central_epsilon": None, "epsilon": None}, "give it, or a central epsilon"),
-        ({"shown": ["a"]}, "hides among those of its shown cell alone"),
+        ({"disclosed": ["a"]}, "hides among those of its stratum alone"),
     ],
 )
 def test_impossible_wishes_are_refused(wish: dict[str, Any], says: str) -> None:

@@ -74,9 +74,9 @@ def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:
 
 def test_a_plan_is_tables_in_a_notebook() -> None:
     """With names from elsewhere as text."""
-    shown = PLAN._repr_html_()
-    assert "<td>1 000</td><td>1</td><td>30%</td><td>5.0 points</td><td>none</td>" in shown
-    assert "<td>They are &lt;others&gt;.</td><td>+5.1 ± 0.4</td>" in shown
+    disclosed = PLAN._repr_html_()
+    assert "<td>1 000</td><td>1</td><td>30%</td><td>5.0 points</td><td>none</td>" in disclosed
+    assert "<td>They are &lt;others&gt;.</td><td>+5.1 ± 0.4</td>" in disclosed
 
 
 @pytest.mark.slow
@@ -105,14 +105,15 @@ def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
     compared = replace(PLAN, showing=showing)
     assert compared.answers[-2] == (
         "For ± 2.0 points, tasks planned for 10 000 holders take: 40 000 reports with everything "
-        "hidden; 5 500 reports with age and job shown; 1 000 reports with only the label hidden. "
-        "A single cell shows: no shift (4 cells) with everything hidden; 10.0 points (8 cells) "
-        "with age and job shown; 10.0 points (30 cells) with only the label hidden."
+        "hidden; 5 500 reports with age and job disclosed; 1 000 reports with only the label "
+        "hidden. A single cell shows: no shift (4 cells) with everything hidden; 10.0 points (8 "
+        "cells) with age and job disclosed; 10.0 points (30 cells) with only the label hidden."
     )
     assert "age and job can be read as far as our 2 groups of people tell" in compared.board
-    alone = (showing[0], replace(showing[1], shown_cells=1), showing[2])
+    alone = (showing[0], replace(showing[1], stratum_count=1), showing[2])
     assert (
-        "with age and job shown nothing would be told" in replace(PLAN, showing=alone).answers[-2]
+        "with age and job disclosed nothing would be told"
+        in replace(PLAN, showing=alone).answers[-2]
     )
     more = " ".join(replace(PLAN, stop_after=20_000).answers)
     assert "after 20 000 reports of this task, more than are planned, or" in more

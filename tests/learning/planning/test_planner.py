@@ -196,14 +196,14 @@ def discoveries(planner: Planner, shift: float, cell: int | None) -> Floats:
 @pytest.mark.slow
 @pytest.mark.parametrize("looks", ["many", "once"])
 def test_the_stated_shifts_are_found_as_often_as_stated(looks: str) -> None:
-    """A shift as large as a plan says is shown in 80 % of collections, overall and in a cell.
+    """A shift as large as a plan says is disclosed in 80 % of collections, overall and in a cell.
 
     In the cell a little more often, since it has two classes and its mass varies too.
     """
     data = halves(400, low=0.3, high=0.5)
     planner = Planner(settings(grower="cart", depth=1, epsilon=1.0, looks=looks), data, "drift", 0)
-    shown = planner.detection(planner.settings.holders, 1.0)
-    overall, in_cell = shown.overall.smallest(POWER), shown.cell.smallest(POWER)
+    disclosed = planner.detection(planner.settings.holders, 1.0)
+    overall, in_cell = disclosed.overall.smallest(POWER), disclosed.cell.smallest(POWER)
     assert overall is not None
     assert in_cell is not None
     assert abs(discoveries(planner, overall, None).mean() - POWER) < CHANCE

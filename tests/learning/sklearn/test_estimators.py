@@ -60,8 +60,8 @@ ACCURACY = {"check_classifiers_train", "check_regressors_train"}
 """What asks for accuracy on two hundred records, which epsilon = 1 cannot give."""
 
 
-def test_settings_of_shown_columns_reach_the_task() -> None:
-    """Which are shown, how many levels hide, and how small a crowd may be."""
+def test_settings_of_disclosed_columns_reach_the_task() -> None:
+    """Which are disclosed, how many levels hide, and how small a group may be."""
     X, y = moons(600)
     base = PrivateTreeClassifier(2.0, depth=6, random_state=0, **QUICK)
 
@@ -69,13 +69,13 @@ def test_settings_of_shown_columns_reach_the_task() -> None:
         fitted: PrivateTreeClassifier = clone(base).set_params(**settings).fit(X, y)
         return fitted.task_
 
-    every = task(shown=["x0", "x1"])
-    assert every.shown == ("x0", "x1")
-    assert min(every.crowds) >= 20
-    assert len(task(shown=["x0", "x1"], crowd=1).crowds) == 2**6
-    assert len(task(shown=["x0"], crowd=1, hidden_depth=1).crowds) == 2**5
-    with pytest.warns(UserWarning, match="Nothing is shown"):
-        assert task(shown="x0", crowd=500, hidden_depth=1).shown == ("x0",)
+    every = task(disclosed=["x0", "x1"])
+    assert every.disclosed == ("x0", "x1")
+    assert min(every.group_sizes) >= 20
+    assert len(task(disclosed=["x0", "x1"], smallest_group=1).group_sizes) == 2**6
+    assert len(task(disclosed=["x0"], smallest_group=1, hidden_depth=1).group_sizes) == 2**5
+    with pytest.warns(UserWarning, match="Nothing is disclosed"):
+        assert task(disclosed="x0", smallest_group=500, hidden_depth=1).disclosed == ("x0",)
 
 
 @pytest.mark.quick("PrivateTreeClassifier-ample-weighted")
@@ -349,8 +349,8 @@ def test_a_summary_says_whether_reports_mattered() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shown", [[], pytest.param(["x0", "x1"], marks=pytest.mark.slow)])
-def test_a_summary_of_noise_does_not_praise_it(shown: list[str]) -> None:
+@pytest.mark.parametrize("disclosed", [[], pytest.param(["x0", "x1"], marks=pytest.mark.slow)])
+def test_a_summary_of_noise_does_not_praise_it(disclosed: list[str]) -> None:
     """Labels by coin, at an epsilon that lets reports learn them by heart, in 8 collections.
 
     Said by chance in one of 40; in 3 of 8 with probability 1e-3.
@@ -359,7 +359,7 @@ def test_a_summary_of_noise_does_not_praise_it(shown: list[str]) -> None:
     for seed in range(8):
         rng = np.random.default_rng(seed)
         X, y = rng.random((3200, 2)), rng.integers(2, size=3200)
-        model = PrivateTreeClassifier(8.0, shown=shown, random_state=seed)
+        model = PrivateTreeClassifier(8.0, disclosed=disclosed, random_state=seed)
         model.fit(X[200:], y[200:], public=(X[:200], y[:200]))
         praised += "improved the model" in model.summary()
     assert praised < 3

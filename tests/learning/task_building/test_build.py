@@ -127,10 +127,10 @@ def test_people_read_what_was_described() -> None:
     plain, task = (survey_task(depth=1, grower="cart", describe=d) for d in ({}, DESCRIBED))
     assert b"unit" not in plain.canonical
     assert plain.canonical.count(b"description") == 1  # the task's own
-    shown = Explanation.of(Task.parse(task.canonical, task.id))
-    assert shown.reads[0] == "age: a number in years, taken as 18 to 69. At your last birthday."
-    assert shown.reads[2].endswith("What you do.")
-    assert shown.label.endswith("Did it help?")
+    disclosed = Explanation.of(Task.parse(task.canonical, task.id))
+    assert disclosed.reads[0] == "age: a number in years, taken as 18 to 69. At your last birthday."
+    assert disclosed.reads[2].endswith("What you do.")
+    assert disclosed.label.endswith("Did it help?")
 
 
 @pytest.mark.parametrize(

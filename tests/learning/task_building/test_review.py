@@ -26,7 +26,7 @@ def remarks(values: Sequence[object], settings: TaskSettings = SETTINGS) -> list
         ([*range(1000, 1030)], "ignore it if it is an id"),
         ([7] * 30, "same value in every row"),
         (["a"] * 30, "same value in every row"),
-        (["Ja", "ja", "nein", "JA "] * 9, "differ in case or spaces only"),
+        (["Ja", "ja", "nein", "JA "] * 9, "differ only in case or spaces"),
     ],
 )
 def test_what_looks_wrong_is_said(values: list[object], said: str) -> None:

@@ -18,7 +18,7 @@ class Case:
     slots: int
     regression: bool = False
     parameters: dict[str, Any] = field(default_factory=dict, hash=False)
-    shown: tuple[int, ...] = ()
+    strata: tuple[int, ...] = ()
 
     def build(self) -> Mechanism:
         return create_mechanism(
@@ -28,13 +28,13 @@ class Case:
             self.slots,
             self.parameters,
             regression=self.regression,
-            shown=self.shown,
+            strata=self.strata,
         )
 
     def __str__(self) -> str:
         kind = "-regression" if self.regression else ""
         extra = "".join(f"-{key}{value}" for key, value in self.parameters.items())
-        extra += f"-shown{max(self.shown) + 1}" if self.shown else ""
+        extra += f"-strata{max(self.strata) + 1}" if self.strata else ""
         return f"{self.name}-{self.epsilon:g}-{self.cells}x{self.slots}{kind}{extra}"
 
 

@@ -25,7 +25,7 @@ from privet.protocol.mechanisms import (
     Mechanism,
     ProjectiveResponse,
     RandomizedResponse,
-    ShownMechanism,
+    StratifiedMechanism,
     SubsetSelection,
 )
 from privet.protocol.mechanisms.discrete_laplace import DiscreteLaplace
@@ -89,7 +89,7 @@ def pieces(mechanism: Mechanism) -> list[list[Piece]]:
             return [cut([mechanism.flip_words])] * mechanism.sum_size
         case Laplace():
             return [_noise_pieces(mechanism.lattice)] * mechanism.sum_size
-        case ShownMechanism():
+        case StratifiedMechanism():
             return pieces(mechanism.inner)
         case LabelResponse():
             bits = [cut([mechanism.flip_words])] * (mechanism.cells + 1)

@@ -29,7 +29,7 @@ def test_vectors_are_read_as_holders_and_curators_do(name: str, vector: dict[str
     """Randomness gives the payload and is used up; payloads are valid, or invalid for a reason."""
     question = {key: vector[key] for key in ("epsilon", "cells", "slots", "regression")}
     mechanism = create_mechanism(
-        name, **question, parameters=vector["parameters"], shown=vector.get("shown", ())
+        name, **question, parameters=vector["parameters"], strata=vector.get("strata", ())
     )
     for report in vector["reports"]:
         source = replay([bytes.fromhex(report["randomness"])])

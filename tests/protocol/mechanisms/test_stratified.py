@@ -1,4 +1,4 @@
-"""A mechanism behind a shown cell, proved report by report."""
+"""A mechanism behind a stratum, proved report by report."""
 
 import itertools
 import os
@@ -9,49 +9,49 @@ import pytest
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidTask
-from privet.protocol.mechanisms import MECHANISMS, ShownMechanism, create_mechanism
+from privet.protocol.mechanisms import MECHANISMS, StratifiedMechanism, create_mechanism
 from privet.protocol.mechanisms.exact import exp_below
 from tests.protocol.mechanisms.cases import Case
 from tests.protocol.mechanisms.laws import as_array, sums_of
 from tests.protocol.mechanisms.test_contract import added, laws, moments
 
-SHOWN = (0, 1, 1, 0, 2)
-"""Five cells in three shown cells, of two, two and one."""
+STRATIFIED = (0, 1, 1, 0, 2)
+"""Five cells in three strata, of two, two and one."""
 SLOTS = 2
 
 
-def shown_case(
-    name: str, shown: tuple[int, ...] = SHOWN, *, regression: bool = False, **parameters: int
+def stratified_case(
+    name: str, strata: tuple[int, ...] = STRATIFIED, *, regression: bool = False, **parameters: int
 ) -> Case:
-    return Case(name, 1.0, len(shown), SLOTS, regression, parameters, shown)
+    return Case(name, 1.0, len(strata), SLOTS, regression, parameters, strata)
 
 
-def build(case: Case) -> ShownMechanism:
+def build(case: Case) -> StratifiedMechanism:
     built = case.build()
-    assert isinstance(built, ShownMechanism)
+    assert isinstance(built, StratifiedMechanism)
     return built
 
 
 cases = pytest.mark.parametrize(
     "case",
     [
-        *(shown_case(name) for name in ("grr", "subset", "projective")),
-        shown_case("subset", (0, 1, 2), k=1),
-        shown_case("grr", regression=True),
-        shown_case("grr", (0, 0)),
+        *(stratified_case(name) for name in ("grr", "subset", "projective")),
+        stratified_case("subset", (0, 1, 2), k=1),
+        stratified_case("grr", regression=True),
+        stratified_case("grr", (0, 0)),
     ],
     ids=str,
 )
 
 
-def shown_of(mechanism: ShownMechanism, category: int) -> int:
+def stratum_of(mechanism: StratifiedMechanism, category: int) -> int:
     if category < mechanism.misfit:
-        return mechanism.shown[category // mechanism.levels]
+        return mechanism.strata[category // mechanism.levels]
     return category - mechanism.misfit
 
 
-def truth(mechanism: ShownMechanism) -> NDArray[np.float64]:
-    """What a category counts as: its cell and slot, and last the misfits of all shown cells."""
+def truth(mechanism: StratifiedMechanism) -> NDArray[np.float64]:
+    """What a category counts as: its cell and slot, and last the misfits of all strata."""
     values = np.eye(mechanism.categories)
     return np.column_stack(
         [values[:, : mechanism.misfit], values[:, mechanism.misfit :].sum(axis=1)]
@@ -59,12 +59,12 @@ def truth(mechanism: ShownMechanism) -> NDArray[np.float64]:
 
 
 @cases
-def test_privacy_within_a_shown_cell(case: Case) -> None:
-    """By enumeration: e^ε within a shown cell, which is told for certain, and exact as stated."""
+def test_privacy_within_a_stratum(case: Case) -> None:
+    """By enumeration: e^ε within a stratum, which is told for certain, and exact as stated."""
     mechanism, worst = build(case), Fraction(1)
     numbered = list(enumerate(laws(case)))
     for (one, law), (other, another) in itertools.permutations(numbered, 2):
-        if shown_of(mechanism, one) == shown_of(mechanism, other):
+        if stratum_of(mechanism, one) == stratum_of(mechanism, other):
             assert law.keys() == another.keys()
             worst = max([worst, *(law[payload] / another[payload] for payload in law)])
         else:
@@ -74,18 +74,18 @@ def test_privacy_within_a_shown_cell(case: Case) -> None:
     for category, found in numbered:
         payloads = as_array(mechanism, sorted(found))
         assert mechanism.valid(payloads).all()
-        assert (mechanism.read_shown(payloads) == shown_of(mechanism, category)).all()
+        assert (mechanism.read_strata(payloads) == stratum_of(mechanism, category)).all()
 
 
 @cases
 def test_estimates_are_unbiased_with_the_variances_stated(case: Case) -> None:
-    """From every report of every category; misfits as common in one shown cell as in another."""
+    """From every report of every category; misfits as common in one stratum as in another."""
     mechanism, (means, covariances) = build(case), moments(case)
     np.testing.assert_allclose(means, truth(mechanism), atol=1e-9)
-    # ten holders of each category of a shown cell's cells, and a tenth as many misfits in it
+    # ten holders of each category of a stratum's cells, and a tenth as many misfits in it
     counts = np.full((mechanism.cells, SLOTS), 10)
-    per_shown = np.bincount(mechanism.shown_of_cell) * SLOTS * 10
-    holders = np.concatenate([counts.ravel(), per_shown // 10])
+    per_stratum = np.bincount(mechanism.stratum_of_cell) * SLOTS * 10
+    holders = np.concatenate([counts.ravel(), per_stratum // 10])
     covariance = np.einsum("c,cij->ij", holders, covariances)
     n, scale = int(holders.sum()), covariance.diagonal().max()
     cells = mechanism.cells * SLOTS
@@ -109,8 +109,8 @@ def test_estimates_are_unbiased_with_the_variances_stated(case: Case) -> None:
 @pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("name", sorted(MECHANISMS))
 def test_sums_of_all_mechanisms(name: str, regression: bool) -> None:
-    """Sums add up and say exactly how many came from each shown cell; payloads have one length."""
-    mechanism = build(shown_case(name, regression=regression))
+    """Sums add up and say exactly how many came from each stratum; payloads have one length."""
+    mechanism = build(stratified_case(name, regression=regression))
     drawn = [
         mechanism.privatize(category, os.urandom)
         for category in range(mechanism.categories)
@@ -120,15 +120,15 @@ def test_sums_of_all_mechanisms(name: str, regression: bool) -> None:
     sums = sums_of(mechanism, drawn)
     parts = sums_of(mechanism, drawn[::2]) + sums_of(mechanism, drawn[1::2])
     np.testing.assert_array_equal(sums, parts)
-    shown = [shown_of(mechanism, category) for category in range(mechanism.categories)]
-    np.testing.assert_array_equal(mechanism.reported(sums, len(drawn)), 3 * np.bincount(shown))
+    strata = [stratum_of(mechanism, category) for category in range(mechanism.categories)]
+    np.testing.assert_array_equal(mechanism.reported(sums, len(drawn)), 3 * np.bincount(strata))
     assert mechanism.valid(as_array(mechanism, drawn)).all()
 
 
 @pytest.mark.parametrize("name", ["grr", "subset", "laplace"])
 def test_simulated_sums_have_the_law_of_real_ones(name: str) -> None:
     """Means of 400 simulations within 5 standard errors; false alarms: 7e-6 for the test."""
-    mechanism = build(shown_case(name))
+    mechanism = build(stratified_case(name))
     rng = np.random.default_rng(5)
     counts = np.array([[30, 10], [0, 50], [20, 20], [5, 5], [0, 0]])
     estimates = []
@@ -144,9 +144,9 @@ def test_simulated_sums_have_the_law_of_real_ones(name: str) -> None:
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_variances_of_expected_counts_are_not_rounded(name: str) -> None:
-    """Of a thousand shown cells with .3 holders each they are .3 of those with one holder each."""
+    """Of a thousand strata with .3 holders each they are .3 of those with one holder each."""
     cells = 1000
-    mechanism = build(shown_case(name, tuple(range(cells))))
+    mechanism = build(stratified_case(name, tuple(range(cells))))
     one = np.zeros((cells, SLOTS))
     one[:, 0] = 1.0
     weights = np.random.default_rng(1).random((cells, SLOTS))
@@ -158,7 +158,7 @@ def test_variances_of_expected_counts_are_not_rounded(name: str) -> None:
 
 
 def test_sums_are_bounded() -> None:
-    """Uneven shown cells cannot ask for tables above the limit."""
-    shown = (*range(40_000), *[0] * 20_000)
+    """Uneven strata cannot ask for tables above the limit."""
+    strata = (*range(40_000), *[0] * 20_000)
     with pytest.raises(InvalidTask, match="sums, above"):
-        create_mechanism("grr", 1.0, len(shown), 2, shown=shown)
+        create_mechanism("grr", 1.0, len(strata), 2, strata=strata)

@@ -1,4 +1,4 @@
-"""What a relay does where reports tell a shown cell."""
+"""What a relay does where reports tell a stratum."""
 
 import asyncio
 from collections.abc import Sequence
@@ -36,13 +36,13 @@ def cells_of(batch: Batch) -> list[int]:
 def test_a_report_that_would_be_alone_with_its_cell_waits(spool: Spool) -> None:
     """And leaves once another one of its cell has come, in one batch with it."""
     spool.add([report(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
-    assert spool.seal("t", ONE, LEAST, 5, shown_bytes=1)
+    assert spool.seal("t", ONE, LEAST, 5, stratum_bytes=1)
     (number,) = spool.sealed()
     assert cells_of(spool.batch(number)) == [1, 1, 2, 2]
-    spool.settle(number, Account({"counted": 4}, {}), 1, company=2)
-    assert not spool.seal("t", ONE, 1, 1, shown_bytes=1)
+    spool.settle(number, Account({"counted": 4}, {}), 1, group_size=2)
+    assert not spool.seal("t", ONE, 1, 1, stratum_bytes=1)
     spool.add([report(i, 3) for i in (5, 6)])
-    assert spool.seal("t", ONE, 1, 3, shown_bytes=1)
+    assert spool.seal("t", ONE, 1, 3, stratum_bytes=1)
     assert cells_of(spool.batch(*spool.sealed())) == [3, 3, 3]
     assert spool.tallies("t")["waiting"] == 3
 
@@ -50,45 +50,45 @@ def test_a_report_that_would_be_alone_with_its_cell_waits(spool: Spool) -> None:
 def test_an_invited_report_that_would_be_alone_is_not_asked_about(spool: Spool) -> None:
     """It waits for another one of its cell, and keeps its invitation."""
     spool.add([invited(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
-    assert not spool.draw("t", ONE, 5, 5, shown_bytes=1)
-    assert spool.draw("t", ONE, LEAST, 5, shown_bytes=1)
+    assert not spool.draw("t", ONE, 5, 5, stratum_bytes=1)
+    assert spool.draw("t", ONE, LEAST, 5, stratum_bytes=1)
     (number,) = spool.drawn()
     assert cells_of(spool.batch(number)) == [1, 1, 2, 2]
     assert [len(asked.digests) for asked in spool.admissions(number)] == [4]
     spool.add([invited(5, 3)])
-    assert spool.draw("t", ONE, 2, 2, shown_bytes=1)
+    assert spool.draw("t", ONE, 2, 2, stratum_bytes=1)
 
 
-def test_too_few_that_have_company_do_not_go(spool: Spool) -> None:
+def test_too_few_of_a_shared_stratum_do_not_go(spool: Spool) -> None:
     """``least`` counts those that may leave."""
     spool.add([report(i, cell) for i, cell in enumerate([1, 1, 1, 2])])
-    assert not spool.seal("t", ONE, LEAST, LEAST, shown_bytes=1)
+    assert not spool.seal("t", ONE, LEAST, LEAST, stratum_bytes=1)
     assert spool.seal("t", ONE, LEAST, LEAST)
 
 
-@pytest.mark.parametrize(("refused", "company"), [(0, 2), (1, 1), (3, 1)])
+@pytest.mark.parametrize(("refused", "group_size"), [(0, 2), (1, 1), (3, 1)])
 def test_the_fewest_of_a_cell_are_what_a_report_hides_among(
-    spool: Spool, refused: int, company: int
+    spool: Spool, refused: int, group_size: int
 ) -> None:
     """Less all that were refused, which may have been of that cell."""
     spool.add([report(i, cell) for i, cell in enumerate([1, 1, 1, 2, 2])])
-    assert spool.seal("t", ONE, LEAST, 5, shown_bytes=1)
+    assert spool.seal("t", ONE, LEAST, 5, stratum_bytes=1)
     (number,) = spool.sealed()
     gone = [bytes([i]) * 16 for i in range(refused)]
     account = Account({"counted": 5 - refused}, {"wrong-payload": gone} if gone else {})
-    spool.settle(number, account, 1, company=2)
-    assert spool.tallies("t")["smallest_batch"] == company
+    spool.settle(number, account, 1, group_size=2)
+    assert spool.tallies("t")["smallest_batch"] == group_size
 
 
-def shown_task() -> Task:
+def disclosing_task() -> Task:
     task = make_task()
-    shown = tuple(feature.name for feature in task.features)
+    disclosed = tuple(feature.name for feature in task.features)
     cells = task.tree_of(0).cells
-    return task.model_copy(update={"shown": shown, "crowds": (100,) * cells})
+    return task.model_copy(update={"disclosed": disclosed, "group_sizes": (100,) * cells})
 
 
 def reports_of(task: Task, cells: Sequence[int]) -> list[StoredReport]:
-    """A report of each of these shown cells."""
+    """A report of each of these strata."""
     width = task.mechanisms[0].report_bytes
     return [
         StoredReport(task.id, ONE, bytes([i]) * 16, bytes([cell]).ljust(width, b"x"))
@@ -96,9 +96,10 @@ def reports_of(task: Task, cells: Sequence[int]) -> list[StoredReport]:
     ]
 
 
-async def test_holders_of_a_task_with_shown_cells_through_a_relay(tmp_path: Path) -> None:
-    """All that have company in their cell are batched, and the status says how few there were."""
-    task, curator = shown_task(), FakeCurator(shown_task())
+async def test_holders_of_a_task_with_strata_through_a_relay(tmp_path: Path) -> None:
+    """All that share their stratum with another are batched, and the status says how few there
+    were."""
+    task, curator = disclosing_task(), FakeCurator(disclosing_task())
     url = f"{RELAY}/v1/tasks/{task.id}"
     async with relaying(curator, tmp_path / "spool") as (to, forwarder, http):
         for i in range(4):
@@ -115,7 +116,7 @@ async def test_what_is_stated_rests_on_the_fewest_of_a_cell(
 ) -> None:
     """Not on the whole batch, among which a report of that cell does not hide."""
     monkeypatch.setattr("privet.relay.status.STEP", 1)
-    task = shown_task()
+    task = disclosing_task()
     url, curator = f"{RELAY}/v1/tasks/{task.id}", FakeCurator(task)
     async with relaying(curator, tmp_path / "spool", LEAST) as (_, forwarder, http):
         forwarder.spool.add(reports_of(task, [1] * LEAST + [2] * 3 * LEAST))
@@ -128,8 +129,9 @@ async def test_what_is_stated_rests_on_the_fewest_of_a_cell(
 async def test_lone_reports_of_a_first_draw_keep_no_batch_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A batch of the least size would lose some, so a larger one goes, where they have company."""
-    task = shown_task()
+    """A batch of the least size would lose some, so a larger one goes, in which they share their
+    stratum."""
+    task = disclosing_task()
     monkeypatch.setattr("privet.relay.forwarding.MAX_BATCH", LEAST)
     curator = FakeCurator(task)
     async with relaying(curator, tmp_path / "spool", LEAST) as (_, forwarder, _):

@@ -23,7 +23,7 @@ LOOKS = 0.5
 """Seconds between two looks at how many have answered."""
 
 
-class Crowd:
+class HolderPool:
     """Holders in as many processes as there are cores; a context manager, which starts them."""
 
     def __init__(self) -> None:

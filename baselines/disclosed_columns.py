@@ -1,4 +1,4 @@
-"""HistOfTree: some columns are shown, and label and hidden columns are perturbed."""
+"""HistOfTree: some columns are disclosed, and label and hidden columns are perturbed."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -21,15 +21,17 @@ class HistOfTree(PublicPartition):
 
     _: KW_ONLY
     partition: str = "cart"
-    shown: Sequence[int] | None = None
+    disclosed: Sequence[int] | None = None
     bins: int = 2
     mechanism: str = "subset"
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         columns = X.shape[1]
-        self.shown_: Integers = np.unique(range(columns) if self.shown is None else self.shown)
+        self.shown_: Integers = np.unique(
+            range(columns) if self.disclosed is None else self.disclosed
+        )
         if len(self.shown_) and not 0 <= self.shown_[0] <= self.shown_[-1] < columns:
-            msg = f"shown is {self.shown}: give the numbers of columns, 0 to {columns - 1}."
+            msg = f"disclosed is {self.disclosed}: give the numbers of columns, 0 to {columns - 1}."
             raise ValueError(msg)
         self.hidden_: Integers = np.setdiff1d(np.arange(columns), self.shown_)
         in_public, in_private = self._columns(public.X, self.shown_), self._columns(X, self.shown_)
@@ -62,7 +64,7 @@ class HistOfTree(PublicPartition):
 class HistOfTreeClassifier(BaselineClassifier, HistOfTree):
     """In the manner of HistOfTree (Ma, Jia and Yang, AISTATS 2025, arXiv 2405.13481).
 
-    Semi-feature local privacy: a holder shows its leaf of a tree on the ``shown`` columns, and
+    Semi-feature local privacy: a holder shows its leaf of a tree on the ``disclosed`` columns, and
     perturbs with all of ε where it is in a histogram of the hidden columns in that leaf, with its
     label. Within a leaf
 
@@ -72,19 +74,20 @@ class HistOfTreeClassifier(BaselineClassifier, HistOfTree):
     the law of the message differs by at most e^ε; the leaf itself has no privacy. One report, no
     interaction; public labels only choose the splits.
 
-    From the paper come the tree on the shown features with a histogram of the others in each leaf,
-    and perturbed cells. We have read its abstract and introduction only. Ours are: the tree is
-    grown on public records, as in LPCT; cell and label are one category, for which ``mechanism``
+    From the paper come the tree on the disclosed features with a histogram of the others in each
+    leaf, and perturbed cells. We have read its abstract and introduction only. Ours are: the tree
+    is grown on public records, as in LPCT; cell and label are one category, for which ``mechanism``
     is chosen, so that the rival has no more noise than Privet; a cell without noisy mass has the
     shares of its leaf, whose number of holders is known; the default depth, which is LPDT's for the
-    shown columns. The paper treats regression, and chooses the columns to show as well.
+    disclosed columns. The paper treats regression, and chooses the columns to show as well.
 
     Parameters
     ----------
     epsilon : from 0.001 to 64.
-    partition : of the shown columns, ``cart``, ``max_edge`` or ``random``.
-    depth : of the tree; by default floor(d / (2 + 2d) log2(n ε²)) for d shown columns.
-    shown : numbers of the columns that are shown, from 0; None shows all, so that only the label
+    partition : of the disclosed columns, ``cart``, ``max_edge`` or ``random``.
+    depth : of the tree; by default floor(d / (2 + 2d) log2(n ε²)) for d disclosed columns.
+    disclosed : numbers of the columns that are disclosed, from 0; None shows all, so that only the
+    label
         is hidden.
     bins : parts of each hidden column; all together may be 2^16 at most. With 1 the hidden columns
         are not used.

@@ -1,4 +1,4 @@
-"""Plans that compare what is shown."""
+"""Plans that compare what is disclosed."""
 
 from typing import Any
 
@@ -19,15 +19,15 @@ def public() -> dict[str, Any]:
     return columns | {"ill": ["yes" if each else "no" for each in y]}
 
 
-def planned(*shown: str, **options: Any) -> Plan:
+def planned(*disclosed: str, **options: Any) -> Plan:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("privet.learning.planning.planner.DRAWS", 2)  # gains are not looked at
         given: dict[str, Any] = {"epsilon": 1.0, "holders": HOLDERS, "target_shift": 0.2}
-        return plan(public(), label="ill", shown=list(shown), **given, **options)
+        return plan(public(), label="ill", disclosed=list(disclosed), **given, **options)
 
 
 @pytest.mark.slow
-def test_a_plan_compares_none_shown_the_chosen_and_all() -> None:
+def test_a_plan_compares_none_disclosed_the_chosen_and_all() -> None:
     """In that order, each with its own cells; the plan itself is for the chosen.
 
     Showing all takes a quarter and less, in tasks planned alike; as many tell overall figures
@@ -36,15 +36,15 @@ def test_a_plan_compares_none_shown_the_chosen_and_all() -> None:
     found = planned("x0")
     hidden, mine, every = found.showing
     assert (hidden.columns, mine.columns, every.columns) == ((), ("x0",), ("x0", "x1", "x2"))
-    assert hidden.shown_cells == 1 < mine.shown_cells
-    assert every.shown_cells == every.cells
+    assert hidden.stratum_count == 1 < mine.stratum_count
+    assert every.stratum_count == every.cells
     assert (mine.here, mine.stop_after) == (found.here, found.stop_after)
     assert 4 * every.stop_after < hidden.stop_after
     assert every.here.half_width < hidden.here.half_width / 2
 
 
 @pytest.mark.slow
-def test_with_all_shown_there_are_two_to_compare() -> None:
+def test_with_all_disclosed_there_are_two_to_compare() -> None:
     """The chosen columns are all; more people in a group are fewer groups."""
     found = planned("x0", "x1", "x2")
     assert [len(each.columns) for each in found.showing] == [0, 3]
@@ -52,6 +52,6 @@ def test_with_all_shown_there_are_two_to_compare() -> None:
     assert "reports with everything hidden; " in compared
     assert "the answer is changed at random" in found.board
     assert "both of one such group" in found.board
-    assert found.showing[-1].shown_cells <= HOLDERS / 20
-    few = planned("x0", "x1", "x2", crowd=200)
-    assert few.showing[-1].shown_cells <= HOLDERS / 200
+    assert found.showing[-1].stratum_count <= HOLDERS / 20
+    few = planned("x0", "x1", "x2", smallest_group=200)
+    assert few.showing[-1].stratum_count <= HOLDERS / 200

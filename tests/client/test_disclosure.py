@@ -1,4 +1,4 @@
-"""Tasks with shown columns: what a holder is told, refuses, sends and keeps."""
+"""Tasks with disclosed columns: what a holder is told, refuses, sends and keeps."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from privet.client import (
     SqliteLedger,
     TaskRefused,
 )
-from privet.client.explanation import Explanation, told_openly
+from privet.client.explanation import Explanation, disclosure
 from privet.client.ledger import CAPS, COLUMNS
 from privet.protocol.errors import Overloaded
 from privet.protocol.features import encode_record
@@ -27,7 +27,7 @@ from privet.protocol.report import Report
 from privet.protocol.task import Task
 from tests.client.command import Command
 from tests.fake_curator import FakeCurator, serving
-from tests.protocol.vectors import SHOWN, TASKS
+from tests.protocol.vectors import DISCLOSING, TASKS
 
 RECORD = {"age": 25, "ward": "heart", "work": "shop", "answer": "yes"}
 ELSEWHERE = {"age": 60, "ward": "skin", "work": "farm", "answer": "yes"}
@@ -45,35 +45,35 @@ def command(tmp_path: Path) -> Command:
 
 
 def openly(task: Task, record: Any) -> str:
-    return told_openly(task, encode_record(task.features, task.label, record))
+    return disclosure(task, encode_record(task.features, task.label, record))
 
 
 def test_what_is_said_openly_in_words() -> None:
-    """Of every shown cell, with its crowd; of a misfit what its report says; else nothing."""
-    assert openly(SHOWN, RECORD) == OPENLY
-    assert openly(SHOWN, {**RECORD, "work": "circus"}) == OPENLY
-    assert "age is below 40 and ward is not heart" in openly(SHOWN, {**RECORD, "ward": "skin"})
+    """Of every stratum, with its group size; of a misfit what its report says; else nothing."""
+    assert openly(DISCLOSING, RECORD) == OPENLY
+    assert openly(DISCLOSING, {**RECORD, "work": "circus"}) == OPENLY
+    assert "age is below 40 and ward is not heart" in openly(DISCLOSING, {**RECORD, "ward": "skin"})
     assert "age is at least 30 and age is below 40 and ward is heart" in openly(
-        SHOWN, {**RECORD, "age": 35}
+        DISCLOSING, {**RECORD, "age": 35}
     )
-    assert "age is at least 40. About 60% of" in openly(SHOWN, ELSEWHERE)
-    few = SHOWN.model_copy(update={"crowds": [9750, 0, 250, 0]})
+    assert "age is at least 40. About 60% of" in openly(DISCLOSING, ELSEWHERE)
+    few = DISCLOSING.model_copy(update={"group_sizes": [9750, 0, 250, 0]})
     assert "About 1 in 40 people: 250 of the 10000 expected." in openly(few, RECORD)
     assert "You may be the only one: 0 of the 10000 expected." in openly(few, {**RECORD, "age": 35})
-    alone = TASKS["shown columns that tell nothing"]
-    assert "nothing, as there is one shown cell. About 100% of people" in openly(alone, RECORD)
+    alone = TASKS["disclosed columns that tell nothing"]
+    assert "nothing, as there is one stratum. About 100% of people" in openly(alone, RECORD)
     assert openly(TASKS["classes, one question"], {}) == ""
 
 
 def test_a_value_that_does_not_count_is_not_told_as_a_fact() -> None:
-    """What stands in for it is said to, of columns that the shown cell tells, and of no others."""
+    """What stands in for it is said to, of columns that the stratum tells, and of no others."""
     instead = " Another value stands in for the record's own: "
-    assert f"ward is heart.{instead}ward. About" in openly(SHOWN, {**RECORD, "ward": "garden"})
-    assert f"{instead}age, ward. About" in openly(SHOWN, {"work": "shop", "answer": "yes"})
+    assert f"ward is heart.{instead}ward. About" in openly(DISCLOSING, {**RECORD, "ward": "garden"})
+    assert f"{instead}age, ward. About" in openly(DISCLOSING, {"work": "shop", "answer": "yes"})
     for record in ({**RECORD, "work": "circus"}, {**ELSEWHERE, "ward": "garden"}, RECORD):
-        assert "stands in" not in openly(SHOWN, record)
-    age, ward, work = SHOWN.features
-    replacing = SHOWN.model_copy(
+        assert "stands in" not in openly(DISCLOSING, record)
+    age, ward, work = DISCLOSING.features
+    replacing = DISCLOSING.model_copy(
         update={"features": (age, ward.model_copy(update={"unknown": "skin"}), work)}
     )
     assert f"ward is not heart.{instead}ward. About" in openly(
@@ -81,10 +81,10 @@ def test_a_value_that_does_not_count_is_not_told_as_a_fact() -> None:
     )
 
 
-def test_each_shown_cell_is_told_apart() -> None:
-    """Records whose reports say different shown cells are told different words, others the same."""
+def test_each_stratum_is_told_apart() -> None:
+    """Records whose reports say different strata are told different words, others the same."""
     for task in TASKS.values():
-        if task.shown:
+        if task.disclosed:
             told: dict[str, set[int]] = {}
             for age in (20, 25, 35, 45, 55):
                 for ward in ("heart", "lungs", "skin"):
@@ -94,34 +94,35 @@ def test_each_shown_cell_is_told_apart() -> None:
                         record.pop("income" if task.label.name == "answer" else "answer")
                         encoded = encode_record(task.features, task.label, record)
                         assert encoded.misfit is None
-                        assert task.shown_cells is not None
-                        cell = task.shown_cells.of_cell[task.tree_of(0).locate_one(encoded.x)]
-                        told.setdefault(told_openly(task, encoded), set()).add(int(cell))
+                        assert task.strata is not None
+                        cell = task.strata.of_cell[task.tree_of(0).locate_one(encoded.x)]
+                        told.setdefault(disclosure(task, encoded), set()).add(int(cell))
             assert sorted(cell for cells in told.values() for cell in cells) == list(
-                range(len(task.crowds))
+                range(len(task.group_sizes))
             )
             assert all(len(cells) == 1 for cells in told.values())
 
 
 def test_the_explanation_promises_no_more_than_is_so() -> None:
-    """Of a shown task no sentence says that all is hidden, or bounds odds between any two."""
-    shown = Explanation.of(SHOWN)
-    assert shown.shown[0].startswith("age, ward: ")
-    assert "240 to 1200 people" in shown.shown[1]
-    assert [line.endswith("; shown") for line in shown.reads] == [True, True, False]
-    assert "another record of the same shown cell does" in shown.means
-    assert "two possible records of the same shown cell" in shown.means
-    assert "Apart from its shown cell, the record" in shown.sends
-    assert "like any other of its shown cell" in shown.sends
-    assert "4 shown cells" in shown.computes[0]
+    """Of a task with disclosed columns no sentence says that all is hidden, or bounds odds between
+    any two."""
+    explanation = Explanation.of(DISCLOSING)
+    assert explanation.discloses[0].startswith("age, ward: ")
+    assert "240 to 1200 people" in explanation.discloses[1]
+    assert [line.endswith("; disclosed") for line in explanation.reads] == [True, True, False]
+    assert "another record of the same stratum does" in explanation.means
+    assert "two possible records of the same stratum" in explanation.means
+    assert "Apart from its stratum, the record" in explanation.sends
+    assert "like any other of its stratum" in explanation.sends
+    assert "4 strata" in explanation.computes[0]
     hidden = Explanation.of(TASKS["classes, one question"])
-    assert hidden.shown == ()
-    assert "shown" not in json.dumps(asdict(hidden)).replace('"shown"', "")
+    assert hidden.discloses == ()
+    assert "disclosed" not in json.dumps(asdict(hidden)).replace('"disclosed"', "")
 
 
-def test_the_holder_sees_its_shown_cell_before_it_agrees(command: Command) -> None:
+def test_the_holder_sees_its_stratum_before_it_agrees(command: Command) -> None:
     """Before the question, and without a yes nothing is drawn; afterwards the ledger lists it."""
-    with serving(FakeCurator(SHOWN)) as curator:
+    with serving(FakeCurator(DISCLOSING)) as curator:
         shown = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
         assert "may tell who you are" not in shown
         assert "Said openly age, ward: as far as" in shown
@@ -130,7 +131,7 @@ def test_the_holder_sees_its_shown_cell_before_it_agrees(command: Command) -> No
         assert refused.exit_code == 1
         assert 0 <= refused.stderr.index(OPENLY) < refused.stderr.index("Draw a perturbed answer")
         dry = command.answer(curator.url, "--dry-run", "--json")
-        assert json.loads(dry.stdout)["told_openly"] == OPENLY
+        assert json.loads(dry.stdout)["disclosed"] == OPENLY
         assert curator.posts == []
         agreed = command.answer(curator.url, "--yes")
         assert agreed.exit_code == 0, agreed.output
@@ -142,34 +143,34 @@ def test_the_holder_sees_its_shown_cell_before_it_agrees(command: Command) -> No
         assert payload[0] == 2
 
 
-@pytest.mark.parametrize("crowd", [19, 0])
-async def test_too_small_a_crowd_is_refused_whatever_the_record(
-    command: Command, crowd: int
+@pytest.mark.parametrize("size", [19, 0])
+async def test_too_small_a_group_is_refused_whatever_the_record(
+    command: Command, size: int
 ) -> None:
-    """If any shown cell has fewer people, before a record is read, so silence tells nothing."""
-    few = SHOWN.model_copy(update={"crowds": [*SHOWN.crowds[:-1], crowd]})
+    """If any stratum has fewer people, before a record is read, so silence tells nothing."""
+    few = DISCLOSING.model_copy(update={"group_sizes": [*DISCLOSING.group_sizes[:-1], size]})
     with serving(FakeCurator(few)) as curator:
         async with ReportClient() as client:
             careful = Holder(client, MemoryLedger())
             for record in (UNTOUCHED, RECORD, ELSEWHERE):
-                with pytest.raises(TaskRefused, match=rf"{crowd} people .* fewer than the 20"):
+                with pytest.raises(TaskRefused, match=rf"{size} people .* fewer than the 20"):
                     await careful.answer(curator.url, record)
             assert careful.ledger.answers() == []
-            bold = Holder(client, MemoryLedger(), least_crowd=crowd)
+            bold = Holder(client, MemoryLedger(), smallest_group=size)
             assert (await bold.answer(curator.url, RECORD)).counted
         refused = command.answer(curator.url, "--yes")
         assert (refused.exit_code, len(curator.posts)) == (3, 1)
-        assert "--least-crowd" in refused.stderr
+        assert "--smallest-group" in refused.stderr
         shown = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
         assert "what is said openly may tell who you are" in shown
-        agreed = command.answer(curator.url, "--yes", "--least-crowd", str(crowd))
+        agreed = command.answer(curator.url, "--yes", "--smallest-group", str(size))
         assert agreed.exit_code == 0
 
 
 async def test_a_record_that_has_changed_is_not_drawn_again(command: Command) -> None:
-    """The stored report, with the shown cell of the day it was drawn, is all that is ever sent."""
+    """The stored report, with the stratum of the day it was drawn, is all that is ever sent."""
     ledger = command.ledger
-    with serving(FakeCurator(SHOWN)) as curator:
+    with serving(FakeCurator(DISCLOSING)) as curator:
         async with ReportClient(retry=Retry(1)) as client:
             owner = Holder(client, ledger, wait=False)
             curator.busy = 2
@@ -178,24 +179,24 @@ async def test_a_record_that_has_changed_is_not_drawn_again(command: Command) ->
                     await owner.answer(curator.url, record)
         assert OPENLY in command.answer(curator.url).stderr
         (answered,) = ledger.answers()
-        assert (answered.shown, answered.counted) == (OPENLY, True)
+        assert (answered.disclosed, answered.counted) == (OPENLY, True)
         assert set(curator.posts) == {answered.report}
 
 
 def test_a_file_is_told_its_smallest_group_before_it_is_sent(command: Command) -> None:
     """Of its own lines; and a program is told what one record would say."""
     lines = "1,25,heart,shop,yes\n2,60,skin,farm,no\n"
-    with serving(FakeCurator(SHOWN)) as curator, BlockingHolder(MemoryLedger()) as owner:
+    with serving(FakeCurator(DISCLOSING)) as curator, BlockingHolder(MemoryLedger()) as owner:
         asked = command.answer_lines(curator.url, lines, stdin="n\n")
         assert asked.stderr.index("has 260 people") < asked.stderr.index("Draw 2 perturbed")
         assert curator.posts == []
-        assert owner.told_openly(owner.fetch(curator.url), RECORD) == OPENLY
+        assert owner.disclosure(owner.fetch(curator.url), RECORD) == OPENLY
 
 
 def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:
     """One of version 4 keeps its answers, which showed no column, and takes new ones."""
     path = tmp_path / "ledger"
-    old = COLUMNS.removesuffix(", shown")
+    old = COLUMNS.removesuffix(", disclosed")
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"CREATE TABLE answers ({old}, PRIMARY KEY (subject, task))")
         db.execute(CAPS)
@@ -205,7 +206,7 @@ def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:
         db.commit()
     ledger = SqliteLedger(path)
     (kept,) = ledger.answers()
-    assert (kept.task, kept.shown, kept.counted) == ("a", "", True)
-    newer = ledger.keep(replace(kept, task="b", shown=OPENLY))
+    assert (kept.task, kept.disclosed, kept.counted) == ("a", "", True)
+    newer = ledger.keep(replace(kept, task="b", disclosed=OPENLY))
     assert ledger.find("me", "b") == newer
     assert math.isclose(ledger.spent("me"), 2.0)

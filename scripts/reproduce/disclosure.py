@@ -19,7 +19,7 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_encoded
-from privet.learning.task_building.settings import DEFAULT_CROWD, TaskSettings
+from privet.learning.task_building.settings import DEFAULT_SMALLEST_GROUP, TaskSettings
 from privet.protocol.features import Classes, Numeric
 from scripts import fair_survey
 from scripts.reproduce.contestants import Scored, Tuned, value_scores
@@ -34,19 +34,19 @@ MADE = {"fair": ("faithful", 2), "flipped": ("changed", 2), "useless": ("useless
 MADE_PUBLIC, MADE_HOLDERS, MADE_POINTS, MADE_KNOWN = 300, 4000, 3000, (0, 1, 2)
 PARTS = (1.0, 1 / 2, 1 / 5, 1 / 10, 1 / 30)
 """Fractions of the holders who report."""
-HIDDEN, HALF, LABEL = "Privet, all hidden", "Privet, half shown", "Privet, label only"
-ALONE, FINEST = "Privet, label only, crowds of 1", 10
+HIDDEN, HALF, LABEL = "Privet, all hidden", "Privet, half disclosed", "Privet, label only"
+ALONE, FINEST = "Privet, label only, groups of 1", 10
 
 
 @dataclass(frozen=True)
 class Privet:
-    """The default tree and estimator, with none of the columns shown, the known half, or all.
+    """The default tree and estimator, with none of the columns disclosed, the known half, or all.
 
-    With ``alone`` shown cells need no crowd, and the tree has ``FINEST`` levels.
+    With ``alone`` strata need no group, and the tree has ``FINEST`` levels.
     """
 
     name: str
-    shown: Literal["none", "known", "all"]
+    disclosed: Literal["none", "known", "all"]
     alone: bool = False
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
@@ -56,9 +56,9 @@ class Privet:
             name="simulation",
             label=split.label.name,
             epsilon=epsilon,
-            shown=tuple({"none": [], "known": known, "all": names}[self.shown]),
+            disclosed=tuple({"none": [], "known": known, "all": names}[self.disclosed]),
             holders=len(split.private),
-            crowd=1 if self.alone else DEFAULT_CROWD,
+            smallest_group=1 if self.alone else DEFAULT_SMALLEST_GROUP,
             depth=FINEST if self.alone else None,
         )
         features = tuple(Numeric(name=name, low=0.0, high=1.0) for name in names)
@@ -70,10 +70,10 @@ class Privet:
 
 
 def hist_of_tree(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
-    """HistOfTree with the known columns shown, at every depth and number of bins that fits."""
+    """HistOfTree with the known columns disclosed, at every depth and number of bins that fits."""
     hidden = split.public.X.shape[1] - len(split.known)
     grid = {"depth": DEPTHS, "bins": [k for k in BINS if k**hidden <= LARGEST_HISTOGRAM]}
-    tuned = Tuned("HistOfTree", HistOfTreeClassifier, grid, {"shown": split.known})
+    tuned = Tuned("HistOfTree", HistOfTreeClassifier, grid, {"disclosed": split.known})
     return tuned(split, epsilon, seed)
 
 

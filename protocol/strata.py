@@ -1,9 +1,9 @@
-"""Shown cells: the part of a cell that a report says in the clear.
+"""Strata: the part of a cell that a report says in the clear.
 
-A task may name features as *shown*: whoever collects may know them, and every report carries what
-the partition makes of them. The rest is hidden. From the root down to the first split on a hidden
-column, a partition depends on shown columns alone; the nodes where that part ends are its shown
-cells, numbered in node order.
+A task may name features as *disclosed*: whoever collects may know them, and every report carries
+what the partition makes of them. The rest is hidden. From the root down to the first split on a
+hidden column, a partition depends on disclosed columns alone; the nodes where that part ends are
+its strata, numbered in node order.
 """
 
 from collections.abc import Collection
@@ -17,18 +17,18 @@ from .partition import LEAF, Index, Partition
 
 
 @dataclass(frozen=True, eq=False)
-class ShownCells:
-    """``nodes``, ``(shown cells,)``: the node of each; ``of_cell``, ``(cells,)``: each cell's."""
+class Strata:
+    """``nodes``, ``(strata,)``: the node of each; ``of_cell``, ``(cells,)``: each cell's."""
 
     nodes: Index
     of_cell: Index
 
     @classmethod
-    def of(cls, partition: Partition, shown: NDArray[np.bool_]) -> "ShownCells":
-        """Those of ``partition``; ``shown`` says which encoded columns are, ``(columns,)``."""
+    def of(cls, partition: Partition, disclosed: NDArray[np.bool_]) -> "Strata":
+        """Those of ``partition``; ``disclosed`` says which encoded columns are, ``(columns,)``."""
         split = partition.left != LEAF
         open_to_all = np.zeros(partition.nodes, dtype=np.bool_)
-        open_to_all[split] = shown[partition.feature[split]]
+        open_to_all[split] = disclosed[partition.feature[split]]
         above = np.ones(partition.nodes, dtype=np.bool_)
         top = np.full(partition.nodes, -1, dtype=np.int32)
         for nodes in partition.levels:
@@ -46,10 +46,10 @@ class ShownCells:
 
     @property
     def most_hidden(self) -> int:
-        """The greatest number of cells in a shown cell."""
+        """The greatest number of cells in a stratum."""
         return int(np.bincount(self.of_cell).max())
 
 
-def shown_columns(features: Features, shown: Collection[str]) -> NDArray[np.bool_]:
-    """Which encoded columns belong to ``shown`` features, ``(columns,)``."""
-    return np.array([column.feature.name in shown for column in columns_of(features)])
+def disclosed_columns(features: Features, disclosed: Collection[str]) -> NDArray[np.bool_]:
+    """Which encoded columns belong to ``disclosed`` features, ``(columns,)``."""
+    return np.array([column.feature.name in disclosed for column in columns_of(features)])

@@ -1,4 +1,5 @@
-"""What showing gains: who reports, what is known, scores by the law, and the holders needed."""
+"""What disclosing columns gains: who reports, what is known, scores by the law, and the holders
+needed."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +16,13 @@ from scripts.reproduce.__main__ import EXPECTED
 from scripts.reproduce.contestants import value_scores
 from scripts.reproduce.datasets import Split, take
 from scripts.reproduce.derived import FOREST
+from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import METHODS
 from scripts.reproduce.problems import PROBLEMS
-from scripts.reproduce.shown import ALONE, HALF, HIDDEN, LABEL
 
-(SCORES,) = (e for e in EXPERIMENTS if e.name == "shown-scores")
-(HOLDERS,) = (e for e in EXPERIMENTS if e.name == "shown-holders")
+(SCORES,) = (e for e in EXPERIMENTS if e.name == "disclosed-scores")
+(HOLDERS,) = (e for e in EXPERIMENTS if e.name == "disclosed-holders")
 
 
 def test_fewer_holders_are_some_of_all() -> None:
@@ -76,16 +77,16 @@ def test_tested_records_are_nobodys_else(monkeypatch: pytest.MonkeyPatch) -> Non
     assert sorted(every) == sorted(seen)
 
 
-def test_more_is_shown_from_method_to_method(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_is_disclosed_from_method_to_method(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing, the known columns, and all: of the task that is simulated."""
     split = replace(PROBLEMS["made, fair"](Path(), 0), known=(1, 4))
     told = []
 
     def stopped(task: object, *_: object) -> None:
-        told.append(task.shown)  # type: ignore[attr-defined]
+        told.append(task.disclosed)  # type: ignore[attr-defined]
         raise InterruptedError
 
-    monkeypatch.setattr("scripts.reproduce.shown.simulate_counts", stopped)
+    monkeypatch.setattr("scripts.reproduce.disclosure.simulate_counts", stopped)
     for name in (HIDDEN, HALF, LABEL, ALONE):
         with pytest.raises(InterruptedError):
             list(METHODS[name](split, 1.0, 0))
@@ -111,7 +112,7 @@ def test_holders_needed_are_read_off_between_two_parts(
 
 
 def test_each_measure_has_its_error() -> None:
-    """In the table with columns shown, and not where the experiment does not ask for it."""
+    """In the table with columns disclosed, and not where the experiment does not ask for it."""
     row = pd.Series(
         {"mean": 0.8, "standard_error": 0.01, "brier": 0.15, "brier_error": 0.002}, dtype=float
     )
@@ -129,7 +130,7 @@ def brier(problem: str, series: str, epsilon: float) -> float:
 
 SETS = tuple(dict.fromkeys(pages.kept(SCORES, EXPECTED)["problem"]))
 FINE = tuple(problem for problem in SETS if problem != "census")
-"""Those with crowds of one."""
+"""Those with groups of one."""
 MISLEADING = tuple(
     problem for problem in SETS if problem.endswith(("changed", "volunteers", "flipped", "useless"))
 )
@@ -151,13 +152,13 @@ def test_the_page_is_right_about_public_data_that_are_right(epsilon: float) -> N
             assert brier(problem, HIDDEN, epsilon) - brier(problem, series, epsilon) < 0.01
 
 
-def test_the_page_is_right_about_crowds() -> None:
+def test_the_page_is_right_about_groups() -> None:
     """Each needs 6 of 200 records, so that there are some 20 to 33; half may be better than all."""
     assert least_rows(200, 2000, 20) == 6
     assert brier("employ", HALF, 2.0) < brier("employ", LABEL, 2.0)
 
 
-def test_the_page_is_right_about_crowds_of_one() -> None:
+def test_the_page_is_right_about_groups_of_one() -> None:
     """Much better than label only where public data mislead, and close to whole records."""
     ratios = {problem: brier(problem, ALONE, 2.0) / brier(problem, LABEL, 2.0) for problem in FINE}
     misleading = {p: r for p, r in ratios.items() if p in MISLEADING}

@@ -7,7 +7,7 @@ import pytest
 
 from privet.baselines import HistOfTreeClassifier, HistOfTreeRegressor
 from privet.baselines.base import Floats
-from privet.baselines.shown_columns import shares_in_leaf
+from privet.baselines.disclosed_columns import shares_in_leaf
 from privet.learning.core.trees import locate
 
 
@@ -34,7 +34,7 @@ def test_counts_are_unbiased_and_leaves_exact(mechanism: str) -> None:
     runs = [
         fitted(
             HistOfTreeClassifier(
-                1.0, depth=1, shown=[0, 2], mechanism=mechanism, random_state=seed
+                1.0, depth=1, disclosed=[0, 2], mechanism=mechanism, random_state=seed
             ),
             X,
             y,
@@ -57,20 +57,21 @@ def test_counts_are_unbiased_and_leaves_exact(mechanism: str) -> None:
 def test_epsilon_within_a_leaf(bins: int, epsilon: float) -> None:
     """The mechanism asks for hidden cell and label alone; its exact worst ratio is at most e^ε."""
     X, y = checkerboard(300)
-    model = fitted(HistOfTreeClassifier(epsilon, depth=1, shown=[0], bins=bins), X, y)
+    model = fitted(HistOfTreeClassifier(epsilon, depth=1, disclosed=[0], bins=bins), X, y)
     mechanism = model.mechanism_
     assert (mechanism.cells, mechanism.slots) == (bins**2, 2)
     assert epsilon - 1e-6 < mechanism.log_ratio() <= epsilon
 
 
 def test_it_learns_what_needs_both_kinds_of_columns() -> None:
-    """Neither the shown nor the hidden column says anything alone; all shown needs less ε."""
+    """Neither the disclosed nor the hidden column says anything alone; all disclosed needs less
+    ε."""
     X, y = checkerboard(20_000)
     X_test, y_test = checkerboard(5_000, seed=1)
     settings: dict[str, Any] = {"partition": "max_edge", "random_state": 0}
-    half = fitted(HistOfTreeClassifier(2.0, depth=1, shown=[0], **settings), X, y)
+    half = fitted(HistOfTreeClassifier(2.0, depth=1, disclosed=[0], **settings), X, y)
     assert half.score(X_test, y_test) > 0.88  # Bayes .9
-    shallow = fitted(HistOfTreeClassifier(2.0, depth=1, shown=[0], bins=1, **settings), X, y)
+    shallow = fitted(HistOfTreeClassifier(2.0, depth=1, disclosed=[0], bins=1, **settings), X, y)
     assert shallow.score(X_test, y_test) < 0.6
     label_only = fitted(HistOfTreeClassifier(0.5, depth=3, **settings), X, y)
     assert label_only.score(X_test, y_test) > 0.88
@@ -79,7 +80,7 @@ def test_it_learns_what_needs_both_kinds_of_columns() -> None:
 def test_numbers() -> None:
     """The mean of a number in each cell, within its range."""
     X, y = checkerboard(20_000)
-    model = HistOfTreeRegressor(4.0, depth=1, shown=[0], partition="max_edge", random_state=0)
+    model = HistOfTreeRegressor(4.0, depth=1, disclosed=[0], partition="max_edge", random_state=0)
     model.set_params(label_range=(10.0, 20.0))
     model.fit(X, 10.0 + 10.0 * y, public=(X[:200], 10.0 + 10.0 * y[:200]), feature_range=(0.0, 1.0))
     corners = np.array([[0.1, 0.1, 0.5], [0.1, 0.9, 0.5], [0.9, 0.1, 0.5], [0.9, 0.9, 0.5]])
@@ -87,9 +88,9 @@ def test_numbers() -> None:
     assert model.predict(corners) == pytest.approx([11.0, 19.0, 19.0, 11.0], abs=0.5)
 
 
-def test_no_column_shown_is_one_leaf() -> None:
+def test_no_column_disclosed_is_one_leaf() -> None:
     X, y = checkerboard(300)
-    model = fitted(HistOfTreeClassifier(1.0, shown=[]), X, y)
+    model = fitted(HistOfTreeClassifier(1.0, disclosed=[]), X, y)
     assert model.tree_.cells == 1
     assert model.grid_.cells == 8
 

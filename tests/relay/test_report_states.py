@@ -55,7 +55,7 @@ async def test_a_restored_curator_asks_again_through_its_relays(
 ) -> None:
     """One that knows the report answers for it, one that lost its spool forwards it anew.
 
-    Who is invited is not asked through relays: a second company could single a holder out.
+    Who is invited is not asked through relays: a second batch could single a holder out.
     """
     holder = setting.holder()
     await holder.answer(setting.address.url, RECORD)
@@ -92,13 +92,17 @@ async def test_reports_of_a_task_that_is_closed_for_a_moment_are_kept(
     assert bool(setting.spool.sealed()) == sealed
     assert setting.spool.tallies(setting.address.id) == {"waiting": 3}
     for answer in answers:
-        assert (await setting.client.fate(setting.address, answer.report_id)).state == "held"
+        assert (
+            await setting.client.report_status(setting.address, answer.report_id)
+        ).state == "held"
     setting.curator.move(Move.OPEN)
     setting.forwarder.watch._looks.clear()
     await setting.forwarder.forward()
     assert setting.curator.counted == 3
     for answer in answers:
-        assert (await setting.client.fate(setting.address, answer.report_id)).state == "counted"
+        assert (
+            await setting.client.report_status(setting.address, answer.report_id)
+        ).state == "counted"
 
 
 @pytest.mark.parametrize("sealed", [False, True])
@@ -113,8 +117,8 @@ async def test_reports_are_refused_when_their_task_is_over(
     setting.curator.clock.advance(CLOSES - NOW)
     caplog.set_level(logging.WARNING)
     await setting.forwarder.forward()
-    fate = await setting.client.fate(setting.address, answered.report_id)
-    assert (fate.state, fate.reason) == ("refused", "task-not-open")
+    status = await setting.client.report_status(setting.address, answered.report_id)
+    assert (status.state, status.reason) == ("refused", "task-not-open")
     assert setting.spool.tallies(setting.address.id) == {"waiting": 0, "task-not-open": 1}
     assert await holder.ask_relays() == []
     (known,) = holder.ledger.answers("me")
@@ -132,8 +136,8 @@ async def test_reports_of_a_task_that_is_gone_are_refused(setting: Setting) -> N
     await setting.forwarder.forward()
     assert setting.spool.tallies(setting.address.id) == {"waiting": 0, "task-not-found": 2}
     for answered in (first, second):
-        fate = await setting.client.fate(setting.address, answered.report_id)
-        assert (fate.state, fate.reason) == ("refused", "task-not-found")
+        status = await setting.client.report_status(setting.address, answered.report_id)
+        assert (status.state, status.reason) == ("refused", "task-not-found")
     with pytest.raises(TaskNotFound):
         await setting.holder("c").answer(setting.address.url, RECORD)
 
@@ -178,22 +182,22 @@ async def test_a_wrong_invitation_is_learned_and_can_be_mended(
     assert setting.curator.counted == 1
 
 
-async def test_fates_are_for_those_who_know_the_id_and_end(setting: Setting) -> None:
+async def test_states_are_for_those_who_know_the_id_and_end(setting: Setting) -> None:
     """Other ids, other tasks and what was forgotten are unknown; a report is then sent again."""
     holder = setting.holder()
     answered = await holder.answer(setting.address.url, RECORD)
     for unknown in ("0" * 32, answered.report_id[:-1], answered.report_id.upper(), "x"):
         with pytest.raises(ReportNotFound):
-            await setting.client.fate(setting.address, unknown)
+            await setting.client.report_status(setting.address, unknown)
     elsewhere = TaskAddress(setting.address.url.replace(setting.address.id, "0" * 64), "0" * 64)
     with pytest.raises(ReportNotFound):
-        await setting.client.fate(elsewhere, answered.report_id)
+        await setting.client.report_status(elsewhere, answered.report_id)
     await setting.forwarder.forward()
     setting.curator.clock.advance(31 * 86_400)
     running = asyncio.create_task(setting.forwarder.run(0.001))
     with contextlib.suppress(ReportNotFound):
         async with asyncio.timeout(60):
-            while await setting.client.fate(setting.address, answered.report_id):
+            while await setting.client.report_status(setting.address, answered.report_id):
                 pass
     running.cancel()
 

@@ -1,4 +1,4 @@
-/** What a report says openly: the shown cell, and a mechanism for the rest (docs/encoding.md, "Shown columns"). */
+/** What a report says openly: the stratum, and a mechanism for the rest (docs/encoding.md, "Disclosed columns"). */
 
 import { createMechanism, integers, refuse, width } from "./mechanisms.js";
 import { concat } from "./msgpack.js";
@@ -8,13 +8,13 @@ const LEAF = -1;
 
 /**
  * @param {import("./partition.js").Tree} tree
- * @param {boolean[]} isShown which encoded columns are shown
- * @returns {{nodes: number[], ofCell: number[]}} the node of each shown cell, and the shown cell of each cell
+ * @param {boolean[]} isDisclosed which encoded columns are disclosed
+ * @returns {{nodes: number[], ofCell: number[]}} the node of each stratum, and the stratum of each cell
  */
-export function shownCellsOf({ feature, left, right }, isShown) {
+export function strataOf({ feature, left, right }, isDisclosed) {
   const top = new Array(feature.length);
   const reach = (node, above) => {
-    top[node] = above ?? (isShown[feature[node]] ? null : node); // of a leaf, no column
+    top[node] = above ?? (isDisclosed[feature[node]] ? null : node); // of a leaf, no column
   };
   reach(0, null);
   left.forEach((child, node) => {
@@ -28,51 +28,51 @@ export function shownCellsOf({ feature, left, right }, isShown) {
 
 /**
  * @param {object[]} features of a task
- * @param {string[]} shown names of those that are shown
- * @returns {boolean[]} which encoded columns are shown
+ * @param {string[]} disclosed names of those that are disclosed
+ * @returns {boolean[]} which encoded columns are disclosed
  */
-export const shownColumns = (features, shown) =>
-  features.flatMap(({ name, categories = [name] }) => categories.map(() => shown.includes(name)));
+export const disclosedColumns = (features, disclosed) =>
+  features.flatMap(({ name, categories = [name] }) => categories.map(() => disclosed.includes(name)));
 
 /**
- * `createMechanism`, or where cells are in shown cells one that says the shown cell and hides the rest.
- * @param {import("./mechanisms.js").Question & {shown?: number[]}} question `shown` is the shown cell of each cell
+ * `createMechanism`, or where cells are in strata one that says the stratum and hides the rest.
+ * @param {import("./mechanisms.js").Question & {disclosed?: number[]}} question `disclosed` is the stratum of each cell
  * @returns {import("./mechanisms.js").Mechanism}
  * @throws {import("./problem.js").Problem} `invalid-task`
  */
-export function createShownMechanism({ shown: ofCell, ...question }) {
+export function createStratifiedMechanism({ disclosed: ofCell, ...question }) {
   if (ofCell === undefined) return createMechanism(question);
   const sizes = [];
-  const hiddenOf = ofCell.map((shown) => (sizes[shown] = (sizes[shown] ?? 0) + 1) - 1);
+  const hiddenOf = ofCell.map((disclosed) => (sizes[disclosed] = (sizes[disclosed] ?? 0) + 1) - 1);
   const largest = sizes.reduce((a, b) => Math.max(a, b));
   const inner = createMechanism({ ...question, cells: largest });
-  if (sizes.length * (1 + inner.sums) > MAX_SUMS) refuse(`${sizes.length} shown cells are too many`);
+  if (sizes.length * (1 + inner.sums) > MAX_SUMS) refuse(`${sizes.length} strata are too many`);
   const { levels } = inner;
   const misfits = ofCell.length * levels;
   return {
     ...inner,
     categories: misfits + sizes.length,
-    shownBytes: width(sizes.length - 1),
+    stratumBytes: width(sizes.length - 1),
     reportBytes: width(sizes.length - 1) + inner.reportBytes,
     misfitAt: (cell) => misfits + ofCell[cell],
     privatize(category, words) {
       const fits = Number(category < misfits);
       const [cell, level] = [fits * Math.floor(category / levels), category % levels];
-      const shown = [category - misfits, ofCell[cell]][fits];
+      const disclosed = [category - misfits, ofCell[cell]][fits];
       const hidden = [inner.misfitAt(0), hiddenOf[cell] * levels + level][fits];
-      return concat([integers([shown], sizes.length - 1), inner.privatize(hidden, words)]);
+      return concat([integers([disclosed], sizes.length - 1), inner.privatize(hidden, words)]);
     },
   };
 }
 
 /**
  * What a report from a record says openly, for people.
- * @param {object} task from `readTask`, with shown columns
+ * @param {object} task from `readTask`, with disclosed columns
  * @param {object} record from `encodeRecord`
- * @returns {{number: number, crowd: number, of: number, conditions: [string, string, number | string][], replaced: string[]}}
- *   its shown cell, the people expected in there and in all, what it says, and the features of other values
+ * @returns {{number: number, size: number, of: number, conditions: [string, string, number | string][], replaced: string[]}}
+ *   its stratum, the people expected in there and in all, what it says, and the features of other values
  */
-export function toldOpenly({ features, partitions, questions, shownCells: { nodes }, crowds }, { columns, replaced }) {
+export function disclosureOf({ features, partitions, questions, strata: { nodes }, group_sizes: groupSizes }, { columns, replaced }) {
   const { feature, threshold, left, right } = partitions[questions[0].partition];
   const fields = features.flatMap((of) => (of.categories ?? [of]).map((category) => ({ of, category })));
   const splits = [];
@@ -88,8 +88,8 @@ export function toldOpenly({ features, partitions, questions, shownCells: { node
   const asked = [...new Set(splits.map(({ of }) => of))];
   return {
     number,
-    crowd: crowds[number],
-    of: crowds.reduce((sum, each) => sum + each, 0),
+    size: groupSizes[number],
+    of: groupSizes.reduce((sum, each) => sum + each, 0),
     conditions: asked.flatMap((of) => inShort(of, splits.filter((split) => split.of === of))),
     replaced: asked.map(({ name }) => name).filter((name) => replaced.includes(name)),
   };

@@ -1,4 +1,4 @@
-"""Tasks with shown columns, from an admin's settings."""
+"""Tasks with disclosed columns, from an admin's settings."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from privet.learning.simulation import simulate
 from privet.learning.task_building.build import MOST_HIDDEN_LEVELS, build_task
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidTask, PrivetError
-from privet.protocol.mechanisms import ShownMechanism
+from privet.protocol.mechanisms import StratifiedMechanism
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
@@ -47,34 +47,34 @@ def build(label: str = "ill", **settings: Any) -> Task:
 
 @pytest.mark.parametrize("label", ["ill", "stay"])
 @pytest.mark.parametrize("grower", ["distilled", "cart", "max_edge"])
-def test_a_task_with_some_columns_shown(grower: str, label: str) -> None:
-    """It is canonical, its crowds add up to all, and each is large enough."""
-    task = build(label, grower=grower, shown=("age", "ward"), depth=5, hidden_depth=1)
+def test_a_task_with_some_columns_disclosed(grower: str, label: str) -> None:
+    """It is canonical, its groups add up to all, and each is large enough."""
+    task = build(label, grower=grower, disclosed=("age", "ward"), depth=5, hidden_depth=1)
     assert Task.parse(task.canonical, task.id) == task
-    assert task.shown == ("age", "ward")
-    assert task.shown_cells is not None
+    assert task.disclosed == ("age", "ward")
+    assert task.strata is not None
     (mechanism,) = task.mechanisms
-    assert isinstance(mechanism, ShownMechanism)
-    assert mechanism.shown_cells == len(task.crowds) == len(task.shown_cells) > 1
+    assert isinstance(mechanism, StratifiedMechanism)
+    assert mechanism.stratum_count == len(task.group_sizes) == len(task.strata) > 1
     assert mechanism.inner.cells <= 2
-    assert min(task.crowds) >= 20
-    assert sum(task.crowds) == pytest.approx(5000, abs=len(task.crowds))
+    assert min(task.group_sizes) >= 20
+    assert sum(task.group_sizes) == pytest.approx(5000, abs=len(task.group_sizes))
     assert task.log_ratio <= task.epsilon
 
 
-def test_a_crowd_of_one_asks_no_public_record_to_vouch() -> None:
-    """Shown cells may be more than public records, and hold none of them; not so a crowd of two."""
+def test_a_group_of_one_asks_no_public_record_to_vouch() -> None:
+    """Strata may be more than public records, and hold none of them; not so a group of two."""
     every = ("age", "ward", "dose")
-    alone, two = (build(shown=every, crowd=crowd, depth=10) for crowd in (1, 2))
-    assert len(alone.crowds) == 2**10
-    assert min(alone.crowds) == 0
-    assert min(two.crowds) >= 2
+    alone, two = (build(disclosed=every, smallest_group=size, depth=10) for size in (1, 2))
+    assert len(alone.group_sizes) == 2**10
+    assert min(alone.group_sizes) == 0
+    assert min(two.group_sizes) >= 2
 
 
 def test_by_default_hidden_columns_get_as_few_levels_as_will_do() -> None:
     """A tenth of the public model's variation more, left in the cells, is worth a level less."""
     trees = [
-        build(shown=("age", "ward"), hidden_depth=level).tree_of(0)
+        build(disclosed=("age", "ward"), hidden_depth=level).tree_of(0)
         for level in range(MOST_HIDDEN_LEVELS + 1)
     ]
     public = published()[1]
@@ -88,55 +88,55 @@ def test_by_default_hidden_columns_get_as_few_levels_as_will_do() -> None:
         return float(total)
 
     most = min(map(left, trees)) + 0.1 * left(Partition.root(public.X.shape[1]))
-    chosen = build(shown=("age", "ward")).tree_of(0)
+    chosen = build(disclosed=("age", "ward")).tree_of(0)
     few = next(tree for tree in trees if left(tree) <= most)
     assert left(chosen) == left(few)
     assert chosen.cells == few.cells
 
 
-def test_all_columns_shown_have_more_cells_than_none() -> None:
-    """Every cell is a shown one."""
-    every = build(shown=("age", "ward", "dose"))
-    assert every.mechanisms[0].shown_cells == every.tree_of(0).cells > build().tree_of(0).cells
+def test_all_columns_disclosed_have_more_cells_than_none() -> None:
+    """Every cell is a disclosed one."""
+    every = build(disclosed=("age", "ward", "dose"))
+    assert every.mechanisms[0].stratum_count == every.tree_of(0).cells > build().tree_of(0).cells
 
 
-def test_nothing_shown_is_the_task_of_before() -> None:
+def test_nothing_disclosed_is_the_task_of_before() -> None:
     """Byte for byte, without a field that says so."""
-    assert build(shown=()).canonical == build().canonical
-    assert b"shown" not in build().canonical
-    assert b"crowds" not in build().canonical
+    assert build(disclosed=()).canonical == build().canonical
+    assert b"disclosed" not in build().canonical
+    assert b"group_sizes" not in build().canonical
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"shown": ("ill",)}, "The label 'ill' cannot be shown"),
-        ({"shown": ("height",)}, "'height' to be shown: the features are age, dose, ward"),
-        ({"shown": ("stay",)}, "no column 'stay'"),
-        ({"shown": ("age", "age")}, "named twice"),
-        ({"shown": ("age",), "questions": [{}, {"asks": "cell"}]}, "one question"),
-        ({"shown": ("age",), "questions": [{"asks": "cell"}]}, "about the label"),
-        ({"shown": ("age",), "grower": "cart"}, "hidden_depth"),
-        ({"shown": ("age",), "crowd": 0}, "crowd"),
-        ({"crowd": 5}, "are for shown columns"),
-        ({"hidden_depth": 2}, "are for shown columns"),
+        ({"disclosed": ("ill",)}, "The label 'ill' cannot be disclosed"),
+        ({"disclosed": ("height",)}, "'height' to be disclosed: the features are age, dose, ward"),
+        ({"disclosed": ("stay",)}, "no column 'stay'"),
+        ({"disclosed": ("age", "age")}, "named twice"),
+        ({"disclosed": ("age",), "questions": [{}, {"asks": "cell"}]}, "one question"),
+        ({"disclosed": ("age",), "questions": [{"asks": "cell"}]}, "about the label"),
+        ({"disclosed": ("age",), "grower": "cart"}, "hidden_depth"),
+        ({"disclosed": ("age",), "smallest_group": 0}, "smallest_group"),
+        ({"smallest_group": 5}, "need disclosed columns"),
+        ({"hidden_depth": 2}, "need disclosed columns"),
     ],
 )
-def test_what_cannot_be_shown(settings: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_disclosed(settings: dict[str, Any], message: str) -> None:
     """A clear refusal before anything is published."""
     with pytest.raises((PrivetError, ValueError), match=message):
         build(**settings)
 
 
-@pytest.mark.parametrize("crowds", [(), (1, 2), (1,) * 1000])
-def test_a_task_has_a_crowd_for_each_shown_cell(crowds: tuple[int, ...]) -> None:
-    """Hostile or damaged tasks do not pass, nor do crowds where nothing is shown."""
-    task = build(shown=("age", "ward"))
-    assert len(task.crowds) > 2
-    with pytest.raises(InvalidTask, match="crowds"):
-        task.model_copy(update={"crowds": crowds})
-    with pytest.raises(InvalidTask, match="crowds"):
-        build().model_copy(update={"crowds": (5000,)})
+@pytest.mark.parametrize("group_sizes", [(), (1, 2), (1,) * 1000])
+def test_a_task_has_a_group_size_for_each_stratum(group_sizes: tuple[int, ...]) -> None:
+    """Hostile or damaged tasks do not pass, nor do groups where nothing is disclosed."""
+    task = build(disclosed=("age", "ward"))
+    assert len(task.group_sizes) > 2
+    with pytest.raises(InvalidTask, match="group sizes"):
+        task.model_copy(update={"group_sizes": group_sizes})
+    with pytest.raises(InvalidTask, match="group sizes"):
+        build().model_copy(update={"group_sizes": (5000,)})
 
 
 @pytest.mark.parametrize("label", ["ill", "stay"])
@@ -144,12 +144,12 @@ def test_a_task_has_a_crowd_for_each_shown_cell(crowds: tuple[int, ...]) -> None
     ("estimator", "parameters"),
     [("drift", {}), ("weighted", {}), ("weighted", REPORTS_ALONE), ("weighted", PUBLIC_ALONE)],
 )
-@pytest.mark.parametrize("shown", [("age", "ward"), ("age", "dose", "ward")])
-def test_estimators_serve_shown_columns(
-    estimator: str, parameters: dict[str, Any], label: str, shown: tuple[str, ...]
+@pytest.mark.parametrize("disclosed", [("age", "ward"), ("age", "dose", "ward")])
+def test_estimators_serve_disclosed_columns(
+    estimator: str, parameters: dict[str, Any], label: str, disclosed: tuple[str, ...]
 ) -> None:
     """Every estimator of one question fits, and without noise the reports alone are the truth."""
-    task, public = published(label, shown=shown, epsilon=30.0, depth=4)
+    task, public = published(label, disclosed=disclosed, epsilon=30.0, depth=4)
     questions = simulate(task, columns(4000, seed=4), seed=1)
     model = fit(estimator, task.label, public, questions, **parameters)
     assert np.isfinite(model.values).all()

@@ -1,17 +1,17 @@
-"""A mechanism for what a record hides, behind the number of its shown cell in the clear.
+"""A mechanism for what a record hides, behind the number of its stratum in the clear.
 
-A payload is the shown cell as a little-endian integer, then a payload of ``inner``: the answer
-(hidden cell, level) or the misfit, among the ``inner.cells`` that the largest shown cell has. With
-g the shown cell, h the hidden one and M the inner mechanism's law,
+A payload is the stratum as a little-endian integer, then a payload of ``inner``: the answer
+(hidden cell, level) or the misfit, among the ``inner.cells`` that the largest stratum has. With
+g the stratum, h the hidden one and M the inner mechanism's law,
 
     P(g', payload | g, h, level) = [g' = g] M(payload | h, level),
 
-so for two records of one shown cell the likelihood ratio is that of M, at most e^ε. Of records of
-different shown cells nothing is hidden. A misfit is hidden like any answer of its shown cell.
+so for two records of one stratum the likelihood ratio is that of M, at most e^ε. Of records of
+different strata nothing is hidden. A misfit is hidden like any answer of its stratum.
 
-The sums are a table with a row for each shown cell: how many reported from it, which is exact, and
-their inner sums. Noise of different shown cells is independent. Where a formula is given a number
-of holders above that of the counts, the misfits, these are spread over shown cells as the others.
+The sums are a table with a row for each stratum: how many reported from it, which is exact, and
+their inner sums. Noise of different strata is independent. Where a formula is given a number
+of holders above that of the counts, the misfits, these are spread over strata as the others.
 """
 
 from collections.abc import Iterator
@@ -30,27 +30,27 @@ from .discrete_laplace import DiscreteLaplace
 from .payloads import chunks, integer_width, read_integers
 
 FEW = 2**15
-"""Sums of so few numbers are added up report by report, and not shown cell by shown cell."""
+"""Sums of so few numbers are added up report by report, and not stratum by stratum."""
 
 
 @dataclass(frozen=True)
-class ShownMechanism(Mechanism):
-    """``inner`` for the hidden cells of each shown cell; ``shown`` is the shown cell of each cell.
+class StratifiedMechanism(Mechanism):
+    """``inner`` for the hidden cells of each stratum; ``strata`` is the stratum of each cell.
 
     Built by ``around``.
     """
 
-    name: ClassVar[str] = "shown"
+    name: ClassVar[str] = "stratified"
     inner: Mechanism
-    shown: tuple[int, ...]
+    strata: tuple[int, ...]
 
     @classmethod
-    def around(cls, inner: Mechanism, shown: tuple[int, ...]) -> "ShownMechanism":
+    def around(cls, inner: Mechanism, strata: tuple[int, ...]) -> "StratifiedMechanism":
         """Raises ``InvalidTask`` if the sums would be too many."""
-        built = cls(inner.epsilon, len(shown), inner.slots, inner, shown)
+        built = cls(inner.epsilon, len(strata), inner.slots, inner, strata)
         if built.sum_size > MAX_SUMS:
             raise InvalidTask(
-                f"{built.shown_cells} shown cells with up to {inner.cells} cells each need "
+                f"{built.stratum_count} strata with up to {inner.cells} cells each need "
                 f"{built.sum_size} sums, above {MAX_SUMS}: use fewer cells or classes."
             )
         return built
@@ -59,21 +59,21 @@ class ShownMechanism(Mechanism):
         return self.inner.parameters()
 
     @cached_property
-    def shown_of_cell(self) -> NDArray[np.intp]:
-        return np.array(self.shown, dtype=np.intp)
+    def stratum_of_cell(self) -> NDArray[np.intp]:
+        return np.array(self.strata, dtype=np.intp)
 
     @cached_property
     def hidden_of_cell(self) -> NDArray[np.intp]:
-        """The number of each cell among those of its shown cell, ``(cells,)``."""
-        order = np.argsort(self.shown_of_cell, kind="stable")
-        sizes = np.bincount(self.shown_of_cell)
+        """The number of each cell among those of its stratum, ``(cells,)``."""
+        order = np.argsort(self.stratum_of_cell, kind="stable")
+        sizes = np.bincount(self.stratum_of_cell)
         hidden = np.empty(self.cells, dtype=np.intp)
         hidden[order] = np.arange(self.cells) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return hidden
 
     @cached_property
-    def shown_cells(self) -> int:
-        return max(self.shown) + 1
+    def stratum_count(self) -> int:
+        return max(self.strata) + 1
 
     @property
     def levels(self) -> int:
@@ -81,16 +81,16 @@ class ShownMechanism(Mechanism):
 
     @property
     def categories(self) -> int:
-        """All answers of all cells, then the misfit of each shown cell."""
-        return self.misfit + self.shown_cells
+        """All answers of all cells, then the misfit of each stratum."""
+        return self.misfit + self.stratum_count
 
     def misfit_at(self, cell: int) -> int:
-        return self.misfit + self.shown[cell]
+        return self.misfit + self.strata[cell]
 
     @property
     def width(self) -> int:
-        """Bytes of the shown cell."""
-        return integer_width(self.shown_cells - 1)
+        """Bytes of the stratum."""
+        return integer_width(self.stratum_count - 1)
 
     @property
     def report_bytes(self) -> int:
@@ -106,15 +106,15 @@ class ShownMechanism(Mechanism):
 
     @property
     def sum_size(self) -> int:
-        return self.shown_cells * (1 + self.inner.sum_size)
+        return self.stratum_count * (1 + self.inner.sum_size)
 
     def worst_ratio(self) -> Fraction:
-        """Of two categories of one shown cell; there is none between shown cells."""
+        """Of two categories of one stratum; there is none between strata."""
         return self.inner.worst_ratio()
 
     @property
     def variation(self) -> Fraction:
-        """Of two categories of one shown cell, like ``worst_ratio``."""
+        """Of two categories of one stratum, like ``worst_ratio``."""
         return self.inner.variation
 
     def payload(self, category: int, words: Words) -> bytes:
@@ -122,32 +122,32 @@ class ShownMechanism(Mechanism):
         fits = category < self.misfit
         cell = (0, cell)[fits]
         answer = int(self.hidden_of_cell[cell]) * self.levels + level
-        shown = (category - self.misfit, self.shown[cell])[fits]
+        strata = (category - self.misfit, self.strata[cell])[fits]
         hidden = self.inner.payload((self.inner.misfit, answer)[fits], words)
-        return shown.to_bytes(self.width, "little") + hidden
+        return strata.to_bytes(self.width, "little") + hidden
 
-    def read_shown(self, payloads: Payloads) -> NDArray[np.int64]:
-        """The shown cell of each of B payloads, ``(B,)``; of an invalid one any number."""
+    def read_strata(self, payloads: Payloads) -> NDArray[np.int64]:
+        """The stratum of each of B payloads, ``(B,)``; of an invalid one any number."""
         return read_integers(payloads[:, : self.width], self.width)[:, 0].astype(np.int64)
 
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        known = self.read_shown(payloads) < self.shown_cells
+        known = self.read_strata(payloads) < self.stratum_count
         return np.asarray(known & self.inner.valid(payloads[:, self.width :]))
 
     @property
     def rule(self) -> str:
-        return f"the shown cell must be below {self.shown_cells}, and behind it {self.inner.rule}"
+        return f"the stratum must be below {self.stratum_count}, and behind it {self.inner.rule}"
 
     def accumulate(self, payloads: Payloads) -> Sums:
-        sums = np.zeros((self.shown_cells, 1 + self.inner.sum_size), dtype=np.int64)
+        sums = np.zeros((self.stratum_count, 1 + self.inner.sum_size), dtype=np.int64)
         for part in chunks(payloads, self.report_bytes):
-            shown = self.read_shown(part)
-            sums[:, 0] += np.bincount(shown, minlength=self.shown_cells)
+            strata = self.read_strata(part)
+            sums[:, 0] += np.bincount(strata, minlength=self.stratum_count)
             if len(part) * self.inner.sum_size < FEW:
-                np.add.at(sums[:, 1:], shown, self.inner.sums_of_each(part[:, self.width :]))
+                np.add.at(sums[:, 1:], strata, self.inner.sums_of_each(part[:, self.width :]))
                 continue
-            order = np.argsort(shown, kind="stable")
-            present, starts = np.unique(shown[order], return_index=True)
+            order = np.argsort(strata, kind="stable")
+            present, starts = np.unique(strata[order], return_index=True)
             hidden = part[order, self.width :]
             for row, rows in zip(present, np.split(hidden, starts[1:]), strict=True):
                 sums[row, 1:] += self.inner.accumulate(rows)
@@ -158,14 +158,14 @@ class ShownMechanism(Mechanism):
 
     def estimate(self, sums: Sums, n: int) -> Counts:  # noqa: ARG002
         table = self._table(sums)
-        by_shown = np.array([self.inner.estimate(row[1:], int(row[0])) for row in table])
-        return np.asarray(by_shown[self.shown_of_cell, self.hidden_of_cell])
+        by_stratum = np.array([self.inner.estimate(row[1:], int(row[0])) for row in table])
+        return np.asarray(by_stratum[self.stratum_of_cell, self.hidden_of_cell])
 
     def misfits(self, sums: Sums, n: int) -> float:  # noqa: ARG002
         return sum(self.inner.misfits(row[1:], int(row[0])) for row in self._table(sums))
 
     def misfit_variance(self, n: float, misfits: float) -> float:
-        """See ``Mechanism.misfit_variance``: linear in both numbers, so that shown cells add up."""
+        """See ``Mechanism.misfit_variance``: linear in both numbers, so that strata add up."""
         return self.inner.misfit_variance(n, misfits)
 
     def variance(self, n: float, counts: Counts) -> Counts:
@@ -175,8 +175,8 @@ class ShownMechanism(Mechanism):
         return self._by_cell([self.inner.slot_covariance(*part) for part in self._parts(n, counts)])
 
     def linear_variance(self, weights: Counts, n: float, counts: Counts) -> float:
-        by_shown = zip(self._padded(weights), self._parts(n, counts), strict=True)
-        return sum(self.inner.linear_variance(w, *part) for w, part in by_shown)
+        by_stratum = zip(self._padded(weights), self._parts(n, counts), strict=True)
+        return sum(self.inner.linear_variance(w, *part) for w, part in by_stratum)
 
     def influence(self, weights: Counts) -> tuple[float, float]:
         low, high = zip(*map(self.inner.influence, self._padded(weights)), strict=True)
@@ -187,7 +187,7 @@ class ShownMechanism(Mechanism):
     ) -> Sums:
         padded = self._padded(counts)
         holders = padded.sum(axis=(1, 2))
-        table = np.empty((self.shown_cells, 1 + self.inner.sum_size), dtype=np.int64)
+        table = np.empty((self.stratum_count, 1 + self.inner.sum_size), dtype=np.int64)
         of_misfits = multinomial(misfits, holders + (holders.sum() == 0), rng)
         for row, hidden, unfit in zip(table, padded, of_misfits, strict=True):
             row[0] = hidden.sum() + unfit
@@ -195,21 +195,21 @@ class ShownMechanism(Mechanism):
         return table.ravel()
 
     def _table(self, sums: Sums) -> Sums:
-        return sums.reshape(self.shown_cells, -1)
+        return sums.reshape(self.stratum_count, -1)
 
     def _padded(self, by_cell: NDArray[np.generic]) -> NDArray[np.generic]:
-        """Values of the cells, ``(cells, k)``, as ``(shown cells, inner.cells, k)``; rest 0."""
-        padded = np.zeros((self.shown_cells, self.inner.cells, by_cell.shape[1]), by_cell.dtype)
-        padded[self.shown_of_cell, self.hidden_of_cell] = by_cell
+        """Values of the cells, ``(cells, k)``, as ``(strata, inner.cells, k)``; rest 0."""
+        padded = np.zeros((self.stratum_count, self.inner.cells, by_cell.shape[1]), by_cell.dtype)
+        padded[self.stratum_of_cell, self.hidden_of_cell] = by_cell
         return padded
 
     def _parts(self, n: float, counts: Counts) -> Iterator[tuple[float, Counts]]:
-        """The holders of each shown cell and their counts, ``(inner.cells, slots)``."""
+        """The holders of each stratum and their counts, ``(inner.cells, slots)``."""
         padded = self._padded(counts)
         total = float(counts.sum())
         for part in padded:
-            share = float(part.sum()) / total if total else 1.0 / self.shown_cells
+            share = float(part.sum()) / total if total else 1.0 / self.stratum_count
             yield n * share, part
 
-    def _by_cell(self, by_shown: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        return np.asarray(np.array(by_shown)[self.shown_of_cell, self.hidden_of_cell])
+    def _by_cell(self, by_stratum: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        return np.asarray(np.array(by_stratum)[self.stratum_of_cell, self.hidden_of_cell])

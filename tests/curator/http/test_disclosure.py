@@ -1,4 +1,5 @@
-"""Tasks with shown columns over HTTP: from the settings to a prediction, and what is refused."""
+"""Tasks with disclosed columns over HTTP: from the settings to a prediction, and what is
+refused."""
 
 import os
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
 from privet.protocol.errors import InvalidTask, WrongPayload
-from privet.protocol.mechanisms import ShownMechanism
+from privet.protocol.mechanisms import StratifiedMechanism
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
 from tests.curator.http.conftest import Http
@@ -17,19 +18,19 @@ from tests.problems import assert_problem
 RECORD = {"age": 45, "hours": 10.0, "job": "nurse", "member": "true", "label": 1}
 
 
-async def shown_task(http: Http) -> Task:
+async def disclosing_task(http: Http) -> Task:
     """One whose cells tell age and job."""
-    settings: dict[str, Any] = {"shown": ["age", "job"], "hidden_depth": 1, "depth": 4}
+    settings: dict[str, Any] = {"disclosed": ["age", "job"], "hidden_depth": 1, "depth": 4}
     return await http.published(await http.task(holders=5000, grower="cart", **settings))
 
 
-async def test_a_task_with_shown_columns_from_end_to_end(http: Http) -> None:
-    """Its view says what is shown; reports count; models and their cards say what was told."""
-    task = await shown_task(http)
+async def test_a_task_with_disclosed_columns_from_end_to_end(http: Http) -> None:
+    """Its view says what is disclosed; reports count; models and their cards say what was told."""
+    task = await disclosing_task(http)
     view = (await http.get(f"/v1/tasks/{task.id}", headers={"Accept": "application/json"})).json()
-    assert view["task"]["shown"] == ["age", "job"]
-    cells = view["shown_cells"]
-    assert [cell["holders"] for cell in cells] == list(task.crowds)
+    assert view["task"]["disclosed"] == ["age", "job"]
+    cells = view["strata"]
+    assert [cell["holders"] for cell in cells] == list(task.group_sizes)
     said = " ".join(condition for cell in cells for condition in cell["where"])
     assert "age" in said
     assert "hours" not in said
@@ -40,23 +41,25 @@ async def test_a_task_with_shown_columns_from_end_to_end(http: Http) -> None:
     assert (await http.fit(task.id)).status_code == 201
     card = (await http.get(f"/v1/tasks/{task.id}/models/1/card", headers=http.admin)).text
     assert f"in which of {len(cells)} groups its holder is, by age, job" in card
-    assert f"at least {min(task.crowds)} holders were expected in each" in card
+    assert f"at least {min(task.group_sizes)} holders were expected in each" in card
     asked = {"records": [{k: v for k, v in RECORD.items() if k != "label"}]}
     predicted = await http.post(f"/v1/tasks/{task.id}/predict", json=asked, headers=http.admin)
     (row,) = predicted.json()["predictions"]
     assert sum(row["probabilities"].values()) == pytest.approx(1.0)
 
 
-async def test_a_shown_cell_that_does_not_exist_counts_nothing(http: Http) -> None:
+async def test_a_stratum_that_does_not_exist_counts_nothing(http: Http) -> None:
     """Neither alone nor in a batch, whose other reports count."""
-    task = await shown_task(http)
+    task = await disclosing_task(http)
     (mechanism,) = task.mechanisms
-    assert isinstance(mechanism, ShownMechanism)
+    assert isinstance(mechanism, StratifiedMechanism)
     good = [make_report(task, RECORD, os.urandom) for _ in range(5)]
     ((question, payload),) = good[0].answers
-    beyond = mechanism.shown_cells.to_bytes(mechanism.width, "little") + payload[mechanism.width :]
+    beyond = (
+        mechanism.stratum_count.to_bytes(mechanism.width, "little") + payload[mechanism.width :]
+    )
     lie = Report(task=good[0].task, id=os.urandom(16), answers=((question, beyond),))
-    said = f"shown cell must be below {mechanism.shown_cells}"
+    said = f"stratum must be below {mechanism.stratum_count}"
     assert_problem(await http.post_report(task, lie), WrongPayload, said)
     rows = [*good, lie]
     ids = np.array([[*report.id] for report in rows], dtype=np.uint8)
@@ -70,8 +73,8 @@ async def test_a_shown_cell_that_does_not_exist_counts_nothing(http: Http) -> No
     assert batch.json()["failed"] == {"wrong-payload": [lie.id.hex()]}
 
 
-async def test_what_cannot_be_shown_is_refused(http: Http) -> None:
+async def test_what_cannot_be_disclosed_is_refused(http: Http) -> None:
     """With the columns that there are, before anything is published."""
-    for column, said in (("height", "no column 'height'"), ("label", "cannot be shown")):
-        assert_problem(await http.create(shown=[column]), InvalidTask, said)
+    for column, said in (("height", "no column 'height'"), ("label", "cannot be disclosed")):
+        assert_problem(await http.create(disclosed=[column]), InvalidTask, said)
     assert (await http.get("/v1/tasks")).json() == []
