@@ -82,8 +82,35 @@ def test_services_of_the_stack_have_limits_and_say_whether_they_work() -> None:
             assert asked, name
     started = {**services(STACK)["proxy"]["depends_on"]}
     assert {each["condition"] for each in started.values()} == {"service_healthy"}
-    for target, port in (("curator", 8000), ("relay", 8100)):
-        assert f"127.0.0.1:{port}/readyz" in targets[target]
+
+
+def test_health_checks_are_cheap_and_give_a_start_its_time() -> None:
+    """No Python for each question; ten minutes until the first answer, in containers and pods."""
+    checks = {
+        name: service["healthcheck"]
+        for name, service in services(STACK).items()
+        if not service.get("healthcheck", {"disable": True}).get("disable")
+    }
+    assert {"database"} < checks.keys()
+    for name, check in checks.items():
+        assert check["start_period"] == "10m", name
+        assert "python" not in str(check["test"]), name
+    images = [text for text in stages().values() if "HEALTHCHECK --" in text]
+    assert len(images) == 3
+    for image in images:
+        check = image[image.index("HEALTHCHECK") :].split("ENTRYPOINT")[0]
+        assert "--start-period=10m" in check
+        assert "python" not in check
+    probes = [
+        container["startupProbe"]
+        for pod in pods().values()
+        for container in pod["containers"]
+        if "livenessProbe" in container
+    ]
+    assert probes
+    for probe in probes:
+        assert probe["periodSeconds"] * probe["failureThreshold"] == 600
+        assert probe["httpGet"]["path"] == "/healthz"
 
 
 def stages() -> dict[str, str]:

@@ -1,7 +1,10 @@
 """A curator and a relay take the same and refuse the same: one table, sent to both on loopback."""
 
+import json
 import os
+import re
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -33,9 +36,10 @@ from privet.protocol.errors import (
 )
 from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
 from privet.protocol.task import Task
-from scripts.servers import running_relay
+from scripts.servers import free_port, running_relay
 from tests.curator import samples
 from tests.end_to_end.running_curator import TLS, RunningCurator
+from tests.processes import ROOT
 from tests.protocol.examples import batch_of
 
 ANSWER = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
@@ -284,3 +288,24 @@ def test_one_address_does_not_take_all_connections(pair: Pair, server: str) -> N
         assert httpx.get(f"{url}/healthz", timeout=60).status_code == 200
         connection.settimeout(60)
         assert connection.recv(12) == b"HTTP/1.1 429"
+
+
+@pytest.mark.parametrize(("target", "port"), [("curator", 8000), ("relay", 8100)])
+def test_the_images_ask_by_bash_whether_a_server_is_ready(
+    pair: Pair, target: str, port: int
+) -> None:
+    """Yes from a server that is; no where nobody listens, and from one that answers otherwise."""
+    own, text = httpx.URL(pair.urls[target]).port, (ROOT / "Dockerfile").read_text("utf-8")
+    (command,) = re.findall(rf'CMD (\["bash", .*/{port} .*\])', text)
+
+    def healthy(*changes: tuple[str, str]) -> bool:
+        words = json.loads(command)
+        for old, new in changes:
+            assert old in words[-1]
+            words[-1] = words[-1].replace(old, new)
+        return subprocess.run(words, capture_output=True, check=False, timeout=60).returncode == 0
+
+    here = (f"/{port} ", f"/{own} ")
+    assert healthy(here)
+    assert not healthy(here, ("/readyz", "/nothing"))
+    assert not healthy((f"/{port} ", f"/{free_port()} "))
