@@ -87,7 +87,7 @@ reproduce-quick: $(VENV)/all.installed  ## the same from one replication, in min
 	$(BIN)/python -m scripts.reproduce --quick $(ARGS)
 
 audit: $(VENV)/all.installed  ## known vulnerabilities of the pinned dependencies
-	$(BIN)/pip-audit --requirement requirements/all.txt --require-hashes --disable-pip
+	$(BIN)/pip-audit --strict --requirement requirements/all.txt --require-hashes --disable-pip
 
 up:  ## the demo in containers
 	docker compose -f docker-compose.demo.yml up --build --detach --scale holders=2 report

@@ -51,15 +51,24 @@ def missing(program: str) -> bool:
     return False
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what makes a run fail that left out more than is known."""
+    parser.addoption(
+        "--may-skip", metavar="REASON", help="fail unless every skip's reason matches this pattern"
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave what needs programs to `make test-all`, and skip it where they are missing."""
     leave_all_but_the_quick(items)
     for item in items:
         programs = [str(name) for mark in item.iter_markers("needs") for name in mark.args]
         if programs:
             item.add_marker("slow")
-        for program in programs:
+        if unknown := set(programs) - DEBIAN.keys():
+            raise pytest.UsageError(f"{item.nodeid} needs {unknown}, which no package here has")
+        for program in programs if config.getoption("markexpr") != "not slow" else ():
             unavailable = pytest.mark.skipif(missing(program), reason=f"needs {program}")
             item.add_marker(unavailable)
 
@@ -90,9 +99,25 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell the count to the process that reports."""
+    """Tell the count to the process that reports; there, fail for what may not be skipped."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left"] = session.config.stash.get(LEFT, 0)
+    elif unexpected(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def unexpected(config: pytest.Config) -> list[str]:
+    """Reasons of skips that ``--may-skip`` does not know."""
+    allowed = config.getoption("may_skip")
+    if allowed is None:
+        return []
+    return [reason for reason in reasons(config) if not re.fullmatch(allowed, reason)]
+
+
+def reasons(config: pytest.Config) -> list[str]:
+    """Why tests were skipped."""
+    stats = config.pluginmanager.getplugin("terminalreporter").stats
+    return [report.longrepr[2].removeprefix("Skipped: ") for report in stats.get("skipped", [])]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -106,8 +131,8 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """What this run left out, and the command that runs it."""
-    reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
-    wanting = Counter(found[1] for reason in reasons if (found := re.search("needs (.+)", reason)))
+    why = reasons(config)
+    wanting = Counter(found[1] for reason in why if (found := re.search("needs (.+)", reason)))
     other = {"not slow": "test-all", "slow": "test"}.get(config.getoption("markexpr"))
     if not (wanting or other):
         return
@@ -120,3 +145,5 @@ def pytest_terminal_summary(
     packages = " ".join(sorted(DEBIAN[program] for program in wanting if program in DEBIAN))
     if packages:
         terminalreporter.write_line(f"`apt-get install {packages}` lets `make test-all` run them.")
+    for reason in unexpected(config):
+        terminalreporter.write_line(f"Failed, since this was skipped: {reason}.")

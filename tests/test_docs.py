@@ -71,6 +71,16 @@ def test_code_blocks_are_code(page: Path) -> None:
             json.loads(block)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "least"),
+    [(LINK, 300), (CODE_FILE, 30), (MODULE, 20), (TARGET, 20), (BLOCK, 50)],
+    ids=["links", "files", "modules", "targets", "blocks"],
+)
+def test_there_is_something_to_check(pattern: re.Pattern[str], least: int) -> None:
+    """A pattern that matches nothing any more would let everything pass."""
+    assert sum(len(pattern.findall(page.read_text(encoding="utf-8"))) for page in PAGES) >= least
+
+
 def test_the_ways_through_the_code_are_as_described() -> None:
     """Every step in docs/architecture.md names a function that its file defines."""
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")

@@ -1,5 +1,8 @@
 """Which tests run, and in what order: each once, files in two parts, alike for every worker."""
 
+import re
+import subprocess
+import sys
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.needs import leave_all_but_the_quick
+from tests import needs
+from tests.needs import leave_all_but_the_quick, unexpected
 from tests.order import pytest_collection_modifyitems
+from tests.processes import ROOT
 
 ITEMS = [SimpleNamespace(path=Path(f"test_{n // 10}.py"), number=n) for n in range(100)]
 
@@ -66,3 +71,48 @@ def test_all_but_the_quick_cases_are_slow() -> None:
     wrong: Any = [Case(case, "carrt") for case in ("cart", "grid")]
     with pytest.raises(pytest.UsageError, match="carrt"):
         leave_all_but_the_quick(wrong)
+
+
+def skipping(allowed: str | None, *why: str) -> Any:
+    """The configuration of a run that skipped tests."""
+    reports = [SimpleNamespace(longrepr=("test_a.py", 1, f"Skipped: {reason}")) for reason in why]
+    reporter = SimpleNamespace(stats={"skipped": reports})
+    return SimpleNamespace(
+        getoption={"may_skip": allowed}.get,
+        pluginmanager=SimpleNamespace(getplugin=lambda _: reporter),
+    )
+
+
+def test_only_what_is_known_may_be_skipped() -> None:
+    """So that a check whose program is gone does not pass; nobody is asked unless it is said."""
+    why = ("needs docker", "needs promtool", "could not import 'schemathesis'")
+    assert unexpected(skipping("needs (docker|kubectl)", *why)) == [*why[1:]]
+    assert unexpected(skipping("needs docker", why[0])) == []
+    assert unexpected(skipping(None, *why)) == []
+
+
+def test_an_unknown_program_is_no_reason_to_skip() -> None:
+    """A misspelt one would never be there."""
+    wanting: Any = SimpleNamespace(
+        nodeid="test_a.py::test_b",
+        add_marker=lambda _: None,
+        iter_markers=lambda name: [pytest.mark.needs("promtol").mark] * (name == "needs"),
+    )
+    config: Any = SimpleNamespace(getoption={"markexpr": "slow"}.get)
+    with pytest.raises(pytest.UsageError, match="promtol"):
+        needs.pytest_collection_modifyitems(config, [wanting])
+
+
+@pytest.mark.slow
+def test_an_audit_that_leaves_a_package_out_fails(tmp_path: Path) -> None:
+    """It names what nothing is known of; so it does where its service is out of reach."""
+    pytest.importorskip("pip_audit")
+    missing = "privet-has-no-such-package"
+    pins = tmp_path / "pins.txt"
+    pins.write_text(f"{missing}==1.0 --hash=sha256:{'0' * 64}\n")
+    (asked,) = re.findall(r"\$\(BIN\)/pip-audit (.*)", (ROOT / "Makefile").read_text("utf-8"))
+    options = asked.replace("requirements/all.txt", str(pins)).split()
+    command = [sys.executable, "-m", "pip_audit", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
+    assert done.returncode == 1
+    assert missing in done.stderr or "onnection" in done.stderr
