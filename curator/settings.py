@@ -44,128 +44,133 @@ class Settings(BaseSettings):
 
     database: str = Field(
         default="sqlite:///privet.db",
-        description="Where everything is kept: sqlite:///path/to/file.db or "
-        "postgresql://user@host/name.",
+        description="Database URL: sqlite:///path/to/file.db or postgresql://user@host/name.",
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(
-        default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one."
+        default=8000, ge=0, le=65535, description="Port to listen on; 0 picks a free one."
     )
-    workers: int = Field(default=1, ge=1, le=64, description="Curator processes to run.")
+    workers: int = Field(default=1, ge=1, le=64, description="Number of curator processes.")
     admin_token: SecretStr | None = Field(
         default=None,
-        description="An admin token of 128 random bits or more, in the environment only. Unset: "
-        "one is made and shown once, at a start without any.",
+        description="Admin token of at least 128 random bits, in the environment only. "
+        "Unset: a start with no token in the database creates one and shows it "
+        "once.",
     )
     signing_key: str = Field(
         default="",
-        description="File of the key that tasks are signed with. Unset: made next to a SQLite "
-        "database; with PostgreSQL tasks are not signed. Curators of one database share one key.",
+        description="File with the key that signs tasks. Unset: a key is created next to a "
+        "SQLite database; with PostgreSQL tasks are not signed. All curators of"
+        " a database need the same key.",
     )
     new_signing_key: bool = Field(
         default=False,
-        description="Start with another signing key than the database's tasks were signed with, "
-        "or without one; holders who pinned the old key then refuse.",
+        description="Start although the database's tasks were signed with another key, or "
+        "with one that is missing now; holders who pinned the old key then "
+        "refuse.",
     )
     guard_models: bool = Field(
         default=False,
-        description="Ask for a token, of scope reader or admin, to read models and to predict.",
+        description="Require a token of scope reader, fitter or admin to read models and to"
+        " predict.",
     )
     open_metrics: bool = Field(
         default=False,
-        description="Let anybody read /metrics; else it asks for a token of scope reader or admin.",
+        description="Serve /metrics without a token; otherwise it requires one of scope "
+        "reader, fitter or admin.",
     )
     dashboard: bool = Field(
         default=True,
-        description="Serve the dashboard at /: what the API shows, and its actions after signing "
-        "in with a token.",
+        description="Serve the dashboard at /; its actions require signing in.",
     )
     oidc_issuer: str = Field(
         default="",
-        description="Issuer of the OpenID Connect provider by which people sign in on the "
-        "dashboard. Unset: by tokens only.",
+        description="Issuer of the OpenID Connect provider for signing in to the dashboard."
+        " Unset: people sign in with tokens only.",
     )
-    oidc_client_id: str = Field(
-        default="", description="This curator's client id, as registered at the provider."
-    )
+    oidc_client_id: str = Field(default="", description="Client id registered at the provider.")
     oidc_client_secret: SecretStr | None = Field(
         default=None,
-        description="Its client secret of 128 random bits or more, in the environment only; "
-        "sessions of people are sealed with it too.",
+        description="Client secret of at least 128 random bits, in the environment only; it"
+        " also seals people's sessions.",
     )
     oidc_redirect_uri: str = Field(
         default="",
-        description="Where the provider sends people back to, as registered there: this curator's "
-        f"public address followed by {CALLBACK}.",
+        description="Redirect URI registered at the provider: this curator's public address"
+        f" followed by {CALLBACK}.",
     )
     oidc_scope: str = Field(
-        default="openid profile", description="What is asked for, separated by spaces."
+        default="openid profile",
+        description="Scopes to request, separated by spaces; some providers return groups "
+        "only if groups is among them.",
     )
     oidc_claim: str = Field(
         default="roles",
-        description="Claim whose values give people their scope, with dots into objects, as in "
+        description="Claim with a person's roles; dots lead into objects, as in "
         "realm_access.roles.",
     )
     oidc_admins: str = Field(
         default="",
-        description="Its values that give the scope admin, separated by commas.",
+        description="Values of the claim that give the scope admin, separated by commas.",
     )
     oidc_fitters: str = Field(
         default="",
-        description="Its values that give the scope fitter, separated by commas.",
+        description="Values of the claim that give the scope fitter, separated by commas.",
     )
     oidc_readers: str = Field(
         default="",
-        description="Its values that give the scope reader, separated by commas.",
+        description="Values of the claim that give the scope reader, separated by commas.",
     )
     oidc_session_seconds: int = Field(
         default=3600,
         gt=0,
-        description="Time after which people sign in anew; so long a role that was taken away at "
-        "the provider still holds.",
+        description="Seconds until people have to sign in again; a role withdrawn at the "
+        "provider stays valid until then.",
     )
     oidc_audience: str = Field(
         default="",
-        description="Audience of the provider's access tokens (JWT) that the API takes like "
-        "tokens. Unset: it takes none.",
+        description="Audience of the provider's access tokens (JWT) that the API accepts. "
+        "Unset: it accepts none.",
     )
     max_public_bytes: int = Field(
-        default=256 * MIB, gt=0, description="Largest upload of public data, in bytes."
+        default=256 * MIB, gt=0, description="Maximum size of an upload of public data, in bytes."
     )
     max_batch_bytes: int = Field(
-        default=64 * MIB, gt=0, description="Largest batch of reports, in bytes."
+        default=64 * MIB, gt=0, description="Maximum size of a batch of reports, in bytes."
     )
     max_batch_reports: int = Field(
-        default=1_000_000, gt=0, description="Most reports in one batch."
+        default=1_000_000, gt=0, description="Maximum number of reports in a batch."
     )
     max_request_bytes: int = Field(
         default=8 * MIB,
         gt=0,
-        description="Largest body of a prediction, in bytes; other calls take 64 KiB.",
+        description="Maximum size of a prediction request, in bytes; other requests may "
+        "have 64 KiB.",
     )
     max_jobs: int = Field(
         default=1,
         ge=1,
-        description="Fits and new tasks that are computed at a time, each in a process of its own.",
+        description="Number of fits and task creations that run at the same time, each in "
+        "its own process.",
     )
     max_waiting_jobs: int = Field(
         default=16,
         ge=0,
-        description="Fits and new tasks that may wait for that; above it the answer is 503.",
+        description="Number of fits and task creations that may wait; further ones get 503.",
     )
     worker_memory: int = Field(
         default=4096 * MIB,
         gt=0,
-        description="Bytes of data that each process of fits, new tasks or large predictions may "
-        "have; what takes more is refused.",
+        description="Memory limit, in bytes of data, of each process that fits, creates "
+        "tasks or makes large predictions; what needs more is refused.",
     )
     header_seconds: float = Field(
-        default=10.0, gt=0, description="Time within which a request's head must have arrived."
+        default=10.0, gt=0, description="Seconds within which the head of a request must arrive."
     )
     keep_ids_days: float = Field(
         default=1.0,
         ge=0,
-        description="Days to keep report ids after a task's closing time, when none can count.",
+        description="Days to keep report ids after a task's closing time.",
     )
     keep_tasks_days: float | None = Field(
         default=None,
@@ -175,41 +180,42 @@ class Settings(BaseSettings):
     )
     certificate_of: str = Field(
         default="",
-        description="Address host:port where a proxy answers with TLS; /metrics then says when its "
-        "certificate ends.",
+        description="host:port of a proxy that answers with TLS; /metrics then states when "
+        "its certificate expires.",
     )
     trusted_proxies: str = Field(
         default="",
-        description="Addresses or networks whose X-Forwarded-For is believed, separated by commas; "
-        "* for all.",
+        description="Addresses or networks of proxies whose X-Forwarded-For is trusted, "
+        "separated by commas; * for all.",
     )
     rate_limit: int = Field(
         default=0,
         ge=0,
-        description="Posts, exports and comparisons of models per minute and client address; 0 "
-        "sets no limit.",
+        description="Maximum number of POST requests, exports and comparisons of models per"
+        " minute and client address; 0 means no limit.",
     )
     token_tries: int = Field(
         default=10,
         ge=0,
-        description="Wrong tokens per minute and client address; above it whatever comes with a "
-        "token is answered 429. 0 sets no limit.",
+        description="Failed authentications allowed per minute and client address; after "
+        "that, every request with a token gets 429. 0 means no limit.",
     )
     relay_rate_limit: int = Field(
         default=0,
         ge=0,
-        description="Reports per minute that come in batches with one token; 0 sets no limit.",
+        description="Maximum number of reports per minute in batches sent with one token; 0"
+        " means no limit.",
     )
     cors_holders: bool = Field(
         default=True,
-        description="Let web pages of any origin fetch a task and send reports, as the answer page "
-        "does; no other call.",
+        description="Let web pages of any origin fetch a task and send reports, as the "
+        "answer page does, and nothing else.",
     )
     log_format: Literal["console", "json"] = Field(
-        default="console", description="Logs for people, or one JSON object per line."
+        default="console", description="Logs for people (console) or as JSON lines (json)."
     )
     shutdown_seconds: float = Field(
-        default=10.0, gt=0, description="Time to finish what has been accepted before stopping."
+        default=10.0, gt=0, description="Seconds to finish accepted requests before stopping."
     )
 
     @field_validator("admin_token", "oidc_client_secret")

@@ -76,24 +76,26 @@ def _token(token: str | None) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The options of ``privet-relay serve``, each stated here alone."""
+    """The options of ``privet-relay serve``."""
 
-    curator: Annotated[str, typer.Option(help="The curator's address, without /v1.")]
-    spool: Annotated[Path, typer.Option(help="The file that keeps reports on their way.")]
+    curator: Annotated[str, typer.Option(help="Address of the curator, without /v1.")]
+    spool: Annotated[Path, typer.Option(help="File that holds reports until they are forwarded.")]
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
     ] = 8100
     least: Annotated[
-        int, typer.Option(min=1, help="Fewest reports that are forwarded together.")
+        int, typer.Option(min=1, help="Minimum number of reports forwarded together.")
     ] = BATCH
-    every: Annotated[float, typer.Option(min=0.01, help="Seconds between two forwardings.")] = 60.0
+    every: Annotated[float, typer.Option(min=0.01, help="Seconds between forwarding rounds.")] = (
+        60.0
+    )
     token: Annotated[
         str | None,
         typer.Option(
             envvar="PRIVET_RELAY_TOKEN",
             callback=_token,
-            help="The curator's token of scope relay; better in the environment than here.",
+            help="Token of scope relay from the curator; better set in the environment.",
         ),
     ] = None
     metrics_token: Annotated[
@@ -101,23 +103,24 @@ class Settings:
         typer.Option(
             envvar="PRIVET_RELAY_METRICS_TOKEN",
             callback=_token,
-            help="What Prometheus reads /metrics with; without it there is none.",
+            help="Token for reading /metrics; without it there is no /metrics.",
         ),
     ] = None
     proxies: Annotated[
-        str, typer.Option(help="The proxy's address, or several with commas between; * for all.")
+        str, typer.Option(help="Addresses of trusted proxies, separated by commas; * for all.")
     ] = ""
     batches: Annotated[
         str | None,
         typer.Option(
-            help="A folder or object store to write batches to, for 'privet collect', in place of "
+            help="Folder or object store to write batches to, for 'privet collect', instead of "
             "posting them."
         ),
     ] = None
     log_format: Annotated[
         LogFormat,
         typer.Option(
-            envvar="PRIVET_RELAY_LOG_FORMAT", help="Logs for people, or one JSON object per line."
+            envvar="PRIVET_RELAY_LOG_FORMAT",
+            help="Logs for people (console) or as JSON lines (json).",
         ),
     ] = LogFormat.CONSOLE
     insecure_http: Insecure = False
