@@ -50,7 +50,7 @@ class PSGDClassifier(BaselineClassifier):
         # a constant column for the intercept; [-1, 1] rather than [0, 1], so that ReLU units differ
         Z = signed(X)
         self.network_ = Network(Z.shape[1], self.hidden)
-        public_key = ArrayKey.of(signed(public.X), public.y)
+        public_key = ArrayKey(signed(public.X), public.y)
         w = warm_start(self.network_, int(rng.integers(2**31)), public_key)
         randomizer = PrivUnitG.best(self.epsilon, len(w) + 1)
         rate = self.learning_rate

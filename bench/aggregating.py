@@ -11,7 +11,8 @@ from privet.baselines.trees import ask
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.methods import fit
+from privet.learning.findings.false_reports import worst_found
+from privet.learning.methods import Fitting, fit
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 from privet.protocol.mechanisms.base import Payloads
 from privet.protocol.partition import Partition
@@ -52,9 +53,14 @@ def fitting(effort: Effort) -> Iterator[Figure]:
     yield Figure("fitting", case, "per_record", 1e6 * elapsed / holders, "us")
     counts = QuestionCounts(partition, randomizer, randomizer.accumulate(payloads), holders)
     for estimator in ("weighted", "drift"):
-        fit(estimator, LABEL, public, [counts])  # the public model is cached from here on
+        model = fit(estimator, LABEL, public, [counts])  # the public model is cached from here on
         [elapsed] = seconds(partial(fit, estimator, LABEL, public, [counts]))
-        yield Figure("fitting", f"sums,cells={cells},{estimator}", "time", elapsed, "s")
+        case = f"sums,cells={cells},{estimator}"
+        yield Figure("fitting", case, "time", elapsed, "s")
+        estimate = Fitting.of(estimator, LABEL, public).estimate
+        half = holders // 2  # as many as came in a relay's batches
+        [searched] = seconds(partial(worst_found, model, [counts], half, estimate))
+        yield Figure("fitting", case, "worst_found_over_fit", searched / elapsed, "x")
 
 
 def from_reports(

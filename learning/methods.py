@@ -1,14 +1,15 @@
 """The methods by name: ``GROWERS`` divide the space, ``ESTIMATORS`` turn counts into models.
 
 ``GROWERS[name](X, y, GrowthSpec(depth=...), classes=...)`` gives a ``Partition``; ``fit`` runs an
-estimator by name. To add a method, write its file and its line here, or put a ``Grower`` or an
-``Estimator`` into the dictionary at run time. Fitting is post-processing of reports that are
-already private, so fitting often, or while reports come in, costs no privacy.
+estimator by name, and ``Fitting`` runs it on several counts. To add a method, write its file and
+its line here, or put a ``Grower`` or an ``Estimator`` into the dictionary at run time. Fitting is
+post-processing of reports that are already private, so fitting often, or while reports come in,
+costs no privacy.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from .core.public_data import PublicData, class_count
 from .core.public_model import BaseModel, from_onnx
 from .drift.distilled import distilled, distilled_depth, scored
 from .drift.fit import DRIFT
+from .drift.knowledge import Knowledge, public_knowledge
 from .findings.clipping import unclipped
 from .findings.selection import selection_factor
 from .lpct.cart import cart
@@ -34,7 +36,16 @@ from .lpct.max_edge import max_edge, random_max_edge
 from .lpct.pruned import PRUNED
 from .lpct.weighted import WEIGHTED
 
-__all__ = ["DEFAULT_ESTIMATOR", "ESTIMATORS", "GROWERS", "Estimator", "Grower", "Parameter", "fit"]
+__all__ = [
+    "DEFAULT_ESTIMATOR",
+    "ESTIMATORS",
+    "GROWERS",
+    "Estimator",
+    "Fitting",
+    "Grower",
+    "Parameter",
+    "fit",
+]
 
 GROWERS: dict[str, Grower] = {
     grower.name: grower
@@ -58,6 +69,84 @@ ESTIMATORS: dict[str, Estimator] = {
 DEFAULT_ESTIMATOR = DRIFT.name
 
 
+@dataclass(frozen=True, eq=False)
+class Fitting:
+    """All of a fit but the reports: an estimator with its parameters, the label, public data.
+
+    ``base`` is a public model that was given, ``knowledge`` what the estimator starts from.
+    """
+
+    estimator: Estimator
+    label: Label
+    public: PublicData
+    parameters: Mapping[str, Value]
+    base: BaseModel | None = None
+    knowledge: Knowledge | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        label: Label,
+        public: PublicData,
+        base: BaseModel | None = None,
+        **parameters: object,
+    ) -> "Fitting":
+        """The estimator ``name``, with a public model if it starts from one; raises as ``fit``."""
+        if name not in ESTIMATORS:
+            raise InvalidRequest(f"Unknown estimator {name!r}: use one of {', '.join(ESTIMATORS)}.")
+        estimator = ESTIMATORS[name]
+        if not estimator.serves(label):
+            kind = f"{label.slots} classes" if isinstance(label, Classes) else "a numeric label"
+            others = _names(lambda other: other.serves(label))
+            raise InvalidRequest(f"{name} does not serve {kind}: use another estimator, {others}.")
+        values, slots = estimator.checked(parameters), class_count(label)
+        if not estimator.takes_base:
+            if base is not None:
+                others = _names(lambda other: other.takes_base)
+                raise InvalidRequest(f"{name} starts from no public model: use {others}.")
+            return cls(estimator, label, public, values)
+        if base is None and public.onnx is not None:
+            base = from_onnx(public.onnx, public.X.shape[1], slots)
+        knowledge = public_knowledge(public.X, public.y, slots, base)
+        return cls(estimator, label, public, values, base, knowledge)
+
+    def estimate(self, questions: Sequence[QuestionCounts]) -> Model:
+        """The estimator's model of these counts: it predicts, and states nothing else yet."""
+        given: dict[str, Any] = dict(self.parameters)
+        if self.knowledge is not None:
+            given["knowledge"] = self.knowledge
+        return self.estimator.function(self.label, self.public, questions, **given)
+
+    def model(self, questions: Sequence[QuestionCounts]) -> Model:
+        """The model of these counts with all that it states.
+
+        Raises ``InvalidRequest`` for a set of questions that the estimator does not take.
+        """
+        if self.estimator.one_question:
+            _check_one_question(self.estimator, questions, self.parameters)
+        model = unclipped(self.estimate(questions), self.public, questions[-1])
+        unasked = [replace(asked, sums=np.zeros_like(asked.sums), n=0) for asked in questions]
+        facts = dict(model.facts)
+        if self.base is not None:
+            facts["public model"] = self.base.name
+        facts["95 % intervals"] = MEANING[questions[-1].looks]
+        share = misfit_share(questions)
+        if share is not None:
+            part = share.interval(0.0, 1.0)
+            facts["records that did not fit"] = (
+                f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
+            )
+        return replace(
+            model,
+            estimator=self.estimator.name,
+            parameters={name: _in_json(value) for name, value in self.parameters.items()},
+            facts=facts,
+            values_without_reports=self.estimate(unasked).values,
+            selection=selection_factor(self.label, self.public, model.partition, model.values),
+        )
+
+
 def fit(
     name: str,
     label: Label,
@@ -73,41 +162,7 @@ def fit(
     Raises ``InvalidRequest`` for an unknown name or parameter, and for a label, a set of questions
     or a ``base`` that this estimator does not take.
     """
-    if name not in ESTIMATORS:
-        raise InvalidRequest(f"Unknown estimator {name!r}: use one of {', '.join(ESTIMATORS)}.")
-    estimator = ESTIMATORS[name]
-    if not estimator.serves(label):
-        kind = f"{label.slots} classes" if isinstance(label, Classes) else "a numeric label"
-        others = _names(lambda other: other.serves(label))
-        raise InvalidRequest(f"{name} does not serve {kind}: use another estimator, {others}.")
-    values = estimator.checked(parameters)
-    if estimator.one_question:
-        _check_one_question(estimator, questions, values)
-    given: dict[str, Any] = dict(values)
-    if estimator.takes_base:
-        if base is None and public.onnx is not None:
-            base = from_onnx(public.onnx, public.X.shape[1], class_count(label))
-        given["base"] = base
-    elif base is not None:
-        others = _names(lambda other: other.takes_base)
-        raise InvalidRequest(f"{name} starts from no public model: use {others}.")
-    model = unclipped(estimator.function(label, public, questions, **given), public, questions[-1])
-    unasked = [replace(question, sums=np.zeros_like(question.sums), n=0) for question in questions]
-    without = estimator.function(label, public, unasked, **given).values
-    facts = dict(model.facts) if base is None else {**model.facts, "public model": base.name}
-    facts["95 % intervals"] = MEANING[questions[-1].looks]
-    share = misfit_share(questions)
-    if share is not None:
-        part = share.interval(0.0, 1.0)
-        facts["records that did not fit"] = f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
-    return replace(
-        model,
-        estimator=name,
-        parameters={name: _in_json(value) for name, value in values.items()},
-        facts=facts,
-        values_without_reports=without,
-        selection=selection_factor(label, public, model.partition, model.values),
-    )
+    return Fitting.of(name, label, public, base, **parameters).model(questions)
 
 
 def _in_json(value: Value) -> Value:

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.learning import methods
-from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.findings.false_reports import worst_found
-from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
+from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from privet.protocol.errors import InvalidRequest, NotEnoughReports, PrivetError, problem_of
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
@@ -214,12 +212,11 @@ def fit_model(
 ) -> tuple[bytes, dict[str, Any]]:
     task = Task.parse(canonical)
     questions = counts_of(task, sums, planned)
-
-    def refit(questions: Sequence[QuestionCounts]) -> Model:
-        return methods.fit(estimator, task.label, public, questions, **parameters)
-
-    model = refit(questions)
-    summary = summary_of(model, relayed, partial(worst_found, refit, questions))
+    fitting = Fitting.of(estimator, task.label, public, **parameters)
+    model = fitting.model(questions)
+    summary = summary_of(
+        model, relayed, lambda k: worst_found(model, questions, k, fitting.estimate)
+    )
     return json.dumps(model.to_document()).encode(), summary
 
 

@@ -15,7 +15,8 @@ from .counts import Label
 from .model import Model, Value
 
 Fit = Callable[..., Model]
-"""``fit(label, public, questions, **parameters) -> Model``; with ``base`` if it takes one."""
+"""``fit(label, public, questions, **parameters) -> Model``; with ``knowledge`` of the public
+model if it starts from one."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Estimator:
 
     ``labels`` are the kinds of label it serves, and ``max_classes`` how many classes at most.
     ``one_question``: it takes tasks with one question, which asks for the label.
-    ``takes_base``: it can start from a public model. ``without_reports``: the parameters, if any,
+    ``takes_base``: it starts from a public model. ``without_reports``: the parameters, if any,
     with which public data alone count.
     """
 

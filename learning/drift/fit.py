@@ -16,10 +16,9 @@ from privet.protocol.features import Classes
 from ..core.counts import Label, QuestionCounts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
-from ..core.public_data import PublicData, class_count
-from ..core.public_model import BaseModel
+from ..core.public_data import PublicData
 from .cell_learners import Learned, learn
-from .knowledge import public_knowledge
+from .knowledge import Knowledge
 from .prior import Expected
 from .shift import estimate_shift
 
@@ -30,14 +29,11 @@ def fit_drift(
     questions: Sequence[QuestionCounts],
     *,
     plain: bool,
-    base: BaseModel | None = None,
+    knowledge: Knowledge,
 ) -> Model:
-    """f_Q plus a correction per cell; with ``plain`` a tree that needs no f_Q.
-
-    ``base`` is f_Q; without it, the stacked public model of the public records.
-    """
+    """f_Q, which ``knowledge`` is of, plus a correction per cell; with ``plain`` just a tree."""
     (question,) = questions
-    rows, knowledge = len(public), public_knowledge(public.X, public.y, class_count(label), base)
+    rows = len(public)
     means, points = knowledge.cell_means(question.partition)
     if isinstance(label, Classes):
         expected = Expected.classes(means, points, rows)

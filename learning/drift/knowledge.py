@@ -52,7 +52,7 @@ class Knowledge:
     @classmethod
     def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
         """``model`` at the reference points of public rows ``X``; the last few are cached."""
-        return _scored(model, ArrayKey.of(X))
+        return _scored(model, ArrayKey(X))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
         """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
@@ -77,7 +77,7 @@ def public_knowledge(X: Floats, y: Floats, slots: int, base: BaseModel | None = 
     """
     if base is not None:
         return Knowledge.of(base, X)
-    return _stacked(slots, ArrayKey.of(X, y))
+    return _stacked(slots, ArrayKey(X, y))
 
 
 def residual_centring(

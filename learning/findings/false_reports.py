@@ -2,7 +2,7 @@
 
 ``Model.influence`` is for one report, to first order. k of them can move a value by more than k
 times as far, since they also change how much the reports count against the public model. So k
-typical reports are replaced in the sums by false ones, and the model is fitted again. Tried are k
+typical reports are replaced in the sums by false ones, and values are estimated again. Tried are k
 copies of one payload that speaks for one slot of one cell, where that can be expected to matter
 most, and for each slot payloads that speak for it all over the tree. A payload is the strongest of
 several honest draws. What is found is the worst of what was tried, and no bound.
@@ -25,16 +25,19 @@ TARGETS = 8
 DRAWS = 32
 """Payloads of which the strongest is taken, or which are spread over the tree."""
 
-Refit = Callable[[Sequence[QuestionCounts]], Model]
+Estimate = Callable[[Sequence[QuestionCounts]], Model]
 
 
-def worst_found(refit: Refit, questions: Sequence[QuestionCounts], k: int) -> float:
+def worst_found(
+    model: Model, questions: Sequence[QuestionCounts], k: int, estimate: Estimate
+) -> float:
     """The most by which ``k`` false reports moved a value of the model, in the values' units.
 
-    ``refit`` makes the model of questions like ``questions``. Where no other report is left, the
-    result is the distance of the least and the greatest value there can be.
+    ``model`` is that of ``questions``, and ``estimate`` gives the values of others like them. Where
+    no other report is left, the result is the distance of the least and the greatest value there
+    can be.
     """
-    model, rng, moved = refit(questions), np.random.default_rng(0), 0.0
+    rng, moved = np.random.default_rng(0), 0.0
     if k >= model.n:
         return model.widest
     for place, question in enumerate(questions):
@@ -43,7 +46,7 @@ def worst_found(refit: Refit, questions: Sequence[QuestionCounts], k: int) -> fl
             others = [*questions]
             # fractions as they are: rounded, the few reports of a small stratum would all stay
             others[place] = replace(question, sums=cast("Sums", typical + k * report))
-            moved = max(moved, float(np.abs(refit(others).values - model.values).max()))
+            moved = max(moved, float(np.abs(estimate(others).values - model.values).max()))
     return moved
 
 

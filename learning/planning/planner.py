@@ -34,7 +34,7 @@ from ..core.public_data import Floats, PublicData, class_count
 from ..core.public_model import BaseModel
 from ..core.trees import locate
 from ..drift.knowledge import Knowledge
-from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, fit
+from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, depths, encode_columns
 from ..task_building.columns import Columns, is_arrow
@@ -338,12 +338,13 @@ class Planner:
             task = self.task(self.settings, scenario)
         rng = np.random.default_rng(self.seed)
         starts_from = base if ESTIMATORS[self.estimator].takes_base else None
+        fitting = Fitting.of(self.estimator, self.label, scenario.public, starts_from)
         lost = []
         for _ in range(DRAWS):
             copies = rng.multinomial(self.settings.holders, population.weights)
             X, y, copies = self._holders(population, copies, rng)
             counts = simulate_counts(task, X, y, rng, copies=copies)
-            model = fit(self.estimator, self.label, scenario.public, counts, starts_from)
+            model = fitting.estimate(counts)
             predicted = model.predict_from(locate(model.partition, population.points), scores)
             lost.append(self._loss(population, predicted.values))
         gained = self._loss(population, scores) - np.array(lost)

@@ -3,7 +3,7 @@
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from string import Template
 from textwrap import fill
@@ -35,7 +35,7 @@ from ..display.picture import Layout, lay_out, to_svg, to_text
 from ..display.tree import TreeDisplay
 from ..export.formats import EXPORTS
 from ..findings.insight import insight, question_about
-from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, fit
+from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, Fitting
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns, encode_labels
 from ..task_building.settings import TaskSettings
@@ -180,22 +180,19 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             if estimator in ESTIMATORS and not ESTIMATORS[estimator].takes_base:
                 base = None
             parameters = dict(self.estimator_parameters or {})
-
-            def fit_reports(counts: Sequence[QuestionCounts]) -> Model:
-                return fit(estimator, label, public_data, counts, base, **parameters)
-
-            self.model_ = fit_reports(questions)
+            fitting = Fitting.of(estimator, label, public_data, base, **parameters)
+            self.model_ = fitting.model(questions)
         self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
         self._fitted_at = time.time()
-        self._judge(encoded, labels, fit_reports, rng)
+        self._judge(encoded, labels, fitting, rng)
         self._examine(public_data, questions)
 
     def _judge(
         self,
         X: Floats,
         y: Floats,
-        fit_reports: Callable[[Sequence[QuestionCounts]], Model],
+        fitting: Fitting,
         rng: np.random.Generator,
     ) -> None:
         """Set the scores with and without reports.
@@ -208,7 +205,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         for reporting, others in (halves, halves[::-1]):
             some = others[: JUDGED // 2]
             reports = simulate_counts(self.task_, X[reporting], y[reporting], rng)
-            lost.append(losses(fit_reports(reports), X[some], y[some]))
+            lost.append(losses(fitting.estimate(reports), X[some], y[some]))
             lost_without.append(losses(self.model_.without_reports(), X[some], y[some]))
             judged.append(y[some])
         variance = float(np.concatenate(judged).var())

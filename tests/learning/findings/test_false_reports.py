@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any, cast
 
@@ -13,7 +12,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.findings.false_reports import worst_found
-from privet.learning.methods import fit
+from privet.learning.methods import Fitting, fit
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Sums
 from privet.protocol.mechanisms.stratified import StratifiedMechanism
@@ -25,9 +24,9 @@ BASE = linear_model([[0, 3], [0, 0]], [0, -1.5])
 Refit = Callable[[Sequence[QuestionCounts]], Model]
 
 
-def refit_of(estimator: str) -> Refit:
+def fitting_of(estimator: str) -> Fitting:
     own: dict[str, Any] = {"base": BASE} if estimator == "drift" else REPORTS_ALONE
-    return partial(fit, estimator, BINARY, PUBLIC, **own)
+    return Fitting.of(estimator, BINARY, PUBLIC, **own)
 
 
 def worst_of_all(refit: Refit, question: QuestionCounts, k: int) -> float:
@@ -58,9 +57,13 @@ def test_the_worst_found_is_nearly_the_worst_there_is(
     Nor does the search claim more than there is.
     """
     counts = np.array([[18, 12], [9, 21]])
-    question, refit = reports(complete(1), counts, epsilon, seed, mechanism), refit_of(estimator)
-    worst = worst_of_all(refit, question, 3)
-    assert 0.9 * worst <= worst_found(refit, [question], 3) <= worst * (1 + 1e-9)
+    question, fitting = (
+        reports(complete(1), counts, epsilon, seed, mechanism),
+        fitting_of(estimator),
+    )
+    worst = worst_of_all(fitting.estimate, question, 3)
+    found = worst_found(fitting.model([question]), [question], 3, fitting.estimate)
+    assert 0.9 * worst <= found <= worst * (1 + 1e-9)
 
 
 def test_false_reports_take_the_place_of_others_in_small_strata_too() -> None:
@@ -70,11 +73,11 @@ def test_false_reports_take_the_place_of_others_in_small_strata_too() -> None:
     sums = strata.simulate(counts, np.random.default_rng(0))
     question = QuestionCounts(complete(5), strata, sums, 64)
 
-    def refit(questions: Sequence[QuestionCounts]) -> Model:
+    def estimate(questions: Sequence[QuestionCounts]) -> Model:
         seen.append(questions[0].stratum_mass)
         return fit("weighted", BINARY, PUBLIC, questions, **REPORTS_ALONE)
 
-    worst_found(refit, [question], 3)
+    worst_found(estimate([question]), [question], 3, estimate)
     assert len(seen) > 3
     for mass in seen:
         assert mass.sum() == pytest.approx(1.0)
@@ -90,12 +93,20 @@ def test_many_false_reports_move_a_value_further_than_one_times_their_number() -
     tree = complete(4)
     means, _ = public_knowledge(PUBLIC.X, PUBLIC.y, 2, BASE).cell_means(tree)
     counts = np.round(2025 * means).astype(int)
-    refit, question = refit_of("drift"), reports(tree, counts, 4.0, seed=3)
-    found = worst_found(refit, [question], 400)
-    assert found > 3.0 * 400 * refit([question]).influence.max()
+    fitting, question = fitting_of("drift"), reports(tree, counts, 4.0, seed=3)
+    model = fitting.model([question])
+    found = worst_found(model, [question], 400, fitting.estimate)
+    assert found > 3.0 * 400 * model.influence.max()
 
 
 def test_without_other_reports_a_value_can_be_anything() -> None:
-    """Where all reports are false the distance of the label's ends is stated."""
-    question = reports(complete(1), np.full((2, 2), 10), 1.0, seed=4)
-    assert worst_found(refit_of("weighted"), [question], 40) == 1.0
+    """Where all reports are false the distance of the label's ends is stated, and nothing tried."""
+    question, fitting = (
+        reports(complete(1), np.full((2, 2), 10), 1.0, seed=4),
+        fitting_of("weighted"),
+    )
+    assert worst_found(fitting.model([question]), [question], 40, _never) == 1.0
+
+
+def _never(_: Sequence[QuestionCounts]) -> Model:
+    raise AssertionError
