@@ -59,7 +59,7 @@ def fitting(effort: Effort) -> Iterator[Figure]:
         yield Figure("fitting", case, "time", elapsed, "s")
         estimate = Fitting.of(estimator, LABEL, public).estimate
         half = holders // 2  # as many as came in a relay's batches
-        [searched] = seconds(partial(worst_found, model, [counts], half, estimate))
+        [searched] = seconds(partial(worst_found, model, [counts], estimate, half))
         yield Figure("fitting", case, "worst_found_over_fit", searched / elapsed, "x")
 
 

@@ -100,12 +100,13 @@ class Fitting:
             kind = f"{label.slots} classes" if isinstance(label, Classes) else "a numeric label"
             others = _names(lambda other: other.serves(label))
             raise InvalidRequest(f"{name} does not serve {kind}: use another estimator, {others}.")
-        values, slots = estimator.checked(parameters), class_count(label)
+        values = estimator.checked(parameters)
         if not estimator.takes_base:
             if base is not None:
                 others = _names(lambda other: other.takes_base)
                 raise InvalidRequest(f"{name} starts from no public model: use {others}.")
             return cls(estimator, label, public, values)
+        slots = class_count(label)
         if base is None and public.onnx is not None:
             base = from_onnx(public.onnx, public.X.shape[1], slots)
         knowledge = public_knowledge(public.X, public.y, slots, base)
@@ -173,18 +174,22 @@ def _in_json(value: Value) -> Value:
 def _check_one_question(
     estimator: Estimator, questions: Sequence[QuestionCounts], values: Mapping[str, Value]
 ) -> None:
-    others = _names(lambda other: not other.one_question)
     if len(questions) != 1:
         raise InvalidRequest(
-            f"{estimator.name} needs a task with one question, not {len(questions)}: use {others}, "
-            "whichever the questions were made for, or create a task with one question."
+            f"{estimator.name} needs a task with one question, not {len(questions)}: use "
+            f"{_names(_takes_several)}, whichever the questions were made for, or create a task "
+            "with one question."
         )
-    if estimator.needs_reports(values) and questions[0].mechanism.slots == 1:
+    if questions[0].mechanism.slots == 1 and estimator.needs_reports(values):
         raise InvalidRequest(
             f"{estimator.name} needs a question that asks for the label, and this one asks for the "
             "cell alone: create the task with a question about the label, or with the questions "
-            f"of {others}."
+            f"of {_names(_takes_several)}."
         )
+
+
+def _takes_several(estimator: Estimator) -> bool:
+    return not estimator.one_question
 
 
 def _names(wanted: Callable[[Estimator], bool]) -> str:

@@ -214,9 +214,8 @@ def fit_model(
     questions = counts_of(task, sums, planned)
     fitting = Fitting.of(estimator, task.label, public, **parameters)
     model = fitting.model(questions)
-    summary = summary_of(
-        model, relayed, lambda k: worst_found(model, questions, k, fitting.estimate)
-    )
+    worst_of = partial(worst_found, model, questions, fitting.estimate)
+    summary = summary_of(model, relayed, worst_of)
     return json.dumps(model.to_document()).encode(), summary
 
 

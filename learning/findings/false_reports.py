@@ -29,7 +29,7 @@ Estimate = Callable[[Sequence[QuestionCounts]], Model]
 
 
 def worst_found(
-    model: Model, questions: Sequence[QuestionCounts], k: int, estimate: Estimate
+    model: Model, questions: Sequence[QuestionCounts], estimate: Estimate, k: int
 ) -> float:
     """The most by which ``k`` false reports moved a value of the model, in the values' units.
 

@@ -62,7 +62,7 @@ def test_the_worst_found_is_nearly_the_worst_there_is(
         fitting_of(estimator),
     )
     worst = worst_of_all(fitting.estimate, question, 3)
-    found = worst_found(fitting.model([question]), [question], 3, fitting.estimate)
+    found = worst_found(fitting.model([question]), [question], fitting.estimate, 3)
     assert 0.9 * worst <= found <= worst * (1 + 1e-9)
 
 
@@ -77,7 +77,7 @@ def test_false_reports_take_the_place_of_others_in_small_strata_too() -> None:
         seen.append(questions[0].stratum_mass)
         return fit("weighted", BINARY, PUBLIC, questions, **REPORTS_ALONE)
 
-    worst_found(estimate([question]), [question], 3, estimate)
+    worst_found(estimate([question]), [question], estimate, 3)
     assert len(seen) > 3
     for mass in seen:
         assert mass.sum() == pytest.approx(1.0)
@@ -95,7 +95,7 @@ def test_many_false_reports_move_a_value_further_than_one_times_their_number() -
     counts = np.round(2025 * means).astype(int)
     fitting, question = fitting_of("drift"), reports(tree, counts, 4.0, seed=3)
     model = fitting.model([question])
-    found = worst_found(model, [question], 400, fitting.estimate)
+    found = worst_found(model, [question], fitting.estimate, 400)
     assert found > 3.0 * 400 * model.influence.max()
 
 
@@ -105,7 +105,7 @@ def test_without_other_reports_a_value_can_be_anything() -> None:
         reports(complete(1), np.full((2, 2), 10), 1.0, seed=4),
         fitting_of("weighted"),
     )
-    assert worst_found(fitting.model([question]), [question], 40, _never) == 1.0
+    assert worst_found(fitting.model([question]), [question], _never, 40) == 1.0
 
 
 def _never(_: Sequence[QuestionCounts]) -> Model:
