@@ -42,6 +42,12 @@ def test_the_index_links_every_page() -> None:
     assert {name(page) for page in expected if page not in linked} == set()
 
 
+def test_pages_are_read_within_a_quarter_of_an_hour() -> None:
+    """At 220 words a minute; tables of measurements are not read through."""
+    words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in DOCS.glob("*.md")}
+    assert {page: number for page, number in words.items() if number > 15 * 220} == {}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
     """Files exist, and headings where a link names one."""
