@@ -13,7 +13,7 @@ from privet.client import (
     UnexpectedResponse,
     departure,
 )
-from privet.client.cli import EXIT_KEPT, STATUSES
+from privet.client.cli.exits import EXIT_KEPT, STATUSES
 from privet.client.explanation import Explanation
 from privet.protocol.errors import PROBLEMS, PrivetError
 from privet.protocol.features import Classes

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import typer
 
-from privet.client import BlockingHolder, Caps, SqliteLedger, cli
+from privet.client import BlockingHolder, Caps, SqliteLedger
+from privet.client.cli import app, exits
 from privet.client.ledger import default_path
 from tests.fake_curator import FakeCurator
 
@@ -20,15 +21,15 @@ def rows(head: str) -> list[list[str]]:
 
 def test_states_and_exit_statuses_are_those_of_the_command() -> None:
     """Every state and every status has a line, and no other."""
-    own = {cli.EXIT_FAULT, cli.EXIT_REFUSED, cli.EXIT_KEPT, cli.EXIT_HELD}
+    own = {exits.EXIT_FAULT, exits.EXIT_REFUSED, exits.EXIT_KEPT, exits.EXIT_HELD}
     assert {int(row[0]) for row in rows("exit status")} == {0, 2, *own}
     listed = {row[0].strip("`"): int(row[1]) for row in rows("state")}
-    assert listed == {state.value: status for state, status in cli.STATUSES.items()}
+    assert listed == {state.value: status for state, status in exits.STATUSES.items()}
 
 
 def test_options_and_their_environment_are_real() -> None:
     """Each listed option exists with its variable and default, and so do all commands named."""
-    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     options = {opt: param for param in commands["answer"].params for opt in param.opts}
     for option, variable, _ in rows("option"):
         param = options[option.strip("`")]

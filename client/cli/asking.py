@@ -1,0 +1,38 @@
+"""What comes before an answer: the task is fetched and explained, and its owner is asked."""
+
+import typer
+from rich.console import Console
+
+from privet.protocol.task import Task
+
+from ..blocking import BlockingHolder
+from ..explanation import Explanation
+from ..pinning import signed_by
+from .output import print_explanation, say
+
+ASKING = "Waiting for the curator ..."
+
+
+def explained(
+    holder: BlockingHolder, url: str, curator_key: str | None, *, printed: bool
+) -> tuple[Task, Explanation]:
+    """The task at ``url`` and its explanation, which is printed if it is to be ``printed``."""
+    with Console(stderr=True).status(ASKING):
+        offer = holder.offer(url)
+    explanation = holder.explain(offer.task, signed_by(offer, curator_key))
+    if printed:
+        print_explanation(explanation)
+    return offer.task, explanation
+
+
+def agreed(misfit: str | None, what: str = "a perturbed answer and send it") -> bool:
+    if misfit is not None:
+        say(
+            f"The record does not fit. {misfit}\nMend it and run this again; or send a report, "
+            "which then says, perturbed like every other, that the record does not fit. If no "
+            "report follows at all, the curator may notice."
+        )
+    try:
+        return typer.confirm(f"Draw {what}?", err=True)
+    except typer.Abort:
+        return False

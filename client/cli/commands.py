@@ -1,0 +1,266 @@
+"""The commands of ``privet-holder``."""
+
+import time
+import webbrowser
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from privet import page as answer_page
+from privet.http_client.address import TaskAddress
+from privet.http_client.report_client import Retry
+from privet.protocol.limits import SMALLEST_GROUP
+from privet.protocol.signature import parse_key
+
+from ..answer_page import PORT, answer_page_server
+from ..errors import HolderError
+from ..explanation import odds, surest
+from ..ledger import Caps, ReportState, SqliteLedger
+from .asking import explained
+from .exits import EXIT_FAULT, STATUSES, faults
+from .options import CuratorKey, Device, Insecure, Json, LedgerPath, SmallestGroup, Subject, TaskUrl
+from .output import answer_json, print_answers, print_json, say, state_in_words
+from .record import answer_record
+from .site import answer_file
+
+UNVERIFIED = "said to be counted by the relay, not shown"
+
+
+def show(
+    url: TaskUrl,
+    curator_key: CuratorKey = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
+    """Fetch a task, check it, and say in plain words what answering would mean."""
+    device = Device(SqliteLedger(), insecure_http, curator_key)
+    with faults(), device.holder("me") as holder:
+        _, explanation = explained(holder, url, curator_key, printed=not as_json)
+    if as_json:
+        print_json(asdict(explanation))
+
+
+def answer(
+    url: TaskUrl,
+    *,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="A JSON object by feature name, label included; - reads stdin."),
+    ] = None,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="CSV file with a record per line, for a site.")
+    ] = None,
+    subject_column: Annotated[
+        str | None, typer.Option(help="With --csv: the column that says whom a line is about.")
+    ] = None,
+    invitation_column: Annotated[
+        str | None, typer.Option(help="With --csv: the column of invitations.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without asking.")] = False,
+    send_misfits: Annotated[
+        bool,
+        typer.Option("--send-misfits", help="With --csv --yes: even if many lines do not fit."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything; draw and send nothing.")
+    ] = False,
+    invitation: Annotated[
+        str | None,
+        typer.Option(envvar="PRIVET_INVITATION", help="For tasks that count invited reports only."),
+    ] = None,
+    smallest_group: SmallestGroup = SMALLEST_GROUP,
+    subject: Subject = "me",
+    ledger: LedgerPath = None,
+    curator_key: CuratorKey = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
+    """Explain a task, ask, then perturb the record and send the one report.
+
+    A record that does not fit the task is reported as that: before anything is sent you are told
+    why, and may mend it instead. If the task discloses columns, you are told what your report would
+    say openly. With --yes the report is sent at once, as for any record. With
+    --csv each line of a file is a record of its own subject, and gets a report of its own; a file
+    of which many lines do not fit is not sent with --yes alone.
+    """
+    device = Device(SqliteLedger(ledger), insecure_http, curator_key, smallest_group)
+    if record is not None and csv_file is None and subject_column is None:
+        answer_record(
+            device, url, subject, record, invitation, yes=yes, dry_run=dry_run, as_json=as_json
+        )
+    elif record is None and csv_file is not None and subject_column is not None:
+        columns = (subject_column, invitation_column)
+        answer_file(
+            device,
+            url,
+            csv_file,
+            columns,
+            yes=yes,
+            send_misfits=send_misfits,
+            dry_run=dry_run,
+            as_json=as_json,
+        )
+    else:
+        raise typer.BadParameter("give either --record, or --csv with --subject-column")
+
+
+def budget(
+    subject: Subject = "me",
+    ledger: LedgerPath = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
+    """List what a subject has answered and the epsilon that is left; relays are asked."""
+    with faults():
+        book, now = SqliteLedger(ledger), time.time()
+        if any(entry.state is ReportState.HELD for entry in book.answers(subject)):
+            with Device(book, insecure_http).holder(subject, Retry(attempts=1)) as asks:
+                with Console(stderr=True).status("Asking relays ..."):
+                    silent = asks.ask_relays()
+                for fault in silent:
+                    say(fault)
+        answers, caps = book.answers(subject), book.caps(subject)
+        spent, in_year = book.spent(subject), book.spent(subject, now)
+    if as_json:
+        listed = [answer_json(a) for a in answers]
+        sums = {"spent": spent, "spent_in_year": in_year, "caps": asdict(caps)}
+        print_json({"subject": subject, **sums, "answers": listed})
+    else:
+        print_answers(answers)
+        left = max(caps.year - in_year, 0)
+        print(f"Spent {in_year:g} of epsilon {caps.year:g} within a year; {left:g} left.")
+        print(f"In all {spent:g}; one task may cost {caps.task:g}.")
+
+
+def cap(
+    subject: Subject = "me",
+    task: Annotated[
+        float | None, typer.Option(min=0.0, help="Most epsilon for one task, from now on.")
+    ] = None,
+    year: Annotated[
+        float | None, typer.Option(min=0.0, help="Most epsilon within 365 days, from now on.")
+    ] = None,
+    ledger: LedgerPath = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a subject may spend, or change it; the ledger keeps it."""
+    with faults():
+        book = SqliteLedger(ledger)
+        caps = book.caps(subject)
+        if task is not None or year is not None:
+            caps = Caps(caps.task if task is None else task, caps.year if year is None else year)
+            book.set_caps(subject, caps)
+    if as_json:
+        print_json({"subject": subject, "caps": asdict(caps)})
+        return
+    table = Table("within", "epsilon", "change at most", "even odds become at most")
+    table.title = "The odds of two records, after all answers"
+    for name, most in (("one task", caps.task), ("a year", caps.year)):
+        table.add_row(name, f"{most:g}", f"{odds(most)} times", f"{surest(most):.1%}")
+    Console().print(table)
+
+
+def resend(
+    subject: Subject = "me",
+    ledger: LedgerPath = None,
+    curator_key: CuratorKey = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
+    """Ask relays what became of answers, and send again what nobody has; spends nothing."""
+    device = Device(SqliteLedger(ledger), insecure_http, curator_key)
+    doing = Console(stderr=True).status("Asking and sending ...")
+    with faults(), device.holder(subject) as holder, doing:
+        outcomes = holder.resend()
+    if as_json:
+        print_json([answer_json(outcome) for outcome in outcomes])
+    for outcome in [] if as_json else outcomes:
+        say(f"{outcome.task[:16]}: {state_in_words(outcome)}")
+    if not (outcomes or as_json):
+        say("Every answer has been counted.")
+    states = {outcome.state for outcome in outcomes}
+    for state, status in STATUSES.items():
+        if state in states:
+            raise typer.Exit(status)
+
+
+def check(
+    curator_key: CuratorKey = None,
+    subject: Subject = "me",
+    ledger: LedgerPath = None,
+    insecure_http: Insecure = False,
+    as_json: Json = False,
+) -> None:
+    """Ask for the curator's signed word that answers count, in place of a relay's word."""
+    if curator_key is None:
+        raise typer.BadParameter("give the curator's key with --curator-key")
+    device = Device(SqliteLedger(ledger), insecure_http)
+    with faults(), device.holder(subject) as holder:
+        with Console(stderr=True).status("Asking ..."):
+            silent = holder.ask_relays()
+            verified = holder.show_counted(curator_key)
+        answers = [answer for answer in holder.ledger.answers(subject) if answer.report]
+    if as_json:
+        print_json([{**answer_json(a), "verified": verified.get(a.task, False)} for a in answers])
+    else:
+        for fault in silent:
+            say(fault)
+        for answer in answers:
+            said = UNVERIFIED if verified.get(answer.task) is False else state_in_words(answer)
+            say(f"{answer.task[:16]}: {said}")
+    if not all(verified.values()):
+        raise typer.Exit(EXIT_FAULT)
+
+
+def page(
+    url: TaskUrl,
+    curator_key: CuratorKey = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to serve it at; 0 takes a free one.")
+    ] = PORT,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            file_okay=False, help="Write the page as static files into this folder instead."
+        ),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Do not open a browser; only print the address.")
+    ] = False,
+) -> None:
+    """Answer in a browser, on a page that this machine serves and not the curator.
+
+    Ends with Ctrl-C. The page keeps a ledger of its own, in the browser.
+    """
+    with faults():
+        task_url = TaskAddress.parse(url).url
+        key = "" if curator_key is None else parse_key(curator_key).hex()
+        if export is not None:
+            _export(export, task_url, key)
+            return
+        with answer_page_server(task_url, key, port) as server:
+            address = "http://{}:{}/".format(*server.server_address)
+            print(f"Answer at {address} and end this with Ctrl-C.", flush=True)
+            if not no_browser:
+                webbrowser.open(address)
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+
+
+def _export(folder: Path, task_url: str, curator_key: str) -> None:
+    """Write the page's files, and print the hash by which they can be compared."""
+    files, digest = answer_page.export(task_url, curator_key)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise HolderError(f"{folder} cannot be written: {error.strerror}.") from None
+    size = sum(map(len, files.values()))
+    print(f"{len(files)} files, {size} bytes in all, for any static host with https: {folder}")
+    print(f"SHA-256 of {answer_page.SUMS}: {digest}")

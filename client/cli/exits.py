@@ -1,0 +1,49 @@
+"""Exit statuses of ``privet-holder``, and how errors and answers lead to one."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+from privet.http_client.errors import UnsafeAddress
+from privet.protocol.errors import PrivetError, TaskMismatch
+
+from ..errors import BudgetSpent, TaskRefused
+from ..ledger import ReportState, StoredAnswer
+from .output import say
+
+EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5
+REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress)
+STATUSES = {
+    ReportState.REFUSED: EXIT_FAULT,
+    ReportState.DRAWN: EXIT_KEPT,
+    ReportState.HELD: EXIT_HELD,
+    ReportState.COUNTED: 0,
+}
+"""What an answer's state means for the exit status, the worst first."""
+ANSWERED_BEFORE = "answered before and counted"
+KEPT_HINT = "\nThe answer is kept: run `privet-holder resend` later."
+
+
+@contextmanager
+def faults(find: Callable[[], StoredAnswer | None] = lambda: None) -> Iterator[None]:
+    """Turn a ``PrivetError`` into one sentence and an exit status; ``find`` asks the ledger."""
+    try:
+        yield
+    except PrivetError as error:
+        status = status_of(error, find())
+        say(error.detail + (KEPT_HINT if status == EXIT_KEPT else ""))
+        raise typer.Exit(status) from None
+
+
+def status_of(error: PrivetError, kept: StoredAnswer | None) -> int:
+    """The exit status after an error: a kept answer's, unless it is this holder that refuses."""
+    if isinstance(error, REFUSALS) or (kept is None and isinstance(error, TaskMismatch)):
+        return EXIT_REFUSED
+    return EXIT_FAULT if kept is None else STATUSES[kept.state]
+
+
+def decline() -> NoReturn:
+    say("Nothing was drawn and nothing was sent.")
+    raise typer.Exit(EXIT_FAULT)
