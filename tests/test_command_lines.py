@@ -11,14 +11,18 @@ import pytest
 from typer.main import get_command
 
 from privet.client.cli import app as holder
+from privet.conformance.cli import app as conformance
 from privet.curator.cli import app as curator
 from privet.relay.cli import app as relay
 
 ROOT = Path(__file__).parent.parent
-PROGRAMS: dict[str, Any] = {
-    name: get_command(app)
-    for name, app in {"privet": curator, "privet-holder": holder, "privet-relay": relay}.items()
+APPS = {
+    "privet": curator,
+    "privet-conformance": conformance,
+    "privet-holder": holder,
+    "privet-relay": relay,
 }
+PROGRAMS: dict[str, Any] = {name: get_command(app) for name, app in APPS.items()}
 WIDTH = 80
 SHELLS = {"", "sh", "console"}
 """Languages of code blocks with commands."""
