@@ -161,7 +161,7 @@ def _disclosure(
     if len(settings.questions) > 1:
         raise InvalidTask(
             "A task with disclosed columns has one question, about the label: reports to several "
-            "would show several cells. Use one question, or show nothing."
+            "would disclose several cells. Ask one question, or disclose nothing."
         )
     needed = least_rows(len(public), settings.holders, settings.smallest_group)
     return Disclosure(disclosed_columns(features, settings.disclosed), public.X, needed)

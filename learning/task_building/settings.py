@@ -230,7 +230,10 @@ class TaskSettings(Settings):
         if not self.disclosed and (
             self.hidden_depth is not None or self.smallest_group != DEFAULT_SMALLEST_GROUP
         ):
-            msg = "hidden_depth and smallest_group need disclosed columns: name some, or leave out"
+            msg = (
+                "hidden_depth and smallest_group need disclosed columns: name some, or leave both "
+                "out"
+            )
             raise ValueError(msg)
         return self
 
