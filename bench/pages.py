@@ -52,5 +52,5 @@ def _fill(database: Path, tasks: int) -> None:
                 "questions": [{"partition": 0, "mechanism": "subset", "epsilon": 1.0}],
             }
         )
-        store.create_task(task, {}, public, float(number), TaskState.OPEN)
+        store.tasks.create(task, {}, public, float(number), TaskState.OPEN)
     store.close()

@@ -77,7 +77,7 @@ def open_task(database: str, categories: int = CATEGORIES, *, disclosed: bool = 
     task = unique_task(f"bench {time.time_ns()}", categories, EPSILON, disclosed=disclosed)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
     with closing(open_store(database)) as store:
-        store.create_task(task, {}, public, time.time(), TaskState.OPEN)
+        store.tasks.create(task, {}, public, time.time(), TaskState.OPEN)
     return task
 
 
@@ -115,7 +115,7 @@ def run_load(ports: Sequence[int], messages: Sequence[Message], connections: int
 def check_counted(database: str, task: Task, sent: int) -> None:
     """Raise ``RuntimeError`` unless a database has counted what was sent."""
     with closing(open_store(database)) as store:
-        counted = store.status(task.id).reports
+        counted = store.standing.read(task.id).reports
     if counted != sent:
         msg = f"of {sent} reports of the benchmark {counted} were counted"
         raise RuntimeError(msg)

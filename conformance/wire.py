@@ -130,9 +130,9 @@ class Bench:
         """Open a task at the curator, under a name that no other scene has."""
         made = task.model_copy(update={"name": f"{task.name} {next(self._numbers)}"})
         public = PublicData(np.zeros((1, len(made.columns))), np.zeros(1))
-        self._store.create_task(made, {}, public, time.time(), TaskState.OPEN)
+        self._store.tasks.create(made, {}, public, time.time(), TaskState.OPEN)
         if invitation:
-            self._store.invite(made.id, [sha256(invitation.encode()).digest()])
+            self._store.invitations.issue(made.id, [sha256(invitation.encode()).digest()])
         self.tasks[made.id] = made
         return self._scene(made.id, task.name, script)
 
@@ -149,7 +149,7 @@ class Bench:
 
     def counted(self, scene: Scene) -> int:
         """Number of reports that the curator counts for a published task."""
-        return self._store.status(scene.task_id).reports
+        return self._store.standing.read(scene.task_id).reports
 
     def _scene(self, task_id: str, name: str, script: Script | None) -> Scene:
         scene = Scene(task_id, f"{self.root}{TASKS}{task_id}", name)

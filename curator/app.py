@@ -105,7 +105,9 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         background = [
-            collect_garbage(store, settings, clock, partial(curator.audit.add_entry, NOBODY)),
+            collect_garbage(
+                store.expiry, settings, clock, partial(curator.audit.add_entry, NOBODY)
+            ),
             _refresh(state),
             watch(metrics, store, settings.certificate_of),
         ]
@@ -174,7 +176,7 @@ def _state(
             guard_models=settings.guard_models,
         ),
         Writer(store, clock, metrics),
-        Rejects(store.count_rejects),
+        Rejects(store.standing.count_rejects),
         Readiness(store.check),
         Rate(settings.rate_limit),
         signer,

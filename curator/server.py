@@ -64,7 +64,7 @@ def _prepare(settings: Settings) -> str | None:
     store = open_store(settings.database)
     token = settings.admin_token
     try:
-        known = store.fact(SIGNING_KEY) or ""
+        known = store.facts.read(SIGNING_KEY) or ""
         record_signing_key(store, Audit(store, time.time), known, signer_for(settings, known))
         return Tokens(
             store, time.time, None if token is None else token.get_secret_value()

@@ -25,7 +25,7 @@ async def watch(metrics: Metrics, store: Store, certificate_of: str) -> None:
     """
     while True:
         try:
-            moment = await run_in_threadpool(store.fact, BACKED_UP)
+            moment = await run_in_threadpool(store.facts.read, BACKED_UP)
             metrics.backed_up(float(moment or 0.0))
         except StorageFailed as error:
             log.warning("the time of the newest backup is not known: %s", error.detail)

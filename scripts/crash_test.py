@@ -162,7 +162,7 @@ def run_trial(
     """One task from its first report to its last, with a crash and a new start in between."""
     task = unique_task(f"crash {count.trials} {time.time()}", reports)
     public = PublicData(np.zeros((2, 1)), np.arange(2.0))
-    store.create_task(task, {}, public, time.time(), TaskState.OPEN)
+    store.tasks.create(task, {}, public, time.time(), TaskState.OPEN)
     sender = Sender(unique_bodies(task), f"/v1/tasks/{task.id}/reports")
     reports = len(sender.bodies)
     killer = threading.Timer(random.uniform(*KILL_AFTER), crash)
@@ -174,13 +174,13 @@ def run_trial(
     count.trials += 1
     count.sent += reports
     count.acknowledged += len(sender.acknowledged)
-    sums = store.sums(task.id)[0].vector
+    sums = store.standing.sums(task.id)[0].vector
     count.missing += sum(int(sums[place] < 1) for place in sender.acknowledged)
     _send_the_rest(sender, curators, reports)
-    question = store.sums(task.id)[0]
+    question = store.standing.sums(task.id)[0]
     count.lost += int(np.count_nonzero(question.vector < 1))
     count.doubled += int(np.count_nonzero(question.vector > 1)) + max(0, question.n - reports)
-    store.move(task.id, Move.DELETE, time.time())
+    store.tasks.move(task.id, Move.DELETE, time.time())
 
 
 def _send_the_rest(sender: Sender, curators: Curators, reports: int) -> None:

@@ -45,7 +45,7 @@ class Audit:
     def _write(self, entry: AuditEntry, join_since: float | None = None) -> None:
         kept = entry
         try:
-            kept = self.store.add_audit(entry, join_since)
+            kept = self.store.audit.add(entry, join_since)
         except StorageFailed as error:
             log.warning("%s is not in the audit log: %s", entry.action, error.__cause__ or error)
         about = {"actor": entry.actor, "subject": entry.subject, "detail": dict(entry.detail)}

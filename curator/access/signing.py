@@ -79,7 +79,7 @@ def record_signing_key(store: Store, audit: Audit, known: str, signer: Signer | 
     """Note which key signs from now on, if it is another than the ``known`` one."""
     key = "" if signer is None else signer.key.hex()
     if key != known:
-        store.set_fact(SIGNING_KEY, key)
+        store.facts.set(SIGNING_KEY, key)
         action = "rotated" if key and known else "set" if key else "given up"
         audit.add_entry(NOBODY, f"signing key {action}", key, before=known)
 

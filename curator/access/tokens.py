@@ -162,7 +162,7 @@ class Tokens:
         if not self._good_admins(stored):
             token, made = self._made(FIRST, Scope.ADMIN, None)
             old = next((kept for kept in stored if kept.name == FIRST), None)
-            if self._store.replace_token(old, made):
+            if self._store.tokens.replace(old, made):
                 self.audit.add_entry(
                     NOBODY, "token issued at a start without one", FIRST, scope="admin"
                 )
@@ -195,7 +195,7 @@ class Tokens:
         if scope is not Scope.ADMIN:
             self._keep_an_admin(name, last=last)
         token, made = self._made(name, scope, days)
-        action = "token rotated" if self._store.put_token(made) else "token issued"
+        action = "token rotated" if self._store.tokens.put(made) else "token issued"
         self.audit.add_entry(actor, action, name, scope=scope.value, days=days)
         return token
 
@@ -211,12 +211,12 @@ class Tokens:
                 "restart it."
             )
         self._keep_an_admin(name, last=last)
-        return self._store.drop_token(name)
+        return self._store.tokens.drop(name)
 
     def listed(self) -> list[StoredToken]:
         """All tokens, by name, as digests; that of the settings is the last."""
         from_settings = [] if self._from_settings is None else [self._from_settings]
-        return [*self._store.tokens(), *from_settings]
+        return [*self._store.tokens.listed(), *from_settings]
 
     def _made(self, name: str, scope: Scope, days: float | None) -> tuple[str, StoredToken]:
         """A new token, and what is kept of it."""
@@ -249,7 +249,7 @@ class Tokens:
         if token is self._from_settings:
             self._from_settings = replace(token, used=now)
         else:
-            self._store.mark_used(token.name, now)
+            self._store.tokens.mark_used(token.name, now)
 
 
 def digest_of(token: str) -> bytes:

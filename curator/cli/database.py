@@ -202,7 +202,7 @@ def collect(
         for task_id in BatchReader(folder).tasks():
             collected = counts[task_id] = Counter({"files": 0, "removed": 0})
             try:
-                task = store.task(task_id).task
+                task = store.tasks.read(task_id).task
             except PrivetError as error:
                 faults.append(f"{task_id[:SHORT_ID]}: {error.detail}")
                 continue

@@ -132,7 +132,7 @@ class BatchUpload:
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:
         asked = Admission.unpack(body, self.settings.max_batch_reports)
         now = self.clock()
-        refused = self.store.admit(task_id, asked.id, asked.digests, now)
+        refused = self.store.invitations.admit(task_id, asked.id, asked.digests, now)
         listed = [digest.hex() for digest in refused]
         return JSONResponse({"held": len(asked) - len(refused), "refused": listed})
 

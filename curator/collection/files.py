@@ -76,13 +76,15 @@ def collect(
         except PrivetError as error:
             yield CollectedFile(name, fault=error.detail)
             continue
-        outcomes = store.take([batch.valid], clock())[0] if len(batch.valid) else np.empty(0, "i1")
+        outcomes = (
+            store.reports.take([batch.valid], clock())[0] if len(batch.valid) else np.empty(0, "i1")
+        )
         if (outcomes == Outcome.NOT_ADMITTED).any():
             yield CollectedFile(name, fault="Its holders' invitations are not held for it.")
             continue
         refused = {reason: len(ids) for reason, ids in failed_of(batch, outcomes).items()}
         if refused:
-            store.count_rejects(task.id, refused)
+            store.standing.count_rejects(task.id, refused)
         taken = {
             kind.name.lower(): int(np.count_nonzero(outcomes == kind))
             for kind in (Outcome.COUNTED, Outcome.REPLAYED)

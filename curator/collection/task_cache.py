@@ -174,7 +174,7 @@ class TaskCache:
 
     async def load(self, task_id: str) -> CachedTask:
         """Any task, one object for all who load it at once; raises ``TaskNotFound``."""
-        stored = await run_in_threadpool(self._store.task, task_id)
+        stored = await run_in_threadpool(self._store.tasks.read, task_id)
         task = await run_in_threadpool(CachedTask, stored.task)
         if task_id not in self._tasks and len(self._tasks) >= MAX_TASKS:
             self._tasks.pop(next(iter(self._tasks)))

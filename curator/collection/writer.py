@@ -224,7 +224,7 @@ class Writer:
         if not any(map(len, groups)):
             return [np.empty(0, dtype=np.int8) for _ in groups]
         started = perf_counter()
-        outcomes = self._store.take(groups, self._clock())
+        outcomes = self._store.reports.take(groups, self._clock())
         self._metrics.committed(perf_counter() - started, sum(map(len, groups)))
         return outcomes
 

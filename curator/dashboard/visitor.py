@@ -108,7 +108,7 @@ class Sessions:
         return Fernet(self._provider.key(self._key(), kind))
 
     def _key(self) -> str:
-        return self._store.fact(KEY) or self._store.set_fact_once(
+        return self._store.facts.read(KEY) or self._store.facts.set_once(
             KEY, Fernet.generate_key().decode()
         )
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import ArgumentError
 from privet.protocol.errors import StorageFailed
 
 from . import sqlite
-from .database import BACKENDS, Backend
+from .database import BACKENDS, Backend, Database
 from .migrate import head, prepare
 from .store import Store
 
@@ -32,13 +32,13 @@ def open_store(url: str) -> Store:
     database that cannot be opened or written, and a schema that this version does not know.
     """
     parsed, backend = _parsed(url)
-    store = Store(parsed, backend, head())
+    database = Database(parsed, backend, head())
     try:
-        prepare(store)
+        prepare(database)
     except StorageFailed:
-        store.close()
+        database.close()
         raise
-    return store
+    return Store(database)
 
 
 def open_engine(url: str, *, curator: bool = False) -> Engine:

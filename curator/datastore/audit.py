@@ -71,16 +71,19 @@ class AuditChain:
     """What does not fit, in words."""
 
 
-class AuditStore(Database):
-    """The verbs of the audit log and of facts."""
+@dataclass(eq=False)
+class AuditStore:
+    """The verbs of the audit log."""
 
-    def add_audit(self, entry: AuditEntry, join_since: float | None = None) -> AuditEntry:
+    database: Database
+
+    def add(self, entry: AuditEntry, join_since: float | None = None) -> AuditEntry:
         """Keep an entry for good, after all others; as it is kept, with its number and hash.
 
         With ``join_since`` the last entry is counted up instead, if it is of the same actor and
         action, and since then.
         """
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             last = _last(connection)
             if not joins(entry, last, join_since):
                 return _append(connection, entry, last)
@@ -89,33 +92,40 @@ class AuditStore(Database):
             connection.execute(changed)
             return counted
 
-    def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
+    def entries(self, limit: int, before: int | None = None) -> list[AuditEntry]:
         """At most ``limit`` entries, the latest first, of those that came before number ``before``
         if it is given."""
         query = select(audit).order_by(audit.c.no.desc()).limit(limit)
         if before is not None:
             query = query.where(audit.c.no < before)
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
-    def fact(self, name: str) -> str | None:
+
+@dataclass(eq=False)
+class FactStore:
+    """The verbs of facts about the whole database, each a text under a name."""
+
+    database: Database
+
+    def read(self, name: str) -> str | None:
         """What is noted under ``name`` about the whole database; None if nothing is."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return _fact(connection, name)
 
-    def set_fact(self, name: str, value: str) -> None:
+    def set(self, name: str, value: str) -> None:
         """Note a fact, in place of any earlier one of that name."""
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(text(SET_FACT), {"name": name, "value": value})
 
-    def set_fact_once(self, name: str, value: str) -> str:
+    def set_once(self, name: str, value: str) -> str:
         """Note a fact unless there is one of that name; the one that is there from now on.
 
         Of several that do so at once all get the same.
         """
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             connection.execute(text(SET_FACT_ONCE), {"name": name, "value": value})
-        return self.fact(name) or value
+        return self.read(name) or value
 
 
 def joins(entry: AuditEntry, last: AuditEntry, since: float | None) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import URL
 from sqlalchemy.engine.interfaces import DBAPICursor
 
 from .database import Backend, Database, check_revision
@@ -89,12 +88,12 @@ class NeedsExclusiveLock(Exception):
     """A task that was locked together with others has invitations or a quota."""
 
 
-class ReportStore(Database):
+class ReportStore:
     """The verb that counts reports."""
 
-    def __init__(self, url: URL, backend: Backend, revision: str) -> None:
-        super().__init__(url, backend, revision)
-        self._report_ids = ReportIds(backend)
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._report_ids = ReportIds(database.backend)
         self._exclusive: set[str] = set()
         self._taking = threading.Lock()
 
@@ -121,13 +120,13 @@ class ReportStore(Database):
     def _take(self, groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         starts = int(now // BUCKET_SECONDS) * BUCKET_SECONDS
         try:
-            with closing(self.engine.raw_connection()) as connection:
-                cursor = self._backend.cursor_of(connection)
-                self._backend.begin_writing(cursor)
+            with closing(self.database.engine.raw_connection()) as connection:
+                cursor = self.database.backend.cursor_of(connection)
+                self.database.backend.begin_writing(cursor)
                 outcomes = Counting(
                     cursor,
-                    self._backend,
-                    self._revision,
+                    self.database.backend,
+                    self.database.revision,
                     self._report_ids,
                     self._exclusive,
                     now,
@@ -137,7 +136,7 @@ class ReportStore(Database):
                 return outcomes
         except BaseException:
             self._report_ids.rolled_back()
-            with self.failing():
+            with self.database.failing():
                 raise
 
 

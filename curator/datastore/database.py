@@ -64,14 +64,14 @@ BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postg
 
 
 class Database:
-    """A database of Privet's, to which each part of the store adds its verbs.
+    """A database of Privet's, which each part of the store has its verbs for.
 
     It is written while its schema is ``revision``, and never afterwards.
     """
 
     def __init__(self, url: URL, backend: Backend, revision: str) -> None:
-        self._backend = backend
-        self._revision = revision
+        self.backend = backend
+        self.revision = revision
         self.engine = backend.open_engine(url, True)
 
     def close(self) -> None:
@@ -90,7 +90,7 @@ class Database:
 
         Whoever holds a task alone may delete it or change what is kept about it.
         """
-        with self.failing(), writing(self.engine, self._revision) as connection:
+        with self.failing(), writing(self.engine, self.revision) as connection:
             self.lock(connection, locked, shared)
             yield connection
 
@@ -98,7 +98,7 @@ class Database:
         self, connection: Connection, task_ids: Sequence[str], shared: Sequence[str] = ()
     ) -> None:
         """Hold tasks until the transaction ends, exclusively or shared with other holders."""
-        self._backend.lock_tasks(self._backend.cursor_of(connection.connection), shared, task_ids)
+        self.backend.lock_tasks(self.backend.cursor_of(connection.connection), shared, task_ids)
 
     @contextmanager
     def failing(self) -> Iterator[None]:

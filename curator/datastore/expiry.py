@@ -63,8 +63,11 @@ def due(
     return Removal.TASK if keep_tasks is not None and closes + keep_tasks <= seen else None
 
 
-class ExpiryStore(Database):
+@dataclass(eq=False)
+class ExpiryStore:
     """The verb of expiry."""
+
+    database: Database
 
     def expire(self, now: float, keep_ids: float, keep_tasks: float | None) -> Expired:
         """One round: mark what may go, and remove what was marked ``GRACE_SECONDS`` ago.
@@ -74,12 +77,12 @@ class ExpiryStore(Database):
         is that of ``seen_time``, so no single ``now`` removes anything. What is not due any more
         loses its mark. Admissions are forgotten after ``HOLD_SECONDS``.
         """
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             time = _bring_forward(connection, now)
             ripe = _mark(connection, time, keep_ids, keep_tasks)
             held = admissions_before(connection, time - HOLD_SECONDS)
             gone = [task_id for removal, _, task_id in ripe if removal is Removal.TASK]
-            self.lock(connection, [*gone, *(admission.task_id for admission in held)])
+            self.database.lock(connection, [*gone, *(admission.task_id for admission in held)])
             removals = tuple(
                 (removal, task_id)
                 for removal, no, task_id in ripe
@@ -88,7 +91,7 @@ class ExpiryStore(Database):
             released = release(connection, held)
             marks = connection.scalar(select(func.count(tasks.c.marked)))
         tasks_gone = sum(removal is Removal.TASK for removal, _ in removals)
-        return Expired(tasks_gone, remove_listed_ids(self), marks or 0, released, removals)
+        return Expired(tasks_gone, remove_listed_ids(self.database), marks or 0, released, removals)
 
 
 def _bring_forward(connection: Connection, now: float) -> float:

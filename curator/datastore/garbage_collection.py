@@ -18,7 +18,7 @@ EVERY_SECONDS = 3_600.0
 
 
 async def collect_garbage(
-    store: ExpiryStore,
+    expiry: ExpiryStore,
     settings: Settings,
     clock: Callable[[], float],
     add_entry: Callable[..., None],
@@ -31,7 +31,7 @@ async def collect_garbage(
     keep_ids, keep_tasks = settings.keep_ids_days * DAY, None if days is None else days * DAY
     while True:
         try:
-            expired = await run_in_threadpool(store.expire, clock(), keep_ids, keep_tasks)
+            expired = await run_in_threadpool(expiry.expire, clock(), keep_ids, keep_tasks)
             for removal, task_id in expired.removals:
                 await run_in_threadpool(add_entry, removal.value, task_id)
             if expired.tasks or expired.ids:

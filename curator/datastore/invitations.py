@@ -45,17 +45,20 @@ def hidden(digest: bytes) -> bytes:
     return sha256(digest).digest()
 
 
-class InvitationStore(Database):
+@dataclass(eq=False)
+class InvitationStore:
     """The verbs of invitations."""
 
-    def invite(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
+    database: Database
+
+    def issue(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
         """Keep invitations until ``expires``; from then on the task counts invited reports only.
 
         ``digests`` are their SHA-256, which reports have in a ``ReportGroup``; what is kept
         is ``hidden(digest)``. Each serves for one report; one that is kept already stays as it is.
         Raises ``TaskNotFound``.
         """
-        with self.writing(locked=[task_id]) as connection:
+        with self.database.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
             row = {"task_no": task_no, "expires": expires}
             rows = [{**row, "digest": hidden(digest)} for digest in digests]
@@ -73,7 +76,7 @@ class InvitationStore(Database):
         ``now``, and ``InvalidRequest`` if the admission holds other invitations.
         """
         asked = sha256(b"".join(digests)).digest()
-        with self.writing(locked=[task_id]) as connection:
+        with self.database.writing(locked=[task_id]) as connection:
             row = need_task(connection, task_id)
             same = (admissions.c.task_no == row.no) & (admissions.c.id == admission)
             earlier = connection.execute(select(admissions).where(same)).one_or_none()
@@ -95,12 +98,12 @@ class InvitationStore(Database):
                 held = set(_digests_in(earlier.held))
         return [digest for digest in digests if hidden(digest) not in held]
 
-    def revoke_invitations(self, task_id: str, digests: Sequence[bytes] | None = None) -> int:
+    def revoke(self, task_id: str, digests: Sequence[bytes] | None = None) -> int:
         """Revoke the unused ones of these invitations, or of all; return how many they were.
 
         Raises ``TaskNotFound``.
         """
-        with self.writing(locked=[task_id]) as connection:
+        with self.database.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
             unused = (invitations.c.task_no == task_no) & invitations.c.unused
             parts = [unused]
@@ -110,9 +113,9 @@ class InvitationStore(Database):
             revoke = update(invitations).values(unused=False, revoked=True)
             return sum(connection.execute(revoke.where(part)).rowcount for part in parts)
 
-    def invitations(self, task_id: str, now: float) -> InvitationCounts:
+    def count(self, task_id: str, now: float) -> InvitationCounts:
         """What became of a task's invitations; raises ``TaskNotFound``."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             of_task = invitations.c.task_no == need_task(connection, task_id).no
 
             def count(*conditions: Any) -> int:

@@ -35,14 +35,17 @@ def no_model(number: int) -> ModelNotFound:
     )
 
 
-class ModelStore(Database):
+@dataclass(eq=False)
+class ModelStore:
     """The verbs of models."""
 
-    def add_model(
+    database: Database
+
+    def add(
         self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
     ) -> ModelInfo:
         """Store a fitted model permanently under the next number. Raises ``TaskNotFound``."""
-        with self.writing(locked=[task_id]) as connection:
+        with self.database.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
             last = select(func.max(models.c.number)).where(models.c.task_no == task_no)
             number = (connection.scalar(last) or 0) + 1
@@ -57,12 +60,12 @@ class ModelStore(Database):
             )
             return ModelInfo(number, now, dict(summary))
 
-    def name_model(self, task_id: str, alias: str, number: int) -> None:
+    def name(self, task_id: str, alias: str, number: int) -> None:
         """Let ``alias`` stand for a model, and no longer for any other of the task.
 
         Raises ``TaskNotFound`` or ``ModelNotFound``.
         """
-        with self.writing(locked=[task_id]) as connection:
+        with self.database.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
             there = (models.c.task_no == task_no) & (models.c.number == number)
             if not connection.scalar(select(func.count()).where(there)):
@@ -71,9 +74,9 @@ class ModelStore(Database):
             connection.execute(delete(aliases).where(same))
             connection.execute(insert(aliases).values(task_no=task_no, alias=alias, number=number))
 
-    def models(self, task_id: str) -> list[ModelInfo]:
+    def listed(self, task_id: str) -> list[ModelInfo]:
         """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             task_no = need_task(connection, task_id).no
             names: dict[int, list[str]] = {}
             of_task = select(aliases).where(aliases.c.task_no == task_no)
@@ -89,9 +92,9 @@ class ModelStore(Database):
                 for number, created, summary in rows
             ]
 
-    def model(self, task_id: str, number: int) -> bytes:
+    def document(self, task_id: str, number: int) -> bytes:
         """A model's document; raises ``TaskNotFound`` or ``ModelNotFound``."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             of_task = models.c.task_no == need_task(connection, task_id).no
             wanted = select(models.c.document).where(of_task, models.c.number == number)
             document = connection.scalar(wanted)

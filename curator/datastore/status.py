@@ -44,15 +44,18 @@ class Status:
     """Whether only invited reports count."""
 
 
-class StatusStore(Database):
+@dataclass(eq=False)
+class StatusStore:
     """The verbs that say how a collection stands."""
+
+    database: Database
 
     def sums(self, task_id: str) -> list[QuestionSums]:
         """The sums of every question, over all curators; raises ``TaskNotFound``.
 
         All questions are read at one moment.
         """
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             row = need_task(connection, task_id)
             totals = [
                 QuestionSums(np.zeros(mechanism.sum_size, dtype=np.int64), 0)
@@ -68,7 +71,7 @@ class StatusStore(Database):
 
     def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
         """Add to the counts of refused reports by reason; a task that is gone is ignored."""
-        with self.writing(shared=[task_id]) as connection:
+        with self.database.writing(shared=[task_id]) as connection:
             row = find_task(connection, task_id)
             if row is None:
                 return
@@ -76,9 +79,9 @@ class StatusStore(Database):
                 values = {"task_no": row.no, "reason": reason, "count": count}
                 connection.execute(text(COUNT_REJECTS), values)
 
-    def status(self, task_id: str) -> Status:
+    def read(self, task_id: str) -> Status:
         """Counts, checksums and rejects; raises ``TaskNotFound``."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             task = need_task(connection, task_id)
             by_start: dict[int, tuple[int, int]] = {}
             for row in connection.execute(select(buckets).where(buckets.c.task_no == task.no)):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import fsum
 from typing import Any, Literal, Self
@@ -140,13 +140,15 @@ def no_task(task_id: str) -> TaskNotFound:
     )
 
 
-class TaskStore(Database):
+@dataclass(eq=False)
+class TaskStore:
     """The verbs of tasks."""
 
-    _heads: Mapping[str, TaskHead] = {}
+    database: Database
+    _heads: Mapping[str, TaskHead] = field(default_factory=dict, init=False)
     """Heads of the tasks listed last; tasks never change."""
 
-    def create_task(
+    def create(
         self,
         task: Task,
         settings: Mapping[str, Any],
@@ -158,7 +160,7 @@ class TaskStore(Database):
 
         An existing task is left as it is, state, settings and public data included.
         """
-        with self.writing() as connection:
+        with self.database.writing() as connection:
             values = {
                 "id": task.id,
                 "state": state.value,
@@ -184,16 +186,16 @@ class TaskStore(Database):
             )
             return True
 
-    def task(self, task_id: str) -> StoredTask:
+    def read(self, task_id: str) -> StoredTask:
         """The task; raises ``TaskNotFound``."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return stored_task(need_task(connection, task_id))
 
-    def tasks(self) -> list[ListedTask]:
+    def listed(self) -> list[ListedTask]:
         """All tasks, oldest first."""
         heads_before = self._heads
         columns = (tasks.c[name] for name in ("no", "id", "state", "created", "marked"))
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             rows = connection.execute(select(*columns).order_by(tasks.c.no)).all()
             new = next((row.no for row in rows if row.id not in heads_before), None)
             read = {} if new is None else _heads_from(connection, new)
@@ -204,7 +206,7 @@ class TaskStore(Database):
 
     def public_data(self, task_id: str) -> PublicData:
         """The task's encoded public data; raises ``TaskNotFound``."""
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             of_task = public_data.c.task_no == need_task(connection, task_id).no
             row = connection.execute(select(public_data).where(of_task)).one()
         x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
@@ -219,7 +221,7 @@ class TaskStore(Database):
         and what cannot be removed of them at once is removed by a later ``expire``. Raises
         ``TaskNotFound``, and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
         """
-        with self.writing(locked=[task_id]) as connection:
+        with self.database.writing(locked=[task_id]) as connection:
             row = need_task(connection, task_id)
             state = after(TaskState(row.state), move)
             if state is TaskState.DELETED:
@@ -229,13 +231,13 @@ class TaskStore(Database):
                     update(tasks).where(tasks.c.no == row.no).values(state=state.value, moved=now)
                 )
         if state is TaskState.DELETED:
-            remove_listed_ids(self)
+            remove_listed_ids(self.database)
         return state
 
     def was_deleted(self, task_id: str) -> bool:
         """Whether a task of this id was here and was deleted, by a move or by expiry."""
         deleted = exists().where(deleted_tasks.c.id == task_id)
-        with self.reading() as connection:
+        with self.database.reading() as connection:
             return bool(connection.scalar(select(deleted)))
 
 

@@ -48,7 +48,7 @@ def read_audit(
 ) -> list[AuditEntry]:
     """At most ``limit`` entries of the audit log, the latest first, before number ``before``."""
     actor.need(Scope.ADMIN)
-    return curator.store.audit(limit, before)
+    return curator.store.audit.entries(limit, before)
 
 
 def sign_in(

@@ -45,8 +45,8 @@ class Curator:
     def __post_init__(self) -> None:
         self.models = ModelCache(self.store)
         self.results: OrderedDict[tuple[str, int, int], Results] = OrderedDict()
-        self.steps_key = self.store.set_fact_once(STEPS_KEY, secrets.token_hex())
-        restored = self.store.fact(RESTORED)
+        self.steps_key = self.store.facts.set_once(STEPS_KEY, secrets.token_hex())
+        restored = self.store.facts.read(RESTORED)
         self.restored = None if restored is None else float(restored)
         """Time of the backup from which the database was restored, Unix time."""
 
@@ -56,8 +56,8 @@ class Curator:
 
     def question_counts(self, task_id: str) -> list[QuestionCounts]:
         """Debiased counts of the reports so far, one entry per question."""
-        stored = self.store.task(task_id)
-        return counts_of(stored.task, self.store.sums(task_id), stored.planned)
+        stored = self.store.tasks.read(task_id)
+        return counts_of(stored.task, self.store.standing.sums(task_id), stored.planned)
 
 
 def counts_of(

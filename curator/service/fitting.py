@@ -105,9 +105,9 @@ def _fit(
 ) -> ModelInfo:
     document, summary = _fitted(curator, task_id, estimator, parameters, run)
     store = curator.store
-    fitted = store.add_model(task_id, document, summary, curator.clock())
-    if promote or not any(SERVING in info.aliases for info in store.models(task_id)):
-        store.name_model(task_id, SERVING, fitted.number)
+    fitted = store.models.add(task_id, document, summary, curator.clock())
+    if promote or not any(SERVING in info.aliases for info in store.models.listed(task_id)):
+        store.models.name(task_id, SERVING, fitted.number)
         fitted = curator.models.info(task_id, fitted.number)
     made = {"number": fitted.number, "estimator": summary["estimator"]}
     curator.audit.add_entry(actor.id, "model fitted", task_id, **made, aliases=list(fitted.aliases))
@@ -131,7 +131,7 @@ def _try(
 ) -> Trial:
     document, _ = _fitted(curator, task_id, estimator, parameters, run)
     model = Model.from_document(json.loads(document))
-    if not curator.store.models(task_id):
+    if not curator.store.models.listed(task_id):
         return Trial(model, None, None)
     serving = curator.models.get(task_id)
     change = change_of(serving.model, model, _compared_rows(curator, task_id))
@@ -147,8 +147,8 @@ def _fitted(
 ) -> tuple[bytes, dict[str, Any]]:
     name = DEFAULT_ESTIMATOR if estimator is None else estimator
     store = curator.store
-    stored, sums = store.task(task_id), store.sums(task_id)
-    relayed = store.status(task_id).relayed
+    stored, sums = store.tasks.read(task_id), store.standing.sums(task_id)
+    relayed = store.standing.read(task_id).relayed
     given = dict(parameters or {})
     no_reports = not any(question.n for question in sums)
     if no_reports and name in ESTIMATORS and ESTIMATORS[name].needs_reports(given):
@@ -157,7 +157,7 @@ def _fitted(
             f"No report has come in yet, and {name} needs some: wait for holders"
             f"{advice if len(sums) == 1 else ''}."
         )
-    public = store.public_data(task_id)
+    public = store.tasks.public_data(task_id)
     return run(
         fit_model,
         stored.task.canonical,
@@ -178,7 +178,7 @@ def promote(
     Raises ``TaskNotFound`` or ``ModelNotFound``.
     """
     actor.need(Scope.ADMIN)
-    curator.store.name_model(task_id, alias, number)
+    curator.store.models.name(task_id, alias, number)
     curator.audit.add_entry(actor.id, "model promoted", task_id, number=number, alias=alias)
     return curator.models.info(task_id, number)
 
@@ -197,7 +197,7 @@ def _compare(
 
 
 def _compared_rows(curator: Curator, task_id: str) -> NDArray[np.float64]:
-    X = curator.store.public_data(task_id).X
+    X = curator.store.tasks.public_data(task_id).X
     return X[:: max(1, -(-len(X) // COMPARED_ROWS))]
 
 

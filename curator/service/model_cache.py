@@ -65,7 +65,7 @@ class ModelCache:
 
         Raises ``TaskNotFound`` or ``ModelNotFound``.
         """
-        models = {info.number: info for info in self._store.models(task_id)}
+        models = {info.number: info for info in self._store.models.listed(task_id)}
         if not models:
             raise ModelNotFound("The task has no model yet: fit one first.")
         latest = max(models)
@@ -81,7 +81,7 @@ class ModelCache:
         with self._lock:
             fitted = self._ready.get((task_id, info.number))
         if fitted is None:
-            document = json.loads(self._store.model(task_id, info.number))
+            document = json.loads(self._store.models.document(task_id, info.number))
             model = Model.from_document(document)
             fitted = FittedModel(task_id, info.number, info.created, model)
         return self._keep(fitted)

@@ -48,13 +48,13 @@ def may_read_models(curator: Curator, actor: Actor, task_id: str) -> StoredTask:
 
 def document_of(curator: Curator, task_id: str, number: int | None) -> tuple[ModelInfo, bytes]:
     info = curator.models.info(task_id, number)
-    return info, curator.store.model(task_id, info.number)
+    return info, curator.store.models.document(task_id, info.number)
 
 
 def list_models(curator: Curator, actor: Actor, task_id: str) -> list[ModelInfo]:
     """The models of a task, oldest first."""
     may_read_models(curator, actor, task_id)
-    return curator.store.models(task_id)
+    return curator.store.models.listed(task_id)
 
 
 def read_model(curator: Curator, actor: Actor, task_id: str, number: int) -> ModelInfo:
@@ -88,7 +88,7 @@ def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None =
     actor.need(Scope.READER, COUNTS)
     fitted = curator.models.get(task_id, number)
     sources = curator.models.info(task_id, fitted.number).summary.get("ways", [])
-    public = curator.store.public_data(task_id)
+    public = curator.store.tasks.public_data(task_id)
     return write_card(task, fitted, public, curator.question_counts(task_id), sources)
 
 
@@ -108,8 +108,8 @@ def read_insight(
 def _insight(
     curator: Curator, task_id: str, number: int | None
 ) -> tuple[FittedModel, Insight, Mapping[int, list[str]]]:
-    fitted, task = curator.models.get(task_id, number), curator.store.task(task_id).task
-    public, questions = curator.store.public_data(task_id), curator.question_counts(task_id)
+    fitted, task = curator.models.get(task_id, number), curator.store.tasks.read(task_id).task
+    public, questions = curator.store.tasks.public_data(task_id), curator.question_counts(task_id)
     comparison = insight(task.label, public, questions, fitted.model)
     cells = {difference.cell for difference in comparison.differences}
     partition = fitted.model.partition
@@ -130,7 +130,7 @@ def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None
         return None
     try:
         number = curator.models.info(task_id).number
-        kept = (task_id, number, curator.store.status(task_id).reports)
+        kept = (task_id, number, curator.store.standing.read(task_id).reports)
         if kept not in curator.results:
             _, comparison, _ = _insight(curator, task_id, number)
             figures = tuple(
@@ -158,7 +158,7 @@ def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout
     predictions are those for public records.
     """
     task = may_read_models(curator, actor, task_id).task
-    public = curator.store.public_data(task_id)
+    public = curator.store.tasks.public_data(task_id)
     question = question_about(model, curator.question_counts(task_id)) if actor.reads else None
     if question is None:
         mass = public_counts(task.label, public, model.partition).sum(axis=1)
@@ -182,7 +182,7 @@ def read_node(
     question = question_about(model, curator.question_counts(task_id)) if actor.reads else None
     if question is None:
         return None
-    return node_shares(task.label, curator.store.public_data(task_id), question, model, node)
+    return node_shares(task.label, curator.store.tasks.public_data(task_id), question, model, node)
 
 
 def reports_needed(curator: Curator, actor: Actor, task_id: str, half_width: float) -> int | None:
@@ -191,7 +191,7 @@ def reports_needed(curator: Curator, actor: Actor, task_id: str, half_width: flo
     None if no question asks for the label. Raises ``TaskNotFound``.
     """
     actor.need(Scope.READER, COUNTS)
-    label = curator.store.task(task_id).task.label
+    label = curator.store.tasks.read(task_id).task.label
     for question in curator.question_counts(task_id):
         if question.mechanism.slots == label.slots:
             return reports_for(label, question, half_width)

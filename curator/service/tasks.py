@@ -89,12 +89,12 @@ def _create(
         raise InvalidTask("The task would close in the past: give a later closing time.")
     canonical, data = run(make_task, settings, public, onnx)
     task = Task.parse(canonical)
-    while store.was_deleted(task.id):
+    while store.tasks.was_deleted(task.id):
         task = task.model_copy(update={"edition": task.edition + 1})
     stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
     state = TaskState.DRAFT if settings.draft else TaskState.OPEN
-    created = store.create_task(task, stored_settings, replace(data, onnx=onnx), now, state)
-    stored = store.task(task.id)
+    created = store.tasks.create(task, stored_settings, replace(data, onnx=onnx), now, state)
+    stored = store.tasks.read(task.id)
     if not created and stored.public_model != _fingerprint(onnx):
         raise InvalidTask(
             "The same task is there already, with another public model or none: change the "
@@ -121,13 +121,15 @@ def list_tasks(curator: Curator, actor: Actor) -> list[ListedTask]:
     """All tasks, oldest first; drafts for readers only."""
     reads = actor.reads
     return [
-        listed for listed in curator.store.tasks() if reads or listed.state is not TaskState.DRAFT
+        listed
+        for listed in curator.store.tasks.listed()
+        if reads or listed.state is not TaskState.DRAFT
     ]
 
 
 def read_task(curator: Curator, actor: Actor, task_id: str) -> StoredTask:
     """A task; raises ``TaskNotFound``, also for a stranger's look at a draft."""
-    reads, stored = actor.reads, curator.store.task(task_id)
+    reads, stored = actor.reads, curator.store.tasks.read(task_id)
     if stored.state is TaskState.DRAFT and not reads:
         raise no_task(task_id)
     return stored
@@ -136,9 +138,9 @@ def read_task(curator: Curator, actor: Actor, task_id: str) -> StoredTask:
 def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
     """How a collection stands; for strangers in steps. Raises as ``read_task`` does."""
     reads, stored = actor.reads, read_task(curator, actor, task_id)
-    models = len(curator.store.models(task_id))
+    models = len(curator.store.models.listed(task_id))
     now, restored = curator.clock(), curator.restored
-    status = curator.store.status(task_id)
+    status = curator.store.standing.read(task_id)
     return Standing(
         stored=stored,
         at=now,
@@ -167,16 +169,16 @@ def in_steps(curator: Curator, task_id: str, reports: int) -> int:
 def move_task(curator: Curator, actor: Actor, task_id: str, move: Move) -> StoredTask:
     """Open or close a task; raises ``TaskNotFound`` or ``IllegalMove``."""
     actor.need(Scope.ADMIN)
-    now, stored = curator.clock(), curator.store.task(task_id)
+    now, stored = curator.clock(), curator.store.tasks.read(task_id)
     closes = stored.task.closes if move is Move.OPEN else None
     if closes is not None and closes <= now:
         raise IllegalMove(
             "The task's closing time has passed, and it was published with it, so no report "
             "can count any more: create another task."
         )
-    state = curator.store.move(task_id, move, now)
+    state = curator.store.tasks.move(task_id, move, now)
     curator.audit.add_entry(actor.id, f"task {state}", task_id)
-    return curator.store.task(task_id)
+    return curator.store.tasks.read(task_id)
 
 
 def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | None = None) -> None:
@@ -185,18 +187,18 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     With ``named`` only if that is its name: raises ``InvalidRequest`` otherwise.
     """
     actor.need(Scope.ADMIN)
-    task = curator.store.task(task_id).task
+    task = curator.store.tasks.read(task_id).task
     if named is not None and named.strip() != task.name.strip():
         raise InvalidRequest("The name is not that of the task: nothing was deleted.")
-    reports = curator.store.status(task_id).reports
+    reports = curator.store.standing.read(task_id).reports
     curator.models.forget(task_id)
-    curator.store.move(task_id, Move.DELETE, curator.clock())
+    curator.store.tasks.move(task_id, Move.DELETE, curator.clock())
     curator.audit.add_entry(actor.id, "task deleted", task_id, name=task.name, reports=reports)
 
 
 def relay_of(curator: Curator) -> str | None:
     """The relay whose page people answer on, as an admin last named it."""
-    return curator.store.fact(RELAY) or None
+    return curator.store.facts.read(RELAY) or None
 
 
 def name_relay(curator: Curator, actor: Actor, address: str) -> None:
@@ -210,7 +212,7 @@ def name_relay(curator: Curator, actor: Actor, address: str) -> None:
             "Give the relay's whole address, such as https://relay.example: https, since "
             "browsers must be sure of the page that reads the answers."
         )
-    curator.store.set_fact(RELAY, address.rstrip("/"))
+    curator.store.facts.set(RELAY, address.rstrip("/"))
     curator.audit.add_entry(actor.id, "relay named", address=address)
 
 
@@ -224,7 +226,7 @@ def invite(
     actor.need(Scope.ADMIN)
     invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]
     expires = None if days is None else curator.clock() + days * DAY
-    curator.store.invite(task_id, digests_of(invitations), expires)
+    curator.store.invitations.issue(task_id, digests_of(invitations), expires)
     curator.audit.add_entry(actor.id, "invitations made", task_id, count=count, days=days)
     return invitations
 
@@ -232,7 +234,7 @@ def invite(
 def count_invitations(curator: Curator, actor: Actor, task_id: str) -> InvitationCounts:
     """What became of a task's invitations; raises ``TaskNotFound``."""
     actor.need(Scope.ADMIN)
-    return curator.store.invitations(task_id, curator.clock())
+    return curator.store.invitations.count(task_id, curator.clock())
 
 
 def revoke_invitations(
@@ -244,7 +246,7 @@ def revoke_invitations(
     """
     actor.need(Scope.ADMIN)
     digests = None if invitations is None else digests_of(invitations)
-    revoked = curator.store.revoke_invitations(task_id, digests)
+    revoked = curator.store.invitations.revoke(task_id, digests)
     curator.audit.add_entry(actor.id, "invitations revoked", task_id, count=revoked)
     return revoked
 

@@ -91,21 +91,24 @@ COMMANDS = {
 }
 """Commands that call no curator, and what they leave in the log of a database."""
 VERBS = {
-    "create_task": {"task created"},
-    "move": {"task open", "task closed", "task deleted"},
-    "add_model": {"model fitted"},
-    "name_model": {"model fitted", "model promoted"},
-    "invite": {"invitations made"},
-    "revoke_invitations": {"invitations revoked"},
-    "put_token": {"token issued", "token rotated"},
-    "replace_token": {"token issued at a start without one"},
-    "drop_token": {"token revoked"},
-    "expire": {"task expired", "report ids expired", "admissions expired"},
-    "set_fact": {"signing key set", "signing key rotated", "signing key given up"},
-    "set_fact_once": set[str](),  # keys that the curator draws for itself, once
-    "mark_used": set[str](),  # listed with the tokens
-    "add_audit": {"sign-in failed", "signed in"},
-    **{verb: {"reports collected"} for verb in ("take", "count_rejects", "admit")},
+    "tasks.create": {"task created"},
+    "tasks.move": {"task open", "task closed", "task deleted"},
+    "models.add": {"model fitted"},
+    "models.name": {"model fitted", "model promoted"},
+    "invitations.issue": {"invitations made"},
+    "invitations.revoke": {"invitations revoked"},
+    "tokens.put": {"token issued", "token rotated"},
+    "tokens.replace": {"token issued at a start without one"},
+    "tokens.drop": {"token revoked"},
+    "expiry.expire": {"task expired", "report ids expired", "admissions expired"},
+    "facts.set": {"signing key set", "signing key rotated", "signing key given up"},
+    "facts.set_once": set[str](),  # keys that the curator draws for itself, once
+    "tokens.mark_used": set[str](),  # listed with the tokens
+    "audit.add": {"sign-in failed", "signed in"},
+    **{
+        verb: {"reports collected"}
+        for verb in ("reports.take", "standing.count_rejects", "invitations.admit")
+    },
     "check": set[str](),  # changes nothing
     "close": set[str](),
 }
@@ -128,7 +131,7 @@ def state(address: str) -> dict[str, list[Any]]:
 def actions(address: str) -> list[str]:
     """What the log of a database has, the earliest first."""
     with closing(open_store(address)) as store:
-        return [entry.action for entry in store.audit(1_000)][::-1]
+        return [entry.action for entry in store.audit.entries(1_000)][::-1]
 
 
 @pytest.fixture
@@ -175,7 +178,7 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
     form |= {f"asker_{name}": text for name, text in ASKER.items()}
     upload = {"files": {"public": ("a.csv", samples.survey(60))}}
     record = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
-    answers = {"field.0": "30", "field.1": "9", "field.2": "nurse", "field.3": "0"}
+    answers = {"field.0": "30", "field.1": "9", "field.2": "nurse", "field.3": "False"}
     settings = '{"name": "survey", "label": "label", "epsilon": 1, "depth": 2, "grower": "cart"}'
     asked: dict[str, dict[str, Any]] = {
         "POST /v1/tasks": {**upload, "data": {"settings": settings}},

@@ -113,7 +113,7 @@ def test_a_stop_signal_drains(run: Run) -> None:
     """Reports sent until SIGTERM are each either acknowledged and counted, or may be sent again."""
     assert run.exit_code in {0, -signal.SIGTERM}
     assert run.acknowledged >= 50
-    n = run.store.sums(run.made.id)[0].n
+    n = run.store.standing.sums(run.made.id)[0].n
     assert run.acknowledged <= n <= run.acknowledged + 1
     assert kept(run.store, run.made) == total(run.made, run.reports[:n])
 
@@ -182,7 +182,7 @@ def test_a_curator_whose_database_was_migrated_stops(workers: str, tmp_path: Pat
     lines = [json.loads(line) for line in curator.log.read_text().splitlines()]
     said = [line["level"] for line in lines if "start the one that wrote it" in line["event"]]
     assert said == ["critical"]
-    assert store.status(made.id).reports == 0
+    assert store.standing.read(made.id).reports == 0
     store.close()
 
 
@@ -228,8 +228,10 @@ def test_a_restored_database_is_not_served_with_another_key(run: Run, tmp_path: 
     start(f"sqlite:///{copy}", new_signing_key=True)
     new = read_key(Path(f"{copy}.key")).key.hex()
     store = open_store(f"sqlite:///{copy}")
-    assert store.fact(SIGNING_KEY) == new != key
-    rotated = next(entry for entry in store.audit(10) if entry.action.startswith("signing key"))
+    assert store.facts.read(SIGNING_KEY) == new != key
+    rotated = next(
+        entry for entry in store.audit.entries(10) if entry.action.startswith("signing key")
+    )
     assert (rotated.action, rotated.subject, rotated.detail) == (
         "signing key rotated",
         new,

@@ -68,18 +68,18 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
 
     running = asyncio.create_task(watch(metrics, store, address))
     await told(0.0)
-    store.set_fact(BACKED_UP, "1700000000.5")
+    store.facts.set(BACKED_UP, "1700000000.5")
     await told(1_700_000_000.5)
-    fact = store.fact
+    fact = store.facts.read
 
     def failing(_: str) -> str:
         raise StorageFailed("gone")
 
-    monkeypatch.setattr(store, "fact", failing)
+    monkeypatch.setattr(store.facts, "read", failing)
     await asyncio.sleep(0.1)
     await told(1_700_000_000.5)
-    monkeypatch.setattr(store, "fact", fact)
-    store.set_fact(BACKED_UP, "1800000000.0")
+    monkeypatch.setattr(store.facts, "read", fact)
+    store.facts.set(BACKED_UP, "1800000000.0")
     await told(1_800_000_000.0)
     assert values(metrics.text().decode(), CERTIFICATE) == {(): END.timestamp()}
     running.cancel()

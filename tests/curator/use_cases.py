@@ -63,7 +63,7 @@ def answer(curator: Curator, task: Task, records: Sequence[Mapping[str, Any]]) -
     canonical = [(layout, body) for layout, body in laid_out if layout is not None]
     assert len(canonical) == len(records)
     group = cached.group_of_bodies(canonical, [None] * len(canonical))
-    curator.store.take([group], curator.clock())
+    curator.store.reports.take([group], curator.clock())
 
 
 def done(work: Coroutine[Any, Any, T]) -> T:

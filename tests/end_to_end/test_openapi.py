@@ -44,8 +44,8 @@ class Scene:
 
     def counted(self) -> Any:
         """What no request may change."""
-        (sums,) = self.store.sums(self.task)
-        status = self.store.status(self.task)
+        (sums,) = self.store.standing.sums(self.task)
+        status = self.store.standing.read(self.task)
         return sums.vector.tolist(), sums.n, status.reports, status.answers, status.checksum
 
 

@@ -39,8 +39,8 @@ def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[Stor
     assert status["checksum"] == slow_checksum(ids)
     store = open_store(curator.database)
     try:
-        kept = store.sums(task_id)
-        expected = expected_sums(store.task(task_id).task, answers)
+        kept = store.standing.sums(task_id)
+        expected = expected_sums(store.tasks.read(task_id).task, answers)
     finally:
         store.close()
     for sums, (vector, n) in zip(kept, expected, strict=True):

@@ -53,11 +53,11 @@ class Curator:
 
     def invite(self, count: int) -> list[str]:
         made = [f"invitation-{i}" for i in range(count)]
-        self.store.invite(self.task.id, [sha256(own.encode()).digest() for own in made])
+        self.store.invitations.issue(self.task.id, [sha256(own.encode()).digest() for own in made])
         return made
 
     def move(self, move: Move) -> None:
-        self.store.move(self.task.id, move, self.clock())
+        self.store.tasks.move(self.task.id, move, self.clock())
 
     @property
     def direct(self) -> ReportClient:
@@ -68,7 +68,7 @@ class Curator:
 
     @property
     def counted(self) -> int:
-        return self.store.status(self.task.id).reports
+        return self.store.standing.read(self.task.id).reports
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         call = request.url.path.rsplit("/", 1)[1]

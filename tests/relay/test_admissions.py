@@ -154,7 +154,7 @@ async def test_a_curator_that_lost_an_admission_is_asked_again(
         problem(PrivetError("down")) if call.url.path.endswith("/batch") else None
     )
     await relay.forwarder.forward()
-    with curator.store.writing() as connection:
+    with curator.store.database.writing() as connection:
         connection.execute(delete(admissions))
         connection.execute(update(invitations).values(unused=True))
     curator.lie = lambda _: None

@@ -154,7 +154,9 @@ async def test_what_is_known_to_be_refused_is_refused_at_once(setting: Setting) 
     assert [answer.state for answer in closed.ledger.answers()] == [ReportState.REFUSED]
     setting.curator.move(Move.OPEN)
     assert [answer.state for answer in await closed.resend()] == [ReportState.HELD]
-    setting.curator.store.invite(setting.address.id, [sha256(INVITATION.encode()).digest()])
+    setting.curator.store.invitations.issue(
+        setting.address.id, [sha256(INVITATION.encode()).digest()]
+    )
     with pytest.raises(NotAuthorized, match="invited"):
         await setting.holder("b").answer(setting.address.url, RECORD)
     assert (await setting.client.send(*sent)).state == "held"
@@ -165,7 +167,9 @@ async def test_a_wrong_invitation_is_learned_and_can_be_mended(
     setting: Setting, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Wrong and used ones are refused by the curator; the same report goes with the right one."""
-    setting.curator.store.invite(setting.address.id, [sha256(INVITATION.encode()).digest()])
+    setting.curator.store.invitations.issue(
+        setting.address.id, [sha256(INVITATION.encode()).digest()]
+    )
     holder = setting.holder()
     await holder.answer(setting.address.url, RECORD, "wrong")
     await setting.forwarder.forward()

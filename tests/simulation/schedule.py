@@ -149,7 +149,7 @@ class CuratorNode(Node):
         self.service = new_curator(self.store, self.clock)
         tokens = self.service.tokens
         self.writer = Writer(self.store, self.clock, metrics(), max_queue=100)
-        self.rejects = Rejects(self.store.count_rejects)
+        self.rejects = Rejects(self.store.standing.count_rejects)
         budget = BodyBudget(SETTINGS.max_batch_bytes)
         intake = Intake(TaskCache(self.store), self.writer, self.rejects, metrics(), budget)
         batch = BatchUpload(self.reads(), intake, SETTINGS, tokens, self.store, self.clock)
@@ -158,7 +158,9 @@ class CuratorNode(Node):
             self.world.noted[action, subject] += 1
             tokens.audit.add_entry(NOBODY, action, subject, **detail)
 
-        self.spawn(garbage_collection.collect_garbage(self.store, SETTINGS, self.clock, note))
+        self.spawn(
+            garbage_collection.collect_garbage(self.store.expiry, SETTINGS, self.clock, note)
+        )
         self.handle = httpx.ASGITransport(ReportUpload(batch, intake)).handle_async_request
 
     def reads(self) -> Starlette:
@@ -330,7 +332,7 @@ class Collection(World):
 
     def move(self, curator: CuratorNode) -> None:
         with self.good_reason(curator):
-            is_open = curator.store.task(TASK.id).state is TaskState.OPEN
+            is_open = curator.store.tasks.read(TASK.id).state is TaskState.OPEN
             move_task(curator.service, ADMIN, TASK.id, Move.CLOSE if is_open else Move.OPEN)
 
     @contextmanager
@@ -391,7 +393,7 @@ class Collection(World):
         for server in self.servers:
             server.offset = 0.0
         with suppress(PrivetError):
-            if self.curators[0].store.task(TASK.id).state is TaskState.CLOSED:
+            if self.curators[0].store.tasks.read(TASK.id).state is TaskState.CLOSED:
                 self.move(self.curators[0])
         for _ in range(2):
             for place, node in enumerate(self.holders):
@@ -408,11 +410,11 @@ class Collection(World):
         failed = [what for curator in self.curators for what in curator.failed]
         if any(times > 1 for times in self.created.values()):
             self.fault("two curators say that they created the task")
-        if store.was_deleted(TASK.id):
+        if store.tasks.was_deleted(TASK.id):
             self.check_expiry(excused=crashes > 0)
             return
         try:
-            (sums,), status = store.sums(TASK.id), store.status(TASK.id)
+            (sums,), status = store.standing.sums(TASK.id), store.standing.read(TASK.id)
         except TaskNotFound:
             if self.created or self.acknowledged:
                 self.fault("the task is gone")
@@ -451,7 +453,7 @@ class Collection(World):
                 self.fault(f"{removal.value} is noted {times} times")
 
     def takes_reports(self) -> bool:
-        return self.curators[0].store.task(TASK.id).takes_reports(self.stranger.clock())
+        return self.curators[0].store.tasks.read(TASK.id).takes_reports(self.stranger.clock())
 
 
 def run(steps: Sequence[Step], seed: int = 0) -> tuple[list[str], list[str]]:

@@ -56,12 +56,12 @@ def remove_listed_ids(database: Database) -> int:
     return total
 
 
-REAL_CREATE, ADD_TASK = TaskStore.create_task, tasks.ADD_TASK
+REAL_CREATE, ADD_TASK = TaskStore.create, tasks.ADD_TASK
 
 
 def create_task(self: TaskStore, task: Any, *rest: Any) -> bool:
     """Two curators that looked at the same moment both inserted, and one of them failed."""
-    with self.reading() as connection:
+    with self.database.reading() as connection:
         if find_task(connection, task.id) is not None:
             return False
     unconditional = ADD_TASK.replace("ON CONFLICT (id) DO NOTHING", "")
@@ -72,13 +72,13 @@ def create_task(self: TaskStore, task: Any, *rest: Any) -> bool:
 def count_rejects(self: StatusStore, task_id: str, rejects: Mapping[str, int]) -> None:
     """Two curators that read the same count both wrote theirs, and one count was lost."""
     table = schema.rejects
-    with self.reading() as connection:
+    with self.database.reading() as connection:
         row = find_task(connection, task_id)
         if row is None:
             return
         of_task = select(table.c.reason, table.c.count).where(table.c.task_no == row.no)
         counts = dict(iter(connection.execute(of_task)))
-    with self.writing() as connection:
+    with self.database.writing() as connection:
         for reason, count in rejects.items():
             key = {"task_no": row.no, "reason": reason}
             if reason in counts:
@@ -160,7 +160,7 @@ def test_a_schedule_does_the_same_again() -> None:
     [
         (SpoolFile, "close", close, "closes a database that a thread writes to", ALL),
         (expiry, "remove_listed_ids", remove_listed_ids, "is noted 0 times", ALL),
-        (TaskStore, "create_task", create_task, "fails without a reason", ALL),
+        (TaskStore, "create", create_task, "fails without a reason", ALL),
         (StatusStore, "count_rejects", count_rejects, "and written down", ALL),
         (spool, "add", add, "was acknowledged with 20", OF_THE_RELAY),
     ],

@@ -115,9 +115,11 @@ def test_a_key_that_was_not_the_databases_before_is_noted(tmp_path: Path) -> Non
     key, known, audit = own.key.hex(), "", Audit(store, ManualClock())
     for signer in (None, own, own, None):
         record_signing_key(store, audit, known, signer)
-        known = store.fact(SIGNING_KEY) or ""
+        known = store.facts.read(SIGNING_KEY) or ""
     record_signing_key(store, audit, "ab" * 32, own)
-    assert [(entry.action, entry.subject, entry.detail) for entry in store.audit(9)][::-1] == [
+    assert [(entry.action, entry.subject, entry.detail) for entry in store.audit.entries(9)][
+        ::-1
+    ] == [
         ("signing key set", key, {"before": ""}),
         ("signing key given up", "", {"before": key}),
         ("signing key rotated", key, {"before": "ab" * 32}),

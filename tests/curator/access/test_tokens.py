@@ -47,17 +47,17 @@ def test_a_token_that_another_start_made_stays(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """In place of none or of one that has ended; the later start says who showed it."""
-    plain = store.replace_token
+    plain = store.tokens.replace
 
     def beaten(old: StoredToken | None, new: StoredToken) -> bool:
         plain(old, replace(new, digest=b"2" * 32))
         return plain(old, new)
 
-    monkeypatch.setattr(store, "replace_token", beaten)
+    monkeypatch.setattr(store.tokens, "replace", beaten)
     if ended is not None:
-        store.put_token(StoredToken("first", "admin", b"1" * 32, 0.0, ended))
+        store.tokens.put(StoredToken("first", "admin", b"1" * 32, 0.0, ended))
     assert tokens.first_start() is None
-    assert [each.digest for each in store.tokens()] == [b"2" * 32]
+    assert [each.digest for each in store.tokens.listed()] == [b"2" * 32]
     assert "showed it" in caplog.text
 
 
@@ -67,7 +67,7 @@ def test_a_given_token_is_listed_and_not_written_down(store: Store, clock: Manua
     assert tokens.first_start() is None
     clock.advance(5)
     assert tokens.check("given", Scope.ADMIN) == ENVIRONMENT
-    assert store.tokens() == []
+    assert store.tokens.listed() == []
     (listed,) = tokens.listed()
     assert (listed.name, listed.used) == (ENVIRONMENT, clock())
     with pytest.raises(InvalidRequest, match="out of its environment"):
@@ -129,7 +129,7 @@ def test_rotation_and_revocation_end_a_token(store: Store, tokens: Tokens) -> No
     with pytest.raises(NotAuthorized):
         tokens.check(new, Scope.READER)
     tokens.issue("eye", Scope.READER)
-    entries = [entry for entry in store.audit(9) if entry.action != "sign-in failed"]
+    entries = [entry for entry in store.audit.entries(9) if entry.action != "sign-in failed"]
     assert [(entry.actor, entry.action, entry.detail["days"]) for entry in entries] == [
         ("", "token issued", None),
         ("ops", "token rotated", 9),
@@ -149,7 +149,7 @@ def test_failed_sign_ins_are_counted_by_the_hour(
         clock.advance(seconds)
         with pytest.raises(NotAuthorized):
             tokens.check(token, Scope.READER)
-    entries = store.audit(9)[::-1]
+    entries = store.audit.entries(9)[::-1]
     failed = "sign-in failed"
     assert [(entry.action, entry.times) for entry in entries[1:]] == [(failed, 2), (failed, 1)]
     lines = [vars(record) for record in caplog.records]

@@ -37,8 +37,8 @@ def test_files_are_counted_once(
     assert BatchFolder(folder).names(own) == []
     with closing(open_store(database)) as store:
         assert kept(store, task()) == total(task(), reports)
-        assert store.status(own).relayed == {"files": 30}
-        second, first = store.audit(10)
+        assert store.standing.read(own).relayed == {"files": 30}
+        second, first = store.audit.entries(10)
     assert (first.actor, first.action, first.subject) == ("", "reports collected", own)
     assert first.detail == {"source": "files", **expected}
     assert second.detail["source"] == "site"
@@ -51,14 +51,14 @@ def test_refused_reports_stay_and_fail(
     """A task that was closed first: exit 1, all files are there, and the audit log says so."""
     folder, own = str(tmp_path / "batches"), task().id
     with closing(open_store(database)) as store:
-        store.move(own, Move.CLOSE, NOW)
+        store.tasks.move(own, Move.CLOSE, NOW)
     printed = run("collect", folder, "--database", database, "--jobs", "1", "--remove")
     assert printed.code == 1
     assert "30 task-not-open" in printed.out
     assert "so the file stays: 10 task-not-open" in printed.err
     assert len(BatchFolder(folder).names(own)) == 3
     with closing(open_store(database)) as store:
-        (entry,) = store.audit(10)
+        (entry,) = store.audit.entries(10)
     assert (entry.detail["task-not-open"], entry.detail["removed"]) == (30, 0)
 
 

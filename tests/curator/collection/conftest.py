@@ -42,13 +42,13 @@ def cached(store: Store) -> CachedTask:
 @pytest.fixture
 def go_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """The store counts nothing before it is set."""
-    event, take = threading.Event(), store.take
+    event, take = threading.Event(), store.reports.take
 
     def wait_and_take(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         event.wait(30)
         return take(groups, now)
 
-    monkeypatch.setattr(store, "take", wait_and_take)
+    monkeypatch.setattr(store.reports, "take", wait_and_take)
     return event
 
 

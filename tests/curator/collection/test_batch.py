@@ -86,7 +86,7 @@ async def test_every_report_of_a_batch_counts_once_or_is_listed(
         labels = f'outcome="{name}",task="{cached.id[:12]}"'
         assert f"privet_task_reports_total{{{labels}}} {count}.0" in text
     app.state.rejects.close()
-    status = store.status(cached.id)
+    status = store.standing.read(cached.id)
     assert status.rejects == {"report-conflict": 1, "wrong-payload": 1}
     assert (status.reports, status.relayed) == (4, {"relay": 2})
 
@@ -102,7 +102,7 @@ async def test_a_batch_of_impossible_reports_counts_nothing(
         "replayed": 0,
         "failed": {"wrong-payload": [own.id.hex() for own in bad]},
     }
-    assert store.status(cached.id).reports == 0
+    assert store.standing.read(cached.id).reports == 0
 
 
 async def test_a_batch_answers_one_question_of_several(
@@ -133,14 +133,14 @@ async def test_invitations_come_apart_from_reports(
     ids.
     """
     good = sorted(hashlib.sha256(bytes([i])).digest() for i in range(3))
-    store.invite(cached.id, good)
+    store.invitations.issue(cached.id, good)
     reports = [report(cached.task) for _ in range(4)]
     for _ in range(2):
         answer = await admit(http, cached, bytes(32), *good)
         assert answer.json() == {"held": 3, "refused": [bytes(32).hex()]}
     assert_problem(await send_batch(http, cached, pack(reports, OWN)), NotAdmitted)
     assert_problem(await send_batch(http, cached, pack(reports, OWN[::-1])), NotAdmitted)
-    assert store.status(cached.id).reports == 0
+    assert store.standing.read(cached.id).reports == 0
     unnamed = (await send_batch(http, cached, pack(reports[:1]))).json()
     assert unnamed["failed"] == {"not-authorized": [reports[0].id.hex()]}
     for expected in ({"counted": 3, "replayed": 0}, {"counted": 0, "replayed": 3}):
@@ -154,14 +154,14 @@ async def test_an_admission_is_asked_for_by_a_relay(
 ) -> None:
     """With its token, of no more than a batch holds, for a task that is open."""
     digest = hashlib.sha256(b"golden").digest()
-    store.invite(cached.id, [digest])
+    store.invitations.issue(cached.id, [digest])
     many = [i.to_bytes(32, "big") for i in range(settings.max_batch_reports + 1)]
     assert_problem(await admit(http, cached, *many), TooLarge)
     url = f"/v1/tasks/{cached.id}/admissions"
     assert_problem(await http.post(url, content=b"\xc1"), MalformedReport)
-    store.move(cached.id, Move.CLOSE, NOW)
+    store.tasks.move(cached.id, Move.CLOSE, NOW)
     assert_problem(await admit(http, cached, digest), TaskNotOpen)
-    store.move(cached.id, Move.OPEN, NOW)
+    store.tasks.move(cached.id, Move.OPEN, NOW)
     assert (await admit(http, cached, digest)).json() == {"held": 1, "refused": []}
     other = Admission.of(OWN, [bytes(32)]).pack()
     assert_problem(await http.post(url, content=other), InvalidRequest)
@@ -175,13 +175,13 @@ async def test_a_batch_for_a_task_that_is_closed_or_gone(
     """A closed task still knows what it counted; of one that is deleted nothing is left."""
     known, late = report(cached.task), report(cached.task)
     assert (await send_batch(http, cached, pack([known]))).json()["counted"] == 1
-    store.move(cached.id, Move.CLOSE, NOW)
+    store.tasks.move(cached.id, Move.CLOSE, NOW)
     assert (await send_batch(http, cached, pack([known, late]))).json() == {
         "counted": 0,
         "replayed": 1,
         "failed": {"task-not-open": [late.id.hex()]},
     }
-    store.move(cached.id, Move.DELETE, NOW)
+    store.tasks.move(cached.id, Move.DELETE, NOW)
     answer = await send_batch(http, cached, pack([late]))
     assert answer.json()["failed"] == {"task-not-found": [late.id.hex()]}
 
@@ -209,8 +209,8 @@ async def test_a_batch_needs_a_relays_token(
         assert_problem(answer, error)
         assert "privet token issue" in answer.text or token is not None
     assert read == []
-    assert store.status(cached.id).reports == 0
-    assert dict(store.status(cached.id).relayed) == {}
+    assert store.standing.read(cached.id).reports == 0
+    assert dict(store.standing.read(cached.id).relayed) == {}
 
 
 @pytest.mark.parametrize("settings", [Settings(admin_token=TOKEN, relay_rate_limit=20)])  # type: ignore[arg-type]
@@ -226,7 +226,7 @@ async def test_the_rate_of_a_relay_counts_reports(
     assert (many.json()["counted"], many.json()["replayed"]) == (5, 10)
     one = await send_batch(http, cached, pack([report(cached.task)]))
     assert_problem(one, TooManyRequests)
-    assert store.status(cached.id).reports == 5
+    assert store.standing.read(cached.id).reports == 5
 
 
 async def test_a_quota_refuses_what_is_beyond_it(http: httpx.AsyncClient, store: Store) -> None:

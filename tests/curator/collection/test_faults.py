@@ -77,7 +77,7 @@ async def test_a_failed_commit_counts_nothing(
         assert status in (200, 201)
         still[own.id] = own
     assert kept(store, cached.task) == total(cached.task, list(still.values()))
-    assert store.status(cached.id).reports == len(still)
+    assert store.standing.read(cached.id).reports == len(still)
 
 
 async def fail(http: httpx.AsyncClient, cached: CachedTask) -> list[Any]:

@@ -79,7 +79,7 @@ def test_every_report_counts_once(
     )
     assert outcomes == {"counted": 50, "replayed": 10}
     assert kept(store, cached.task) == total(cached.task, reports)
-    assert store.status(cached.id).relayed == {"files": 50}
+    assert store.standing.read(cached.id).relayed == {"files": 50}
     again = collected(store, cached, folder, executor, remove=True)
     assert [file.outcomes["counted"] for file in again] == [0, 0]
     assert batches.names(cached.id) == []
@@ -99,7 +99,7 @@ def test_what_no_holder_could_have_sent_is_refused_alone(
     assert file.outcomes == {"counted": 9, "replayed": 0, "wrong-payload": 1}
     assert "1 wrong-payload" in file.fault
     assert BatchFolder(folder).names(cached.id) == [name]
-    assert store.status(cached.id).rejects == {"wrong-payload": 1}
+    assert store.standing.read(cached.id).rejects == {"wrong-payload": 1}
 
 
 def test_a_file_that_cannot_be_removed_is_named(

@@ -49,9 +49,9 @@ class Target:
 
     def check(self, call: str, body: bytes, kind: str) -> None:
         """Post, and hold the answer against what was counted."""
-        before = self.store.status(self.cached.id).reports
+        before = self.store.standing.read(self.cached.id).reports
         answer = self.loop.run_until_complete(self.post(call, body, kind))
-        counted = self.store.status(self.cached.id).reports - before
+        counted = self.store.standing.read(self.cached.id).reports - before
         assert answer.status_code < 500, answer.text
         if call == "reports":
             assert counted == (1 if answer.status_code == 201 else 0)

@@ -66,7 +66,7 @@ async def test_bad_reports_change_nothing(
     assert kept(store, cached.task) == total(cached.task, [])
     await send(http, cached, report(cached.task).pack())
     app.state.rejects.close()
-    rejects = store.status(cached.id).rejects
+    rejects = store.standing.read(cached.id).rejects
     assert sum(rejects.values()) == len(cases)
     assert rejects["malformed-report"] == 7
     text = (await http.get("/metrics", headers=ADMIN)).text

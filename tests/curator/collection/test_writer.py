@@ -47,13 +47,13 @@ async def test_reports_that_keep_arriving_share_a_commit(
     """One more in each round of the event loop."""
     monkeypatch.setattr("privet.curator.collection.writer.GATHER_SECONDS", 60.0)
     writer = Writer(store, clock, Metrics(), max_queue=100)
-    sizes, take = list[int](), store.take
+    sizes, take = list[int](), store.reports.take
 
     def noting(groups: Sequence[ReportGroup], now: float) -> list[Outcomes]:
         sizes.extend(map(len, groups))
         return take(groups, now)
 
-    monkeypatch.setattr(store, "take", noting)
+    monkeypatch.setattr(store.reports, "take", noting)
     waiting = []
     for _ in range(20):
         waiting.append(put(writer, cached, report(cached.task).pack()))
@@ -100,7 +100,7 @@ async def test_a_failed_commit_is_logged_with_its_tasks(
     writer = Writer(store, clock, Metrics(), max_queue=10)
     for error in (StorageFailed("the disk is full"), ZeroDivisionError()):
         caplog.clear()
-        monkeypatch.setattr(store, "take", Mock(side_effect=error))
+        monkeypatch.setattr(store.reports, "take", Mock(side_effect=error))
         body = report(cached.task).pack()
         with pytest.raises(PrivetError):
             await put(writer, cached, body)

@@ -160,8 +160,8 @@ async def test_an_ended_session_shows_no_false_count(
     """Whoever was signed in reads that this is over, and a range in place of 0 reports."""
     task = await http.task()
     store = app.state.curator.store
-    cached = CachedTask(store.task(task).task)
-    store.take([many(cached, 300, seed=0)], clock())
+    cached = CachedTask(store.tasks.read(task).task)
+    store.reports.take([many(cached, 300, seed=0)], clock())
     assert (await http.fit(task, estimator="weighted")).json()["reports"] == 300
     await http.sign_in()
     paths = (f"/tasks/{task}", f"/tasks/{task}/collection")

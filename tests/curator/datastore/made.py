@@ -60,7 +60,7 @@ def public() -> PublicData:
 
 
 def open_task(store: Store, made: Task, now: float = NOW, quota: int | None = None) -> CachedTask:
-    assert store.create_task(made, {"quota": quota}, public(), now, TaskState.OPEN)
+    assert store.tasks.create(made, {"quota": quota}, public(), now, TaskState.OPEN)
     return CachedTask(made)
 
 
@@ -110,7 +110,7 @@ def take(
     now: float = NOW,
 ) -> list[int]:
     """What becomes of some reports in one group."""
-    return list(map(int, store.take([group(cached, reports, invitations)], now)[0]))
+    return list(map(int, store.reports.take([group(cached, reports, invitations)], now)[0]))
 
 
 def many(cached: CachedTask, count: int, seed: int) -> ReportGroup:
@@ -132,7 +132,7 @@ def pass_time(
     moments = [start + step for step in range(0, int(seconds), int(STEP_SECONDS))] + [
         start + seconds
     ]
-    rounds = [store.expire(moment, keep_ids, keep_tasks) for moment in moments]
+    rounds = [store.expiry.expire(moment, keep_ids, keep_tasks) for moment in moments]
     names = ("tasks", "ids", "admissions")
     sums = {name: sum(getattr(each, name) for each in rounds) for name in names}
     return Expired(**sums, marked=rounds[-1].marked)
@@ -157,7 +157,7 @@ def total(made: Task, reports: Sequence[Report]) -> list[tuple[list[int], int]]:
 
 def kept(store: Store, made: Task) -> list[tuple[list[int], int]]:
     """The sums that the store holds, in the form of ``total``."""
-    return [(question.vector.tolist(), question.n) for question in store.sums(made.id)]
+    return [(question.vector.tolist(), question.n) for question in store.standing.sums(made.id)]
 
 
 def next_migration() -> str:
@@ -184,9 +184,9 @@ def fill(url: str) -> None:
         brought = name == "two"
         stated = {PUBLIC_MODEL: sha256(ONNX).hexdigest()} if brought else {}
         data = replace(public(), onnx=ONNX if brought else None)
-        store.create_task(task(name), stated, data, NOW, TaskState.OPEN)
+        store.tasks.create(task(name), stated, data, NOW, TaskState.OPEN)
         cached = CachedTask(task(name))
-        store.take([group(cached, [report(cached.task) for _ in range(5)])], NOW)
-        store.take([many(cached, FEW, seed=1)], NOW + 86_400)
-    store.add_model(task("one").id, b"model", {}, NOW)
+        store.reports.take([group(cached, [report(cached.task) for _ in range(5)])], NOW)
+        store.reports.take([many(cached, FEW, seed=1)], NOW + 86_400)
+    store.models.add(task("one").id, b"model", {}, NOW)
     store.close()

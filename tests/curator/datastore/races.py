@@ -16,17 +16,28 @@ from privet.protocol.errors import PrivetError, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 from tests.curator.datastore.made import FEW, NOW, group, many, open_task, public, report, task
+from tests.curator.datastore.servers import new_store
 
 READING = {
-    *("task", "tasks", "public_data", "was_deleted", "sums", "status", "invitations", "models"),
-    *("model", "tokens", "audit", "fact"),
+    *("tasks.read", "tasks.listed", "tasks.public_data", "tasks.was_deleted"),
+    *("standing.sums", "standing.read", "invitations.count", "models.listed", "models.document"),
+    *("tokens.listed", "audit.entries", "facts.read"),
 }
 """The verbs that change nothing."""
 
 
 def verbs() -> set[str]:
-    names = {name for part in Store.__mro__ for name in vars(part) if not name.startswith("_")}
-    return names - {"reading", "writing", "lock", "failing"}
+    """Those of the parts, and those of all of them together."""
+    store = new_store()
+    parts = {name: part for name, part in vars(store).items() if name != "database"}
+    of_parts = {
+        f"{name}.{verb}"
+        for name, part in parts.items()
+        for verb, made in vars(type(part)).items()
+        if callable(made) and not verb.startswith("_")
+    }
+    store.close()
+    return of_parts | {"check", "close"}
 
 
 ADMISSION = bytes(16)
@@ -71,11 +82,11 @@ def token(made: Task, number: int = 0) -> StoredToken:
 
 
 def kept_tokens(store: Store, made: Task) -> int:
-    return sum(each.name == made.id for each in store.tokens())
+    return sum(each.name == made.id for each in store.tokens.listed())
 
 
 def draft(store: Store, made: Task) -> None:
-    store.create_task(made, {}, public(), NOW)
+    store.tasks.create(made, {}, public(), NOW)
 
 
 def with_quota(store: Store, made: Task) -> None:
@@ -85,47 +96,47 @@ def with_quota(store: Store, made: Task) -> None:
 def with_models(store: Store, made: Task) -> None:
     open_task(store, made)
     for _ in range(2):
-        store.add_model(made.id, b"model", {}, NOW)
+        store.models.add(made.id, b"model", {}, NOW)
 
 
 def with_invitations(store: Store, made: Task) -> None:
     open_task(store, made)
-    store.invite(made.id, [code(made), code(made, 1)])
+    store.invitations.issue(made.id, [code(made), code(made, 1)])
 
 
 def with_an_admission(store: Store, made: Task) -> None:
     with_invitations(store, made)
-    store.admit(made.id, ADMISSION, [code(made)], NOW - HOLD_SECONDS)
+    store.invitations.admit(made.id, ADMISSION, [code(made)], NOW - HOLD_SECONDS)
 
 
 def with_a_token(store: Store, made: Task) -> None:
-    store.put_token(token(made))
+    store.tokens.put(token(made))
 
 
 def filled(store: Store, made: Task) -> None:
     """An open task with something of everything, its report ids in rows and runs."""
     cached = open_task(store, made)
     for seed in range(2):
-        store.take([many(cached, FEW, seed)], NOW)
+        store.reports.take([many(cached, FEW, seed)], NOW)
     some = group(cached, [report(made) for _ in range(FEW - 1)])
-    store.take([replace(some, relay="relay")], NOW)
-    store.count_rejects(made.id, {"too-large": 1})
-    store.add_model(made.id, b"model", {}, NOW)
-    store.name_model(made.id, "serving", 1)
-    store.invite(made.id, [code(made)])
-    store.admit(made.id, ADMISSION, [code(made)], NOW)
+    store.reports.take([replace(some, relay="relay")], NOW)
+    store.standing.count_rejects(made.id, {"too-large": 1})
+    store.models.add(made.id, b"model", {}, NOW)
+    store.models.name(made.id, "serving", 1)
+    store.invitations.issue(made.id, [code(made)])
+    store.invitations.admit(made.id, ADMISSION, [code(made)], NOW)
 
 
 def ripe(keep: Keep, store: Store, made: Task) -> None:
     """A filled task whose removal, or that of its ids, has been due for almost a day."""
     filled(store, made)
     for step in range(int(GRACE_SECONDS / STEP_SECONDS)):
-        store.expire(NOW + 10 + step * STEP_SECONDS, *keep)
+        store.expiry.expire(NOW + 10 + step * STEP_SECONDS, *keep)
 
 
 def expire(keep: Keep, store: Store, made: Task, _: int = 0) -> int:
     """How often a round removed the task or its ids."""
-    expired = store.expire(NOW + 10 + GRACE_SECONDS, *keep)
+    expired = store.expiry.expire(NOW + 10 + GRACE_SECONDS, *keep)
     return sum(task_id == made.id for _, task_id in expired.removals)
 
 
@@ -134,7 +145,7 @@ def expire_or_delete(store: Store, made: Task, curator: int) -> int:
     if not curator:
         return expire(TASKS_GO, store, made)
     try:
-        return int(store.move(made.id, Move.DELETE, NOW) is TaskState.DELETED)
+        return int(store.tasks.move(made.id, Move.DELETE, NOW) is TaskState.DELETED)
     except TaskNotFound:
         return 0
 
@@ -145,235 +156,239 @@ def send(store: Store, made: Task, seed: int, count: int = 1, invitation: bool =
     if invitation:
         invited = group(CachedTask(made), [report(made)], [code(made)])
         own = replace(own, invitations=invited.invitations)
-    (outcome,) = set(store.take([own], NOW)[0].tolist())
+    (outcome,) = set(store.reports.take([own], NOW)[0].tolist())
     return Outcome(outcome).name
 
 
 def send_admitted(store: Store, made: Task, curator: int) -> str:
     own = replace(many(CachedTask(made), 1, curator), admissions=(ADMISSION,), relay="relay")
-    return Outcome(int(store.take([own], NOW)[0][0])).name
+    return Outcome(int(store.reports.take([own], NOW)[0][0])).name
 
 
 def send_relayed(store: Store, made: Task, curator: int) -> str:
     own = replace(many(CachedTask(made), 2, curator), relay="relay")
-    return Outcome(int(store.take([own], NOW)[0][0])).name
+    return Outcome(int(store.reports.take([own], NOW)[0][0])).name
 
 
 def reject_or_delete(store: Store, made: Task, curator: int) -> None:
     if curator:
-        store.move(made.id, Move.DELETE, NOW)
+        store.tasks.move(made.id, Move.DELETE, NOW)
     else:
-        store.count_rejects(made.id, {"too-large": 1})
+        store.standing.count_rejects(made.id, {"too-large": 1})
 
 
 def add_entry(store: Store, made: Task, _: int, join_since: float | None = None) -> None:
-    store.add_audit(AuditEntry(NOW, made.name, "something", "", {}), join_since)
+    store.audit.add(AuditEntry(NOW, made.name, "something", "", {}), join_since)
 
 
 def noted(store: Store, made: Task) -> int:
     """How often something was done, if all entries have numbers of their own."""
-    log = [each for each in store.audit(1_000) if each.actor == made.name]
+    log = [each for each in store.audit.entries(1_000) if each.actor == made.name]
     assert len({each.no for each in log}) == len(log)
     return sum(each.times for each in log)
 
 
 def reports(store: Store, made: Task) -> int:
-    return store.status(made.id).reports
+    return store.standing.read(made.id).reports
 
 
 def is_gone(store: Store, made: Task) -> bool:
-    there = {listed.task.id for listed in store.tasks()}
-    return store.was_deleted(made.id) and made.id not in there
+    there = {listed.task.id for listed in store.tasks.listed()}
+    return store.tasks.was_deleted(made.id) and made.id not in there
 
 
 RACES = {
-    "create_task": Race(
-        lambda store, made, which: store.create_task(made, {"by": which}, public(), NOW),
+    "tasks.create": Race(
+        lambda store, made, which: store.tasks.create(made, {"by": which}, public(), NOW),
         (False, True),
-        lambda store, made: len(store.public_data(made.id)),
+        lambda store, made: len(store.tasks.public_data(made.id)),
         10,
         before=lambda store, made: None,
     ),
-    "move, open": Race(
-        lambda store, made, _: store.move(made.id, Move.OPEN, NOW),
+    "tasks.move, open": Race(
+        lambda store, made, _: store.tasks.move(made.id, Move.OPEN, NOW),
         ("IllegalMove", TaskState.OPEN),
-        lambda store, made: store.task(made.id).state,
+        lambda store, made: store.tasks.read(made.id).state,
         TaskState.OPEN,
         before=draft,
     ),
-    "move, delete": Race(
-        lambda store, made, _: store.move(made.id, Move.DELETE, NOW),
+    "tasks.move, delete": Race(
+        lambda store, made, _: store.tasks.move(made.id, Move.DELETE, NOW),
         ("TaskNotFound", TaskState.DELETED),
         is_gone,
         True,
         before=filled,
     ),
-    "take, one id": Race(
+    "reports.take, one id": Race(
         lambda store, made, _: send(store, made, 0), ("COUNTED", "REPLAYED"), reports, 1
     ),
-    "take, one run": Race(
+    "reports.take, one run": Race(
         lambda store, made, _: send(store, made, 0, FEW), ("COUNTED", "REPLAYED"), reports, FEW
     ),
-    "take, two ids": Race(send, ("COUNTED", "COUNTED"), reports, 2),
-    "take, row and run": Race(
+    "reports.take, two ids": Race(send, ("COUNTED", "COUNTED"), reports, 2),
+    "reports.take, row and run": Race(
         lambda store, made, which: send(store, made, which, 1 + which * FEW),
         ("COUNTED", "COUNTED"),
         reports,
         FEW + 2,
     ),
-    "take, one left of a quota": Race(
+    "reports.take, one left of a quota": Race(
         send, ("COUNTED", "OVER_QUOTA"), reports, 1, before=with_quota
     ),
-    "take, one invitation": Race(
+    "reports.take, one invitation": Race(
         lambda store, made, which: send(store, made, which, invitation=True),
         ("COUNTED", "NOT_INVITED"),
         reports,
         1,
         before=with_invitations,
     ),
-    "take, one admission": Race(
+    "reports.take, one admission": Race(
         send_admitted, ("COUNTED", "NOT_ADMITTED"), reports, 1, before=with_an_admission
     ),
-    "take, one relay": Race(
+    "reports.take, one relay": Race(
         send_relayed,
         ("COUNTED", "COUNTED"),
-        lambda store, made: store.status(made.id).relayed,
+        lambda store, made: store.standing.read(made.id).relayed,
         {"relay": 4},
     ),
-    "count_rejects": Race(
-        lambda store, made, _: store.count_rejects(made.id, {"too-large": 1, "wrong-payload": 2}),
+    "standing.count_rejects": Race(
+        lambda store, made, _: store.standing.count_rejects(
+            made.id, {"too-large": 1, "wrong-payload": 2}
+        ),
         (None, None),
-        lambda store, made: store.status(made.id).rejects,
+        lambda store, made: store.standing.read(made.id).rejects,
         {"too-large": 2, "wrong-payload": 4},
     ),
-    "count_rejects, and delete": Race(reject_or_delete, (None, None), is_gone, True),
-    "add_model": Race(
-        lambda store, made, _: store.add_model(made.id, b"model", {}, NOW).number,
+    "standing.count_rejects, and delete": Race(reject_or_delete, (None, None), is_gone, True),
+    "models.add": Race(
+        lambda store, made, _: store.models.add(made.id, b"model", {}, NOW).number,
         (1, 2),
-        lambda store, made: [info.number for info in store.models(made.id)],
+        lambda store, made: [info.number for info in store.models.listed(made.id)],
         [1, 2],
     ),
-    "name_model": Race(
-        lambda store, made, which: store.name_model(made.id, "serving", which + 1),
+    "models.name": Race(
+        lambda store, made, which: store.models.name(made.id, "serving", which + 1),
         (None, None),
-        lambda store, made: sum(len(info.aliases) for info in store.models(made.id)),
+        lambda store, made: sum(len(info.aliases) for info in store.models.listed(made.id)),
         1,
         before=with_models,
     ),
-    "invite, different ones": Race(
-        lambda store, made, which: store.invite(made.id, [code(made, which)]),
+    "invitations.issue, different ones": Race(
+        lambda store, made, which: store.invitations.issue(made.id, [code(made, which)]),
         (None, None),
-        lambda store, made: store.invitations(made.id, NOW).issued,
+        lambda store, made: store.invitations.count(made.id, NOW).issued,
         2,
     ),
-    "invite, the same": Race(
-        lambda store, made, _: store.invite(made.id, [code(made)]),
+    "invitations.issue, the same": Race(
+        lambda store, made, _: store.invitations.issue(made.id, [code(made)]),
         (None, None),
-        lambda store, made: store.invitations(made.id, NOW).issued,
+        lambda store, made: store.invitations.count(made.id, NOW).issued,
         1,
     ),
-    "admit, the same": Race(
-        lambda store, made, _: len(store.admit(made.id, ADMISSION, [code(made)], NOW)),
+    "invitations.admit, the same": Race(
+        lambda store, made, _: len(store.invitations.admit(made.id, ADMISSION, [code(made)], NOW)),
         (0, 0),
-        lambda store, made: store.invitations(made.id, NOW).used,
+        lambda store, made: store.invitations.count(made.id, NOW).used,
         1,
         before=with_invitations,
     ),
-    "admit, two want one": Race(
+    "invitations.admit, two want one": Race(
         lambda store, made, which: len(
-            store.admit(made.id, bytes([which] * 16), [code(made)], NOW)
+            store.invitations.admit(made.id, bytes([which] * 16), [code(made)], NOW)
         ),
         (0, 1),
-        lambda store, made: store.invitations(made.id, NOW).used,
+        lambda store, made: store.invitations.count(made.id, NOW).used,
         1,
         before=with_invitations,
     ),
-    "revoke_invitations": Race(
-        lambda store, made, _: store.revoke_invitations(made.id),
+    "invitations.revoke": Race(
+        lambda store, made, _: store.invitations.revoke(made.id),
         (0, 2),
-        lambda store, made: store.invitations(made.id, NOW).revoked,
+        lambda store, made: store.invitations.count(made.id, NOW).revoked,
         2,
         before=with_invitations,
     ),
-    "put_token, new": Race(
-        lambda store, made, which: store.put_token(token(made, which)),
+    "tokens.put, new": Race(
+        lambda store, made, which: store.tokens.put(token(made, which)),
         (False, True),
         kept_tokens,
         1,
         before=lambda store, made: None,
     ),
-    "put_token, in place": Race(
-        lambda store, made, which: store.put_token(token(made, which + 1)),
+    "tokens.put, in place": Race(
+        lambda store, made, which: store.tokens.put(token(made, which + 1)),
         (True, True),
         kept_tokens,
         1,
         before=with_a_token,
     ),
-    "replace_token": Race(
-        lambda store, made, which: store.replace_token(token(made), token(made, which + 1)),
+    "tokens.replace": Race(
+        lambda store, made, which: store.tokens.replace(token(made), token(made, which + 1)),
         (False, True),
         kept_tokens,
         1,
         before=with_a_token,
     ),
-    "replace_token, none": Race(
-        lambda store, made, which: store.replace_token(None, token(made, which)),
+    "tokens.replace, none": Race(
+        lambda store, made, which: store.tokens.replace(None, token(made, which)),
         (False, True),
         kept_tokens,
         1,
         before=lambda store, made: None,
     ),
-    "drop_token": Race(
-        lambda store, made, _: store.drop_token(made.id),
+    "tokens.drop": Race(
+        lambda store, made, _: store.tokens.drop(made.id),
         (False, True),
         kept_tokens,
         0,
         before=with_a_token,
     ),
-    "mark_used": Race(
-        lambda store, made, _: store.mark_used(made.id, NOW),
+    "tokens.mark_used": Race(
+        lambda store, made, _: store.tokens.mark_used(made.id, NOW),
         (None, None),
         kept_tokens,
         1,
         before=with_a_token,
     ),
-    "add_audit": Race(add_entry, (None, None), noted, 2),
-    "add_audit, joined": Race(
+    "audit.add": Race(add_entry, (None, None), noted, 2),
+    "audit.add, joined": Race(
         partial(add_entry, join_since=NOW),
         (None, None),
         noted,
         3,
         before=lambda store, made: add_entry(store, made, 0),
     ),
-    "set_fact": Race(
-        lambda store, made, _: store.set_fact(made.id, "noted"),
+    "facts.set": Race(
+        lambda store, made, _: store.facts.set(made.id, "noted"),
         (None, None),
-        lambda store, made: store.fact(made.id),
+        lambda store, made: store.facts.read(made.id),
         "noted",
     ),
-    "set_fact_once": Race(
-        lambda store, made, which: store.set_fact_once(made.id, str(which)) == store.fact(made.id),
+    "facts.set_once": Race(
+        lambda store, made, which: (
+            store.facts.set_once(made.id, str(which)) == store.facts.read(made.id)
+        ),
         (True, True),
-        lambda store, made: store.fact(made.id) in ("0", "1"),
+        lambda store, made: store.facts.read(made.id) in ("0", "1"),
         True,
     ),
-    "expire, ids": Race(
+    "expiry.expire, ids": Race(
         partial(expire, IDS_GO),
         (0, 1),
         reports,
         3 * FEW - 1,
         before=partial(ripe, IDS_GO),
     ),
-    "expire, a task": Race(
+    "expiry.expire, a task": Race(
         partial(expire, TASKS_GO), (0, 1), is_gone, True, before=partial(ripe, TASKS_GO)
     ),
-    "expire, and delete": Race(
+    "expiry.expire, and delete": Race(
         expire_or_delete, (0, 1), is_gone, True, before=partial(ripe, TASKS_GO)
     ),
-    "expire, an admission": Race(
-        lambda store, made, _: store.expire(NOW, 0.0, None).admissions,
+    "expiry.expire, an admission": Race(
+        lambda store, made, _: store.expiry.expire(NOW, 0.0, None).admissions,
         (0, 1),
-        lambda store, made: store.invitations(made.id, NOW).used,
+        lambda store, made: store.invitations.count(made.id, NOW).used,
         0,
         before=with_an_admission,
     ),

@@ -49,32 +49,32 @@ def engine(tmp_path: Path, open_database: Open) -> Engine:
     url = new_file(tmp_path)
     with closing(open_store(url)) as store:
         for number in range(5):
-            store.add_audit(entry(f"act {number}"))
+            store.audit.add(entry(f"act {number}"))
     return open_database(url)
 
 
 def test_entries_follow_each_other(store: Store) -> None:
     """Each has the next number and a hash over the one before it, and is listed as it was kept."""
-    assert store.audit(10) == []
-    kept = [store.add_audit(entry(f"act {number}")) for number in range(3)]
+    assert store.audit.entries(10) == []
+    kept = [store.audit.add(entry(f"act {number}")) for number in range(3)]
     assert [each.no for each in kept] == [1, 2, 3]
-    assert store.audit(10) == kept[::-1]
+    assert store.audit.entries(10) == kept[::-1]
     assert rehashed(store.engine) == f"3:{kept[-1].hash}"
 
 
 def test_only_the_last_entry_is_counted_up(store: Store) -> None:
     """What it counted is in the hash of the next, and never changes after that."""
-    first = store.add_audit(entry("failed"), join_since=NOW - HOUR)
-    joined = store.add_audit(entry("failed", at=NOW + 1), join_since=NOW - HOUR)
+    first = store.audit.add(entry("failed"), join_since=NOW - HOUR)
+    joined = store.audit.add(entry("failed", at=NOW + 1), join_since=NOW - HOUR)
     assert (joined.no, joined.hash, joined.times) == (1, first.hash, 2)
     others = [
-        store.add_audit(entry("failed", at=NOW + 2), join_since=NOW + 1),
-        store.add_audit(entry("failed", actor="eve", at=NOW + 2), join_since=NOW),
-        store.add_audit(entry("made")),
-        store.add_audit(entry("failed", at=NOW + 3), join_since=NOW),
+        store.audit.add(entry("failed", at=NOW + 2), join_since=NOW + 1),
+        store.audit.add(entry("failed", actor="eve", at=NOW + 2), join_since=NOW),
+        store.audit.add(entry("made")),
+        store.audit.add(entry("failed", at=NOW + 3), join_since=NOW),
     ]
     assert [(each.no, each.times) for each in others] == [(2, 1), (3, 1), (4, 1), (5, 1)]
-    assert [each.no for each in store.audit(2, before=3)] == [2, 1]
+    assert [each.no for each in store.audit.entries(2, before=3)] == [2, 1]
     assert rehashed(store.engine) == f"5:{others[-1].hash}"
 
 
@@ -106,7 +106,7 @@ def test_a_cut_is_noticed_after_more_entries(engine: Engine) -> None:
     """What is added after it does not take the place of what is gone."""
     write(engine, "DELETE FROM audit WHERE no > 3")
     with closing(open_store(str(engine.url))) as store:
-        assert store.add_audit(entry("later")).no == 6
+        assert store.audit.add(entry("later")).no == 6
     (fault,) = verify_audit(engine).faults
     assert "entry 6 " in fault
 
@@ -115,11 +115,11 @@ def test_only_a_noted_head_shows_another_whole_chain(engine: Engine) -> None:
     """Whoever may write can make the chain anew; a head that was noted elsewhere is not in it."""
     noted = verify_audit(engine).head
     with closing(open_store(str(engine.url))) as store:
-        store.add_audit(entry("later"))
+        store.audit.add(entry("later"))
         assert verify_audit(engine, noted).faults == ()
         write(engine, "DELETE FROM audit", "DELETE FROM facts")
         for number in range(7):
-            store.add_audit(entry(f"another act {number}"))
+            store.audit.add(entry(f"another act {number}"))
     assert verify_audit(engine).faults == ()
     (fault,) = verify_audit(engine, noted).faults
     assert noted in fault
@@ -130,7 +130,7 @@ def test_backups_and_restorations_go_on_with_the_chain(
 ) -> None:
     """In the source, in the copy, in a curator that serves from it, and in what is restored."""
     with closing(open_store(url)) as store:
-        store.add_audit(entry("act"))
+        store.audit.add(entry("act"))
     source, file = open_database(url), tmp_path / "copy.db"
     noted = verify_audit(source).head
     backup(source, file, NOW)
@@ -139,8 +139,8 @@ def test_backups_and_restorations_go_on_with_the_chain(
     assert verify_audit(copy, noted) == AuditChain(1, noted, ())
     restore(copy, target)
     with closing(open_store(url)) as store, closing(open_store(f"sqlite:///{file}")) as served:
-        assert store.fact(BACKED_UP) == repr(NOW)  # for an alert
-        (made, _), (restored_from, _) = store.audit(10), served.audit(10)
+        assert store.facts.read(BACKED_UP) == repr(NOW)  # for an alert
+        (made, _), (restored_from, _) = store.audit.entries(10), served.audit.entries(10)
     assert (made.at, made.action, made.detail["file"]) == (NOW, "backup made", file.name)
     assert (restored_from.action, restored_from.detail) == ("backup restored", {"made": NOW})
     for restored in (copy, target):

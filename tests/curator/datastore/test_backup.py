@@ -87,12 +87,12 @@ def test_a_backup_serves_as_the_original(
     for name in ("one", "two"):
         made = task(name)
         assert kept(restored, made) == kept(original, made)
-        assert restored.status(made.id) == original.status(made.id)
-        again = restored.take([many(CachedTask(made), FEW, seed=1)], NOW)[0]
+        assert restored.standing.read(made.id) == original.standing.read(made.id)
+        again = restored.reports.take([many(CachedTask(made), FEW, seed=1)], NOW)[0]
         assert set(again.tolist()) == {Outcome.REPLAYED}
-    assert restored.model(task("one").id, 1) == b"model"
-    assert restored.public_data(task("one").id).onnx is None
-    assert restored.public_data(task("two").id).onnx == ONNX
+    assert restored.models.document(task("one").id, 1) == b"model"
+    assert restored.tasks.public_data(task("one").id).onnx is None
+    assert restored.tasks.public_data(task("two").id).onnx == ONNX
     original.close()
     restored.close()
 
@@ -170,10 +170,10 @@ def test_a_backup_is_restored_into_either_database(
     assert [(found.reports, found.faults) for found in verify(target)] == [(FEW + 5, ())] * 2
     assert compare(file_source, target).differences == ()
     restored = open_store(new_url)
-    again = restored.take([many(CachedTask(task("one")), FEW, seed=1)], NOW)[0]
+    again = restored.reports.take([many(CachedTask(task("one")), FEW, seed=1)], NOW)[0]
     assert set(again.tolist()) == {Outcome.REPLAYED}
-    assert restored.create_task(task("three"), {}, public(), NOW, TaskState.OPEN)
-    assert restored.fact(RESTORED) == repr(NOW)
+    assert restored.tasks.create(task("three"), {}, public(), NOW, TaskState.OPEN)
+    assert restored.facts.read(RESTORED) == repr(NOW)
     restored.close()
 
 
@@ -193,7 +193,7 @@ def test_a_backup_that_serves_is_a_backup_no_longer(
     """It changes from now on, and knows from when it is."""
     copy = backed_up(file_source)
     store = open_store(copy_url)
-    assert store.fact(RESTORED) == repr(NOW)
+    assert store.facts.read(RESTORED) == repr(NOW)
     store.close()
     assert check_backup(copy) is None
 
@@ -244,12 +244,12 @@ def test_comparison_names_the_bucket_that_differs(
     copy = backed_up(source)
     store = open_store(url)
     made = task("two")
-    store.take([group(CachedTask(made), [report(made)])], NOW)
+    store.reports.take([group(CachedTask(made), [report(made)])], NOW)
     for compared in (compare(source, copy), compare(copy, source)):
         (difference,) = compared.differences
         assert made.id[:12] in difference
         assert compared.only_newer
-    store.move(task("one").id, Move.DELETE, NOW)
+    store.tasks.move(task("one").id, Move.DELETE, NOW)
     assert compare(source, copy).only_newer
     store.close()
     change(source, "UPDATE buckets SET reports = 1")

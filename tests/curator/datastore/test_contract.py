@@ -55,76 +55,76 @@ def digests(count: int) -> list[bytes]:
 def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
     """What was kept about a task is what is read, bit by bit, also after a second creation."""
     made, data = task(opens=5, closes=9), public()
-    assert store.create_task(made, {"name": "ä", "depth": 3}, data, NOW)
-    stored = store.task(made.id)
+    assert store.tasks.create(made, {"name": "ä", "depth": 3}, data, NOW)
+    stored = store.tasks.read(made.id)
     assert stored.task == made
     assert stored.task.canonical == made.canonical
     assert (stored.state, stored.created, stored.moved) == (TaskState.DRAFT, NOW, NOW)
     assert dict(stored.settings) == {"name": "ä", "depth": 3}
-    (listed,) = store.tasks()
+    (listed,) = store.tasks.listed()
     head = listed.task
     assert (head.id, head.name, head.label.name) == (made.id, made.name, made.label.name)
     assert (head.version, head.epsilon) == (made.version, made.epsilon)
     assert (head.opens, head.closes) == (made.opens, made.closes)
     assert len(head.questions) == len(made.questions)
     assert (listed.state, listed.created, listed.marked) == (stored.state, stored.created, None)
-    read = store.public_data(made.id)
+    read = store.tasks.public_data(made.id)
     assert np.array_equal(read.X, data.X)
     assert np.array_equal(read.y, data.y)
-    assert not store.create_task(made, {"other": 1}, data, NOW + 1, TaskState.OPEN)
-    assert store.task(made.id) == stored
+    assert not store.tasks.create(made, {"other": 1}, data, NOW + 1, TaskState.OPEN)
+    assert store.tasks.read(made.id) == stored
 
 
 def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:
     """An ONNX file comes back byte for byte, is none where none came, and goes with its task."""
     made, onnx = task("with"), os.urandom(100_000)
-    store.create_task(made, {PUBLIC_MODEL: "a digest"}, replace(public(), onnx=onnx), NOW)
-    store.create_task(task("without"), {}, public(), NOW)
-    assert store.public_data(made.id).onnx == onnx
-    assert store.task(made.id).public_model == "a digest"
-    assert store.public_data(task("without").id).onnx is None
-    assert store.task(task("without").id).public_model is None
-    store.move(made.id, Move.DELETE, NOW)
-    assert store.create_task(made, {}, public(), NOW)
-    assert store.public_data(made.id).onnx is None
+    store.tasks.create(made, {PUBLIC_MODEL: "a digest"}, replace(public(), onnx=onnx), NOW)
+    store.tasks.create(task("without"), {}, public(), NOW)
+    assert store.tasks.public_data(made.id).onnx == onnx
+    assert store.tasks.read(made.id).public_model == "a digest"
+    assert store.tasks.public_data(task("without").id).onnx is None
+    assert store.tasks.read(task("without").id).public_model is None
+    store.tasks.move(made.id, Move.DELETE, NOW)
+    assert store.tasks.create(made, {}, public(), NOW)
+    assert store.tasks.public_data(made.id).onnx is None
 
 
 def test_what_is_missing_is_named(store: Store) -> None:
     """Every verb on an unknown task says that there is none."""
     calls: list[Callable[[], object]] = [
-        lambda: store.task(MISSING),
-        lambda: store.public_data(MISSING),
-        lambda: store.move(MISSING, Move.OPEN, NOW),
-        lambda: store.sums(MISSING),
-        lambda: store.status(MISSING),
-        lambda: store.add_model(MISSING, b"", {}, NOW),
-        lambda: store.models(MISSING),
-        lambda: store.model(MISSING, 1),
-        lambda: store.invite(MISSING, [bytes(32)]),
+        lambda: store.tasks.read(MISSING),
+        lambda: store.tasks.public_data(MISSING),
+        lambda: store.tasks.move(MISSING, Move.OPEN, NOW),
+        lambda: store.standing.sums(MISSING),
+        lambda: store.standing.read(MISSING),
+        lambda: store.models.add(MISSING, b"", {}, NOW),
+        lambda: store.models.listed(MISSING),
+        lambda: store.models.document(MISSING, 1),
+        lambda: store.invitations.issue(MISSING, [bytes(32)]),
     ]
     for call in calls:
         with pytest.raises(TaskNotFound):
             call()
-    store.count_rejects(MISSING, {"too-large": 1})
-    store.create_task(task(), {}, public(), NOW)
+    store.standing.count_rejects(MISSING, {"too-large": 1})
+    store.tasks.create(task(), {}, public(), NOW)
     for number in (1, 0, -1):
         with pytest.raises(ModelNotFound):
-            store.model(task().id, number)
+            store.models.document(task().id, number)
 
 
 def test_moves_follow_the_table(store: Store) -> None:
     """A legal move changes the state and its time, an illegal one nothing."""
     made = task()
-    store.create_task(made, {}, public(), NOW)
+    store.tasks.create(made, {}, public(), NOW)
     with pytest.raises(IllegalMove):
-        store.move(made.id, Move.CLOSE, NOW + 1)
-    assert store.task(made.id).moved == NOW
-    assert store.move(made.id, Move.OPEN, NOW + 2) is TaskState.OPEN
-    assert store.task(made.id).moved == NOW + 2
-    assert store.move(made.id, Move.CLOSE, NOW + 3) is TaskState.CLOSED
-    assert store.move(made.id, Move.DELETE, NOW + 4) is TaskState.DELETED
+        store.tasks.move(made.id, Move.CLOSE, NOW + 1)
+    assert store.tasks.read(made.id).moved == NOW
+    assert store.tasks.move(made.id, Move.OPEN, NOW + 2) is TaskState.OPEN
+    assert store.tasks.read(made.id).moved == NOW + 2
+    assert store.tasks.move(made.id, Move.CLOSE, NOW + 3) is TaskState.CLOSED
+    assert store.tasks.move(made.id, Move.DELETE, NOW + 4) is TaskState.DELETED
     with pytest.raises(TaskNotFound):
-        store.task(made.id)
+        store.tasks.read(made.id)
 
 
 @pytest.mark.parametrize("allocation", ["all", "one"])
@@ -135,7 +135,7 @@ def test_sums_are_those_of_the_reports(store: Store, allocation: str) -> None:
     assert take(store, cached, reports) == [COUNTED] * 20
     take(store, cached, reports[:1])
     assert kept(store, cached.task) == total(cached.task, reports)
-    status = store.status(cached.id)
+    status = store.standing.read(cached.id)
     assert status.reports == 20
     assert status.answers == tuple(n for _, n in total(cached.task, reports))
     assert status.checksum == slow_checksum([own.id for own in reports])
@@ -154,7 +154,7 @@ def test_an_id_counts_once(store: Store) -> None:
     sent = [first, second, false_second, second, false_first]
     elsewhere = open_task(store, task("other"))
     same = report(elsewhere.task, first.id)
-    outcomes, others = store.take([group(cached, sent), group(elsewhere, [same])], NOW)
+    outcomes, others = store.reports.take([group(cached, sent), group(elsewhere, [same])], NOW)
     assert outcomes.tolist() == [REPLAYED, COUNTED, CONFLICT, REPLAYED, CONFLICT]
     assert kept(store, cached.task) == total(cached.task, [first, second])
     assert others.tolist() == [COUNTED]
@@ -165,7 +165,7 @@ def test_ids_of_zeros_and_of_shared_beginnings_stay_apart(store: Store) -> None:
     cached = open_task(store, task())
     ids = [bytes(16)] + [bytes(i) + b"\x01" + bytes(15 - i) for i in range(16)]
     assert take(store, cached, [report(cached.task, own) for own in ids]) == [COUNTED] * 17
-    assert store.status(cached.id).checksum == slow_checksum(ids)
+    assert store.standing.read(cached.id).checksum == slow_checksum(ids)
 
 
 def test_only_an_open_task_counts(store: Store) -> None:
@@ -173,12 +173,12 @@ def test_only_an_open_task_counts(store: Store) -> None:
     cached = open_task(store, task())
     early, late = report(cached.task), report(cached.task)
     take(store, cached, [early])
-    store.move(cached.id, Move.CLOSE, NOW)
+    store.tasks.move(cached.id, Move.CLOSE, NOW)
     assert take(store, cached, [early, late]) == [REPLAYED, NOT_OPEN]
-    store.move(cached.id, Move.OPEN, NOW)
+    store.tasks.move(cached.id, Move.OPEN, NOW)
     assert take(store, cached, [late]) == [COUNTED]
     assert kept(store, cached.task) == total(cached.task, [early, late])
-    store.move(cached.id, Move.DELETE, NOW)
+    store.tasks.move(cached.id, Move.DELETE, NOW)
     assert take(store, cached, [late]) == [NO_TASK]
 
 
@@ -196,18 +196,18 @@ def test_delete_removes_everything(store: Store) -> None:
     cached = open_task(store, made)
     own = report(made)
     take(store, cached, [own])
-    store.take([many(cached, BULK, seed=1)], NOW)
-    store.add_model(made.id, b"model", {}, NOW)
-    store.count_rejects(made.id, {"too-large": 1})
-    store.move(made.id, Move.DELETE, NOW)
-    assert store.tasks() == []
-    assert store.was_deleted(made.id)
-    assert not store.was_deleted(task("another").id)
+    store.reports.take([many(cached, BULK, seed=1)], NOW)
+    store.models.add(made.id, b"model", {}, NOW)
+    store.standing.count_rejects(made.id, {"too-large": 1})
+    store.tasks.move(made.id, Move.DELETE, NOW)
+    assert store.tasks.listed() == []
+    assert store.tasks.was_deleted(made.id)
+    assert not store.tasks.was_deleted(task("another").id)
     open_task(store, made)
-    status = store.status(made.id)
-    assert (status.reports, status.rejects, store.models(made.id)) == (0, {}, [])
+    status = store.standing.read(made.id)
+    assert (status.reports, status.rejects, store.models.listed(made.id)) == (0, {}, [])
     assert take(store, cached, [own]) == [COUNTED]
-    assert store.take([many(cached, BULK, seed=1)], NOW)[0].tolist() == [COUNTED] * BULK
+    assert store.reports.take([many(cached, BULK, seed=1)], NOW)[0].tolist() == [COUNTED] * BULK
 
 
 def test_buckets_divide_the_reports_by_time(store: Store) -> None:
@@ -217,7 +217,7 @@ def test_buckets_divide_the_reports_by_time(store: Store) -> None:
     for day, reports in days.items():
         for own in reports:
             take(store, cached, [own], now=NOW + 86_400 * day)
-    buckets = store.status(cached.id).buckets
+    buckets = store.standing.read(cached.id).buckets
     assert [bucket.reports for bucket in buckets] == [1, 2]
     for bucket, reports in zip(buckets, days.values(), strict=True):
         assert bucket.checksum == slow_checksum([own.id for own in reports])
@@ -232,12 +232,12 @@ def test_an_invitation_serves_once(store: Store) -> None:
     """
     cached = open_task(store, task())
     good = digests(2)
-    assert not store.status(cached.id).invited
-    store.invite(cached.id, good)
-    assert store.status(cached.id).invited
+    assert not store.standing.read(cached.id).invited
+    store.invitations.issue(cached.id, good)
+    assert store.standing.read(cached.id).invited
     first, *others = [report(cached.task) for _ in range(4)]
     assert take(store, cached, [first], [good[0]]) == [COUNTED]
-    store.invite(cached.id, good)
+    store.invitations.issue(cached.id, good)
     given = [None, good[0], good[1], None]
     expected = [REPLAYED, NOT_INVITED, COUNTED, NOT_INVITED]
     assert take(store, cached, [first, *others], given) == expected
@@ -253,80 +253,80 @@ def admitted(cached: CachedTask, count: int, *admissions: bytes) -> ReportGroup:
 def test_held_invitations_serve_for_their_batch_alone(store: Store) -> None:
     """Neither a report nor another admission gets them, and all are used up by the batch."""
     cached, good = open_task(store, task()), digests(4)
-    store.invite(cached.id, good)
-    assert store.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
-    assert store.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
-    assert store.admit(cached.id, b"2" * 16, good[2:], NOW) == [good[2]]
+    store.invitations.issue(cached.id, good)
+    assert store.invitations.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
+    assert store.invitations.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
+    assert store.invitations.admit(cached.id, b"2" * 16, good[2:], NOW) == [good[2]]
     assert take(store, cached, [report(cached.task)], [good[0]]) == [NOT_INVITED]
     for wrong in ((b"1" * 16,), (b"3" * 16,), (b"2" * 16, b"3" * 16)):
         too_many = admitted(cached, 4, *wrong)
-        assert store.take([too_many], NOW)[0].tolist() == [NOT_ADMITTED] * 4
+        assert store.reports.take([too_many], NOW)[0].tolist() == [NOT_ADMITTED] * 4
     both = admitted(cached, 4, b"1" * 16, b"2" * 16)
-    assert store.take([both], NOW)[0].tolist() == [COUNTED] * 4
-    assert store.take([both], NOW)[0].tolist() == [REPLAYED] * 4
-    assert store.take([admitted(cached, 1, b"1" * 16)], NOW)[0].tolist() == [NOT_ADMITTED]
-    assert store.admit(cached.id, b"4" * 16, good, NOW) == good
-    assert store.status(cached.id).reports == 4
+    assert store.reports.take([both], NOW)[0].tolist() == [COUNTED] * 4
+    assert store.reports.take([both], NOW)[0].tolist() == [REPLAYED] * 4
+    assert store.reports.take([admitted(cached, 1, b"1" * 16)], NOW)[0].tolist() == [NOT_ADMITTED]
+    assert store.invitations.admit(cached.id, b"4" * 16, good, NOW) == good
+    assert store.standing.read(cached.id).reports == 4
 
 
 def test_an_admission_holds_what_it_held(store: Store) -> None:
     """Its id names one set of invitations, in one task, that takes reports."""
     cached, good = open_task(store, task(closes=int(NOW) + 10)), digests(2)
-    store.invite(cached.id, good)
-    store.admit(cached.id, b"1" * 16, good[:1], NOW)
+    store.invitations.issue(cached.id, good)
+    store.invitations.admit(cached.id, b"1" * 16, good[:1], NOW)
     with pytest.raises(InvalidRequest, match="draw a new id"):
-        store.admit(cached.id, b"1" * 16, good, NOW)
+        store.invitations.admit(cached.id, b"1" * 16, good, NOW)
     with pytest.raises(TaskNotOpen):
-        store.admit(cached.id, b"2" * 16, good, NOW + 10)
+        store.invitations.admit(cached.id, b"2" * 16, good, NOW + 10)
     with pytest.raises(TaskNotFound):
-        store.admit(MISSING, b"2" * 16, good, NOW)
+        store.invitations.admit(MISSING, b"2" * 16, good, NOW)
     other = open_task(store, task("other"))
-    assert store.admit(other.id, b"1" * 16, good, NOW) == good
+    assert store.invitations.admit(other.id, b"1" * 16, good, NOW) == good
 
 
 def test_an_admission_without_its_batch_is_forgotten(store: Store) -> None:
     """After seven days its invitations serve again, and its batch needs it anew."""
     cached, good = open_task(store, task()), digests(2)
-    store.invite(cached.id, good)
-    store.admit(cached.id, b"1" * 16, good, NOW)
+    store.invitations.issue(cached.id, good)
+    store.invitations.admit(cached.id, b"1" * 16, good, NOW)
     late = admitted(cached, 2, b"1" * 16)
     assert pass_time(store, NOW, HOLD_SECONDS - HOUR, HOUR, None).admissions == 0
-    assert store.admit(cached.id, b"2" * 16, good, NOW + HOUR) == good
-    assert store.expire(NOW + HOLD_SECONDS, HOUR, None).admissions == 1
-    assert store.take([late], NOW)[0].tolist() == [NOT_ADMITTED] * 2
-    assert store.admit(cached.id, b"1" * 16, good, NOW) == []
-    assert store.take([late], NOW)[0].tolist() == [COUNTED] * 2
+    assert store.invitations.admit(cached.id, b"2" * 16, good, NOW + HOUR) == good
+    assert store.expiry.expire(NOW + HOLD_SECONDS, HOUR, None).admissions == 1
+    assert store.reports.take([late], NOW)[0].tolist() == [NOT_ADMITTED] * 2
+    assert store.invitations.admit(cached.id, b"1" * 16, good, NOW) == []
+    assert store.reports.take([late], NOW)[0].tolist() == [COUNTED] * 2
 
 
 def test_a_quota_is_for_admitted_reports_too(store: Store) -> None:
     """Those beyond it are refused for that, also when the batch comes again."""
     cached, good = open_task(store, task(), quota=2), digests(3)
-    store.invite(cached.id, good)
-    store.admit(cached.id, b"1" * 16, good, NOW)
+    store.invitations.issue(cached.id, good)
+    store.invitations.admit(cached.id, b"1" * 16, good, NOW)
     own = admitted(cached, 3, b"1" * 16)
-    assert store.take([own], NOW)[0].tolist() == [COUNTED] * 2 + [OVER_QUOTA]
-    assert store.take([own], NOW)[0].tolist() == [REPLAYED] * 2 + [OVER_QUOTA]
+    assert store.reports.take([own], NOW)[0].tolist() == [COUNTED] * 2 + [OVER_QUOTA]
+    assert store.reports.take([own], NOW)[0].tolist() == [REPLAYED] * 2 + [OVER_QUOTA]
 
 
 def test_tokens_are_kept_by_name(store: Store) -> None:
     """A token is replaced under its name and forgotten on demand."""
     one, two = StoredToken("a", "admin", b"1" * 32, NOW), StoredToken("b", "reader", b"2" * 32, NOW)
-    assert not store.put_token(two)
-    assert not store.put_token(one)
-    assert store.tokens() == [one, two]
+    assert not store.tokens.put(two)
+    assert not store.tokens.put(one)
+    assert store.tokens.listed() == [one, two]
     newer = StoredToken("a", "reader", b"3" * 32, NOW + 1)
-    assert store.put_token(newer)
-    assert store.tokens() == [newer, two]
-    assert not store.replace_token(None, one)
-    assert not store.replace_token(one, one)
-    assert store.tokens() == [newer, two]
-    assert store.replace_token(newer, one)
-    assert store.tokens() == [one, two]
-    assert store.drop_token("a")
-    assert not store.drop_token("a")
-    assert store.tokens() == [two]
-    assert store.replace_token(one, newer)
-    assert store.tokens() == [newer, two]
+    assert store.tokens.put(newer)
+    assert store.tokens.listed() == [newer, two]
+    assert not store.tokens.replace(None, one)
+    assert not store.tokens.replace(one, one)
+    assert store.tokens.listed() == [newer, two]
+    assert store.tokens.replace(newer, one)
+    assert store.tokens.listed() == [one, two]
+    assert store.tokens.drop("a")
+    assert not store.tokens.drop("a")
+    assert store.tokens.listed() == [two]
+    assert store.tokens.replace(one, newer)
+    assert store.tokens.listed() == [newer, two]
 
 
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
@@ -338,15 +338,15 @@ def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
     cached_tasks = open_task(store, ended, 0.0), open_task(store, endless, 0.0)
     for cached in cached_tasks:
         take(store, cached, [report(cached.task)], now=10.0)
-        store.take([many(cached, BULK, seed=1)], 10.0)
+        store.reports.take([many(cached, BULK, seed=1)], 10.0)
     keep = (12 * HOUR, 48 * HOUR)
     assert pass_time(store, 0.0, 131 * HOUR, *keep) == Expired(0, 0, marked=1)
-    assert store.task(ended.id).marked == 108 * HOUR
-    assert store.expire(132 * HOUR, *keep) == Expired(0, BULK + 1)
-    assert store.status(ended.id).reports == BULK + 1
+    assert store.tasks.read(ended.id).marked == 108 * HOUR
+    assert store.expiry.expire(132 * HOUR, *keep) == Expired(0, BULK + 1)
+    assert store.standing.read(ended.id).reports == BULK + 1
     assert pass_time(store, 132 * HOUR, 35 * HOUR, *keep) == Expired(0, 0, marked=1)
-    assert store.expire(168 * HOUR, *keep) == Expired(1, 0)
-    assert [listed.task.id for listed in store.tasks()] == [endless.id]
+    assert store.expiry.expire(168 * HOUR, *keep) == Expired(1, 0)
+    assert [listed.task.id for listed in store.tasks.listed()] == [endless.id]
     assert pass_time(store, 169 * HOUR, 100 * HOUR, 0.0, None) == Expired(0, 0)
 
 
@@ -358,7 +358,7 @@ def test_a_task_counts_no_more_than_its_quota(store: Store) -> None:
     more = [first[0], *(report(cached.task) for _ in range(4))]
     assert take(store, cached, more) == [REPLAYED, *[COUNTED] * 2, *[OVER_QUOTA] * 2]
     batch = many(cached, BULK, seed=3)
-    assert (store.take([batch], NOW)[0] == OVER_QUOTA).all()
+    assert (store.reports.take([batch], NOW)[0] == OVER_QUOTA).all()
     assert kept(store, cached.task) == total(cached.task, [*first, *more[1:3]])
 
 
@@ -366,7 +366,7 @@ def test_a_quota_uses_no_invitation_up(store: Store) -> None:
     """An invitation that came after the quota was reached is still unused."""
     cached = open_task(store, task(), quota=2)
     codes = digests(3)
-    store.invite(cached.id, codes)
+    store.invitations.issue(cached.id, codes)
     given = [None, codes[0], codes[0], codes[1], codes[2]]
     expected = [NOT_INVITED, COUNTED, NOT_INVITED, COUNTED, OVER_QUOTA]
     assert take(store, cached, [report(cached.task) for _ in given], given) == expected
@@ -383,8 +383,8 @@ def test_reports_are_counted_by_relay(store: Store) -> None:
         ("b", many(cached, 3, seed=2), NOW),
         ("a", many(cached, 2, seed=4), NOW + 3 * 86_400),
     ]:
-        store.take([replace(own, relay=relay)], when)
-    status = store.status(cached.id)
+        store.reports.take([replace(own, relay=relay)], when)
+    status = store.standing.read(cached.id)
     assert (status.reports, dict(status.relayed)) == (13, {"a": 9, "b": 3})
 
 
@@ -394,9 +394,9 @@ def test_the_readiness_check_writes(url: str) -> None:
         written = set()
         for _ in range(3):
             store.check()
-            written.add(store.fact("probe"))
-        assert store.tokens() == []
-        assert store.tasks() == []
+            written.add(store.facts.read("probe"))
+        assert store.tokens.listed() == []
+        assert store.tasks.listed() == []
     assert len(written) == 3
     assert None not in written
 
@@ -406,8 +406,8 @@ def test_large_batches_and_single_reports_know_of_each_other(store: Store, size:
     """An id counted in a batch is known to later singles and batches, and the other way round."""
     cached = open_task(store, task())
     batch = many(cached, size, seed=3)
-    assert (store.take([batch], NOW)[0] == COUNTED).all()
-    assert (store.take([batch], NOW)[0] == REPLAYED).all()
+    assert (store.reports.take([batch], NOW)[0] == COUNTED).all()
+    assert (store.reports.take([batch], NOW)[0] == REPLAYED).all()
     counted = [report(cached.task, batch.ids[i].tobytes()) for i in range(0, size, 97)]
     told = take(store, cached, counted)
     assert set(told) <= {REPLAYED, CONFLICT}
@@ -416,10 +416,10 @@ def test_large_batches_and_single_reports_know_of_each_other(store: Store, size:
     take(store, cached, [single])
     mixed = many(cached, size, seed=4)
     mixed.ids[size // 2] = np.frombuffer(single.id, dtype=np.uint8)
-    outcomes = store.take([mixed], NOW)[0]
+    outcomes = store.reports.take([mixed], NOW)[0]
     assert np.count_nonzero(outcomes == COUNTED) == size - 1
     assert outcomes[size // 2] in (REPLAYED, CONFLICT)
-    assert store.status(cached.id).reports == 2 * size
+    assert store.standing.read(cached.id).reports == 2 * size
 
 
 def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
@@ -428,11 +428,11 @@ def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
     Where a task is for invited holders from the start, none counts before the first is made.
     """
     cached = open_task(store, task(invited=True))
-    assert store.status(cached.id).invited
+    assert store.standing.read(cached.id).invited
     assert take(store, cached, [report(cached.task)]) == [NOT_INVITED]
     codes = digests(5)
-    store.invite(cached.id, codes[:2])
-    store.invite(cached.id, codes[2:], expires=NOW + 1)
+    store.invitations.issue(cached.id, codes[:2])
+    store.invitations.issue(cached.id, codes[2:], expires=NOW + 1)
 
     def outcome(digest: bytes, now: float) -> int:
         return take(store, cached, [report(cached.task)], [digest], now)[0]
@@ -440,13 +440,13 @@ def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
     assert outcome(codes[0], NOW) == COUNTED
     assert outcome(codes[2], NOW) == COUNTED
     assert outcome(codes[3], NOW + 1) == NOT_INVITED
-    assert store.admit(cached.id, bytes(16), [codes[3]], NOW + 1) == [codes[3]]
-    assert store.invitations(cached.id, NOW) == InvitationCounts(5, 2, 0, 0)
-    assert store.invitations(cached.id, NOW + 1) == InvitationCounts(5, 2, 0, 2)
-    assert store.revoke_invitations(cached.id, [codes[0], codes[4], bytes(31)]) == 1
-    assert store.revoke_invitations(cached.id) == 2
+    assert store.invitations.admit(cached.id, bytes(16), [codes[3]], NOW + 1) == [codes[3]]
+    assert store.invitations.count(cached.id, NOW) == InvitationCounts(5, 2, 0, 0)
+    assert store.invitations.count(cached.id, NOW + 1) == InvitationCounts(5, 2, 0, 2)
+    assert store.invitations.revoke(cached.id, [codes[0], codes[4], bytes(31)]) == 1
+    assert store.invitations.revoke(cached.id) == 2
     assert outcome(codes[1], NOW) == NOT_INVITED
-    assert store.invitations(cached.id, NOW + 1) == InvitationCounts(5, 2, 3, 0)
+    assert store.invitations.count(cached.id, NOW + 1) == InvitationCounts(5, 2, 3, 0)
 
 
 def test_an_alias_stands_for_one_model(store: Store) -> None:
@@ -458,19 +458,19 @@ def test_an_alias_stands_for_one_model(store: Store) -> None:
     open_task(store, made)
     summary = {"estimator": "drift", "parameters": {"split": 0.5}, "facts": {}}
     models = [
-        store.add_model(made.id, b"first", {}, NOW),
-        store.add_model(made.id, b"second!", summary, NOW + 1),
+        store.models.add(made.id, b"first", {}, NOW),
+        store.models.add(made.id, b"second!", summary, NOW + 1),
     ]
     assert models == [ModelInfo(1, NOW, {}), ModelInfo(2, NOW + 1, summary)]
-    assert store.models(made.id) == models
-    assert [store.model(made.id, number) for number in (1, 2)] == [b"first", b"second!"]
-    store.name_model(made.id, "serving", 1)
-    store.name_model(made.id, "best", 1)
-    store.name_model(made.id, "serving", 2)
-    assert [info.aliases for info in store.models(made.id)] == [("best",), ("serving",)]
+    assert store.models.listed(made.id) == models
+    assert [store.models.document(made.id, number) for number in (1, 2)] == [b"first", b"second!"]
+    store.models.name(made.id, "serving", 1)
+    store.models.name(made.id, "best", 1)
+    store.models.name(made.id, "serving", 2)
+    assert [info.aliases for info in store.models.listed(made.id)] == [("best",), ("serving",)]
     with pytest.raises(ModelNotFound):
-        store.name_model(made.id, "serving", 3)
-    store.move(made.id, Move.DELETE, NOW)
+        store.models.name(made.id, "serving", 3)
+    store.tasks.move(made.id, Move.DELETE, NOW)
     open_task(store, made)
-    store.add_model(made.id, b"model", {}, NOW)
-    assert [info.aliases for info in store.models(made.id)] == [()]
+    store.models.add(made.id, b"model", {}, NOW)
+    assert [info.aliases for info in store.models.listed(made.id)] == [()]

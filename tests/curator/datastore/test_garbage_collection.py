@@ -38,8 +38,8 @@ def filled(url: str) -> Store:
     """A store with a task that closes, with ids in rows and in a run."""
     store = open_store(url)
     cached = open_task(store, task(closes=int(NOW) + 10))
-    store.take([group(cached, [report(cached.task)])], NOW)
-    store.take([many(cached, FEW, seed=1)], NOW)
+    store.reports.take([group(cached, [report(cached.task)])], NOW)
+    store.reports.take([many(cached, FEW, seed=1)], NOW)
     return store
 
 
@@ -48,31 +48,31 @@ def test_one_wrong_clock_removes_nothing(store: Store, ahead: float) -> None:
     """One round at a time far ahead at most marks, and the next right one takes the marks away."""
     cached = open_task(store, task(closes=int(NOW) + DAY))
     reports = [report(cached.task) for _ in range(3)]
-    store.take([group(cached, reports)], NOW)
+    store.reports.take([group(cached, reports)], NOW)
     pass_time(store, NOW, DAY / 2, DAY, DAY)
     for _ in range(2):
-        wrong = store.expire(NOW + DAY / 2 + ahead, 0, 0)
+        wrong = store.expiry.expire(NOW + DAY / 2 + ahead, 0, 0)
         assert (wrong.tasks, wrong.ids) == (0, 0)
-    assert store.expire(NOW + DAY / 2, DAY, DAY) == Expired(0, 0, 0)
-    assert store.task(cached.id).marked is None
-    assert (store.take([group(cached, reports)], NOW)[0] == Outcome.REPLAYED).all()
+    assert store.expiry.expire(NOW + DAY / 2, DAY, DAY) == Expired(0, 0, 0)
+    assert store.tasks.read(cached.id).marked is None
+    assert (store.reports.take([group(cached, reports)], NOW)[0] == Outcome.REPLAYED).all()
 
 
 def test_a_clock_that_jumps_ahead_is_believed_in_steps(store: Store) -> None:
     """Rounds far ahead bring the time forward a quarter of a day each; the mark is shown first."""
     cached = open_task(store, task(closes=int(NOW) + DAY))
-    store.take([group(cached, [report(cached.task)])], NOW)
-    store.expire(NOW, 0, None)
-    rounds = [store.expire(NOW + 400 * DAY, 0, None) for _ in range(8)]
+    store.reports.take([group(cached, [report(cached.task)])], NOW)
+    store.expiry.expire(NOW, 0, None)
+    rounds = [store.expiry.expire(NOW + 400 * DAY, 0, None) for _ in range(8)]
     assert [(each.ids, each.marked) for each in rounds] == [(0, 0)] * 3 + [(0, 1)] * 4 + [(1, 0)]
 
 
 def deleted(store: Store, made: Task) -> bool:
-    return store.move(made.id, Move.DELETE, NOW) is TaskState.DELETED
+    return store.tasks.move(made.id, Move.DELETE, NOW) is TaskState.DELETED
 
 
 def expired(store: Store, made: Task) -> bool:
-    told = store.expire(NOW + 10 + DAY, 0, None)
+    told = store.expiry.expire(NOW + 10 + DAY, 0, None)
     return (told.ids, told.removals) == (0, ((Removal.IDS, made.id),))
 
 
@@ -88,7 +88,7 @@ def test_a_removal_is_done_though_ids_cannot_be_removed(
     """The call says so, since nobody else could; the log has the error, a later round the rest."""
     store, made = filled(url), task(closes=int(NOW) + 10)
     pass_time(store, NOW + 10, DAY - 1, 0, None)
-    transactions, plain = 0, store.writing
+    transactions, plain = 0, store.database.writing
 
     def writing(**locks: Sequence[str]) -> AbstractContextManager[Connection]:
         nonlocal transactions
@@ -97,13 +97,13 @@ def test_a_removal_is_done_though_ids_cannot_be_removed(
             raise error
         return plain(**locks)
 
-    monkeypatch.setattr(store, "writing", writing)
+    monkeypatch.setattr(store.database, "writing", writing)
     assert act(store, made)
     assert transactions == 2
     assert str(error) in caplog.text
     assert ids_kept(store) > 1
     monkeypatch.undo()
-    assert store.expire(NOW + 10 + DAY, 0, None).ids == FEW + 1
+    assert store.expiry.expire(NOW + 10 + DAY, 0, None).ids == FEW + 1
     assert ids_kept(store) == 0
     store.close()
 
@@ -133,8 +133,8 @@ async def test_a_failing_round_does_not_end_garbage_collection(
         loop.call_soon_threadsafe(settled.set)
         return Expired(tasks=0, ids=0)
 
-    monkeypatch.setattr(store, "expire", expire)
-    await collect_until(settled, store, Settings(), ManualClock(NOW), Mock())
+    monkeypatch.setattr(store.expiry, "expire", expire)
+    await collect_until(settled, store.expiry, Settings(), ManualClock(NOW), Mock())
     assert "expiry failed" in caplog.text
 
 
@@ -144,8 +144,8 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
     made = task(closes=int(NOW))
     open_task(store, made)
     open_task(store, task("invited"))
-    store.invite(task("invited").id, [bytes(32)])
-    store.admit(task("invited").id, bytes(16), [bytes(32)], NOW)
+    store.invitations.issue(task("invited").id, [bytes(32)])
+    store.invitations.admit(task("invited").id, bytes(16), [bytes(32)], NOW)
     clock, notes, done = ManualClock(NOW), list[tuple[str, str | int]](), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -159,7 +159,7 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
         return clock()
 
     settings = Settings(keep_ids_days=1, keep_tasks_days=9)
-    await collect_until(done, store, settings, advance, note)
+    await collect_until(done, store.expiry, settings, advance, note)
     assert notes == [
         ("report ids expired", made.id),
         ("admissions expired", 1),

@@ -52,8 +52,8 @@ def contents_of(url: str) -> list[object]:
     """What a store says of what ``fill`` has made."""
     with closing(open_store(url)) as store:
         both = [task(name) for name in ("one", "two")]
-        said = [(store.status(made.id), kept(store, made)) for made in both]
-        return [*said, store.models(both[0].id), store.public_data(both[1].id).onnx]
+        said = [(store.standing.read(made.id), kept(store, made)) for made in both]
+        return [*said, store.models.listed(both[0].id), store.tasks.public_data(both[1].id).onnx]
 
 
 def test_an_older_database_is_brought_up(
@@ -70,8 +70,8 @@ def test_an_older_database_is_brought_up(
     assert [found.faults for found in verify(open_database(new_url))] == [(), ()]
     made = task("one")
     with closing(open_store(new_url)) as store:
-        outcomes = store.take([group(CachedTask(made), [report(made)])], NOW)[0]
-        assert [entry.action for entry in store.audit(10)] == ["schema migrated"]
+        outcomes = store.reports.take([group(CachedTask(made), [report(made)])], NOW)[0]
+        assert [entry.action for entry in store.audit.entries(10)] == ["schema migrated"]
     assert outcomes.tolist() == [Outcome.COUNTED]
 
 
@@ -115,7 +115,10 @@ def test_a_migrated_backup_stays_a_backup(
     restored = f"sqlite:///{tmp_path}/restored.db"
     restore(whole, open_database(restored))
     with closing(open_store(restored)) as store:
-        assert [entry.action for entry in store.audit(10)] == ["backup restored", "schema migrated"]
+        assert [entry.action for entry in store.audit.entries(10)] == [
+            "backup restored",
+            "schema migrated",
+        ]
     execute(damaged, "UPDATE models SET created = created + 1")
     for verb in (migrate, check_backup):
         with pytest.raises(StorageFailed, match="another backup"):
@@ -320,17 +323,17 @@ def test_a_migration_keeps_transactions_apart(postgres_url: str, open_database: 
                 alone.set()
                 go_on.wait(30)
 
-        with store.writing():
+        with store.database.writing():
             changed = pool.submit(change)
             assert not alone.wait(0.5)
         assert alone.wait(30)
         reports = [group(cached, [report(cached.task)])]
-        for refused in (store.check, partial(store.take, reports, NOW)):
+        for refused in (store.check, partial(store.reports.take, reports, NOW)):
             with pytest.raises(StorageFailed, match="being migrated"):
                 refused()
         go_on.set()
         changed.result(30)
-        assert store.take(reports, NOW)[0].tolist() == [Outcome.COUNTED]
+        assert store.reports.take(reports, NOW)[0].tolist() == [Outcome.COUNTED]
 
 
 READS = """
@@ -369,7 +372,7 @@ def test_each_statement_sees_what_was_committed_before(open_database: Open) -> N
             open_database(url),
             f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'",
         )
-        with closing(open_store(url)) as store, store.writing() as connection:
+        with closing(open_store(url)) as store, store.database.writing() as connection:
             assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
     finally:
         drop_database(url)

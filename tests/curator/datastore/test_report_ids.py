@@ -108,7 +108,7 @@ def test_runs_stay_few_and_forget_nothing(stores: Callable[[], Store]) -> None:
     cached = open_task(store, task())
     batches = [many(cached, FEW, seed) for seed in range(BATCHES)]
     for batch in batches:
-        assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
+        assert (store.reports.take([batch], NOW)[0] == Outcome.COUNTED).all()
     with store.engine.connect() as connection:
         count, total = connection.execute(select(func.count(), func.sum(id_runs.c.ids))).one()
     assert total == FEW * BATCHES
@@ -116,8 +116,8 @@ def test_runs_stay_few_and_forget_nothing(stores: Callable[[], Store]) -> None:
     assert count <= FEW * BATCHES / LARGE + ranks * (FAN_IN - 1)
     for own in (store, stores()):
         for batch in batches:
-            assert (own.take([batch], NOW)[0] == Outcome.REPLAYED).all()
-    assert store.status(cached.id).reports == FEW * BATCHES
+            assert (own.reports.take([batch], NOW)[0] == Outcome.REPLAYED).all()
+    assert store.standing.read(cached.id).reports == FEW * BATCHES
 
 
 def test_the_filter_grows_with_the_ids(
@@ -138,12 +138,12 @@ def test_the_filter_grows_with_the_ids(
     tasks = [open_task(store, task(name)) for name in ("one", "other")]
     batches = [many(cached, FEW, seed) for seed in range(17) for cached in tasks]
     for batch in batches:
-        assert (store.take([batch], NOW)[0] == Outcome.COUNTED).all()
+        assert (store.reports.take([batch], NOW)[0] == Outcome.COUNTED).all()
     assert sizes == sorted(set(sizes))
     assert {0, 5, 6, 7} <= set(sizes)
     assert max(sizes) == 7
     for batch in batches:
-        assert (store.take([batch], NOW)[0] == Outcome.REPLAYED).all()
+        assert (store.reports.take([batch], NOW)[0] == Outcome.REPLAYED).all()
 
 
 def test_a_run_that_was_undone_is_not_remembered(
@@ -160,8 +160,8 @@ def test_a_run_that_was_undone_is_not_remembered(
     with monkeypatch.context() as patch:
         patch.setattr(ReportGroup, "add_up", fail)
         with pytest.raises(ZeroDivisionError):
-            first.take([lost], NOW)
-    assert (second.take([others], NOW)[0] == Outcome.COUNTED).all()
-    assert (first.take([others], NOW)[0] == Outcome.REPLAYED).all()
-    assert (first.take([lost], NOW)[0] == Outcome.COUNTED).all()
-    assert first.status(cached.id).reports == 2 * FEW
+            first.reports.take([lost], NOW)
+    assert (second.reports.take([others], NOW)[0] == Outcome.COUNTED).all()
+    assert (first.reports.take([others], NOW)[0] == Outcome.REPLAYED).all()
+    assert (first.reports.take([lost], NOW)[0] == Outcome.COUNTED).all()
+    assert first.standing.read(cached.id).reports == 2 * FEW

@@ -20,7 +20,7 @@ def test_new_files_are_for_their_owner_only(tmp_path: Path) -> None:
     """The database, its logs while it is open, and a backup, whatever the umask allows."""
     store = open_store(f"sqlite:///{tmp_path}/privet.db")
     cached = open_task(store, task())
-    store.take([group(cached, [report(cached.task)])], 0.0)
+    store.reports.take([group(cached, [report(cached.task)])], 0.0)
     source = open_engine(f"sqlite:///{tmp_path}/privet.db")
     backup(source, tmp_path / "backup.db", 0.0)
     assert {path.name for path in tmp_path.iterdir()} >= {"privet.db", "privet.db-wal", "backup.db"}
@@ -73,7 +73,7 @@ def test_a_file_that_is_opened_again_keeps_its_locks(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{path}")
     cached = open_task(store, task())
     for count in (1, 2):
-        store.take([group(cached, [report(cached.task)])], 0.0)
+        store.reports.take([group(cached, [report(cached.task)])], 0.0)
         open_store(f"sqlite:///{path}").close()
         assert counted_elsewhere() == str(count)
     store.close()

@@ -60,12 +60,12 @@ def test_nothing_is_added_to_a_task_that_is_being_deleted(url: str) -> None:
     with closing(open_store(url)) as one, closing(open_store(url)) as two:
         open_task(one, made)
         with ThreadPoolExecutor(1) as pool:
-            with one.writing(locked=[made.id]) as connection:
+            with one.database.writing(locked=[made.id]) as connection:
                 remove_task(connection, 1)
-                counted = pool.submit(two.count_rejects, made.id, {"too-large": 1})
+                counted = pool.submit(two.standing.count_rejects, made.id, {"too-large": 1})
                 wait([counted], 0.5)
             counted.result(30)
-        one.expire(NOW, 0.0, None)
+        one.expiry.expire(NOW, 0.0, None)
         assert_in_order(one)
 
 

@@ -28,13 +28,13 @@ def fitted() -> tuple[Store, str]:
 @pytest.fixture
 def read(fitted: tuple[Store, str], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Which models the store was asked to read."""
-    store, noted, plain = fitted[0], list[int](), fitted[0].model
+    store, noted, plain = fitted[0], list[int](), fitted[0].models.document
 
     def reading(task_id: str, number: int) -> bytes:
         noted.append(number)
         return plain(task_id, number)
 
-    monkeypatch.setattr(store, "model", reading)
+    monkeypatch.setattr(store.models, "document", reading)
     return noted
 
 

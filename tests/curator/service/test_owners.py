@@ -239,7 +239,7 @@ def filled(curator: Curator) -> str:
 
 def actions(curator: Curator) -> list[tuple[str, str]]:
     """Who did what, by the audit log."""
-    return [(entry.actor, entry.action) for entry in curator.store.audit(1_000)][::-1]
+    return [(entry.actor, entry.action) for entry in curator.store.audit.entries(1_000)][::-1]
 
 
 def test_every_use_case_is_in_a_table() -> None:

@@ -58,7 +58,7 @@ def test_a_task_is_created_and_opened_at_once(
     def fail(*_: object) -> NoReturn:
         raise StorageFailed("the disk is full")
 
-    monkeypatch.setattr(curator.store, "move", fail)
+    monkeypatch.setattr(curator.store.tasks, "move", fail)
     for created in (True, False):
         stored, new = done(create_task(curator, ADMIN, settings(), samples.survey()))
         assert (stored.state, new) == (TaskState.OPEN, created)
@@ -72,8 +72,8 @@ def test_lists_of_models_read_no_model(curator: Curator, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise AssertionError("a model was read")
 
-    monkeypatch.setattr(curator.store, "model", fail)
-    assert curator.store.models(task.id) == [fitted]
+    monkeypatch.setattr(curator.store.models, "document", fail)
+    assert curator.store.models.listed(task.id) == [fitted]
     assert curator.models.info(task.id) == fitted
     assert fitted.summary["estimator"] == "weighted"
     assert fitted.summary["cells"] == task.trees[0].cells
@@ -147,7 +147,7 @@ def test_impossible_settings_are_refused_and_nothing_is_kept(
     """A refused task leaves no trace."""
     with pytest.raises(error, match=advice):
         survey_task(curator, **more)
-    assert curator.store.tasks() == []
+    assert curator.store.tasks.listed() == []
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_an_invited_task_says_so(curator: Curator) -> None:
     """In its bytes, which holders read before they draw."""
     task = survey_task(curator, invited=True)
     assert Task.parse(task.canonical).invited
-    assert curator.store.status(task.id).invited
+    assert curator.store.standing.read(task.id).invited
     assert not survey_task(curator).invited
 
 

@@ -52,7 +52,7 @@ def striped_task(curator: Curator, onnx: bytes | None, **more: Any) -> Task:
 def test_it_is_named_wherever_the_model_is(curator: Curator) -> None:
     """Its SHA-256 is in the task, in the facts and on the card, for plain trees too."""
     task = striped_task(curator, stripes(1))
-    sha = curator.store.task(task.id).public_model
+    sha = curator.store.tasks.read(task.id).public_model
     assert sha is not None
     for parameters in ({}, {"plain": True}):
         fitted = done(fit(curator, ADMIN, task.id, "drift", parameters))
@@ -118,7 +118,7 @@ def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:
     expected = predict(curator, ADMIN, task.id, columns=ASKED).predictions
     np.testing.assert_allclose(found, expected.values, atol=1e-5)
     facts = session.get_modelmeta().custom_metadata_map
-    assert str(curator.store.task(task.id).public_model) in facts["public model"]
+    assert str(curator.store.tasks.read(task.id).public_model) in facts["public model"]
 
 
 def test_another_model_needs_another_task(curator: Curator) -> None:
@@ -130,17 +130,17 @@ def test_another_model_needs_another_task(curator: Curator) -> None:
     for other in (None, stripes(1, opset=19)):
         with pytest.raises(InvalidTask, match="another public model"):
             done(create_task(curator, ADMIN, given, public, other))
-    assert curator.store.public_data(first.task.id).onnx == stripes(1)
+    assert curator.store.tasks.public_data(first.task.id).onnx == stripes(1)
 
 
 def test_a_refused_model_leaves_nothing(curator: Curator) -> None:
     """No task is made with a model that does not fit, and a deleted task takes its model along."""
     with pytest.raises(InvalidPublicData, match="shape"):
         done(create_task(curator, ADMIN, settings(), striped(40, 0), stripes(1, number=True)))
-    assert curator.store.tasks() == []
+    assert curator.store.tasks.listed() == []
     task = striped_task(curator, stripes(1))
     delete_task(curator, ADMIN, task.id)
-    assert curator.store.tasks() == []
+    assert curator.store.tasks.listed() == []
 
 
 def test_an_export_that_cannot_be_says_so(curator: Curator) -> None:
