@@ -9,7 +9,7 @@ from scipy.stats import mannwhitneyu
 
 from privet.client import Holder, MemoryLedger, departure
 from privet.client.departure import Departure
-from privet.protocol.features import Numeric
+from privet.protocol.features import EncodedRecord, Numeric, encode_record
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.task import Question, Task
 from tests.client.fakes import Network
@@ -93,3 +93,42 @@ def test_the_moment_is_fixed_before_and_kept() -> None:
     planned = Departure(moment=10.0, period=2.0)
     assert [now + planned.seconds_left(now) for now in (0.0, 9.0, 10.0)] == [10.0, 10.0, 10.0]
     assert [now + planned.seconds_left(now) for now in (10.5, 12.0, 13.0)] == [12.0, 12.0, 14.0]
+
+
+def test_the_moment_is_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what the network adds does not show when a device was done."""
+    monkeypatch.setattr("privet.client.departure.time.monotonic", lambda: 100.0)
+    for drawn, periods in ((bytes(8), 1.0), (b"\xff" * 8, 2.0)):
+        monkeypatch.setattr("privet.client.departure.os.urandom", lambda n, drawn=drawn: drawn[:n])
+        fixed = Departure.of(TASK)
+        assert fixed.moment == pytest.approx(100.0 + periods * fixed.period)
+
+
+async def test_a_report_waits_for_a_moment_that_is_fixed_before_its_record_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In this order: the task, the moment, the record, the wait, the report."""
+    order: list[str] = []
+    fix = Departure.of
+
+    def fixed(task: Task) -> Departure:
+        order.append("moment")
+        return fix(task)
+
+    def encoded(*arguments: Any) -> EncodedRecord:
+        order.append("record")
+        return encode_record(*arguments)
+
+    async def waited(_: Departure) -> None:
+        order.append("wait")
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        order.append(request.method)
+        return FakeCurator(TASK)(request)
+
+    monkeypatch.setattr(Departure, "of", fixed)
+    monkeypatch.setattr(Departure, "wait", waited)
+    monkeypatch.setattr("privet.client.holder.encode_record", encoded)
+    url = f"https://curator.example/v1/tasks/{TASK.id}"
+    await Holder(Network([reply]).client(), MemoryLedger()).answer(url, NEAR)
+    assert order == ["GET", "moment", "record", "wait", "POST"]

@@ -24,7 +24,6 @@ from privet.client import (
     SqliteLedger,
     TaskRefused,
 )
-from privet.client.holder import check_promise
 from privet.protocol.errors import (
     InvalidRequest,
     Overloaded,
@@ -148,14 +147,27 @@ async def test_the_task_is_checked_before_the_record_is_looked_at() -> None:
                 assert (curator.posts, ledger.answers()) == ([], [])
 
 
-def test_a_task_that_understates_its_epsilon_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_task_that_understates_its_epsilon_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The true log ratio is recomputed here; more than promised, or no number, is refused."""
     for ratio in (1.001, float("inf"), float("nan")):
         monkeypatch.setattr(SubsetSelection, "log_ratio", lambda _self, r=ratio: r)
         with pytest.raises(TaskRefused, match="really gives away"):
-            check_promise(make_task())
+            await Holder(Network([publish]).client(), MemoryLedger()).answer(URL, no_record())
     monkeypatch.setattr(SubsetSelection, "log_ratio", lambda _self: 1.0)
-    check_promise(make_task())
+    assert (await Holder(Network([publish]).client(), MemoryLedger()).answer(URL, RECORD)).counted
+
+
+async def test_who_has_answered_is_not_asked_for_the_record_again(ledger: SqliteLedger) -> None:
+    """The stored bytes are sent again, whatever became of them, and nothing is drawn."""
+    await undelivered(ledger)
+    (kept,) = ledger.answers()
+    network = Network([publish])
+    holder = Holder(network.client(), ledger, randomness=no_randomness)
+    assert (await holder.answer(URL, no_record())).counted
+    assert (await holder.answer(URL, no_record())).counted
+    assert [request.content for request in network.requests] == [kept.report]
 
 
 async def test_an_invitation_goes_along_and_is_kept_for_resending(ledger: SqliteLedger) -> None:

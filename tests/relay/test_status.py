@@ -29,17 +29,17 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     assert "not the observer's own" in status.central.condition
 
 
-@pytest.mark.parametrize("least", [1, 1_000])
-def test_a_single_report_changes_nothing_that_is_shown(least: int) -> None:
+@pytest.mark.parametrize(("least", "step"), [(1, 1_000), (1_000, 1_000), (5_000, 5_000)])
+def test_a_single_report_changes_nothing_that_is_shown(least: int, step: int) -> None:
     """Every count is rounded down, however few go together; the central claim with it."""
     names = ("waiting", "counted", "replayed", "held", "wrong-payload", "smallest_batch")
-    few = RelayStatus.of(asking(0.1), least, dict.fromkeys(names, 1_998))
-    assert RelayStatus.of(asking(0.1), least, dict.fromkeys(names, 1_999)) == few
-    assert few.waiting == few.counted == few.replayed == few.held == few.smallest_batch == 1_000
-    assert few.refused == {"wrong-payload": 1_000}
+    few = RelayStatus.of(asking(0.1), least, dict.fromkeys(names, 2 * step - 2))
+    assert RelayStatus.of(asking(0.1), least, dict.fromkeys(names, 2 * step - 1)) == few
+    assert few.waiting == few.counted == few.replayed == few.held == few.smallest_batch == step
+    assert few.refused == {"wrong-payload": step}
     assert few.central is not None
-    assert few.central.reports == 1_000
-    none = RelayStatus.of(asking(0.1), least, dict.fromkeys(names, 999))
+    assert few.central.reports == step
+    none = RelayStatus.of(asking(0.1), least, dict.fromkeys(names, step - 1))
     assert (none.waiting, none.refused, none.central) == (0, {}, None)
 
 

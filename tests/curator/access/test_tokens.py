@@ -1,5 +1,6 @@
 """Tokens: what they allow, how they are kept, that they end."""
 
+from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -32,6 +33,7 @@ def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
     """It is made once, allows everything, and is not kept as it is."""
     token = tokens.first_start()
     assert token is not None
+    assert len(urlsafe_b64decode(f"{token}=")) == 32  # random bytes
     tokens.check(token, Scope.ADMIN)
     tokens.check(token, Scope.READER)
     assert tokens.first_start() is None
