@@ -26,6 +26,7 @@ import httpx
 
 from privet.http_client.address import DIRECT
 from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
+from privet.protocol.calls import TASKS
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     InvalidRequest,
@@ -116,11 +117,11 @@ class CuratorClient:
         if public_model is not None:
             files["public_model"] = _content(public_model)
         form = {"settings": json.dumps({"name": name, **settings})}
-        return self._json("POST", "/v1/tasks", files=files, data=form)
+        return self._json("POST", TASKS, files=files, data=form)
 
     def tasks(self) -> list[Document]:
         """One summary per task, oldest first."""
-        return self.get("/v1/tasks")  # type: ignore[no-any-return]
+        return self.get(TASKS)  # type: ignore[no-any-return]
 
     def task(self, task: TaskName) -> Document:
         """A task in full; ``Task.model_validate(document["task"])`` is what holders answer."""
@@ -238,7 +239,7 @@ class CuratorClient:
     def task_id(self, task: TaskName) -> str:
         """The id of a task; raises ``TaskNotFound``, or ``InvalidRequest`` if several are meant."""
         named = str(task["id"]) if isinstance(task, Mapping) else task
-        named = named.rstrip("/").removeprefix(f"{self.url}/v1/tasks/")
+        named = named.rstrip("/").removeprefix(f"{self.url}{TASKS}/")
         if len(named) == ID_LENGTH:
             return named
         tasks = self.tasks()
@@ -281,7 +282,7 @@ class CuratorClient:
         return document
 
     def _path(self, task: TaskName) -> str:
-        return f"/v1/tasks/{self.task_id(task)}"
+        return f"{TASKS}/{self.task_id(task)}"
 
     def _model_path(self, task: TaskName, model: int | None) -> str:
         number = self.model_number(task) if model is None else model

@@ -18,7 +18,8 @@ import uvloop
 from bench.samples import EPSILON, reports
 from privet.curator.datastore import open_store
 from privet.learning.core.public_data import PublicData
-from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
+from privet.protocol.batch import Batch
+from privet.protocol.calls import BATCH_MEDIA_TYPE, SEND_REPORT, TASKS
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 from scripts.crash_test import unique_task
@@ -64,7 +65,7 @@ def empty_app() -> object:
 
     app = FastAPI()
 
-    @app.post("/v1/tasks/{task_id}/reports", status_code=201)
+    @app.post(SEND_REPORT.path, status_code=201)
     async def take(task_id: str, request: Request) -> dict[str, str | bool]:  # noqa: ARG001
         await request.body()
         return {"report": "0" * 32, "counted": True}
@@ -88,13 +89,13 @@ def random_reports(task: Task, count: int) -> Batch:
 
 
 def single_posts(task: Task, count: int) -> list[Message]:
-    address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports")
+    address = Address("127.0.0.1", 80, f"{TASKS}/{task.id}/reports")
     batch = random_reports(task, count)
     return [Message(one) for one in requests(task, address, batch.ids, batch.payloads)]
 
 
 def batch_post(task: Task, count: int) -> Message:
-    address = Address("127.0.0.1", 80, f"/v1/tasks/{task.id}/reports/batch", TOKEN)
+    address = Address("127.0.0.1", 80, f"{TASKS}/{task.id}/reports/batch", TOKEN)
     body = random_reports(task, count).pack()
     return Message(address.head(BATCH_MEDIA_TYPE, len(body)) + body, count)
 

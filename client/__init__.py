@@ -14,6 +14,7 @@ from privet.http_client.errors import (
     UnsafeAddress,
 )
 from privet.http_client.report_client import Offer, ReportClient, Retry
+from privet.protocol.lifecycle import ReportState
 
 from .blocking import BlockingHolder
 from .errors import BudgetSpent, HolderError, LedgerFailed, TaskRefused
@@ -24,7 +25,6 @@ from .ledger import (
     Caps,
     Ledger,
     MemoryLedger,
-    ReportState,
     SqliteLedger,
     StoredAnswer,
 )

@@ -3,11 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from privet.http_client.report_client import printable
 from privet.protocol.conditions import conditions_at
 from privet.protocol.features import Categorical, Classes, EncodedRecord, Numeric, Range
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.task import Question, Task
+from privet.protocol.wire import printable
 
 
 @dataclass(frozen=True)

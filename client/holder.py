@@ -16,33 +16,29 @@ from typing import Any, TypeVar
 from anyio import to_thread
 
 from privet.http_client.address import TaskAddress
-from privet.http_client.errors import TransportError
-from privet.http_client.report_client import Offer, ReportClient, printable
+from privet.http_client.report_client import Offer, ReportClient
 from privet.protocol.errors import (
     InvalidRequest,
-    Overloaded,
     PrivetError,
     ReportNotFound,
-    StorageFailed,
     TaskNotOpen,
-    TooSlow,
 )
 from privet.protocol.features import EncodedRecord, encode_record
+from privet.protocol.lifecycle import ReportState, report_state_after
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.report import ReportStatus, draw_report
 from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
+from privet.protocol.wire import printable
 
 from .departure import Departure
-from .errors import HolderError, TaskRefused
+from .errors import TaskRefused
 from .explanation import Explanation, disclosure
-from .ledger import SLACK, Ledger, ReportState, StoredAnswer, afford
+from .ledger import SLACK, Ledger, StoredAnswer, afford
 from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
-POSTPONED = (HolderError, TransportError, Overloaded, StorageFailed, TooSlow)
-"""Errors that say nothing about the report: it stays ``drawn`` and may be sent again."""
 INVITATION = re.compile(r"[!-~]{1,200}")
 
 
@@ -149,7 +145,7 @@ class Holder:
                 outcomes.append(await self._deliver(answer, address, again=True))
             except PrivetError as error:
                 noted = await self._ask(self.ledger.find, self.subject, answer.task) or answer
-                missed = replace(noted, state=state_after(error), reason=error.detail)
+                missed = replace(noted, state=report_state_after(error), reason=error.detail)
                 outcomes.append(missed if noted.counted else noted)
         return outcomes
 
@@ -242,7 +238,7 @@ class Holder:
             )
         except PrivetError as error:
             reason = f"{type(error).__name__}: {error.detail}"
-            tried = replace(answer, state=state_after(error), reason=reason)
+            tried = replace(answer, state=report_state_after(error), reason=reason)
             await self._ask(self.ledger.settle, tried)
             raise
         return await self._settle(replace(answer, url=address.url, invitation=invitation), status)
@@ -265,12 +261,6 @@ class Holder:
         if self.ledger.waits:
             return await to_thread.run_sync(verb, *arguments)
         return verb(*arguments)
-
-
-def state_after(error: PrivetError) -> ReportState:
-    """Where a report stands after an attempt to send it ended in ``error``."""
-    says_nothing = isinstance(error, POSTPONED) or type(error) is PrivetError
-    return ReportState.DRAWN if says_nothing else ReportState.REFUSED
 
 
 def check_invited(task: Task, invitation: str | None) -> None:

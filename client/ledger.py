@@ -6,8 +6,8 @@ name that a holder gives to the person (or thing) its records are about; ``me`` 
 otherwise. The ledger holds perturbed reports and what they say openly, never a record; and each
 subject's caps, which only ``set_caps`` changes.
 
-An answer is ``drawn`` until somebody takes it, ``held`` while a relay has it, ``counted`` for good
-once the curator has, and ``refused`` if it was turned down. Only counted ones are never sent again.
+``protocol.lifecycle`` has the states of an answer, and what may become of it in each. Only counted
+ones are never sent again.
 """
 
 import os
@@ -18,12 +18,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar
 
 from platformdirs import user_data_path
 
+from privet.protocol.lifecycle import REPORT_MOVES, ReportState
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
 
 from .errors import BudgetSpent, LedgerFailed
@@ -65,15 +65,6 @@ COLUMNS = (
     "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed"
 )
 NAMES = COLUMNS.split(", ")
-
-
-class ReportState(StrEnum):
-    """Where an answer stands."""
-
-    DRAWN = "drawn"
-    HELD = "held"
-    COUNTED = "counted"
-    REFUSED = "refused"
 
 
 @dataclass(frozen=True)
@@ -327,10 +318,7 @@ def default_path() -> Path:
 
 def _newer(kept: StoredAnswer, answer: StoredAnswer) -> StoredAnswer:
     """``kept``, or what is known of it now."""
-    unchanged = kept.counted or (
-        answer.state is ReportState.DRAWN and kept.state is not ReportState.DRAWN
-    )
-    return kept if unchanged else answer
+    return answer if (kept.state, answer.state) in REPORT_MOVES else kept
 
 
 def _total(answers: Iterable[StoredAnswer], now: float | None = None) -> float:

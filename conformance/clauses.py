@@ -6,6 +6,7 @@ and by the exit status alone.
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import time
@@ -21,11 +22,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.responses import RedirectResponse, Response
 
 from privet.curator.access.signing import Signer
+from privet.protocol.calls import HOLDER_CALLS, REPORT_MEDIA_TYPE, TASKS
 from privet.protocol.errors import InvalidRequest, Overloaded, PrivetError, ReportConflict
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.mechanisms import GeneralizedResponse
 from privet.protocol.partition import LEAF, Tree
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.report import Report
 from privet.protocol.task import Question, Task
 
 from .vectors import NO_VECTORS, Vectors
@@ -414,15 +416,15 @@ def redirect(trial: Trial) -> str | None:
     return None
 
 
-ALLOWED = {("GET", ""), ("GET", "status"), ("POST", "reports"), ("POST", "receipts")}
-
-
 def calls(trial: Trial) -> str | None:
     """Judged last, over all that was sent in every scene."""
     for scene in trial.bench.wire.scenes.values():
         for call in scene.calls:
-            asks_status = call.method == "GET" and call.path.startswith("reports/")
-            if (call.method, call.path) not in ALLOWED and not asks_status:
+            path = f"{TASKS}/{scene.task_id}/{call.path}".rstrip("/")
+            if not any(
+                call.method == each.method and re.fullmatch(each.pattern, path)
+                for each in HOLDER_CALLS
+            ):
                 return f"called {call.method} /{call.path}"
             if "cookie" in call.headers:
                 return "sent a cookie back"

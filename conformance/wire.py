@@ -25,13 +25,21 @@ from privet.curator.app import create_app
 from privet.curator.datastore import Store, open_store
 from privet.curator.settings import Settings
 from privet.learning.core.public_data import PublicData
-from privet.protocol.errors import PROBLEM_MEDIA_TYPE, MalformedReport, PrivetError, problem_of
+from privet.protocol.calls import (
+    JSON_MEDIA_TYPE,
+    PROBLEM_MEDIA_TYPE,
+    SIGNATURE_HEADER,
+    TASK_MEDIA_TYPE,
+    TASKS,
+)
+from privet.protocol.errors import (
+    MalformedReport,
+    PrivetError,
+    problem_of,
+)
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import Report
-from privet.protocol.signature import SIGNATURE_HEADER
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
-
-TASKS = "/v1/tasks/"
+from privet.protocol.task import Task
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ class Wire:
             await self._app(scope, receive, send)
             return
         request = Request(scope, receive)
-        task_id, _, path = scope["path"].removeprefix(TASKS).partition("/")
+        task_id, _, path = scope["path"].removeprefix(f"{TASKS}/").partition("/")
         body = await request.body()
         scene = self.scenes.get(task_id)
         answer = None
@@ -152,7 +160,7 @@ class Bench:
         return self._store.standing.read(scene.task_id).reports
 
     def _scene(self, task_id: str, name: str, script: Script | None) -> Scene:
-        scene = Scene(task_id, f"{self.root}{TASKS}{task_id}", name)
+        scene = Scene(task_id, f"{self.root}{TASKS}/{task_id}", name)
         scene.script = script or scene.script
         self.wire.scenes[task_id] = scene
         return scene
@@ -165,7 +173,7 @@ def receipt(call: Call, status: int = 201, report_id: str | None = None) -> Resp
     except PrivetError:
         return problem(MalformedReport("A test."))
     told = {"report": report_id or sent_id, "counted": status == 201}
-    return Response(json.dumps(told), status, media_type="application/json")
+    return Response(json.dumps(told), status, media_type=JSON_MEDIA_TYPE)
 
 
 def problem(error: PrivetError, retry_after: int | None = None) -> Response:

@@ -19,6 +19,7 @@ from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
 from privet.learning.methods import ESTIMATORS
+from privet.protocol.calls import TASKS
 from privet.protocol.errors import PrivetError
 
 from . import dashboard
@@ -227,7 +228,7 @@ def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget, metrics: M
     api.add_middleware(
         BodyLimits,
         limit=BodyLimit(settings.max_request_bytes, BODY_SECONDS),
-        exceptional=dict.fromkeys(("/v1/tasks", *(wizard.UPLOADS if pages else ())), upload),
+        exceptional=dict.fromkeys((TASKS, *(wizard.UPLOADS if pages else ())), upload),
         budget=budget,
     )
     api.add_middleware(HeadCalls)

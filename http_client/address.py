@@ -7,24 +7,22 @@ from functools import lru_cache
 
 import httpx
 
+from privet.protocol.calls import TASK_ID, TASKS
+
 from .errors import UnsafeAddress
 
 HOST = re.compile(r"^[\w.:-]+$")
-TASK_PATH = re.compile(r"^(?P<root>.*)/v1/tasks/(?P<id>[0-9a-f]{64})/?$")
+TASK_PATH = re.compile(rf"^.*{TASKS}/(?P<id>{TASK_ID})/?$")
 DIRECT: dict[str, None] = {f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")}
 """For httpx: what goes to this machine does not go through a proxy of the environment's."""
 
 
 @dataclass(frozen=True)
 class TaskAddress:
-    """``url`` ends in ``/v1/tasks/{id}``; reports go to ``url + "/reports"``."""
+    """A checked ``url``, which ends in the task's id, and that id."""
 
     url: str
     id: str
-
-    @property
-    def reports(self) -> str:
-        return f"{self.url}/reports"
 
     @classmethod
     @lru_cache(maxsize=64)
@@ -52,7 +50,7 @@ class TaskAddress:
         return cls(str(parsed).rstrip("/"), match["id"])
 
 
-_EXPECTED = "give https://curator.example/v1/tasks/ followed by 64 hexadecimal digits"
+_EXPECTED = f"give https://curator.example{TASKS}/ followed by 64 hexadecimal digits"
 
 
 def _is_this_machine(host: str) -> bool:

@@ -22,30 +22,45 @@ from typing import Self, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
-from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_MEDIA_TYPE, PrivetError
-from privet.protocol.limits import MAX_TASK_BYTES
-from privet.protocol.receipts import RECEIPT_HEADER, SignedReceipt
-from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt, ReportStatus
-from privet.protocol.results import Results
-from privet.protocol.signature import SIGNATURE_HEADER, Signature
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.calls import (
+    GET_RECEIPT,
+    INVITATION_HEADER,
+    PROBLEM_MEDIA_TYPE,
+    READ_REPORT,
+    READ_STATUS,
+    READ_TASK,
+    RECEIPT_HEADER,
+    RETRIED,
+    SEND_ADMISSION,
+    SEND_BATCH,
+    SEND_REPORT,
+    SIGNATURE_HEADER,
+    TASK_MEDIA_TYPE,
+    Call,
+)
+from privet.protocol.errors import (
+    ERRORS_BY_URI,
+    PrivetError,
+)
+from privet.protocol.lifecycle import ReportState
+from privet.protocol.receipts import SignedReceipt
+from privet.protocol.report import (
+    Receipt,
+    ReportStatus,
+)
+from privet.protocol.signature import Signature
+from privet.protocol.status import CollectionStatus
+from privet.protocol.task import Task
+from privet.protocol.wire import printable
 
 from .address import DIRECT, TaskAddress
 from .errors import CuratorUnreachable, UnexpectedResponse
 
-MAX_RESPONSE_BYTES = 64 * 1024
-MAX_BATCH_ANSWER_BYTES = 8 * 2**20
-MAX_STATUS_BYTES = 2**20
 DEADLINE = 120.0
 TASKS_KEPT = 16
 FETCH_ATTEMPTS = 3
 CONNECTIONS = 16
 """Calls at a time; the others wait here, where waiting costs nothing, not in the pool."""
-RETRIED = frozenset({408, 429, 500, 502, 503, 504})
-"""HTTP statuses after which the same bytes may be sent again."""
-DELIVERED = frozenset({200, 201, 202})
-"""Durable: counted before, counted now, or held by a relay that will deliver it."""
 CHECK_ADDRESS = "check that the address is a Privet curator's"
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -86,27 +101,14 @@ class Offer:
     signature: Signature | None = None
 
 
-class CollectionStatus(BaseModel):
-    """What a status says of a task: whether it takes reports, ever will, and from whom."""
-
-    collecting: bool
-    over: bool
-    invited: bool
-    asks_again: bool = False
-    """Whether it may have lost reports that it had counted, which should be sent again."""
-    results: Results | None = None
-    """What came out, once that is known and public."""
-
-
 @dataclass(frozen=True)
-class Call:
-    """One request, and the most bytes that its answer may have."""
+class Request:
+    """One request of a call."""
 
-    method: str
+    call: Call
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
-    limit: int = MAX_RESPONSE_BYTES
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -185,16 +187,16 @@ class ReportClient:
         Raises what the curator answered, ``UnexpectedResponse`` for a receipt of something else,
         or ``CuratorUnreachable``.
         """
-        headers = {"Content-Type": REPORT_MEDIA_TYPE}
-        if invitation is not None:
-            headers["Privet-Invitation"] = invitation
-        call = Call("POST", address.reports, headers, report)
-        reply = await self._persist(call, self._retry, DELIVERED)
+        headers = {} if invitation is None else {INVITATION_HEADER: invitation}
+        request = Request(SEND_REPORT, SEND_REPORT.url(address.url), report, headers)
+        reply = await self._persist(request, self._retry)
         receipt = _read_as(Receipt, reply, "no receipt")
         if receipt.report != report_id:
             raise _unexpected(reply, "a receipt for another report")
         held = reply.status == HTTPStatus.ACCEPTED
-        return ReportStatus(report=report_id, state="held" if held else "counted")
+        return ReportStatus(
+            report=report_id, state=ReportState.HELD if held else ReportState.COUNTED
+        )
 
     async def report_status(self, address: TaskAddress, report_id: str) -> ReportStatus:
         """What became of a report that the relay at ``address`` took.
@@ -202,7 +204,8 @@ class ReportClient:
         Raises ``ReportNotFound`` if the relay does not know it, ``UnexpectedResponse``, what else
         the relay answered, or ``CuratorUnreachable``.
         """
-        reply = await self._persist(Call("GET", f"{address.reports}/{report_id}"), self._retry)
+        request = Request(READ_REPORT, READ_REPORT.url(address.url, report_id))
+        reply = await self._persist(request, self._retry)
         status = _read_as(ReportStatus, reply, "no report's status")
         if status.report != report_id:
             raise _unexpected(reply, "another report's status")
@@ -214,9 +217,8 @@ class ReportClient:
         Raises ``ReportNotFound`` if there is none, ``UnexpectedResponse``, what else was answered,
         or ``CuratorUnreachable``.
         """
-        headers = {"Content-Type": REPORT_MEDIA_TYPE}
-        call = Call("POST", f"{address.url}/receipts", headers, report)
-        return _read_as(SignedReceipt, await self._persist(call, self._retry), "no receipt")
+        request = Request(GET_RECEIPT, GET_RECEIPT.url(address.url), report)
+        return _read_as(SignedReceipt, await self._persist(request, self._retry), "no receipt")
 
     async def send_batch(
         self, address: TaskAddress, batch: bytes, *, receipts: bool = False
@@ -227,24 +229,19 @@ class ReportClient:
         ``CuratorUnreachable``.
         """
         wanted = {RECEIPT_HEADER: "wanted"} if receipts else {}
-        return await self._send_as_relay(
-            f"{address.reports}/batch", BATCH_MEDIA_TYPE, batch, wanted
-        )
+        return await self._send_as_relay(SEND_BATCH, address, batch, wanted)
 
     async def send_admission(self, address: TaskAddress, admission: bytes) -> bytes:
         """Ask for holders with invitations to be let in; the answer. Raises as ``send_batch``."""
-        return await self._send_as_relay(
-            f"{address.url}/admissions", ADMISSION_MEDIA_TYPE, admission, {}
-        )
+        return await self._send_as_relay(SEND_ADMISSION, address, admission, {})
 
     async def _send_as_relay(
-        self, url: str, media_type: str, body: bytes, more: Mapping[str, str]
+        self, call: Call, address: TaskAddress, body: bytes, headers: Mapping[str, str]
     ) -> bytes:
-        headers = {"Content-Type": media_type, **more}
         if self._token is not None:
-            headers["Authorization"] = f"Bearer {self._token}"
-        call = Call("POST", url, headers, body, MAX_BATCH_ANSWER_BYTES)
-        return (await self._persist(call, self._retry, DELIVERED)).body
+            headers = {**headers, "Authorization": f"Bearer {self._token}"}
+        request = Request(call, call.url(address.url), body, headers)
+        return (await self._persist(request, self._retry)).body
 
     async def status(self, address: TaskAddress) -> bytes:
         """The status document of a task, from a curator or a relay.
@@ -259,14 +256,12 @@ class ReportClient:
         return _read_as(CollectionStatus, reply, "no curator's status")
 
     async def _status(self, address: TaskAddress, retry: Retry) -> Reply:
-        call = Call("GET", f"{address.url}/status", limit=MAX_STATUS_BYTES)
-        return await self._persist(call, retry)
+        return await self._persist(Request(READ_STATUS, READ_STATUS.url(address.url)), retry)
 
     async def _fetch(self, address: TaskAddress) -> Offer:
         """Few attempts: nothing is lost if this fails, and somebody may be waiting for it."""
         retry = replace(self._retry, attempts=min(self._retry.attempts, FETCH_ATTEMPTS))
-        call = Call("GET", address.url, {"Accept": TASK_MEDIA_TYPE}, limit=MAX_TASK_BYTES)
-        reply = await self._persist(call, retry)
+        reply = await self._persist(Request(READ_TASK, READ_TASK.url(address.url)), retry)
         if reply.media_type != TASK_MEDIA_TYPE:
             raise _unexpected(reply, f"{printable(reply.media_type, 100)!r} instead of a task")
         signature = None if reply.signature is None else Signature.parse(reply.signature)
@@ -276,10 +271,8 @@ class ReportClient:
             self._offers.popitem(last=False)
         return offer
 
-    async def _persist(
-        self, call: Call, retry: Retry, good: frozenset[int] = frozenset({200})
-    ) -> Reply:
-        """The first reply with a ``good`` status; raises what another stands for.
+    async def _persist(self, request: Request, retry: Retry) -> Reply:
+        """The first reply with a status of success; raises what another stands for.
 
         That of a reply which repeating would not change, or of the last one.
         """
@@ -287,32 +280,35 @@ class ReportClient:
         while True:
             pause = next(pauses, None)
             try:
-                reply = await self._once(call)
+                reply = await self._once(request)
             except (httpx.TransportError, TimeoutError) as error:
                 if pause is None:
                     raise CuratorUnreachable(
-                        f"No answer from {httpx.URL(call.url).netloc.decode()} after "
+                        f"No answer from {httpx.URL(request.url).netloc.decode()} after "
                         f"{retry.attempts} attempts ({type(error).__name__}): "
                         "check the address and the network, then try again."
                     ) from error
             else:
-                if reply.status in good:
+                if reply.status in request.call.responses:
                     return reply
                 if pause is None or reply.status not in RETRIED:
                     raise error_in(reply)
                 pause = max(pause, retry.asked_for(reply.retry_after))
             await self._sleep(pause)
 
-    async def _once(self, call: Call) -> Reply:
-        headers = {"Accept": "application/json", **call.headers, "Accept-Encoding": "identity"}
-        request = self._http.build_request(
-            call.method, _parsed(call.url), headers=headers, content=call.content
+    async def _once(self, request: Request) -> Reply:
+        call, headers = request.call, {"Accept": request.call.response_type}
+        if call.body is not None:
+            headers["Content-Type"] = call.body
+        headers |= {**request.headers, "Accept-Encoding": "identity"}
+        built = self._http.build_request(
+            call.method, _parsed(request.url), headers=headers, content=request.content
         )
         async with self._turns:
             async with asyncio.timeout(DEADLINE):
-                response = await self._http.send(request, stream=True, follow_redirects=False)
+                response = await self._http.send(built, stream=True, follow_redirects=False)
                 try:
-                    return await _read(response, call.url, call.limit)
+                    return await _read(response, request.url, call.max_response)
                 finally:
                     await response.aclose()
 
@@ -397,11 +393,3 @@ def _read_as(form: type[Form], reply: Reply, otherwise: str) -> Form:
 
 def _unexpected(reply: Reply, what: str) -> UnexpectedResponse:
     return UnexpectedResponse(f"{reply.url} answered {reply.status} with {what}; {CHECK_ADDRESS}.")
-
-
-def printable(text: str, longest: int = 1_000) -> str:
-    """``text`` without control characters, and not longer than ``longest``."""
-    short = "".join(
-        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
-    return short if len(short) <= longest else short[: longest - 3] + "..."

@@ -24,6 +24,7 @@ from typing import Any, Self, cast
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from privet.protocol.calls import INVITATION_HEADER
 from privet.protocol.errors import (
     MalformedReport,
     Overloaded,
@@ -40,6 +41,7 @@ PACE_BYTES = 2**16
 """Of two bodies, the slower is the one whose last ``PACE_BYTES`` arrived earlier."""
 WHOLE_BODY = "privet.whole_body"
 """Where a request's scope has a body that arrived with its head; the server puts it there."""
+INVITATION = INVITATION_HEADER.lower().encode()
 CANCELLED = float("inf")
 """The deadline of a task whose time was up."""
 
@@ -64,7 +66,7 @@ class Head:
                 head.length = int(value) if value.isdigit() else None
             elif name == b"content-type":
                 head.media_type = value.split(b";", 1)[0].strip().lower()
-            elif name == b"privet-invitation":
+            elif name == INVITATION:
                 head.invitation = value
             elif name == b"authorization" and value[:7].lower() == b"bearer ":
                 head.token = value[7:].strip().decode("latin-1")

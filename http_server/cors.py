@@ -8,11 +8,11 @@ import re
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from privet.protocol.signature import SIGNATURE_HEADER
+from privet.protocol.calls import HOLDER_CALLS, INVITATION_HEADER, SIGNATURE_HEADER
 
 from .headers import with_headers
 
-HOLDER_CALL = re.compile(r"/v1/tasks/[0-9a-f]{64}(/status|/reports(/[0-9a-f]{32})?)?")
+HOLDER_CALL = re.compile("|".join(call.pattern for call in HOLDER_CALLS if call.from_pages))
 METHODS = frozenset({"GET", "HEAD", "POST"})
 HEADERS = (
     (b"access-control-allow-origin", b"*"),
@@ -22,7 +22,7 @@ HEADERS = (
 PREFLIGHT = (
     HEADERS[0],
     (b"access-control-allow-methods", b"GET, POST"),
-    (b"access-control-allow-headers", b"Content-Type, Privet-Invitation"),
+    (b"access-control-allow-headers", f"Content-Type, {INVITATION_HEADER}".encode()),
     (b"access-control-max-age", b"7200"),
 )
 """On the answer to a browser that asks first, as for a report with an invitation."""

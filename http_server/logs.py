@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
 
+from privet.protocol.calls import INVITATION_HEADER
+
 from .request_ids import add_request_id
 
 SECRETS = frozenset(
@@ -27,7 +29,7 @@ SECRETS = frozenset(
         "password",
         "payload",
         "payloads",
-        "privet-invitation",
+        INVITATION_HEADER.lower(),
         "privet_admin_token",
         "token",
     }

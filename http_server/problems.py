@@ -18,7 +18,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from privet.protocol.errors import PROBLEM_MEDIA_TYPE, PrivetError, problem_of
+from privet.protocol.calls import PROBLEM_MEDIA_TYPE
+from privet.protocol.errors import (
+    PrivetError,
+    problem_of,
+)
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,8 @@ import html
 from importlib.resources import files
 from string import Template
 
+from privet.protocol.calls import HOLDER_CALLS
+
 MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -36,7 +38,8 @@ def policy(task_url: str) -> str:
     """
     if "://" not in task_url:
         return POLICY.format("'self'")
-    return POLICY.format(f"{task_url} {task_url}/reports {task_url}/reports/ {task_url}/status")
+    calls = [call.url(task_url) for call in HOLDER_CALLS if call.from_pages]
+    return POLICY.format(" ".join(calls))
 
 
 def index(task_url: str, curator_key: str = "") -> bytes:

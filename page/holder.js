@@ -6,21 +6,20 @@
  * module serves a browser, Node and tests.
  */
 
+import {
+  CALLS, INVITATION_HEADER, PROBLEM_BASE, PROBLEM_TYPE, RETRIED, SIGNATURE_HEADER, TASKS, TASK_ID, TASK_TYPE,
+} from "./calls.js";
 import { Problem } from "./problem.js";
 import { concat } from "./msgpack.js";
 import { MAX_DEPTH } from "./partition.js";
 import { makeReport, platformRandom } from "./report.js";
 import { isSigned } from "./signature.js";
-import { MAX, hex, readTask } from "./task.js";
+import { hex, readTask } from "./task.js";
 
-const TASK_TYPE = "application/vnd.privet.task+msgpack";
-const AS_JSON = { Accept: "application/json" };
-const MAX_RESPONSE_BYTES = 2 ** 16;
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
 export const SMALLEST_GROUP = 20;
-const AGAIN = new Set([408, 429, 500, 502, 503, 504]);
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
-const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?/v1/tasks/([0-9a-f]{64})$`);
+const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?${TASKS}/(${TASK_ID})$`);
 
 const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 * seconds); });
 
@@ -84,7 +83,7 @@ export async function answer(url, record, options = {}) {
 export function taskIdIn(url) {
   const id = ADDRESS.exec(url)?.at(-1);
   if (id === undefined) {
-    throw new Problem("invalid-request", `${url} is no task's address: it needs https, and ends in /v1/tasks/ and an id.`);
+    throw new Problem("invalid-request", `${url} is no task's address: it needs https, and ends in ${TASKS}/ and an id.`);
   }
   return id;
 }
@@ -97,7 +96,7 @@ export function taskIdIn(url) {
  */
 export async function fetchTask(url, options = {}) {
   const id = taskIdIn(url);
-  const reply = await persist(url, { headers: { Accept: TASK_TYPE } }, MAX.taskBytes, options);
+  const reply = await persist(CALLS.readTask, url, options);
   if (reply.type !== TASK_TYPE) throw unexpected(reply);
   if (options.curatorKey !== undefined && !(await isSigned(id, reply.signature, options.curatorKey))) {
     throw new Problem("refused", "The task is not signed with the key that this holder trusts.");
@@ -114,7 +113,7 @@ export async function fetchTask(url, options = {}) {
  * @throws {Problem}
  */
 export async function collectionOf(url, options = {}) {
-  const reply = await persist(`${url}/status`, { headers: AS_JSON }, MAX.taskBytes, options);
+  const reply = await persist(CALLS.readStatus, url, options);
   const { collecting, invited, results = null } = json(reply);
   return { collecting, invited, results };
 }
@@ -179,10 +178,9 @@ const seconds = () => performance.now() / 1000;
  * @throws {Problem}
  */
 export async function send(url, drawn, options = {}) {
-  const headers = { ...AS_JSON }; // and no Content-Type, so that browsers ask nothing first
-  if (options.invitation) headers["Privet-Invitation"] = options.invitation;
-  const request = { method: "POST", headers, body: drawn.bytes };
-  const reply = await persist(`${url}/reports`, request, MAX_RESPONSE_BYTES, options, [200, 201, 202]);
+  // without a Content-Type, so that browsers ask nothing first
+  const headers = options.invitation ? { [INVITATION_HEADER]: options.invitation } : {};
+  const reply = await persist(CALLS.sendReport, url, options, { headers, body: drawn.bytes });
   const { report, counted } = json(reply);
   if (report !== drawn.id || typeof counted !== "boolean") throw unexpected(reply);
   return { report, counted, held: reply.status === 202 };
@@ -197,20 +195,22 @@ export async function send(url, drawn, options = {}) {
  * @throws {Problem} `report-not-found`: send it again
  */
 export async function statusOf(url, id, options = {}) {
-  const reply = await persist(`${url}/reports/${id}`, { headers: AS_JSON }, MAX_RESPONSE_BYTES, options);
+  const reply = await persist(CALLS.readReport, url, options, { id });
   const { state, reason } = json(reply);
   if (!["held", "counted", "refused"].includes(state)) throw unexpected(reply);
   return { state, reason };
 }
 
-/** The first reply with a `good` status; throws what another stands for that is final, or the last. */
-async function persist(url, request, limit, { http = fetch, sleep = pause, attempts = 6 }, good = [200]) {
+/** The first reply with a good status; throws what another stands for that is final, or the last. */
+async function persist(call, taskUrl, { http = fetch, sleep = pause, attempts = 6 }, { id = "", headers = {}, body } = {}) {
+  const url = `${taskUrl}${call.below}${id}`;
+  const request = { method: call.method, headers: { Accept: call.accept, ...headers }, body };
   for (let attempt = 1; ; attempt += 1) {
     let wait = Math.min(0.5 * 2 ** (attempt - 1), 30) * (0.5 + Math.random() / 2);
     try {
-      const reply = await once(http, url, request, limit);
-      if (good.includes(reply.status)) return reply;
-      if (!AGAIN.has(reply.status) || attempt === attempts) throw problemIn(reply);
+      const reply = await once(http, url, request, call.limit);
+      if (call.good.includes(reply.status)) return reply;
+      if (!RETRIED.has(reply.status) || attempt === attempts) throw problemIn(reply);
       wait = Math.max(wait, Math.min(reply.retryAfter, 60));
     } catch (error) {
       if (error instanceof Problem) throw error;
@@ -236,7 +236,7 @@ async function once(http, url, request, limit) {
   return {
     url,
     status: response.status,
-    signature: response.headers.get("privet-signature"),
+    signature: response.headers.get(SIGNATURE_HEADER),
     type: (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase(),
     retryAfter: /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : 0,
     body: concat(parts),
@@ -244,9 +244,9 @@ async function once(http, url, request, limit) {
 }
 
 function problemIn(reply) {
-  if (reply.type !== "application/problem+json") return unexpected(reply);
+  if (reply.type !== PROBLEM_TYPE) return unexpected(reply);
   const { type, detail } = json(reply);
-  return new Problem(String(type).replace("urn:privet:problem:", ""), String(detail));
+  return new Problem(String(type).replace(PROBLEM_BASE, ""), String(detail));
 }
 
 function json(reply) {

@@ -5,6 +5,7 @@
  * database belongs to the page's origin and to this browser's profile.
  */
 
+import { FINAL, REPORT_MOVES } from "./calls.js";
 import { Problem } from "./problem.js";
 
 /** The most epsilon for one task, and for all tasks within 365 days, as in `privet-holder`. */
@@ -12,14 +13,6 @@ export const CAPS = { task: 2, year: 4 };
 const YEAR_SECONDS = 365 * 86_400;
 const SLACK = 1e-9; // for the rounding of sums
 const ANSWERS = "answers";
-
-/** What is said of a report; any other problem says nothing about it. */
-const REFUSALS = new Set([
-  "invalid-task", "task-mismatch", "invalid-record", "invalid-public-data", "invalid-report", "malformed-report",
-  "wrong-questions", "wrong-payload", "invalid-request", "too-large", "unsupported-media-type", "not-authorized",
-  "insufficient-scope", "task-not-found", "model-not-found", "report-not-found", "illegal-move", "task-not-open",
-  "quota-reached", "not-admitted", "report-conflict", "not-enough-reports",
-]);
 
 /**
  * @typedef {object} Answer
@@ -94,14 +87,13 @@ export class Ledger {
   }
 
   /**
-   * Note what became of an answer. A counted one stays so, and an attempt that ended in nothing does not
-   * change what was known.
+   * Note what became of an answer; news that is no move changes nothing.
    * @param {Answer} answer
    */
   async settle(answer) {
     const store = this.#store("readwrite");
     const kept = (await done(store.get(answer.task)))?.state ?? "drawn";
-    if (kept === "drawn" || (kept !== "counted" && answer.state !== "drawn")) await done(store.put(answer));
+    if (REPORT_MOVES.has(`${kept} ${answer.state}`)) await done(store.put(answer));
     await ended(store.transaction);
   }
 
@@ -114,7 +106,7 @@ export class Ledger {
  * @param {Problem} problem in which an attempt to send a report ended
  * @returns {"drawn" | "refused"} where the report then stands
  */
-export const stateAfter = ({ type }) => (REFUSALS.has(type) ? "refused" : "drawn");
+export const stateAfter = ({ type }) => (FINAL.has(type) ? "refused" : "drawn");
 
 /**
  * @param {Answer[]} answers

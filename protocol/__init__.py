@@ -13,8 +13,10 @@
     shuffling    what shuffling adds to the privacy of reports
     signature    a curator's signature of a task
     receipts     a curator's signatures of reports that count
-    lifecycle    the states of a task
+    lifecycle    the states of a task and of a report
+    status       what a status says of a collection
     results      what came out, for those who answered
+    calls        each call: path, headers, media types, responses, problems
     errors       every error, with its problem type
     limits       the published limits
     wire         canonical msgpack, and reading it from untrusted senders

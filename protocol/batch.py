@@ -24,19 +24,18 @@ no key may occur twice.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
 from . import wire
 from .errors import MalformedReport, TooLarge
 from .report import REPORT_ID_BYTES, check_questions
 from .task import Task
 
-BATCH_MEDIA_TYPE = "application/vnd.privet.reports+msgpack"
 BATCH_VERSION = 2
-ADMISSION_MEDIA_TYPE = "application/vnd.privet.admission+msgpack"
 ADMISSION_VERSION = 1
 ADMISSION_ID_BYTES = 16
 INVITATION_DIGEST_BYTES = 32
@@ -45,6 +44,8 @@ COLUMNS = frozenset({"version", "ids", "payloads", "question", "admissions"})
 ADMISSION_FIELDS = frozenset({"version", "id", "invitations"})
 
 ByteRows = NDArray[np.uint8]
+ReportId = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+SignatureText = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +192,34 @@ class Admission:
                 "invitations must have at least one row, ascending and each once."
             )
         return admission
+
+
+class BatchResponse(BaseModel):
+    """What became of each report of a batch."""
+
+    model_config = ConfigDict(frozen=True)
+
+    counted: NonNegativeInt = Field(description="Reports counted now.", examples=[998])
+    replayed: NonNegativeInt = Field(description="Reports counted before.", examples=[1])
+    failed: dict[str, list[ReportId]] = Field(
+        description="Ids of the refused reports, by the name of the problem.",
+        examples=[{"wrong-payload": ["0102030405060708090a0b0c0d0e0f10"]}],
+    )
+    receipts: list[SignatureText] = Field(
+        default=[], description="Signatures of those that count, if asked for and if it signs."
+    )
+
+
+class AdmissionResponse(BaseModel):
+    """What became of the invitations of an admission."""
+
+    model_config = ConfigDict(frozen=True)
+
+    held: NonNegativeInt = Field(description="Invitations that are held.", examples=[1000])
+    refused: list[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]] = Field(
+        description="SHA-256 of the others, which are unknown, used or held elsewhere.",
+        examples=[[]],
+    )
 
 
 def check_admissions(admissions: Collection[bytes], reports: int) -> None:

@@ -35,7 +35,6 @@ document back into the same class by its type, never by its text.
 from dataclasses import dataclass
 
 PROBLEM_BASE = "urn:privet:problem:"
-PROBLEM_MEDIA_TYPE = "application/problem+json"
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,8 @@ class ProblemType:
     name: str
     title: str
     status: int
+    final: bool = True
+    """Whether the same bytes would be refused again; else it says nothing about what was sent."""
 
     @property
     def uri(self) -> str:
@@ -144,7 +145,7 @@ class StorageFailed(PrivetError): ...
 
 
 PROBLEMS: dict[type[PrivetError], ProblemType] = {
-    PrivetError: ProblemType("internal", "The service failed", 500),
+    PrivetError: ProblemType("internal", "The service failed", 500, final=False),
     InvalidTask: ProblemType("invalid-task", "The task cannot be published", 422),
     TaskMismatch: ProblemType("task-mismatch", "The task is not the one asked for", 422),
     InvalidRecord: ProblemType("invalid-record", "The record does not fit the task", 422),
@@ -155,7 +156,7 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     WrongPayload: ProblemType("wrong-payload", "The payload is impossible", 422),
     InvalidRequest: ProblemType("invalid-request", "The request is not understood", 422),
     TooLarge: ProblemType("too-large", "The body is above the published limit", 413),
-    TooSlow: ProblemType("too-slow", "The body did not arrive in time", 408),
+    TooSlow: ProblemType("too-slow", "The body did not arrive in time", 408, final=False),
     UnsupportedMediaType: ProblemType(
         "unsupported-media-type", "The call does not take this content type", 415
     ),
@@ -172,9 +173,11 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     NotAdmitted: ProblemType("not-admitted", "No invitations are held for the batch", 409),
     ReportConflict: ProblemType("report-conflict", "The report id was used with other bytes", 409),
     NotEnoughReports: ProblemType("not-enough-reports", "There is nothing to fit yet", 409),
-    Overloaded: ProblemType("overloaded", "The server is busy", 503),
-    TooManyRequests: ProblemType("too-many-requests", "Too many calls from one address", 429),
-    StorageFailed: ProblemType("storage-failed", "The server could not write", 503),
+    Overloaded: ProblemType("overloaded", "The server is busy", 503, final=False),
+    TooManyRequests: ProblemType(
+        "too-many-requests", "Too many calls from one address", 429, final=False
+    ),
+    StorageFailed: ProblemType("storage-failed", "The server could not write", 503, final=False),
 }
 
 ERRORS_BY_URI: dict[str, type[PrivetError]] = {

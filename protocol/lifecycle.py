@@ -1,8 +1,16 @@
-"""The life of a task as one table, and why it takes no report."""
+"""The lives of a task and of a report, each as one table, and why a task takes no report."""
 
 from enum import StrEnum
 
-from .errors import IllegalMove, NotAdmitted, NotAuthorized, TaskNotOpen
+from .calls import INVITATION_HEADER
+from .errors import (
+    IllegalMove,
+    NotAdmitted,
+    NotAuthorized,
+    PrivetError,
+    TaskNotOpen,
+    problem_of,
+)
 from .task import Task
 
 
@@ -41,6 +49,40 @@ def after(state: TaskState, move: Move) -> TaskState:
     return MOVES[state, move]
 
 
+class ReportState(StrEnum):
+    """The state of a report, as far as its holder or a relay knows."""
+
+    DRAWN = "drawn"
+    """With its holder alone."""
+    HELD = "held"
+    """At a relay, which will deliver it."""
+    COUNTED = "counted"
+    REFUSED = "refused"
+
+
+REPORT_MOVES: dict[tuple[ReportState, ReportState], str] = {
+    (ReportState.DRAWN, ReportState.DRAWN): "nobody took it",
+    (ReportState.DRAWN, ReportState.HELD): "a relay took it",
+    (ReportState.DRAWN, ReportState.COUNTED): "the curator counted it",
+    (ReportState.DRAWN, ReportState.REFUSED): "it was refused for what it is",
+    (ReportState.HELD, ReportState.HELD): "the relay has it still",
+    (ReportState.HELD, ReportState.COUNTED): "the curator counted it",
+    (ReportState.HELD, ReportState.REFUSED): "the curator refused it",
+    (ReportState.REFUSED, ReportState.HELD): "a relay took it all the same",
+    (ReportState.REFUSED, ReportState.COUNTED): "the curator counted it all the same",
+    (ReportState.REFUSED, ReportState.REFUSED): "it was refused again",
+}
+"""What may become of a report in each state, and by what. Other news changes nothing: a counted
+report stays counted, and an attempt that nobody answered says nothing."""
+FOR_GOOD = frozenset(ReportState) - {state for state, _ in REPORT_MOVES}
+"""The states that no news changes."""
+
+
+def report_state_after(error: PrivetError) -> ReportState:
+    """The state of a report after an attempt to send it ended in ``error``."""
+    return ReportState.REFUSED if problem_of(error).final else ReportState.DRAWN
+
+
 def not_open(task: Task) -> TaskNotOpen:
     """The error for a report to a task that takes none now."""
     opens, closes = (
@@ -56,7 +98,7 @@ def not_invited() -> NotAuthorized:
     """The error for a report without an unused invitation, where one is needed."""
     return NotAuthorized(
         "This task counts invited reports only: send an unused invitation in the header "
-        "Privet-Invitation (privet-holder answer --invitation)."
+        f"{INVITATION_HEADER} (privet-holder answer --invitation)."
     )
 
 

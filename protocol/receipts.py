@@ -17,8 +17,6 @@ from .wire import Message
 
 PREFIX = b"privet receipt v1\x00"
 GROUP = 64
-RECEIPT_HEADER = "Privet-Receipt"
-"""With this header, whatever its value, a relay asks for the receipts of a batch."""
 SIGNATURE = "^[0-9a-f]{128}$"
 
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

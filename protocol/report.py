@@ -14,11 +14,11 @@ from . import wire
 from .errors import MalformedReport, TaskMismatch, WrongPayload, WrongQuestions
 from .features import EncodedRecord, encode_record
 from .label_scale import label_level
+from .lifecycle import ReportState
 from .limits import MAX_QUESTIONS, MAX_REPORT_BYTES
 from .mechanisms.base import RandomBytes
 from .task import Task
 
-REPORT_MEDIA_TYPE = "application/vnd.privet.report+msgpack"
 REPORT_VERSION = 1
 REPORT_ID_BYTES = 16
 TASK_ID_BYTES = 32
@@ -108,8 +108,14 @@ class Report(wire.Message):
 class Receipt(wire.Message):
     """What a curator answers to a report that is durable."""
 
-    report: str = Field(pattern=r"^[0-9a-f]{32}$", description="The report's id, in hexadecimal.")
-    counted: bool = Field(description="False if the same report had been counted before.")
+    report: str = Field(
+        pattern=r"^[0-9a-f]{32}$",
+        description="The report's id, in hexadecimal.",
+        examples=["0102030405060708090a0b0c0d0e0f10"],
+    )
+    counted: bool = Field(
+        description="False if the same report had been counted before.", examples=[True]
+    )
 
 
 class ReportStatus(wire.Message):
@@ -120,7 +126,7 @@ class ReportStatus(wire.Message):
     """
 
     report: str = Field(pattern=r"^[0-9a-f]{32}$", description="The report's id, in hexadecimal.")
-    state: Literal["held", "counted", "refused"]
+    state: Literal[ReportState.HELD, ReportState.COUNTED, ReportState.REFUSED]
     reason: str | None = Field(default=None, pattern=r"^[a-z][a-z-]{0,63}$")
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from .errors import InvalidRequest
 
-SIGNATURE_HEADER = "Privet-Signature"
 PREFIX = b"privet task signature v1\x00"
 SIGNATURE_PATTERN = "^ed25519 ([0-9a-f]{64}) ([0-9a-f]{128})$"
 _KEY = re.compile(r"[0-9a-fA-F]{64}")

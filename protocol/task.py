@@ -43,7 +43,6 @@ from .partition import Partition, Tree
 from .shuffling import Randomizer, central_epsilon
 from .strata import Strata, disclosed_columns
 
-TASK_MEDIA_TYPE = "application/vnd.privet.task+msgpack"
 TASK_VERSION: Final = 2
 
 TASK_BOUNDS = wire.Bounds(

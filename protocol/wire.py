@@ -107,6 +107,14 @@ def fault_text(kind: str, message: str) -> str:
     return message.removeprefix("Value error, ")[:300]
 
 
+def printable(text: str, longest: int = 1_000) -> str:
+    """``text`` without control characters, and not longer than ``longest``."""
+    shown = "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return shown if len(shown) <= longest else shown[: longest - 3] + "..."
+
+
 class _Counter:
     """A hook for msgpack that refuses too many lists and maps, or too many items in them."""
 

@@ -41,6 +41,21 @@ from privet.http_server.metrics import FAILURES, ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
+from privet.protocol.calls import (
+    GET_RECEIPT,
+    HOLDER_CALLS,
+    READ_REPORT,
+    READ_STATUS,
+    READ_TASK,
+    REPORT_ID,
+    REPORT_MEDIA_TYPE,
+    SEND_REPORT,
+    SIGNATURE_HEADER,
+    TASK,
+    TASK_ID,
+    TASK_MEDIA_TYPE,
+    TASKS,
+)
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     PROBLEM_BASE,
@@ -51,12 +66,14 @@ from privet.protocol.errors import (
     ReportNotFound,
     TaskNotFound,
 )
-from privet.protocol.lifecycle import not_invited, not_open
+from privet.protocol.lifecycle import ReportState, not_invited, not_open
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.receipts import hash_of
-from privet.protocol.report import REPORT_MEDIA_TYPE, Receipt, Report
-from privet.protocol.signature import SIGNATURE_HEADER
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.report import (
+    Receipt,
+    Report,
+)
+from privet.protocol.task import Task
 
 from .batches import StoredReport
 from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
@@ -72,12 +89,10 @@ MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
 LARGE = 2**14
 """Bytes of a report above which it is checked in another thread."""
-TASK_ID = re.compile(r"[0-9a-f]{64}")
-REPORT_ID = re.compile(r"[0-9a-f]{32}")
 NO_TASK = "0" * 64
 ADDRESSES = (
-    "A relay has /answer/{id} for people, /v1/tasks/{id}, and below it /reports, /reports/{id}, "
-    "/receipts and /status"
+    f"A relay has /answer/{{id}} for people, {TASK}, and below it "
+    f"{', '.join(call.below for call in HOLDER_CALLS if call.below)}"
 )
 HINTS = {
     404: f"There is nothing at this address. {ADDRESSES}.",
@@ -105,7 +120,7 @@ class Relay:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._client = client
-        checked = client.address(f"{curator.rstrip('/')}/v1/tasks/{NO_TASK}")
+        checked = client.address(f"{curator.rstrip('/')}{TASKS}/{NO_TASK}")
         self._tasks = checked.url.removesuffix(NO_TASK)
         self._spool = spool
         self._least = least
@@ -168,7 +183,7 @@ class Relay:
     async def get_report_status(self, request: Request) -> Response:
         task_id, report_id = request.path_params["task_id"], request.path_params["report_id"]
         state = None
-        if TASK_ID.fullmatch(task_id) and REPORT_ID.fullmatch(report_id):
+        if re.fullmatch(TASK_ID, task_id) and re.fullmatch(REPORT_ID, report_id):
             state = await self._in_spool(self._spool.state, task_id, bytes.fromhex(report_id))
         if state is None:
             raise ReportNotFound(
@@ -176,7 +191,7 @@ class Relay:
             )
         if state in {HELD, COUNTED}:
             return JSONResponse({"report": report_id, "state": state, "reason": None})
-        return JSONResponse({"report": report_id, "state": "refused", "reason": state})
+        return JSONResponse({"report": report_id, "state": ReportState.REFUSED, "reason": state})
 
     async def post_report(self, request: Request) -> Response:
         """Keep one report and answer when it is durable."""
@@ -240,7 +255,7 @@ class Relay:
     async def _offer(self, request: Request) -> Offer:
         """The task that a request's path names, from the curator and checked."""
         task_id = request.path_params["task_id"]
-        if not TASK_ID.fullmatch(task_id):
+        if not re.fullmatch(TASK_ID, task_id):
             raise TaskNotFound("There is no such task: an id has 64 hexadecimal digits.")
         with _curator_down():
             return await self._client.offer(self.address(task_id))
@@ -282,23 +297,28 @@ def create_app(
 
     async def answer_page(request: Request) -> Response:
         name = request.path_params["name"]
-        task_url = f"../v1/tasks/{name}"
-        if TASK_ID.fullmatch(name):
+        task_url = f"..{TASKS}/{name}"
+        if re.fullmatch(TASK_ID, name):
             headers = page.headers(page.INDEX, task_url)
             return Response(page.index(task_url), headers=headers)
         if name not in page.FILES or name == page.INDEX:
             raise HTTPException(404)
         return Response(page.FILES[name], headers=page.headers(name, task_url))
 
-    task = "/v1/tasks/{task_id}"
+    calls = {
+        SEND_REPORT: relay.post_report,
+        READ_REPORT: relay.get_report_status,
+        GET_RECEIPT: relay.post_receipt,
+        READ_TASK: relay.get_task,
+        READ_STATUS: relay.get_status,
+    }
     app = Starlette(
         routes=[
             *([] if metrics is None else [_NamedRoute("/metrics", get_metrics)]),
-            _NamedRoute(f"{task}/reports", relay.post_report, methods=["POST"]),
-            _NamedRoute(f"{task}/reports/{{report_id}}", relay.get_report_status),
-            _NamedRoute(f"{task}/receipts", relay.post_receipt, methods=["POST"]),
-            _NamedRoute(task, relay.get_task),
-            _NamedRoute(f"{task}/status", relay.get_status),
+            *(
+                _NamedRoute(each.path, answer, methods=[each.method])
+                for each, answer in calls.items()
+            ),
             _NamedRoute("/answer/{name}", answer_page),
             _NamedRoute("/healthz", health),
             _NamedRoute("/readyz", relay.get_readiness),

@@ -25,6 +25,7 @@ from rich.console import Console
 from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import ReportClient, Retry
 from privet.http_server.tokens import fault_of_token
+from privet.protocol.calls import API, TASKS
 from privet.protocol.errors import PrivetError, ReportNotFound
 from privet.protocol.limits import BATCH
 
@@ -78,7 +79,7 @@ def _token(token: str | None) -> str | None:
 class Settings:
     """The options of ``privet-relay serve``."""
 
-    curator: Annotated[str, typer.Option(help="Address of the curator, without /v1.")]
+    curator: Annotated[str, typer.Option(help=f"Address of the curator, without {API}.")]
     spool: Annotated[Path, typer.Option(help="File that holds reports until they are forwarded.")]
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[
@@ -155,7 +156,7 @@ app.command(
 )(serve)
 
 
-@app.command(epilog="Example: privet-relay status https://relay.example/v1/tasks/c463082017fb")
+@app.command(epilog=f"Example: privet-relay status https://relay.example{TASKS}/c463082017fb")
 def status(
     url: Annotated[
         str, typer.Argument(metavar="TASK-URL", help="The task's address at the relay.")

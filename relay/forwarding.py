@@ -19,15 +19,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import ValidationError
 
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import UnexpectedResponse
-from privet.http_client.report_client import CollectionStatus, ReportClient
-from privet.protocol.batch import Admission, Batch, split
+from privet.http_client.report_client import ReportClient
+from privet.protocol.batch import Admission, AdmissionResponse, Batch, BatchResponse, split
 from privet.protocol.errors import (
     NotAdmitted,
     PrivetError,
@@ -35,8 +35,8 @@ from privet.protocol.errors import (
     TaskNotOpen,
     problem_of,
 )
-from privet.protocol.receipts import SIGNATURE
 from privet.protocol.report import REPORT_ID_BYTES
+from privet.protocol.status import CollectionStatus
 
 from .batches import MAX_BYTES, TaskQueue
 from .errors import SpoolFailed
@@ -104,7 +104,7 @@ class Forwarder:
             if status is None or not status.collecting:
                 stuck.add(queue.task)
             elif queue.task not in stuck:
-                invited[queue.task] = status.invited
+                invited[queue.task] = bool(status.invited)
                 if status.invited:
                     stuck |= await self._ask(queue)
         for queue in await to_thread.run_sync(self.spool.queues):
@@ -246,12 +246,12 @@ class Forwarder:
     async def _takes(self, task: str) -> bool:
         """Whether to try to send: not while the task is known to be closed for now."""
         status = await self._look(task)
-        return status is None or status.collecting or status.over
+        return status is None or bool(status.collecting or status.over)
 
     async def _is_over(self, task: str) -> bool:
         """Whether a task that takes no reports never will."""
         try:
-            return (await self.watch.refused(task)).over
+            return bool((await self.watch.refused(task)).over)
         except TaskNotFound:
             return True
 
@@ -286,26 +286,6 @@ def batch_size(waiting: int, least: int, width: int) -> int:
     return min(-(-waiting // batches), max(most, least))
 
 
-class _BatchReply(BaseModel):
-    """What a curator answers to a batch; ids in hexadecimal."""
-
-    model_config = ConfigDict(val_json_bytes="hex")
-
-    counted: NonNegativeInt = 0
-    replayed: NonNegativeInt = 0
-    failed: dict[str, list[bytes]]
-    receipts: list[Annotated[str, Field(pattern=SIGNATURE)]] = []
-
-
-class _AdmissionReply(BaseModel):
-    """What it answers to an admission; the refused digests in hexadecimal."""
-
-    model_config = ConfigDict(val_json_bytes="hex")
-
-    held: NonNegativeInt
-    refused: list[bytes]
-
-
 def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
     """What became of the reports ``sent``; raises ``UnexpectedResponse`` unless it is all of them.
 
@@ -313,8 +293,8 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
     """
     taken, refused, receipts = dict[str, int](), dict[str, list[bytes]](), list[str]()
     with suppress(ValidationError):
-        answer = _BatchReply.model_validate_json(reply)
-        refused = {reason: ids for reason, ids in answer.failed.items() if ids}
+        answer = BatchResponse.model_validate_json(reply)
+        refused = {why: list(map(bytes.fromhex, ids)) for why, ids in answer.failed.items() if ids}
         taken = {kind: n for kind in ("counted", "replayed") if (n := getattr(answer, kind))}
         receipts = answer.receipts
     named = [report_id for ids in refused.values() for report_id in ids]
@@ -334,8 +314,8 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
 def refused_in(reply: bytes, asked: Admission) -> set[bytes]:
     """The invitations that are not held; raises ``UnexpectedResponse`` if it leaves some out."""
     with suppress(ValidationError):
-        answer = _AdmissionReply.model_validate_json(reply)
-        refused = set(answer.refused)
+        answer = AdmissionResponse.model_validate_json(reply)
+        refused = set(map(bytes.fromhex, answer.refused))
         once = len(refused) == len(answer.refused)
         if once and answer.held + len(refused) == len(asked) and refused <= set(asked.digests):
             return refused

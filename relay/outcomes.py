@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from privet.protocol.batch import Batch, split
+from privet.protocol.lifecycle import FOR_GOOD, ReportState
 from privet.protocol.receipts import SignedReceipt, groups_of, hashes_of
 
-HELD, COUNTED, CONFLICT = "held", "counted", "conflict"
+HELD, COUNTED, CONFLICT = ReportState.HELD, ReportState.COUNTED, "conflict"
+KEPT = ", ".join(f"'{state}'" for state in FOR_GOOD)
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,8 @@ def _set_states(
     db: sqlite3.Connection, task: str, states: Iterable[tuple[bytes, str]], day: int, *, sent: int
 ) -> None:
     """Record what became of reports that holders sent here; a counted one stays counted."""
-    update = (
-        "UPDATE states SET state = ?, day = ?, sent = ? WHERE key = ? AND state IS NOT 'counted'"
-    )
+    update = f"""
+        UPDATE states SET state = ?, day = ?, sent = ?
+        WHERE key = ? AND coalesce(state, '') NOT IN ({KEPT})
+    """  # noqa: S608 - constants
     db.executemany(update, ((state, day, sent, _key_of(task, i)) for i, state in states))

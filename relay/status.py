@@ -8,15 +8,15 @@ a holder or through somebody it invited, hide nobody.
 from pydantic import BaseModel, Field, ValidationError
 
 from privet.http_client.errors import UnexpectedResponse
-from privet.http_client.report_client import CollectionStatus
 from privet.protocol.limits import DELTA
-from privet.protocol.results import Results
+from privet.protocol.status import CollectionStatus
 from privet.protocol.task import Task
 
 TAKEN = ("counted", "replayed", "held")
 """Outcomes of the reports that were taken; held: written as a file, for ``privet collect``."""
 RELAY_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
 """Tallies that are not reasons of refusal."""
+UNKNOWN = CollectionStatus(collecting=None, over=None, invited=None)
 STEP = 1_000
 """Counts are in steps of this or more, so nothing is claimed of smaller batches."""
 CONDITION = "if at least this many reports in the batch are not the observer's own"
@@ -31,7 +31,7 @@ class Central(BaseModel):
     condition: str = CONDITION
 
 
-class RelayStatus(BaseModel):
+class RelayStatus(CollectionStatus):
     """Counts are in steps of ``step``, so that nobody sees when a single report arrives.
 
     ``local_epsilon`` holds against everybody, the relay included. ``central`` holds against
@@ -51,17 +51,6 @@ class RelayStatus(BaseModel):
         description="Fewest that were taken together so far; where columns are disclosed, fewest "
         "of a stratum."
     )
-    collecting: bool | None = Field(
-        default=None, description="Whether the task takes reports, as the curator last said."
-    )
-    over: bool | None = Field(default=None, description="Whether its closing time has passed.")
-    invited: bool | None = Field(default=None, description="Whether only invited reports count.")
-    asks_again: bool = Field(
-        default=False,
-        description="Whether the curator asks again for what it had counted, of holders who need "
-        "no invitation: those are sent in one batch only.",
-    )
-    results: Results | None = Field(default=None, description="What came out, as the curator says.")
     local_epsilon: float
     central: Central | None
 
@@ -79,8 +68,8 @@ class RelayStatus(BaseModel):
         smallest = tallies.get("smallest_batch", 0)
         shuffled = task.central_epsilon(smallest, DELTA)
         central = Central(epsilon=shuffled, delta=DELTA, reports=smallest)
-        said = {} if collection is None else dict(collection)
-        if said.get("invited"):
+        said = dict(UNKNOWN if collection is None else collection)
+        if said["invited"]:
             said["asks_again"] = False  # holders would need another invitation
         return cls(
             task=task.id,

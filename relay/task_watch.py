@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from privet.http_client.address import TaskAddress
-from privet.http_client.report_client import CollectionStatus, ReportClient
+from privet.http_client.report_client import ReportClient
 from privet.protocol.errors import PrivetError, TaskNotFound
+from privet.protocol.status import CollectionStatus
 
 SHORTEST, LONGEST = 5.0, 60.0
 """Seconds until a status is asked for again; doubled from one to the other for a closed task."""

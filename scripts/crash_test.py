@@ -31,11 +31,12 @@ import typer
 from privet.curator.datastore import open_store
 from privet.curator.datastore.store import Store
 from privet.learning.core.public_data import PublicData
+from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.mechanisms.base import as_row
 from privet.protocol.partition import LEAF, Tree
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.report import Report
 from privet.protocol.task import Question, Task
 from scripts.postgres import PostgresServer, postgres_server
 from scripts.servers import RunningCurator, running_curator

@@ -25,6 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from privet import CuratorClient
 from privet.curator.datastore.reports import CHECKSUM_MODULUS, checksum
+from privet.protocol.calls import TASKS
 from privet.protocol.task import Task
 from scripts.load import population
 from scripts.load.holders import Shard, privatize
@@ -169,7 +170,7 @@ async def _sent(
     """Send every report to a server, and show how far it is."""
     is_single = load.mode == "single"
     call, token = ("reports", "") if is_single else ("reports/batch", load.token)
-    url = httpx.URL(f"{server}/v1/tasks/{task.id}/{call}")
+    url = httpx.URL(f"{server}{TASKS}/{task.id}/{call}")
     to = Address(url.host, url.port or 80, url.path, token)
     messages = singles(shards, task, to) if is_single else batches(shards, to)
     sender = Sender(to.host, to.port, messages, outcomes, connections=CONNECTIONS[load.mode])

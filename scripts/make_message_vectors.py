@@ -33,6 +33,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from privet.protocol import wire
 from privet.protocol.batch import BATCH_VERSION, Admission, Batch
+from privet.protocol.calls import SIGNATURE_HEADER
 from privet.protocol.conditions import conditions_at
 from privet.protocol.errors import PrivetError, problem_of
 from privet.protocol.features import encode_record
@@ -572,7 +573,7 @@ def example() -> str:
         "id",
         f"  {SMALL.id}",
         "header of the signed task, where the secret key is the SHA-256 of `secret`",
-        f"  Privet-Signature: ed25519 {signature.key.hex()}",
+        f"  {SIGNATURE_HEADER}: ed25519 {signature.key.hex()}",
         f"    {signature.value.hex()}",
         f"record {json.dumps(record)}: columns {case['columns']}, cell {case['cells'][0]},"
         f" level {case['label']:g}, category 3",

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from privet.protocol.batch import Batch
+from privet.protocol.calls import SIGNATURE_HEADER, TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     Overloaded,
     PrivetError,
@@ -24,8 +25,7 @@ from privet.protocol.errors import (
     problem_of,
 )
 from privet.protocol.report import Report
-from privet.protocol.signature import SIGNATURE_HEADER
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.task import Task
 
 CALL = re.compile(r"/v1/tasks/(?P<task>\w+)(?P<call>|/status|/reports|/reports/batch)")
 

@@ -7,9 +7,11 @@ it, so resend it; 5 a relay holds the answer and has not delivered it yet, so as
 
 import typer
 
+from privet.protocol.calls import TASKS
+
 from .commands import answer, budget, cap, check, page, resend, show
 
-TASK = "https://curator.example/v1/tasks/c463082017fb"
+TASK = f"https://curator.example{TASKS}/c463082017fb"
 KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)

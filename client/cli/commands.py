@@ -14,13 +14,14 @@ from rich.table import Table
 from privet import page as answer_page
 from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import Retry
+from privet.protocol.lifecycle import ReportState
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.signature import parse_key
 
 from ..answer_page import PORT, answer_page_server
 from ..errors import HolderError
 from ..explanation import odds, surest
-from ..ledger import Caps, ReportState, SqliteLedger
+from ..ledger import Caps, SqliteLedger
 from .asking import explained
 from .exits import EXIT_FAULT, STATUSES, faults
 from .options import CuratorKey, Device, Insecure, Json, LedgerPath, SmallestGroup, Subject, TaskUrl

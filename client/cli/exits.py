@@ -8,9 +8,10 @@ import typer
 
 from privet.http_client.errors import UnsafeAddress
 from privet.protocol.errors import PrivetError, TaskMismatch
+from privet.protocol.lifecycle import ReportState
 
 from ..errors import BudgetSpent, TaskRefused
-from ..ledger import ReportState, StoredAnswer
+from ..ledger import StoredAnswer
 from .output import say
 
 EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5

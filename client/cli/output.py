@@ -9,10 +9,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from privet.http_client.report_client import printable
+from privet.protocol.lifecycle import ReportState
+from privet.protocol.wire import printable
 
 from ..explanation import Explanation
-from ..ledger import ReportState, StoredAnswer
+from ..ledger import StoredAnswer
 
 LONGEST_LIST = 40
 """Lines of one section that are shown."""

@@ -18,12 +18,13 @@ from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import ReportClient
 from privet.protocol.errors import InvalidRecord, PrivetError
 from privet.protocol.features import encode_record
+from privet.protocol.lifecycle import ReportState
 from privet.protocol.spellings import read_record
 from privet.protocol.task import Task
 
 from ..explanation import stratum
 from ..holder import Holder, check_dates, check_group_sizes, check_promise
-from ..ledger import ReportState, StoredAnswer
+from ..ledger import StoredAnswer
 from .asking import agreed, explained
 from .exits import (
     ANSWERED_BEFORE,

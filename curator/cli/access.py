@@ -7,6 +7,7 @@ from urllib.parse import quote
 import typer
 
 from privet.admin.client import CuratorClient, Document
+from privet.protocol.calls import AUDIT, KEY, TOKENS
 from privet.protocol.errors import InvalidRequest
 
 from .options import remote
@@ -60,7 +61,7 @@ def _print_tokens(tokens: list[Document]) -> None:
 @remote(_print_tokens)
 def list_tokens(api: CuratorClient) -> Any:
     """List all tokens, never themselves: scope, where from, end, last use."""
-    return api.get("/v1/tokens")
+    return api.get(TOKENS)
 
 
 @tokens.command(epilog="Example: privet token revoke alice")
@@ -94,11 +95,11 @@ def audit(
 ) -> Any:
     """Show who created, deleted, invited, fitted, promoted and issued what, the latest first."""
     beyond = {} if before is None else {"before": before}
-    return api.get("/v1/audit", limit=limit, **beyond)
+    return api.get(AUDIT, limit=limit, **beyond)
 
 
 def _address(name: str) -> str:
-    return f"/v1/tokens/{quote(name, safe='')}"
+    return f"{TOKENS}/{quote(name, safe='')}"
 
 
 @keys.command(epilog="Example: privet key make clinic.key")
@@ -129,4 +130,4 @@ def _print_key(document: Document) -> None:
 @remote(_print_key, token=False)
 def show(api: CuratorClient) -> Any:
     """Show the key that a curator signs with, for holders to pin."""
-    return api.get("/v1/key")
+    return api.get(KEY)

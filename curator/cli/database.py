@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privet.http_client.report_client import printable
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed
+from privet.protocol.wire import printable
 
 from ..settings import Settings
 from .options import AsJson

@@ -16,6 +16,7 @@ from privet.learning.core.escaping import csv_cell
 from privet.learning.core.looks import MEANING
 from privet.learning.task_building.columns import Columns, count_rows
 from privet.learning.task_building.table import read_table
+from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
 from privet.protocol.spellings import read_values
@@ -238,7 +239,7 @@ def predict(
         raise typer.BadParameter("--out, --ignore and --keep go with --csv")
     check_free(out, force)
     if record is not None:
-        _predict_record(api, f"/v1/tasks/{api.task_id(task)}/predict", model, record, as_json)
+        _predict_record(api, f"{TASKS}/{api.task_id(task)}/predict", model, record, as_json)
     elif csv_file is not None:
         table = _Table.of(read_table(csv_file.read_bytes()), api.task(task), ignore, keep)
         predicted = api.predict(task, table.fitting, model=model)

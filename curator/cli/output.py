@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from privet.http_client.report_client import printable
 from privet.protocol.errors import InvalidRequest, PrivetError
+from privet.protocol.wire import printable
 
 SHORT_ID = 12
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}

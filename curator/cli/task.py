@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient, Document
-from privet.http_client.report_client import printable
 from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.learning.task_building.table import read_table
+from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import SMALLEST_GROUP
+from privet.protocol.wire import printable
 
 from ..publication import Publication
 from .options import (
@@ -65,7 +66,7 @@ def create(
         files = {"public": public} | ({"public_model": public_model} if public_model else {})
         response = api.call(
             "POST",
-            "/v1/tasks",
+            TASKS,
             files={name: (path.name, path.read_bytes()) for name, path in files.items()},
             data={"settings": json.dumps(settings)},
         )
@@ -81,7 +82,7 @@ def create(
     print_view(view)
     if response.status_code == 200:
         err().print("The same task was there already; nothing was changed.")
-    err().print(f"Holders answer: privet-holder answer {api.url}/v1/tasks/{view['id']}", **PLAIN)
+    err().print(f"Holders answer: privet-holder answer {api.url}{TASKS}/{view['id']}", **PLAIN)
 
 
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:

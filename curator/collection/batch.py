@@ -1,4 +1,4 @@
-"""POST /v1/tasks/{id}/reports/batch, a relay's reports in columns, and /admissions before it.
+"""The calls of relays: reports in columns, and the admission of their holders before them.
 
 ``privet.protocol.batch`` has the forms of both. Each report is counted or refused alone; a batch
 whose holders were not admitted counts for nothing. All work is done on whole columns, in worker
@@ -21,7 +21,17 @@ from privet.http_server.bodies import Head, Share, Turns
 from privet.http_server.headers import Headers
 from privet.http_server.metrics import ROUTE, CountCalls
 from privet.http_server.problems import problem_response
-from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE, Admission, Batch
+from privet.protocol.batch import (
+    Admission,
+    Batch,
+)
+from privet.protocol.calls import (
+    ADMISSION_MEDIA_TYPE,
+    BATCH_MEDIA_TYPE,
+    RECEIPT_HEADER,
+    SEND_ADMISSION,
+    SEND_BATCH,
+)
 from privet.protocol.errors import (
     PROBLEMS,
     NotAuthorized,
@@ -29,7 +39,7 @@ from privet.protocol.errors import (
     TooManyRequests,
     WrongPayload,
 )
-from privet.protocol.receipts import RECEIPT_HEADER, hashes_of
+from privet.protocol.receipts import hashes_of
 from privet.protocol.task import Task
 
 from ..access.rate_limit import Rate
@@ -80,10 +90,10 @@ class BatchUpload:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a POST of a batch or an admission; pass all other calls on."""
-        for call, take in (("/reports/batch", self._take), ("/admissions", self._admit)):
+        for call, take in ((SEND_BATCH, self._take), (SEND_ADMISSION, self._admit)):
             task_id = task_of_call(scope, call)
             if task_id is not None:
-                scope[ROUTE] = f"/v1/tasks/{{task_id}}{call}"
+                scope[ROUTE] = call.path
                 counted = CountCalls(partial(self._answer, take, task_id), self.intake.metrics)
                 await counted(scope, receive, send)
                 return

@@ -1,4 +1,4 @@
-"""POST /v1/tasks/{id}/reports as a plain ASGI callable, in front of the web framework.
+"""The call for one report as a plain ASGI callable, in front of the web framework.
 
 No model validation, no routing and no copies on the way: a canonical report is recognized by its
 layout, queued, and answered after the commit. Whatever else comes is read the slow way, by
@@ -15,6 +15,14 @@ from privet.http_server.acceptance import parse_report, read_typed
 from privet.http_server.bodies import Head
 from privet.http_server.headers import Headers
 from privet.http_server.problems import problem_response
+from privet.protocol.calls import (
+    GET_RECEIPT,
+    JSON_MEDIA_TYPE,
+    REPORT_MEDIA_TYPE,
+    SEND_REPORT,
+    TASKS,
+    Call,
+)
 from privet.protocol.errors import (
     MalformedReport,
     PrivetError,
@@ -22,12 +30,13 @@ from privet.protocol.errors import (
     TaskNotFound,
 )
 from privet.protocol.receipts import hash_of
-from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE, Report
+from privet.protocol.report import (
+    REPORT_ID_BYTES,
+    Report,
+)
 
 from .intake import Intake
 from .task_cache import CachedTask
-
-TASKS = "/v1/tasks/"
 
 
 class ReportUpload:
@@ -48,9 +57,9 @@ class ReportUpload:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a POST of a report, or for its signed receipt; pass all other calls on."""
-        task_id, signer = task_of_call(scope, "/reports"), None
+        task_id, signer = task_of_call(scope, SEND_REPORT), None
         if task_id is None and self._intake.signer is not None:
-            task_id, signer = task_of_call(scope, "/receipts"), self._intake.signer
+            task_id, signer = task_of_call(scope, GET_RECEIPT), self._intake.signer
         if task_id is None:
             await self._app(scope, receive, send)
             return
@@ -112,14 +121,22 @@ COUNTED_NOW, COUNTED_BEFORE = b'","counted":true}', b'","counted":false}'
 
 def _receipt_headers(end: bytes, others: Headers) -> list[tuple[bytes, bytes]]:
     length = len(b'{"report":"') + 2 * REPORT_ID_BYTES + len(end)
-    return [(b"content-type", b"application/json"), (b"content-length", b"%d" % length), *others]
+    return [
+        (b"content-type", JSON_MEDIA_TYPE.encode()),
+        (b"content-length", b"%d" % length),
+        *others,
+    ]
 
 
-def task_of_call(scope: Scope, call: str) -> str | None:
-    """The task's id, if this is a POST to ``/v1/tasks/{id}`` followed by ``call``."""
-    if scope["type"] == "http" and scope["method"] == "POST":
+def task_of_call(scope: Scope, call: Call) -> str | None:
+    """The task's id, if this is ``call``, which is a POST."""
+    if scope["type"] == "http" and scope["method"] == call.method:
         path: str = scope["path"]
-        if path.startswith(TASKS) and path.endswith(call):
-            task_id = path[len(TASKS) : -len(call)]
+        if path.startswith(ABOVE) and path.endswith(call.below):
+            task_id = path[len(ABOVE) : -len(call.below)]
             return None if "/" in task_id else task_id
     return None
+
+
+ABOVE = f"{TASKS}/"
+"""What stands before a task's id in a path."""

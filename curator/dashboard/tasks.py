@@ -6,6 +6,7 @@ import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from privet.learning.methods import ESTIMATORS
+from privet.protocol.calls import TASK
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move
@@ -83,7 +84,7 @@ def collection(
 TheCollection = Annotated[dict[str, Any], Depends(collection)]
 
 
-@browsers.get("/v1/tasks/{task_id}")
+@browsers.get(TASK)
 def show_way(request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor) -> Response:
     """Where a person goes who opened an address for programs."""
     stored = cases.read_task(curator, visitor, task_id)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, insert, select
 
+from privet.protocol.calls import TASK
 from privet.protocol.errors import ModelNotFound
 
 from .database import Database
@@ -30,9 +31,7 @@ class ModelInfo:
 
 
 def no_model(number: int) -> ModelNotFound:
-    return ModelNotFound(
-        f"The task has no model {number}: fit one with POST /v1/tasks/{{id}}/models."
-    )
+    return ModelNotFound(f"The task has no model {number}: fit one with POST {TASK}/models.")
 
 
 @dataclass(eq=False)

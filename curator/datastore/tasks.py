@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Row, exists, insert, select, text, update
 from privet.learning.core.public_data import PublicData
 from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
+from privet.protocol.calls import TASKS
 from privet.protocol.errors import TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState, after
 from privet.protocol.task import TASK_BOUNDS, Task
@@ -136,7 +137,7 @@ class ListedTask:
 def no_task(task_id: str) -> TaskNotFound:
     return TaskNotFound(
         f"There is no task {task_id[:64]} here: it may have been deleted, or belong to another "
-        "curator. GET /v1/tasks lists the tasks of this one."
+        f"curator. GET {TASKS} lists the tasks of this one."
     )
 
 

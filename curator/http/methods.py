@@ -11,11 +11,12 @@ from privet.learning.export.formats import EXPORTS
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS
 from privet.learning.task_building.columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 from privet.protocol import limits
+from privet.protocol.calls import API
 from privet.protocol.mechanisms import MECHANISMS
 
 from .state import state_of
 
-router = APIRouter(prefix="/v1", tags=["methods"])
+router = APIRouter(prefix=API, tags=["methods"])
 
 
 class ParameterView(BaseModel):

@@ -17,6 +17,7 @@ from privet.learning.core.looks import Looks
 from privet.learning.core.model import FittedModel
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.insight import Comparison, Insight
+from privet.protocol.calls import JSON_MEDIA_TYPE, METHODS, TASK, TASKS
 from privet.protocol.errors import (
     InvalidRecord,
     InvalidRequest,
@@ -61,7 +62,7 @@ LARGE_BYTES = 8 * 1024
 ALIAS = re.compile("[a-z][a-z0-9-]{0,63}")
 
 router = APIRouter(
-    prefix="/v1/tasks/{task_id}",
+    prefix=TASK,
     route_class=StrictRoute,
     dependencies=[ModelReader, NoDraft],
 )
@@ -114,7 +115,7 @@ class FitRequest(BaseModel):
         },
     )
 
-    estimator: str | None = Field(default=None, description="One of GET /v1/methods.")
+    estimator: str | None = Field(default=None, description=f"One of GET {METHODS}.")
     parameters: dict[str, int | float | str | bool] = Field(default_factory=dict)
     promote: bool = Field(default=False, strict=True, description="Let it serve at once.")
 
@@ -146,7 +147,7 @@ async def fit_model(
         curator, caller, task_id, wanted.estimator, wanted.parameters, promote=wanted.promote
     )
     fitted = await while_waited(request, fitting)
-    response.headers["Location"] = f"/v1/tasks/{task_id}/models/{fitted.number}"
+    response.headers["Location"] = f"{TASKS}/{task_id}/models/{fitted.number}"
     return ModelView.of(task_id, fitted)
 
 
@@ -324,7 +325,7 @@ async def export_model(
     curator: TheCurator,
     caller: TheCaller,
     request: Request,
-    format_: Annotated[str, Query(alias="format", description="One of GET /v1/methods.")] = "json",
+    format_: Annotated[str, Query(alias="format", description=f"One of GET {METHODS}.")] = "json",
 ) -> Response:
     """The model as a file that other programs can predict with."""
     return await exported(request, curator, caller, task_id, number, format_)
@@ -458,7 +459,7 @@ class ColumnPredictions(BaseModel):
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": PredictRequest.model_json_schema()}},
+            "content": {JSON_MEDIA_TYPE: {"schema": PredictRequest.model_json_schema()}},
         }
     },
     responses=described(
@@ -480,7 +481,7 @@ async def predict(
             curator, caller, task_id, body, requested_model, answer_to
         )
         answer = await while_waited(request, predicting)
-    return Response(answer, media_type="application/json")
+    return Response(answer, media_type=JSON_MEDIA_TYPE)
 
 
 def _predict_here(curator: Curator, caller: Caller, task_id: str, body: bytes) -> bytes:

@@ -11,8 +11,8 @@ import fastapi_offline
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
+from privet.protocol.calls import PROBLEM_MEDIA_TYPE
 from privet.protocol.errors import (
-    PROBLEM_MEDIA_TYPE,
     InsufficientScope,
     ModelNotFound,
     NotAuthorized,

@@ -8,7 +8,12 @@ from fastapi.exceptions import RequestValidationError
 
 from privet.http_server import problems
 from privet.http_server.problems import problem_document, problem_response
-from privet.protocol.errors import PROBLEM_MEDIA_TYPE, PROBLEMS, InvalidRequest, PrivetError
+from privet.protocol.calls import API, PROBLEM_MEDIA_TYPE
+from privet.protocol.errors import (
+    PROBLEMS,
+    InvalidRequest,
+    PrivetError,
+)
 from privet.protocol.wire import fault_text
 
 HINTS = {
@@ -46,6 +51,6 @@ def described(*errors: type[PrivetError]) -> dict[int | str, dict[str, Any]]:
         )
         entry["description"] = "; ".join(filter(None, [entry["description"], problem.title]))
         entry["content"][PROBLEM_MEDIA_TYPE]["examples"][problem.name] = {
-            "value": problem_document(error("What is wrong, and what to do."), "/v1/…")
+            "value": problem_document(error("What is wrong, and what to do."), API)
         }
     return by_status

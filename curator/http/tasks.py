@@ -10,6 +10,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from privet.learning.core.trees import describe_node
+from privet.protocol.calls import JSON_MEDIA_TYPE, SIGNATURE_HEADER, TASK_MEDIA_TYPE, TASKS
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,
@@ -20,8 +21,12 @@ from privet.protocol.errors import (
 )
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.results import Results
-from privet.protocol.signature import SIGNATURE_HEADER, SIGNATURE_PATTERN
-from privet.protocol.task import TASK_MEDIA_TYPE, TASK_VERSION, Task
+from privet.protocol.signature import SIGNATURE_PATTERN
+from privet.protocol.status import CollectionStatus
+from privet.protocol.task import (
+    TASK_VERSION,
+    Task,
+)
 
 from ..datastore.tasks import ListedTask, StoredTask
 from ..publication import Publication
@@ -48,10 +53,8 @@ MAX_SETTINGS_BYTES = 4 * 2**20
 MOST_INVITATIONS = 100_000
 A_DAY = "public, max-age=86400, immutable"
 
-router = APIRouter(prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute)
-admin = APIRouter(
-    prefix="/v1/tasks", tags=["tasks"], route_class=StrictRoute, dependencies=[AdminOnly]
-)
+router = APIRouter(prefix=TASKS, tags=["tasks"], route_class=StrictRoute)
+admin = APIRouter(prefix=TASKS, tags=["tasks"], route_class=StrictRoute, dependencies=[AdminOnly])
 
 EXAMPLE_SETTINGS = (
     '{"name": "Fair\'s survey", "label": "affair", "epsilon": 1, "depth": 6, "holders": 4456}'
@@ -76,7 +79,7 @@ _UPLOAD = {
                         },
                         "settings": {
                             "type": "string",
-                            "contentMediaType": "application/json",
+                            "contentMediaType": JSON_MEDIA_TYPE,
                             "contentSchema": Publication.model_json_schema(),
                             "description": "The settings as JSON text.",
                             "examples": [EXAMPLE_SETTINGS],
@@ -211,18 +214,11 @@ class BucketView(View):
     checksum: str
 
 
-class StatusView(View):
+class StatusView(CollectionStatus):
     """The state of a collection."""
 
     id: str = Field(examples=[EXAMPLE_ID])
     state: TaskState
-    collecting: bool = Field(description="Whether a report would be counted now.")
-    over: bool = Field(description="Whether its closing time has passed, so that none can count.")
-    invited: bool = Field(description="Whether only invited reports count.")
-    asks_again: bool = Field(
-        description="Whether holders should send again what was counted, since the curator was "
-        "restored from a backup. What was not lost is not counted twice."
-    )
     reports: int = Field(
         description="Reports counted; without a token in steps, see `step`.", examples=[4456]
     )
@@ -231,11 +227,6 @@ class StatusView(View):
         examples=[1],
     )
     models: int = Field(description="Models fitted so far.")
-    results: Results | None = Field(
-        default=None,
-        description="What the model that serves says of all holders, once no more reports count; "
-        "for readers only where models are.",
-    )
     answers: list[int] | None = Field(
         default=None,
         description="Answers counted, per question; like all that follows, with a token only.",
@@ -303,7 +294,7 @@ async def create_task(
     public, settings, onnx = await _read_upload(request)
     creating = cases.create_task(curator, caller, settings, public, onnx)
     stored, created = await while_waited(request, creating)
-    response.headers["Location"] = f"/v1/tasks/{stored.task.id}"
+    response.headers["Location"] = f"{TASKS}/{stored.task.id}"
     if not created:
         response.status_code = status.HTTP_200_OK
     return TaskView.whole(stored, curator.clock())
@@ -357,9 +348,7 @@ def read_task(
         return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
     view = TaskView.whole(stored, curator.clock())
     headers |= {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache"}
-    return _unless_known(
-        if_none_match, headers, view.model_dump_json().encode(), "application/json"
-    )
+    return _unless_known(if_none_match, headers, view.model_dump_json().encode(), JSON_MEDIA_TYPE)
 
 
 @router.get("/{task_id}/status", summary="Status", response_model_exclude_none=True)

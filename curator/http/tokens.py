@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import APIRouter, Path, Query, status
 from pydantic import BaseModel, ConfigDict, Field
 
+from privet.protocol.calls import API
 from privet.protocol.errors import InvalidRequest
 
 from ..access.tokens import ENVIRONMENT, Scope
@@ -16,7 +17,7 @@ from ..service import access as cases
 from .problems import described
 from .requests import AdminOnly, StrictRoute, TheCaller, TheCurator, moment
 
-router = APIRouter(prefix="/v1", tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly])
+router = APIRouter(prefix=API, tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly])
 TokenName = Annotated[str, Path(description="What the token is called.", examples=["dashboard"])]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from privet.protocol.calls import TOKENS
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized
 
 from ..access.actors import Actor
@@ -39,7 +40,7 @@ def revoke_token(curator: Curator, actor: Actor, name: str, *, last: bool = Fals
     """End a token at once; raises ``InvalidRequest`` without one, and as ``Tokens.revoke`` does."""
     actor.need(Scope.ADMIN)
     if not curator.tokens.revoke(name, last=last):
-        raise InvalidRequest(f"There is no token {name!r}: GET /v1/tokens lists them.")
+        raise InvalidRequest(f"There is no token {name!r}: GET {TOKENS} lists them.")
     curator.audit.add_entry(actor.id, "token revoked", name)
 
 

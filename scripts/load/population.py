@@ -6,7 +6,8 @@ import httpx
 import numpy as np
 
 from privet import CuratorClient
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.calls import TASK_MEDIA_TYPE
+from privet.protocol.task import Task
 from scripts.reproduce.lpct_design import draw
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from privet.curator.collection.task_cache import Layout
-from privet.protocol.batch import BATCH_MEDIA_TYPE, ByteRows
-from privet.protocol.report import REPORT_ID_BYTES, REPORT_MEDIA_TYPE
+from privet.protocol.batch import ByteRows
+from privet.protocol.calls import BATCH_MEDIA_TYPE, REPORT_MEDIA_TYPE
+from privet.protocol.report import REPORT_ID_BYTES
 from privet.protocol.task import Task
 from scripts.load.holders import Shard
 from scripts.load.sender import Message

@@ -26,9 +26,9 @@ from privet.client import (
     TaskRefused,
     UnexpectedResponse,
 )
-from privet.client.holder import state_after
 from privet.client.ledger import default_path
 from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_BASE, PROBLEMS, PrivetError
+from privet.protocol.lifecycle import report_state_after
 from tests.client.fakes import assert_closed, record_connections
 
 
@@ -106,7 +106,7 @@ def check_step(ledger: Ledger, *, gives: Any = None, problem: str = "", **step: 
         if verb == "fail":
             name = given["problem"]
             error = OWN.get(name) or ERRORS_BY_URI.get(PROBLEM_BASE + name, PrivetError)
-            given = {"state": state_after(error("")), "reason": name}
+            given = {"state": report_state_after(error("")), "reason": name}
         settled = replace(kept, state=ReportState(given["state"]), reason=given["reason"])
         now = ledger.settle(settled)
         assert [now.state, now.reason] == gives

@@ -22,8 +22,12 @@ from privet.client import (
     TaskRefused,
 )
 from privet.client.pinning import check_key, signed_by
+from privet.protocol.calls import SIGNATURE_HEADER
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
+from privet.protocol.signature import (
+    Signature,
+    signed_message,
+)
 from privet.protocol.task import Task
 from tests.client.command import Command
 from tests.client.fakes import TASK, URL, Network, publish

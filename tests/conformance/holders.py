@@ -11,10 +11,14 @@ import httpx
 from privet.client.pinning import check_key
 from privet.conformance.clauses import Given, example
 from privet.http_client.report_client import Offer
+from privet.protocol.calls import REPORT_MEDIA_TYPE, SIGNATURE_HEADER, TASK_MEDIA_TYPE
 from privet.protocol.errors import InvalidTask, PrivetError
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
-from privet.protocol.signature import SIGNATURE_HEADER, Signature
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.report import (
+    Report,
+    make_report,
+)
+from privet.protocol.signature import Signature
+from privet.protocol.task import Task
 
 TRIES = 4
 AGAIN = {408, 429, 500, 502, 503, 504}

@@ -25,8 +25,9 @@ from privet.curator.datastore.store import Store
 from privet.curator.server import serve
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
+from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.errors import PrivetError, StorageFailed
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.report import Report
 from privet.protocol.task import Task
 from scripts.crash_test import Count, Curators, run_trial
 from scripts.servers import RunningCurator, running_curator

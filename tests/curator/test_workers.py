@@ -18,8 +18,8 @@ import pytest
 
 from privet.curator.datastore import open_store
 from privet.curator.workers import Cancelled, Workers
+from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.errors import PrivetError, TooLarge
-from privet.protocol.report import REPORT_MEDIA_TYPE
 from scripts.servers import running_curator
 from tests.curator import endless, samples
 from tests.curator.datastore.made import open_task, report, task

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore import open_store
 from privet.curator.settings import Settings
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.relay.app import Relay
 from privet.relay.app import create_app as create_relay
 from privet.relay.curator_calls import CountingClient

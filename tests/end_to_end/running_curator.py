@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import httpx
 
-from privet.protocol.report import REPORT_MEDIA_TYPE
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
+from privet.protocol.task import Task
 from scripts.servers import running_curator
 
 TLS = ssl.create_default_context()

@@ -17,7 +17,8 @@ import httpx
 import pytest
 
 from privet.http_server.connections import allow_connections
-from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE, Admission
+from privet.protocol.batch import Admission
+from privet.protocol.calls import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE, REPORT_MEDIA_TYPE
 from privet.protocol.errors import (
     ERRORS_BY_URI,
     PROBLEMS,
@@ -34,7 +35,10 @@ from privet.protocol.errors import (
     WrongPayload,
     WrongQuestions,
 )
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
+from privet.protocol.report import (
+    Report,
+    make_report,
+)
 from privet.protocol.task import Task
 from scripts.servers import free_port, running_relay
 from tests.curator import samples

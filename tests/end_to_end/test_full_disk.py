@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from privet.curator.datastore import open_store
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.calls import REPORT_MEDIA_TYPE
 from scripts.postgres import PostgresServer
 from scripts.servers import running_curator
 from tests.curator.datastore.made import open_task, report, task

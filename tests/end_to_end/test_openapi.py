@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from privet.curator.datastore import Store, open_store
-from privet.protocol.batch import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
+from privet.protocol.calls import ADMISSION_MEDIA_TYPE, BATCH_MEDIA_TYPE, REPORT_MEDIA_TYPE
+from privet.protocol.report import make_report
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 

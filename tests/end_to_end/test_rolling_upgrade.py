@@ -22,7 +22,7 @@ import httpx
 import pytest
 
 from privet.curator.datastore import open_store
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.task import Task
 from scripts.servers import SERVE, RunningCurator, running_curator
 from tests.curator.datastore.made import NEXT, next_migration, open_task, report, task

@@ -21,7 +21,7 @@ def test_a_task_is_found_under_its_address(url: str) -> None:
     """https anywhere and http on this machine are accepted; the id is the last part."""
     address = TaskAddress.parse(url)
     assert address.id == ID
-    assert address.reports == f"{url.strip().rstrip('/')}/reports"
+    assert address.url == url.strip().rstrip("/")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from privet.client import CuratorUnreachable, UnexpectedResponse
-from privet.http_client.report_client import MAX_RESPONSE_BYTES, Offer, Reply, error_in, new_http
+from privet.http_client.report_client import Offer, Reply, error_in, new_http
+from privet.protocol.calls import READ_TASK, SEND_REPORT, TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     PROBLEMS,
     Overloaded,
@@ -17,9 +18,8 @@ from privet.protocol.errors import (
     TaskMismatch,
     TooSlow,
 )
-from privet.protocol.limits import MAX_TASK_BYTES
+from privet.protocol.lifecycle import ReportState
 from privet.protocol.report import make_report
-from privet.protocol.task import TASK_MEDIA_TYPE
 from tests.client.fakes import ADDRESS, TASK, URL, Canned, Network, media, publish
 from tests.fake_curator import problem
 from tests.protocol.examples import RECORD, make_task
@@ -93,7 +93,7 @@ async def test_what_no_curator_says_is_named_as_such(reply: httpx.Response) -> N
 @pytest.mark.parametrize("path", ["task", "report"])
 async def test_endless_answers_are_cut_off(path: str) -> None:
     """No more than the limit is read, whatever the other side goes on sending."""
-    limit = MAX_TASK_BYTES if path == "task" else MAX_RESPONSE_BYTES
+    limit = (READ_TASK if path == "task" else SEND_REPORT).max_response
     sent = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -110,9 +110,9 @@ async def test_endless_answers_are_cut_off(path: str) -> None:
 
 async def test_a_sent_report_needs_its_own_receipt() -> None:
     """201 and 200 are success only with a receipt that names this very report."""
-    assert (await Network([publish]).client().send(*SENT)).state == "counted"
+    assert (await Network([publish]).client().send(*SENT)).state == ReportState.COUNTED
     replay = httpx.Response(200, json={"report": REPORT.id.hex(), "counted": False})
-    assert (await Network([replay]).client().send(*SENT)).state == "counted"
+    assert (await Network([replay]).client().send(*SENT)).state == ReportState.COUNTED
     bodies: list[Any] = [{"report": "0" * 32, "counted": True}, {"counted": True}, [], "ok"]
     for body in bodies:
         with pytest.raises(UnexpectedResponse, match="receipt"):
@@ -136,7 +136,7 @@ FAULTS = [
 async def test_passing_faults_are_tried_again_with_the_same_bytes(fault: Canned) -> None:
     """Two faults and then a receipt: three requests, one body, growing pauses."""
     network = Network([fault, fault, publish])
-    assert (await network.client().send(*SENT)).state == "counted"
+    assert (await network.client().send(*SENT)).state == ReportState.COUNTED
     assert {request.content for request in network.requests} == {REPORT.pack()}
     assert len(network.requests) == 3
     assert 0.25 <= network.pauses[0] <= 0.5 <= network.pauses[1] <= 1.0

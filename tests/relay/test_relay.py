@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedResponse
 from privet.http_server import readiness
+from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     PROBLEMS,
     Overloaded,
@@ -25,7 +26,10 @@ from privet.protocol.errors import (
 )
 from privet.protocol.report import Report, make_report
 from privet.protocol.signature import Signature
-from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
+from privet.protocol.task import (
+    Question,
+    Task,
+)
 from privet.relay.app import Relay, create_app
 from privet.relay.batches import TaskQueue
 from privet.relay.cli import app

@@ -46,7 +46,7 @@ async def test_a_holder_learns_that_its_answer_was_counted(setting: Setting) -> 
     assert [each.state for each in holder.ledger.answers("me")] == [ReportState.COUNTED]
     assert await holder.resend() == []
     again = await setting.client.send(setting.address, answered.report, answered.report_id)
-    assert again.state == "counted"
+    assert again.state == ReportState.COUNTED
     assert setting.spool.tallies(setting.address.id)["waiting"] == 0
 
 
@@ -94,7 +94,7 @@ async def test_reports_of_a_task_that_is_closed_for_a_moment_are_kept(
     for answer in answers:
         assert (
             await setting.client.report_status(setting.address, answer.report_id)
-        ).state == "held"
+        ).state == ReportState.HELD
     setting.curator.move(Move.OPEN)
     setting.forwarder.watch._looks.clear()
     await setting.forwarder.forward()
@@ -102,7 +102,7 @@ async def test_reports_of_a_task_that_is_closed_for_a_moment_are_kept(
     for answer in answers:
         assert (
             await setting.client.report_status(setting.address, answer.report_id)
-        ).state == "counted"
+        ).state == ReportState.COUNTED
 
 
 @pytest.mark.parametrize("sealed", [False, True])
@@ -148,7 +148,7 @@ async def test_what_is_known_to_be_refused_is_refused_at_once(setting: Setting) 
     setting.curator.move(Move.CLOSE)
     closed = setting.holder("closed")
     sent = (setting.address, early.report, early.report_id)
-    assert (await setting.client.send(*sent)).state == "held"
+    assert (await setting.client.send(*sent)).state == ReportState.HELD
     with pytest.raises(TaskNotOpen):
         await closed.answer(setting.address.url, RECORD)
     assert [answer.state for answer in closed.ledger.answers()] == [ReportState.REFUSED]
@@ -159,7 +159,7 @@ async def test_what_is_known_to_be_refused_is_refused_at_once(setting: Setting) 
     )
     with pytest.raises(NotAuthorized, match="invited"):
         await setting.holder("b").answer(setting.address.url, RECORD)
-    assert (await setting.client.send(*sent)).state == "held"
+    assert (await setting.client.send(*sent)).state == ReportState.HELD
     assert setting.spool.tallies(setting.address.id) == {"waiting": 2}
 
 

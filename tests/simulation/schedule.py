@@ -57,12 +57,19 @@ from privet.curator.service.tasks import _create, move_task
 from privet.curator.settings import Settings
 from privet.http_server.bodies import BodyBudget
 from privet.http_server.problems import add_problem_handlers
+from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
 from privet.protocol.errors import PrivetError, StorageFailed, TaskNotFound
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.partition import LEAF, Tree
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Question, Task
+from privet.protocol.report import (
+    Report,
+    make_report,
+)
+from privet.protocol.task import (
+    Question,
+    Task,
+)
 from privet.relay.app import Relay, create_app
 from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool

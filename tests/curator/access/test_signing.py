@@ -23,9 +23,12 @@ from privet.curator.access.signing import (
 from privet.curator.app import create_app
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
+from privet.protocol.calls import SIGNATURE_HEADER, TASK_MEDIA_TYPE
 from privet.protocol.errors import PrivetError
-from privet.protocol.signature import SIGNATURE_HEADER, Signature, signed_message
-from privet.protocol.task import TASK_MEDIA_TYPE
+from privet.protocol.signature import (
+    Signature,
+    signed_message,
+)
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import TOKEN, Http
 from tests.manual_clock import ManualClock

@@ -13,8 +13,9 @@ import typer
 from typer.testing import CliRunner
 
 from privet.client.cli import app as holder
-from privet.protocol.report import REPORT_MEDIA_TYPE, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
+from privet.protocol.report import make_report
+from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.cli.conftest import TOKEN, Cli
 

@@ -15,7 +15,7 @@ from privet.curator.app import create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
-from privet.protocol.report import REPORT_MEDIA_TYPE
+from privet.protocol.calls import REPORT_MEDIA_TYPE
 from tests.curator.datastore.made import open_task, report, task
 from tests.curator.datastore.servers import new_store
 

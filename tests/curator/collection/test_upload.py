@@ -7,6 +7,7 @@ import httpx
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
+from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.errors import (
     MalformedReport,
     PrivetError,
@@ -15,7 +16,7 @@ from privet.protocol.errors import (
     WrongPayload,
     WrongQuestions,
 )
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report
+from privet.protocol.report import Report
 from tests.curator.collection.conftest import ADMIN
 from tests.curator.datastore.made import impossible, kept, report, total
 from tests.problems import assert_problem

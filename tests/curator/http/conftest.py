@@ -13,8 +13,12 @@ import pytest
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
-from privet.protocol.report import REPORT_MEDIA_TYPE, Report, make_report
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
+from privet.protocol.report import (
+    Report,
+    make_report,
+)
+from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.protocol.batch import BATCH_MEDIA_TYPE, Batch
+from privet.protocol.batch import Batch
+from privet.protocol.calls import BATCH_MEDIA_TYPE
 from privet.protocol.errors import InvalidTask, WrongPayload
 from privet.protocol.mechanisms import StratifiedMechanism
 from privet.protocol.report import Report, make_report
@@ -15,7 +16,7 @@ from privet.protocol.task import Task
 from tests.curator.http.conftest import Http
 from tests.problems import assert_problem
 
-RECORD = {"age": 45, "hours": 10.0, "job": "nurse", "member": "true", "label": 1}
+RECORD = {"age": 45, "hours": 10.0, "job": "nurse", "member": True, "label": 1}
 
 
 async def disclosing_task(http: Http) -> Task:

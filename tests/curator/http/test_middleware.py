@@ -12,8 +12,8 @@ from privet.curator.http.rate_limit import RateLimit
 from privet.curator.logs import set_up_logs
 from privet.curator.workers import Workers
 from privet.http_server.headers import SECURITY, SecurityHeaders
+from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import PROBLEMS, TooManyRequests
-from privet.protocol.task import TASK_MEDIA_TYPE
 from tests.curator.http.conftest import Http, serving
 
 TOO_MANY = PROBLEMS[TooManyRequests].uri

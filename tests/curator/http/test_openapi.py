@@ -7,7 +7,7 @@ import pytest
 
 from privet.curator.publication import Publication
 from privet.learning.task_building.inputs import inputs_of
-from privet.protocol.errors import PROBLEM_MEDIA_TYPE
+from privet.protocol.calls import PROBLEM_MEDIA_TYPE
 from tests.curator.http.conftest import Http
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from privet.curator.workers import Workers
 from privet.learning.core.onnx import MAX_MODEL_BYTES
+from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     InvalidRequest,
     NotAuthorized,
@@ -16,7 +17,7 @@ from privet.protocol.errors import (
     TooLarge,
     TooSlow,
 )
-from privet.protocol.task import TASK_MEDIA_TYPE, Task
+from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.http.conftest import Http, serving
 from tests.manual_clock import ManualClock

@@ -1,0 +1,27 @@
+"""What a status says of a collection, at a curator and at a relay: each adds counts of its own."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .results import Results
+
+
+class CollectionStatus(BaseModel):
+    """What holders and relays read of a status; null where a relay has not heard."""
+
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+
+    collecting: bool | None = Field(description="Whether a report would be counted now.")
+    over: bool | None = Field(
+        description="Whether its closing time has passed, so that none can count."
+    )
+    invited: bool | None = Field(description="Whether only invited reports count.")
+    asks_again: bool = Field(
+        default=False,
+        description="Whether holders should send again what was counted, since the curator was "
+        "restored from a backup. What was not lost is not counted twice.",
+    )
+    results: Results | None = Field(
+        default=None,
+        description="What the model that serves says of all holders, once no more reports count; "
+        "for readers only where models are.",
+    )

@@ -1,0 +1,72 @@
+"""Write page/calls.js, what the holder in JavaScript reads of ``protocol.calls``.
+
+python -m scripts.write_calls
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from privet.protocol import calls
+from privet.protocol.errors import PROBLEM_BASE, PROBLEMS
+from privet.protocol.lifecycle import REPORT_MOVES
+
+PATH = Path(__file__).parents[1] / "page" / "calls.js"
+NAMES = {
+    "readTask": calls.READ_TASK,
+    "readStatus": calls.READ_STATUS,
+    "sendReport": calls.SEND_REPORT,
+    "readReport": calls.READ_REPORT,
+}
+
+
+def module() -> str:
+    """The text of the module."""
+    constants = {
+        "TASKS": calls.TASKS,
+        "TASK_ID": calls.TASK_ID,
+        "TASK_TYPE": calls.TASK_MEDIA_TYPE,
+        "JSON_TYPE": calls.JSON_MEDIA_TYPE,
+        "PROBLEM_TYPE": calls.PROBLEM_MEDIA_TYPE,
+        "PROBLEM_BASE": PROBLEM_BASE,
+        "INVITATION_HEADER": calls.INVITATION_HEADER,
+        "SIGNATURE_HEADER": calls.SIGNATURE_HEADER,
+    }
+    final = (problem.name for problem in PROBLEMS.values() if problem.final)
+    lines = [
+        "/** A holder's calls, by `python -m scripts.write_calls` from protocol/calls.py. */",
+        "",
+        *(f"export const {name} = {json.dumps(value)};" for name, value in constants.items()),
+        "/** HTTP statuses after which the same bytes are sent again. */",
+        f"export const RETRIED = {_set(sorted(calls.RETRIED))};",
+        "/** Problems after which the same bytes would be refused again. */",
+        f"export const FINAL = {_set(final)};",
+        "/** What may become of a report, as pairs of states; other news changes nothing. */",
+        f"export const REPORT_MOVES = {_set(f'{now} {then}' for now, then in REPORT_MOVES)};",
+        "export const CALLS = {",
+        *(f"  {name}: {_call(call)}," for name, call in NAMES.items()),
+        "};",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _set(items: Iterable[object]) -> str:
+    listed = [*items]
+    if all(isinstance(item, int) for item in listed):
+        return f"new Set({json.dumps(listed)})"
+    return "new Set([\n" + "".join(f"  {json.dumps(item)},\n" for item in listed) + "])"
+
+
+def _call(call: calls.Call) -> str:
+    """As an object; ``below`` ends where a report's id follows."""
+    below = call.below.partition("{")[0]
+    types = {calls.TASK_MEDIA_TYPE: "TASK_TYPE", calls.JSON_MEDIA_TYPE: "JSON_TYPE"}
+    return (
+        f"{{ method: {json.dumps(call.method)}, below: {json.dumps(below)}, "
+        f"accept: {types[call.response_type]}, good: {json.dumps([*call.responses])}, "
+        f"limit: {call.max_response} }}"
+    )
+
+
+if __name__ == "__main__":
+    PATH.write_text(module(), encoding="utf-8")
