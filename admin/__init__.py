@@ -1,1 +1,1 @@
-"""How a program uses a running curator."""
+"""A client for a running curator's HTTP API."""

@@ -42,7 +42,7 @@ TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 ID_LENGTH = 64
 ROWS_PER_CALL = 20_000
 ARROW = "__arrow_c_stream__"
-"""What tables have that hand out Arrow's columns, such as pyarrow's and polars'."""
+"""The method of tables that export Arrow columns, such as pyarrow's and polars'."""
 REVOKED_PER_CALL = 1_000
 
 Document = dict[str, Any]
@@ -128,7 +128,7 @@ class CuratorClient:
         return self._json("GET", self._path(task))
 
     def status(self, task: TaskName) -> Document:
-        """How the collection stands: counts, refusals by reason, checksum."""
+        """The collection's status: counts, refusals by reason, checksum."""
         return self._json("GET", f"{self._path(task)}/status")
 
     def open(self, task: TaskName) -> Document:
@@ -146,7 +146,7 @@ class CuratorClient:
         return list(document["invitations"])
 
     def invitations(self, task: TaskName) -> Document:
-        """How many invitations were issued, used, revoked, and not used in time."""
+        """Numbers of invitations issued, used, revoked and expired."""
         return self._json("GET", f"{self._path(task)}/invitations")
 
     def revoke_invitations(self, task: TaskName, invitations: Sequence[str] | None = None) -> int:
@@ -197,7 +197,7 @@ class CuratorClient:
         return self._json("PUT", path, json={"number": number})
 
     def compare(self, task: TaskName, one: int, other: int) -> Document:
-        """What changes from one model to another, in predictions for the public records."""
+        """The differences between two models' predictions for the public records."""
         return self._json("GET", f"{self._path(task)}/models/{one}/compare/{other}")
 
     def predict(self, task: TaskName, records: Records, *, model: int | None = None) -> Predictions:
@@ -225,7 +225,7 @@ class CuratorClient:
         return self.call("GET", path, params={"format": format}).content
 
     def insight(self, task: TaskName, *, model: int | None = None) -> Document:
-        """What the holders said that the public data did not; of a model, or the one serving."""
+        """The differences between holders and public data, for a model or the one that serves."""
         return self._json("GET", f"{self._model_path(task, model)}/insight")
 
     def card(self, task: TaskName, *, model: int | None = None) -> str:

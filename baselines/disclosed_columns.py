@@ -17,7 +17,7 @@ from .trees import PublicPartition, ask
 
 @dataclass(eq=False, repr=False)
 class HistOfTree(PublicPartition):
-    """What the classifier and the regressor share."""
+    """Base of the classifier and the regressor."""
 
     _: KW_ONLY
     partition: str = "cart"

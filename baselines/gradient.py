@@ -83,7 +83,7 @@ class PrivUnitG:
 
     @classmethod
     def best(cls, epsilon: float, dimension: int) -> "PrivUnitG":
-        """The one with least variance, over logit p in [0, ε]."""
+        """The mechanism with least variance, over logit p in [0, ε]."""
 
         def log_variance(logit_p: float) -> float:
             return float(np.log(cls(epsilon, dimension, logit_p).variance))

@@ -106,7 +106,7 @@ class PHISTRegressor(BaselineRegressor):
         self.means_ = middle + np.where(self._used(U, len(X)), mean, 0.0)
 
     def _used(self, U: Floats, n: int) -> NDArray[np.bool_]:  # noqa: ARG002 - APHIST needs n
-        """Which places have mass enough for a ratio; U are shares of the holders."""
+        """A mask of places with enough mass for a ratio; U are shares of the holders."""
         return U > 0
 
     def _values(self, X: Floats) -> Floats:
@@ -157,7 +157,7 @@ class Places:
         return 2**self.columns if self.windows else 1
 
     def of(self, X: Floats) -> tuple[NDArray[np.int64], ...]:
-        """Where rows are looked up, as an index: the nearest grid point, or the cube."""
+        """The index at which rows are looked up: the nearest grid point, or the cube."""
         at = np.ceil(X * self.bins - 0.5) if self.windows else np.floor(X * self.bins)
         return tuple(np.clip(at, 0, self.shape[0] - 1).astype(np.int64).T)
 

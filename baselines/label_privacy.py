@@ -36,7 +36,7 @@ LEAVES = (5, 20, 80, 320)
 
 @dataclass(eq=False, repr=False)
 class RandomizedLabels(Baseline):
-    """What the classifier and the regressor share."""
+    """Base of the classifier and the regressor."""
 
     needs_public_labels: ClassVar[bool] = False
 

@@ -70,7 +70,7 @@ def cover_of(X_public: Floats) -> tuple[Integers, Floats]:
 
 
 def mistakes_of(columns: Integers, cuts: Floats, X: Floats, y: Integers) -> Integers:
-    """How many records each threshold gets wrong: ones below it and zeros above."""
+    """The number of records that each threshold gets wrong: ones below it and zeros above."""
     mistakes = np.empty(len(cuts), dtype=np.int64)
     for j in np.unique(columns):
         order = np.argsort(X[:, j], kind="stable")

@@ -28,7 +28,7 @@ PARTITIONS = {"max_edge": "max_edge", "random": "random_max_edge", "cart": "cart
 
 @dataclass(eq=False, repr=False)
 class PublicPartition(Baseline):
-    """What the methods on a partition of the public records share."""
+    """Base of the methods on a partition of the public records."""
 
     epsilon: float = 1.0
     _: KW_ONLY
@@ -186,7 +186,7 @@ class LPCTPruneClassifier(BaselineClassifier, PublicPartition):
 
 @dataclass(eq=False, repr=False)
 class LPDT(PublicPartition):
-    """What LPDT's classifier and regressor share: eq. 3 to 5, with 0 and 1 taken as numbers."""
+    """Base of LPDT's classifier and regressor: eq. 3 to 5, with 0 and 1 taken as numbers."""
 
     _: KW_ONLY
     min_leaf: int | None = None
@@ -234,7 +234,7 @@ class LPDTClassifier(BaselineClassifier, LPDT):
 
 @dataclass(eq=False, repr=False)
 class NonPrivateTree(Baseline):
-    """What the trees without privacy share."""
+    """Base of the trees without privacy."""
 
     _estimator: ClassVar[type[Any]]
 

@@ -39,7 +39,7 @@ def accumulating(effort: Effort) -> Iterator[Figure]:
 
 
 def fitting(effort: Effort) -> Iterator[Figure]:
-    """From a million reports, records, and sums to a model."""
+    """Aggregation of a million reports, of records, and of sums to a model."""
     holders, cells = FIT[effort]
     partition, public = full_tree(cells), records(1_000, 8)
     randomizer = mechanism(cells)

@@ -1,4 +1,4 @@
-"""What a benchmark gives: figures, and how long it may take to get them."""
+"""Figures of a benchmark, and the time it may take."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Work = Callable[[], object]
 
 
 class Effort(StrEnum):
-    """How large the measured sizes are: to see that all runs, or for the record."""
+    """The size of a run: quick, to see that all works, or full, for the record."""
 
     QUICK = "quick"
     FULL = "full"

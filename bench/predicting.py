@@ -76,7 +76,7 @@ def _model(estimator: str, depth: int, columns: int, public_rows: int) -> Model:
 
 
 def _tree(depth: int, columns: int) -> DecisionTreeClassifier:
-    """As deep a tree, which names the classes as our models do."""
+    """A tree of the same depth, which names the classes as our models do."""
     data = records(min(TRAINING_ROWS, MOST_NUMBERS // columns), columns)
     names = np.array(LABEL.classes)[data.y.astype(int)]
     return DecisionTreeClassifier(max_depth=depth, random_state=0).fit(data.X, names)

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks says: the marks that it must hold, and its tables."""
+"""The report of a benchmark run: the limits that it must meet, and its tables."""
 
 import platform
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ def judged(figures: Sequence[Figure]) -> Iterator[str]:
 
 
 def document(figures: Sequence[Figure], load_average: float) -> dict[str, str]:
-    """What the page's places hold, by name; the load average is that of before the run."""
+    """The contents of the page's places, by name; the load average is that before the run."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "opendp"))
     others = " (other work was running, so read the ratios)" if load_average > 1.0 else ""
     machine = (

@@ -1,4 +1,4 @@
-"""What measurements of intake have in common: servers, an open task, requests, batches."""
+"""Parts shared by measurements of intake: servers, an open task, requests, batches."""
 
 import asyncio
 import os

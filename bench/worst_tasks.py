@@ -1,4 +1,4 @@
-"""What the most expensive tasks cost a holder's device, from their bytes to a report.
+"""The cost of the most expensive tasks on a holder's device, from their bytes to a report.
 
 Each is close to a limit of ``privet.protocol.limits``; a search over mechanisms, parameters and
 sizes found none that costs more. Their number of bytes says little: some have 350.

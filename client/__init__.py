@@ -1,4 +1,4 @@
-"""Where a raw value lives and dies: the holder's side of Privet.
+"""The holder's side of Privet, the only code that sees a raw record.
 
 ``Holder`` (asynchronous) and ``BlockingHolder`` fetch a task, check it, explain it, perturb one
 record with the operating system's randomness and send the one report. ``ReportClient`` is the

@@ -1,4 +1,4 @@
-"""When a report leaves: at a moment that was fixed before the record was read.
+"""Send times of reports, fixed before the record is read.
 
 However even the steps are, a little of the time that drawing takes depends on the record. So with w
 the time that any record of the task may take on a slow device, the moment is w plus a random part
@@ -32,13 +32,13 @@ class Departure:
 
     @classmethod
     def of(cls, task: Task) -> "Departure":
-        """The one for a report to ``task`` of which nothing has been drawn yet."""
+        """A departure for a report to ``task`` that is yet to be drawn."""
         period = longest_seconds(task)
         chance = int.from_bytes(os.urandom(8)) / WORD
         return cls(time.monotonic() + period * (1.0 + chance), period)
 
     def seconds_left(self, now: float) -> float:
-        """From ``now`` to the moment or, if that has passed, to the first one after it."""
+        """Seconds until the next slot at or after ``now``."""
         missed = max(ceil((now - self.moment) / self.period), 0)
         return self.moment + missed * self.period - now
 
@@ -47,7 +47,7 @@ class Departure:
 
 
 def longest_seconds(task: Task) -> float:
-    """What a slow device may take to draw a report, from the task's numbers alone."""
+    """Seconds a slow device may need to draw a report, estimated only from the task."""
     steps = len(task.columns) + STEPS_PER_FEATURE * len(task.features)
     steps += task.table_entries + task.random_bytes // 8
     steps += sum(task.tree_of(i).nodes + MAX_DEPTH for i in range(len(task.questions)))

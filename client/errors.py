@@ -1,4 +1,4 @@
-"""What a holder itself refuses or fails at, to protect its record; none of it crosses the wire.
+"""Errors raised locally by a holder; none crosses the wire.
 
 PrivetError                  base of all errors of a holder's calls
 ├── HolderError              this holder's own refusal; a missing package is one too

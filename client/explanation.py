@@ -1,4 +1,4 @@
-"""What answering a task means, in plain words, before anything is answered."""
+"""A plain-language explanation of a task, shown before anything is answered."""
 
 import math
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Explanation:
 
 
 def _asked_by(task: Task) -> tuple[str, ...]:
-    """Who asks, in their own words; empty if the task does not say."""
+    """The asker's own words; empty if the task names none."""
     if task.asker is None:
         return ()
     told = task.asker
@@ -71,7 +71,8 @@ def stratum(task: Task, record: EncodedRecord) -> int:
 
 
 def disclosure(task: Task, record: EncodedRecord) -> str:
-    """What a report from ``record`` says in the clear; empty if the task discloses no column."""
+    """A sentence on what a report from ``record`` discloses; empty if the task discloses
+    nothing."""
     if task.strata is None:
         return ""
     cell = stratum(task, record)
@@ -144,7 +145,7 @@ def _question(task: Task, index: int) -> str:
 
 
 def _answer(question: Question) -> str:
-    """How the label goes with the cell, if it does."""
+    """The part of a question's description that is about the label; may be empty."""
     if question.asks == "cell":
         return ""
     if question.centring is None:
@@ -160,7 +161,7 @@ def _bytes(count: int) -> str:
 
 
 def _discloses(task: Task) -> tuple[str, ...]:
-    """What the message says in the clear; empty if the task discloses no column."""
+    """Sentences on what the message discloses; empty if the task discloses nothing."""
     if task.strata is None:
         return ()
     names = ", ".join(printable(name, 200) for name in task.disclosed)

@@ -72,11 +72,11 @@ class Holder:
         return await self._offered(self.http.address(task_url))
 
     def explain(self, task: Task, signed_by: str = "") -> Explanation:
-        """What answering ``task`` would read, send and mean; ``signed_by`` in words."""
+        """The explanation of ``task``; ``signed_by`` in words."""
         return Explanation.of(task, signed_by)
 
     def disclosure(self, task: Task, record: Mapping[str, Any]) -> str:
-        """What a report from ``record`` would say in the clear; empty if no column is disclosed."""
+        """A sentence on what a report from ``record`` would disclose; empty if nothing."""
         return disclosure(task, encode_record(task.features, task.label, record))
 
     async def check(self, task: Task) -> None:
@@ -150,7 +150,7 @@ class Holder:
         return outcomes
 
     async def _is_missed(self, counted: StoredAnswer) -> bool:
-        """Whether the curator that counted an answer asks for it again; not if it does not say."""
+        """True if the curator that counted an answer asks for it again; not if it does not say."""
         try:
             return (await self.http.collection(await self._address(counted))).asks_again
         except PrivetError:
@@ -193,7 +193,8 @@ class Holder:
         return verified
 
     async def _address(self, kept: StoredAnswer, key: str | None = None) -> TaskAddress:
-        """Where an answer is, after the pinned key or ``key`` has been shown to sign its task."""
+        """The address of an answer's task, once the pinned key or ``key`` is known to have signed
+        it."""
         address = self.http.address(kept.url)
         key = key if self.curator_key is None else self.curator_key
         if key is not None:
@@ -244,7 +245,8 @@ class Holder:
         return await self._settle(replace(answer, url=address.url, invitation=invitation), status)
 
     async def _report_status(self, kept: StoredAnswer, address: TaskAddress) -> ReportStatus | None:
-        """What the relay that holds the answer says of it; None if it no longer has it."""
+        """The status of the answer at the relay that holds it; None if the relay no longer has
+        it."""
         if kept.state is not ReportState.HELD or kept.url != address.url:
             return None
         try:

@@ -1,4 +1,4 @@
-"""What was answered and what it cost: the only thing a holder keeps.
+"""The ledger of answers and the epsilon they cost: all that a holder keeps.
 
 An answer is stored, durably, before it is first sent, and from then on only resent byte for byte:
 drawing a second one would spend epsilon again. Epsilon adds up over all tasks per *subject*, the
@@ -53,7 +53,7 @@ CREATE TABLE answers (
 ) STRICT
 """
 DISCLOSED = "ALTER TABLE answers ADD COLUMN disclosed TEXT NOT NULL DEFAULT ''"
-"""What ledgers of version 4 lack."""
+"""The column that ledgers of version 4 lack."""
 CAPS = """
 CREATE TABLE caps (
     subject TEXT PRIMARY KEY,
@@ -79,7 +79,7 @@ class Caps:
 
 
 UNLIMITED = Caps(float("inf"), float("inf"))
-"""For simulations, where nobody's privacy is at stake."""
+"""No caps, for simulations, where nobody's privacy is at stake."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +96,16 @@ class StoredAnswer:
     invitation: str | None = None
     state: ReportState = ReportState.DRAWN
     reason: str | None = None
-    """Why it was refused, or what the last attempt to send it ended in."""
+    """Reason of the refusal, or of the failure of the last attempt to send it."""
     disclosed: str = ""
-    """What it says openly, in words; empty if the task discloses no column."""
+    """The disclosure in words; empty if the task discloses nothing."""
     misfit: str | None = None
-    """Why the record did not fit the task, for whoever has just answered; the ledger does not keep
-    it."""
+    """Reason why the record did not fit the task, for whoever has just answered; the ledger does
+    not keep it."""
 
     @property
     def counted(self) -> bool:
-        """Whether the curator has counted it."""
+        """True if the curator has counted it."""
         return self.state is ReportState.COUNTED
 
     def invitation_for(self, url: str) -> str | None:
@@ -117,7 +117,7 @@ class Ledger(ABC):
     """Answers by subject and task. Every verb is atomic, across threads and processes alike."""
 
     waits: ClassVar[bool]
-    """Whether a call may wait for a disk or a lock, and so belongs in a thread of its own."""
+    """True if a call may wait for a disk or a lock, and so belongs in a thread of its own."""
 
     @abstractmethod
     def caps(self, subject: str) -> Caps:

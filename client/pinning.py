@@ -1,4 +1,4 @@
-"""Whose task it is, and what it counts: a curator's signatures, checked against a pinned key."""
+"""Verification of a curator's signatures against a pinned key."""
 
 from privet.http_client.report_client import Offer
 from privet.protocol.receipts import SignedReceipt, hash_of, receipt_message
@@ -29,7 +29,7 @@ def check_key(offer: Offer, pinned: str) -> None:
 
 
 def signed_by(offer: Offer, pinned: str | None = None) -> str:
-    """Who signed the task, in words; ``pinned`` has been checked before."""
+    """The signer of the task, in words; ``pinned`` has been checked before."""
     if offer.signature is None:
         return "Nobody: this curator does not sign its tasks."
     key = offer.signature.key.hex()
@@ -45,7 +45,7 @@ def signed_by(offer: Offer, pinned: str | None = None) -> str:
 
 
 def shows_counted(receipt: SignedReceipt, report: bytes, pinned: str) -> bool:
-    """Whether the key ``pinned`` has signed that the report of these bytes counts."""
+    """True if ``pinned`` has signed that the report of these bytes counts."""
     counted, hashes = Report.unpack(report), [bytes.fromhex(each) for each in receipt.reports]
     signature = Signature(parse_key(pinned), bytes.fromhex(receipt.signature))
     message = receipt_message(counted.task.hex(), hashes)
@@ -53,7 +53,7 @@ def shows_counted(receipt: SignedReceipt, report: bytes, pinned: str) -> bool:
 
 
 def _is_valid(signature: Signature, message: bytes) -> bool:
-    """Whether the owner of the signature's key made it for the message."""
+    """True if the owner of the signature's key made it for the message."""
     try:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

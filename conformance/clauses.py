@@ -1,4 +1,4 @@
-"""What a holder must do, clause by clause, each with the check that a program keeps it.
+"""The clauses of the holder's specification, each with its check.
 
 A check runs the program in scenes and returns what was wrong, or None. It judges by what arrived
 and by the exit status alone.
@@ -74,7 +74,7 @@ def example(name: str, *epsilons: float, mechanism: str = "grr", **fields: Any) 
 
 @dataclass(frozen=True)
 class Given:
-    """What a holder program is started with."""
+    """The configuration a holder program is started with."""
 
     url: str
     state: Path
@@ -135,7 +135,7 @@ class Trial:
     _numbers: "count[int]" = field(default_factory=count)
 
     def state(self) -> Path:
-        """Where a person's program keeps what it must, with nothing there yet."""
+        """An empty folder for a holder program's state."""
         return self.folder / str(next(self._numbers))
 
     def answer(
@@ -433,13 +433,13 @@ def calls(trial: Trial) -> str | None:
 
 @dataclass(frozen=True)
 class Clause:
-    """What a holder must do, and the page and section of docs/ that say so."""
+    """A requirement on holders, with the page and section of docs/ that states it."""
 
     says: str
     section: str
     check: Callable[[Trial], str | None]
     needs: tuple[str, ...] = ()
-    """What of a trial must be there."""
+    """The parts of a trial that it needs."""
 
 
 CALLS = "calls.md#calls-of-a-holder"
@@ -497,7 +497,7 @@ CLAUSES = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a clause is kept; None if it was not tried, and then ``fault`` says why."""
+    """True if a clause is kept; None if it was not tried, and then ``fault`` says why."""
 
     clause: str
     kept: bool | None

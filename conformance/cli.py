@@ -95,7 +95,7 @@ def _print(verdicts: list[Verdict]) -> None:
 
 
 def _drawn(command: str, given: str) -> str:
-    """What the command prints; raises ``InvalidRequest`` if it fails."""
+    """The command's output; raises ``InvalidRequest`` if it fails."""
     try:
         return subprocess.run(  # noqa: S603 - the command that the user has given
             shlex.split(command), input=given, capture_output=True, text=True, check=True

@@ -11,7 +11,7 @@ from privet.protocol.errors import InvalidRequest
 
 MANIFEST = "manifest.json"
 VERSION = 1
-"""Of the archive's form; new cases and files of the same form leave it as it is."""
+"""Version of the archive's format; new cases and files of the same format do not change it."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Vectors:
         return [(name, sha256(content).hexdigest(), content) for name, content in cases]
 
     def answers(self) -> list[tuple[dict[str, Any], str]]:
-        """What to draw, with the task's bytes, and the report, both in hexadecimal."""
+        """Cases to draw, each with its task's bytes and its report in hexadecimal."""
         tasks = {
             case["id"]: case["bytes"]
             for case in self.files["messages/tasks.json"]

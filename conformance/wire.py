@@ -44,7 +44,7 @@ from privet.protocol.task import Task
 
 @dataclass(frozen=True)
 class Call:
-    """What a holder sent: ``path`` is what follows the task's address, ``at`` in seconds."""
+    """A request of a holder: ``path`` follows the task's address, ``at`` is in seconds."""
 
     method: str
     path: str
@@ -117,7 +117,7 @@ class Wire:
 
 
 class Bench:
-    """Where holders are tried: makes scenes at ``root``, whose curator signs with ``key``."""
+    """Builder of test scenes at ``root``, whose curator signs with ``key``."""
 
     def __init__(self, store: Store, signer: Signer) -> None:
         self._store = store
@@ -126,7 +126,7 @@ class Bench:
         self.wire = Wire(app.stack)
         self.root = ""
         self.tasks: dict[str, Task] = {}
-        """Those that the curator published, by id."""
+        """The curator's published tasks, by id."""
         self._numbers = count()
 
     @property

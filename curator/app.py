@@ -154,7 +154,7 @@ def _state(
     signer: Signer | None,
     workers: Workers | None,
 ) -> State:
-    """What the settings say, over ``store`` or over theirs."""
+    """The curator that the settings describe, on ``store`` or on their database."""
     provider = _provider_of(settings, clock)
     store = store or open_store(settings.database)
     file = file_of(settings.database)

@@ -266,7 +266,7 @@ class Settings(BaseSettings):
 
 
 def unknown_variable(names: Iterable[str]) -> str | None:
-    """What is wrong with the first of the environment's names that starts like a setting but is
+    """The fault of the first name in the environment that starts like a setting but is
     none; None if there is no such name."""
     variables = OTHER_VARIABLES | {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
     for name in sorted(names):

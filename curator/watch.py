@@ -35,7 +35,7 @@ async def watch(metrics: Metrics, store: Store, certificate_of: str) -> None:
 
 
 def certificate_end(address: str) -> float:
-    """When the certificate at ``host:port`` ends, Unix time; 0 if there is none to be seen."""
+    """Unix time at which the certificate at ``host:port`` expires; 0 if it cannot be read."""
     from cryptography.x509 import load_pem_x509_certificate
 
     host, _, port = address.rpartition(":")

@@ -238,7 +238,7 @@ def _died(exitcode: int | None) -> PrivetError:
 
 
 def _work(pipe: Connection, memory: int | None) -> None:
-    """What a worker process does until the pipe or the curator ends."""
+    """The main loop of a worker process, until the pipe or the curator ends."""
     if memory is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     os.setsid()
@@ -263,7 +263,7 @@ def _answer(message: bytes) -> bytes:
 
 
 def _lacked_memory(error: BaseException | None) -> bool:
-    """Whether an error is a ``MemoryError``, or was raised while one was handled."""
+    """True if an error is a ``MemoryError``, or was raised while one was handled."""
     while error is not None and not isinstance(error, MemoryError):
         error = error.__cause__ or error.__context__
     return error is not None

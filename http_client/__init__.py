@@ -1,1 +1,1 @@
-"""How tasks are fetched and reports are sent."""
+"""The HTTP client that fetches tasks and sends reports."""

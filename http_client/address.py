@@ -14,7 +14,7 @@ from .errors import UnsafeAddress
 HOST = re.compile(r"^[\w.:-]+$")
 TASK_PATH = re.compile(rf"^.*{TASKS}/(?P<id>{TASK_ID})/?$")
 DIRECT: dict[str, None] = {f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")}
-"""For httpx: what goes to this machine does not go through a proxy of the environment's."""
+"""httpx mounts that keep requests to this machine away from the environment's proxy."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What goes wrong on the way between two roles; none of it crosses the wire.
+"""Transport errors between two roles; none crosses the wire.
 
 PrivetError                  (protocol.errors: what the other side answers arrives as one of those)
 └── TransportError

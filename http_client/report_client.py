@@ -113,7 +113,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back: never more than was asked for."""
+    """A response, of at most the allowed size."""
 
     url: str
     status: int
@@ -199,7 +199,7 @@ class ReportClient:
         )
 
     async def report_status(self, address: TaskAddress, report_id: str) -> ReportStatus:
-        """What became of a report that the relay at ``address`` took.
+        """The status of a report that the relay at ``address`` took.
 
         Raises ``ReportNotFound`` if the relay does not know it, ``UnexpectedResponse``, what else
         the relay answered, or ``CuratorUnreachable``.
@@ -251,7 +251,7 @@ class ReportClient:
         return (await self._status(address, self._retry)).body
 
     async def collection(self, address: TaskAddress) -> CollectionStatus:
-        """Whether a task takes reports, asked once; raises as ``status`` does."""
+        """True if a task takes reports, asked once; raises as ``status`` does."""
         reply = await self._status(address, replace(self._retry, attempts=1))
         return _read_as(CollectionStatus, reply, "no curator's status")
 

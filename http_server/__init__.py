@@ -1,1 +1,1 @@
-"""What every server of the project takes from the network, and how it says no."""
+"""Shared server parts: request limits, problem documents, logging, metrics."""

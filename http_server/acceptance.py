@@ -1,4 +1,4 @@
-"""What a server takes as a report, a batch or an admission: the same at curators and at relays.
+"""Content types and size limits of uploads, shared by curator and relay.
 
 A body may come without a content type, as browsers send a report to avoid a preflight.
 """

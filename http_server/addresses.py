@@ -1,4 +1,4 @@
-"""Whose a connection or a request is, as far as a server can tell."""
+"""The client address, as used by rate and connection limits."""
 
 from ipaddress import IPv6Address, IPv6Network
 

@@ -38,9 +38,9 @@ from .problems import problem_response
 
 TICK = 0.25
 PACE_BYTES = 2**16
-"""Of two bodies, the slower is the one whose last ``PACE_BYTES`` arrived earlier."""
+"""Bytes by which the pace of bodies is compared: the slower received its last ones earlier."""
 WHOLE_BODY = "privet.whole_body"
-"""Where a request's scope has a body that arrived with its head; the server puts it there."""
+"""Key in a request's scope of a body that arrived with its head, set by the server."""
 INVITATION = INVITATION_HEADER.lower().encode()
 CANCELLED = float("inf")
 """The deadline of a task whose time was up."""
@@ -48,7 +48,7 @@ CANCELLED = float("inf")
 
 @dataclass(slots=True)
 class Head:
-    """What the reader of a report needs of the request's headers."""
+    """The request headers that body readers use."""
 
     length: int | None = None
     media_type: bytes = b""
@@ -74,7 +74,7 @@ class Head:
 
 
 class BodyBudget:
-    """How many bytes of bodies may be in memory at a time, in one process.
+    """The budget of body bytes in memory, per process.
 
     When there is no room, the body that arrives most slowly is given up (``Overloaded``), and while
     all others are complete their handling is waited for.
@@ -124,7 +124,7 @@ class Share:
         self._task: asyncio.Task[Any] | None = None
         self.bytes = 0
         self.moved = 0.0
-        """When its last ``PACE_BYTES`` had arrived, or its first byte."""
+        """Time at which its last ``PACE_BYTES``, or its first byte, had arrived."""
 
     def __enter__(self) -> Self:
         return self

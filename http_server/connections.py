@@ -1,4 +1,4 @@
-"""What a server of the project takes on its connections: how many, how long a head, for how long.
+"""Connection limits: how many, header size, timeouts.
 
 uvicorn's parser waits indefinitely and buffers everything it receives. Here a client that has begun
 a request, or opened a connection for one, must finish the head in time; so must one that goes on
@@ -53,10 +53,10 @@ LINGER_SECONDS = 0.5
 MAX_SMALL = 65_536
 """Bytes of a body that is copied to be written together with its head."""
 FAILURES = logging.getLogger(__name__)
-"""Of this server alone: uvicorn warns of all that is not HTTP, which could fill a disk."""
+"""Replaces uvicorn's logger, whose warnings on every malformed request could fill a disk."""
 FAILURES.setLevel(logging.ERROR)
 NOTHING, HEAD, BODY = range(3)
-"""What part of a request is arriving; plain numbers, since every request passes all of them."""
+"""The part of a request that is arriving; plain integers, since every request passes all."""
 
 
 class CannotListen(PrivetError):
@@ -202,7 +202,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._stop_stall()
 
     def send_400_response(self, msg: str) -> None:
-        """What uvicorn answers to what is not HTTP."""
+        """uvicorn's response to bytes that are not HTTP."""
         del msg
         self._refuse(*self._fault)
 
@@ -235,7 +235,7 @@ class BoundedConnection(HttpToolsProtocol):
             self.pipeline.appendleft((self.cycle, self.app))
 
     def _is_owed(self) -> bool:
-        """Whether the client has begun what nothing else here waits for with a limit."""
+        """True if the client owes data that no other timeout covers."""
         if self._stage == BODY:
             return self._is_answered()
         return self._stage == HEAD or not self._advanced
@@ -388,7 +388,7 @@ def _small_head(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> tuple[
 def server_config(
     application: Any, limits: ConnectionLimits, stop_seconds: int, **more: Any
 ) -> uvicorn.Config:
-    """What uvicorn is told by every server of the project."""
+    """The uvicorn configuration of every server of the project."""
     return uvicorn.Config(
         application,
         log_config=None,

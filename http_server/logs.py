@@ -54,7 +54,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Characters that would act on the terminal that a log is read in."""
 
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "color_message"}
-"""What a record has besides its own fields."""
+"""Attributes of every log record, besides its own fields."""
 
 
 class JsonLines(logging.Formatter):

@@ -32,7 +32,7 @@ FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"})
 ROUTE = "privet.route"
-"""Where a call's scope names its route, if no framework does."""
+"""Key of the route in a call's scope, where no framework sets one."""
 OTHER = "other"
 MAX_TASKS = 200
 """Tasks that have values of their own; those of more are added up as ``other``."""

@@ -47,7 +47,7 @@ class Failures:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._waiting: dict[tuple[int, str], tuple[float, int]] = {}
-        """By status and kind of cause: when a line was last written, and how many came since."""
+        """Time of the last log line and number of errors since, by status and kind of cause."""
 
     def log(self, status: int, instance: str, cause: object) -> None:
         kind, now = (status, type(cause).__name__), self._clock()

@@ -1,4 +1,4 @@
-"""Whether a server can write now, for whoever decides to send calls to it."""
+"""Readiness probe: can this server write to its storage?"""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ PATIENCE = 15.0
 
 
 class Readiness:
-    """Whether ``write`` succeeds, by one for all who ask within ``EVERY`` seconds."""
+    """Caches the outcome of ``write`` for EVERY seconds; concurrent callers share one attempt."""
 
     def __init__(
         self, write: Callable[[], None], clock: Callable[[], float] = time.monotonic

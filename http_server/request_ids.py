@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the command line logs before it knows whether there is a se
 HEADER = b"x-request-id"
 SAFE = re.compile(rb"[0-9A-Za-z-]{8,64}")
 FIELD, REQUEST_ID = "request", "privet.request_id"
-"""Where log lines and a request's scope have it."""
+"""Its key in log lines and in a request's scope."""
 
 _current: ContextVar["Scope | None"] = ContextVar("request", default=None)
 

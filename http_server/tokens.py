@@ -1,4 +1,4 @@
-"""What a server's own token must be: nobody may guess it, however often they try."""
+"""Minimum entropy of configured tokens."""
 
 import math
 import string
@@ -8,7 +8,7 @@ ALPHABETS = (string.digits, string.ascii_lowercase, string.ascii_uppercase, stri
 
 
 def fault_of_token(token: str) -> str | None:
-    """Why a token is refused, None if it is not.
+    """The reason why a token is refused; None if it is not.
 
     Its bits are at most what random characters of its kinds have.
     """

@@ -1,4 +1,4 @@
-"""What is computed from public data and from sums of reports.
+"""Statistics on public data and on sums of reports.
 
 Partitions are grown, counts are debiased, models are fitted, explained, drawn and exported, and
 collections are planned and simulated. Nothing here knows a database, HTTP, settings or a clock.

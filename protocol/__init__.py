@@ -1,4 +1,4 @@
-"""What holders, relays and curators agree on: all that crosses the wire between them.
+"""The protocol of holders, relays and curators: all that crosses the wire between them.
 
     features     the fields of a record and its label, and their encoding as numbers
     spellings    other spellings of values, for readers of tables

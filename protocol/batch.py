@@ -1,4 +1,4 @@
-"""What a relay sends: many reports in one message, and their holders' invitations apart.
+"""A relay's messages: batches of many reports, and admissions with their holders' invitations.
 
 A *batch* is a msgpack map of binary columns with one row per report, in any order::
 
@@ -71,12 +71,12 @@ class Batch:
         return list(zip(self.questions, map(np.ascontiguousarray, columns), strict=True))
 
     def valid(self, task: Task) -> NDArray[np.bool_]:
-        """Which of the reports a holder of ``task`` could have sent, shape (B,)."""
+        """A mask of the reports that a holder of ``task`` could have sent, shape (B,)."""
         columns = self.payloads_by_question(task)
         return possible(task, len(self), ((*column, None) for column in columns))
 
     def group_sizes(self, stratum_bytes: int) -> NDArray[np.intp]:
-        """How many reports of the batch have each report's stratum, itself included, ``(B,)``.
+        """For each report, the number of reports in the batch of its stratum, ``(B,)``.
 
         ``stratum_bytes`` is the task's; without strata all have one.
         """
@@ -195,7 +195,7 @@ class Admission:
 
 
 class BatchResponse(BaseModel):
-    """What became of each report of a batch."""
+    """The outcomes of a batch's reports."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -211,7 +211,7 @@ class BatchResponse(BaseModel):
 
 
 class AdmissionResponse(BaseModel):
-    """What became of the invitations of an admission."""
+    """The outcomes of an admission's invitations."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -235,7 +235,7 @@ def check_admissions(admissions: Collection[bytes], reports: int) -> None:
 def possible(
     task: Task, count: int, answers: Iterable[tuple[int, ByteRows, NDArray[np.intp] | None]]
 ) -> NDArray[np.bool_]:
-    """Which of ``count`` reports a holder of ``task`` could have sent, shape ``(count,)``.
+    """A mask of the reports that a holder of ``task`` could have sent, shape ``(count,)``.
 
     ``answers`` are questions, their payloads, and the places of their reports; None for all.
     """

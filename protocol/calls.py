@@ -52,7 +52,7 @@ INVITATION_HEADER = "Privet-Invitation"
 SIGNATURE_HEADER = "Privet-Signature"
 """Carries the curator's key and signature with a task."""
 RECEIPT_HEADER = "Privet-Receipt"
-"""With this header, whatever its value, a relay asks for the receipts of a batch."""
+"""Header with which a relay asks for a batch's receipts; its value does not matter."""
 
 RETRIED = frozenset(problem.status for problem in PROBLEMS.values() if not problem.final)
 RETRIED |= {502, 504}
@@ -66,11 +66,11 @@ class Call:
 
     method: str
     below: str
-    """What follows the task's address, with ``{report_id}`` for a report's id."""
+    """The path after the task's address, with ``{report_id}`` for a report's id."""
     responses: Mapping[int, str]
     """The statuses of success, and what each says."""
     problems: tuple[type[PrivetError], ...]
-    """What a call in the published form may be refused for."""
+    """The problems for which a call in the published form may be refused."""
     body: str | None = None
     """The media type of what it sends; it may come without one."""
     header: str | None = None
@@ -79,7 +79,7 @@ class Call:
     max_response: int = 2**16
     """Maximum bytes of a response."""
     from_pages: bool = False
-    """Whether web pages of any origin may make it."""
+    """True if web pages of any origin may make it."""
 
     @property
     def path(self) -> str:
@@ -92,7 +92,7 @@ class Call:
         return self.path.format(task_id=TASK_ID, report_id=REPORT_ID)
 
     def url(self, task_url: str, report_id: str = "") -> str:
-        """Where it goes for a task at ``task_url``."""
+        """The call's address for a task at ``task_url``."""
         return task_url + self.below.format(report_id=report_id)
 
 
@@ -151,7 +151,7 @@ READ_REPORT = Call(
     (ReportNotFound,),
     from_pages=True,
 )
-"""Of a relay alone, which took the report."""
+"""The call that only a relay has, for a report that it took."""
 GET_RECEIPT = Call(
     "POST",
     "/receipts",

@@ -1,4 +1,4 @@
-"""What a node of a partition says of its records, as conditions in the features' own units."""
+"""The conditions that define a node of a partition, in the features' own units."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Condition:
     def of(
         cls, partition: Partition, columns: tuple[Column, ...], node: int, left: bool
     ) -> "Condition":
-        """That under which records go ``left`` (or else right) at an inner node."""
+        """The condition under which records go ``left`` (or else right) at an inner node."""
         column = columns[int(partition.feature[node])]
         feature = column.feature
         if not isinstance(feature, Numeric):
@@ -57,7 +57,7 @@ class Condition:
 
 
 def conditions_at(partition: Partition, columns: tuple[Column, ...], node: int) -> list[Condition]:
-    """What the path from the root to a node says, in short, of one feature after the other.
+    """The simplified conditions on the path to ``node``, grouped by feature.
 
     Of a number the closest bounds, the lower one first; of a category what it is, if only one is
     left, and else what it is not. None for the root. Splits that send all records one way say

@@ -39,13 +39,13 @@ PROBLEM_BASE = "urn:privet:problem:"
 
 @dataclass(frozen=True)
 class ProblemType:
-    """What a problem document says about one kind of error: stable name, title, HTTP status."""
+    """A problem type: stable name, title, HTTP status."""
 
     name: str
     title: str
     status: int
     final: bool = True
-    """Whether the same bytes would be refused again; else it says nothing about what was sent."""
+    """True if the same bytes would be refused again; else it says nothing about what was sent."""
 
     @property
     def uri(self) -> str:

@@ -309,7 +309,7 @@ def encode_value(feature: Numeric | Categorical, value: Any) -> list[float]:
 
 
 def _is_read(feature: Numeric | Categorical, value: Any) -> bool:
-    """Whether a value counts as itself: a listed category, a finite number."""
+    """True if the value is used as given."""
     try:
         if isinstance(feature, Categorical):
             return listed_name(feature.categories, value) is not None
@@ -429,7 +429,7 @@ def number_text(value: float | Decimal) -> str:
 
 
 def is_missing(value: Any, listed: Collection[str] = ()) -> bool:
-    """Whether a raw value is None, NaN, or one of ``MISSING_TEXTS`` that is not ``listed``."""
+    """True if a raw value is None, NaN, or one of ``MISSING_TEXTS`` that is not ``listed``."""
     if isinstance(value, str):
         return value in MISSING_TEXTS and value not in listed
     return value is None or (isinstance(value, float | np.floating) and math.isnan(value))

@@ -1,4 +1,4 @@
-"""How a label becomes a level that a mechanism can report.
+"""The encoding of a label as a level that a mechanism can report.
 
 A class is its own level. A numeric label y is reported as its position t in [0, 1] on a range,
 rounded at random to one of the mechanism's levels, so the noise is a fixed share of the range's
@@ -33,7 +33,7 @@ class Centring(Message):
     radius: float = Field(gt=0)
 
     def fault(self, label: Range, cells: int) -> str | None:
-        """Why this cannot be the centring of a label in ``cells`` cells; None if it can."""
+        """The reason why this cannot centre a label in ``cells`` cells; None if it can."""
         if len(self.centres) != cells:
             return f"there are {len(self.centres)} centres for {cells} cells: give one for each"
         if not label.low <= min(self.centres) <= max(self.centres) <= label.high:
@@ -52,7 +52,7 @@ class Centring(Message):
 
 @dataclass(frozen=True, eq=False)
 class LabelScale:
-    """In cell l the label y is reported as t = (y - low[l]) / width, clipped to [0, 1].
+    """Scale of a numeric label: in cell l, y is t = (y - low[l]) / width, clipped to [0, 1].
 
     ``low`` has shape ``(cells,)``; ``label`` is the range that values are clipped to.
     """
@@ -70,7 +70,7 @@ class LabelScale:
 
     @property
     def centred(self) -> bool:
-        """Whether cells have ranges of their own."""
+        """True if cells have ranges of their own."""
         whole = self.label.high - self.label.low
         return self.width != whole or bool((self.low != self.label.low).any())
 

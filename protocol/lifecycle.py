@@ -24,7 +24,7 @@ class TaskState(StrEnum):
 
 
 class Move(StrEnum):
-    """What an admin or the clock does to a task."""
+    """A move of a task, by an admin or by the clock."""
 
     OPEN = "open"
     CLOSE = "close"
@@ -72,7 +72,7 @@ REPORT_MOVES: dict[tuple[ReportState, ReportState], str] = {
     (ReportState.REFUSED, ReportState.COUNTED): "the curator counted it all the same",
     (ReportState.REFUSED, ReportState.REFUSED): "it was refused again",
 }
-"""What may become of a report in each state, and by what. Other news changes nothing: a counted
+"""The moves of a report from each state, and their causes. Other news changes nothing: a counted
 report stays counted, and an attempt that nobody answered says nothing."""
 FOR_GOOD = frozenset(ReportState) - {state for state, _ in REPORT_MOVES}
 """The states that no news changes."""

@@ -32,6 +32,6 @@ MAX_TEXT_BYTES = 40_000
 BATCH, DELTA = 1_000, 1e-6
 """Fewest reports that a relay sends together, and the delta of what that adds to their privacy."""
 TASK_CAP, YEAR_CAP = 2.0, 4.0
-"""What a holder spends at most, unless it says otherwise: on one task, and on all in 365 days."""
+"""Default caps on the epsilon that a holder spends: on one task, and on all within 365 days."""
 SMALLEST_GROUP = 20
 """The fewest people who share a stratum, unless curator or holder says otherwise."""

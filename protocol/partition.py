@@ -87,7 +87,7 @@ class Partition:
 
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
-        """Which nodes are cells, shape ``(nodes,)``."""
+        """A mask of the nodes that are cells, shape ``(nodes,)``."""
         is_leaf: NDArray[np.bool_] = self.left == LEAF
         return is_leaf
 

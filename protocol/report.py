@@ -38,7 +38,7 @@ AnsweredQuestion = Annotated[
 
 
 class Report(wire.Message):
-    """What one holder sends: task id, 16 random id bytes, one payload per answered question."""
+    """A holder's report: task id, 16 random id bytes, one payload per answered question."""
 
     task: bytes = Field(min_length=TASK_ID_BYTES, max_length=TASK_ID_BYTES)
     id: bytes = Field(min_length=REPORT_ID_BYTES, max_length=REPORT_ID_BYTES)
@@ -106,7 +106,7 @@ class Report(wire.Message):
 
 
 class Receipt(wire.Message):
-    """What a curator answers to a report that is durable."""
+    """A curator's response to a report that is durable."""
 
     report: str = Field(
         pattern=r"^[0-9a-f]{32}$",
@@ -119,7 +119,7 @@ class Receipt(wire.Message):
 
 
 class ReportStatus(wire.Message):
-    """What a relay answers to whoever asks what became of a report it took.
+    """A relay's response to a query about a report it took.
 
     ``held``: durable at the relay, and may still count; ``counted`` by the curator;
     ``refused`` by the curator, and ``reason`` names the problem.

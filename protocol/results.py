@@ -1,4 +1,4 @@
-"""What came out of a collection, for those who answered: in a task's status once it is over."""
+"""The results of a collection, for its holders: part of a task's status once it is over."""
 
 from pydantic import BaseModel, ConfigDict, Field
 

@@ -1,4 +1,4 @@
-"""What shuffling adds to local differential privacy: a certified bound on the central guarantee.
+"""Privacy amplification by shuffling: a certified bound on the central guarantee.
 
 n holders' reports R_1, ..., R_n arrive in random order. Let x and x' be two answers of one holder,
 p the greatest likelihood ratio of a report between any two answers, and b the total variation
@@ -57,7 +57,7 @@ CLOSE = 1e-5
 MOST_REPORTS, LEAST_DELTA, GREATEST_RATIO = 10**12, 1e-100, 1e20
 """More reports count as so many; above that ratio nothing is shown beyond the local guarantee."""
 TINY, FLAT = 1e-300, 1e-15
-"""In place of a chance and of a slope of 0."""
+"""Smallest probability and slope, in place of 0."""
 REMAINDERS = np.array(
     [
         0.0,
@@ -72,7 +72,7 @@ REMAINDERS = np.array(
 
 @dataclass(frozen=True)
 class Randomizer:
-    """What the bound needs to know of a report; upper bounds will do.
+    """The properties of a report that the bound needs; upper bounds will do.
 
     ``ratio`` is the greatest likelihood ratio between two answers, and ``variation`` the greatest
     total variation between their reports.

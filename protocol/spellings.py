@@ -29,7 +29,7 @@ Field = Numeric | Categorical | Classes | Range
 SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
-"""What has Unicode's property White_Space; ``str.strip`` alone removes four control codes more."""
+"""Characters with Unicode's property White_Space; ``str.strip`` removes four control codes more."""
 
 TRUTH_VALUES = {"True": "1", "true": "1", "TRUE": "1", "False": "0", "false": "0", "FALSE": "0"}
 """Truth values as text, and the numbers that they stand for."""

@@ -1,4 +1,4 @@
-"""What a status says of a collection, at a curator and at a relay: each adds counts of its own."""
+"""The status of a collection, common to curators and relays: each adds counts of its own."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -6,7 +6,7 @@ from .results import Results
 
 
 class CollectionStatus(BaseModel):
-    """What holders and relays read of a status; null where a relay has not heard."""
+    """The part of a status that holders and relays read; null where a relay does not know it."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 

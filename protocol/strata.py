@@ -25,7 +25,8 @@ class Strata:
 
     @classmethod
     def of(cls, partition: Partition, disclosed: NDArray[np.bool_]) -> "Strata":
-        """Those of ``partition``; ``disclosed`` says which encoded columns are, ``(columns,)``."""
+        """The strata of ``partition``; ``disclosed`` is a mask of encoded columns,
+        ``(columns,)``."""
         split = partition.left != LEAF
         open_to_all = np.zeros(partition.nodes, dtype=np.bool_)
         open_to_all[split] = disclosed[partition.feature[split]]
@@ -51,5 +52,5 @@ class Strata:
 
 
 def disclosed_columns(features: Features, disclosed: Collection[str]) -> NDArray[np.bool_]:
-    """Which encoded columns belong to ``disclosed`` features, ``(columns,)``."""
+    """A mask of the encoded columns of ``disclosed`` features, ``(columns,)``."""
     return np.array([column.feature.name in disclosed for column in columns_of(features)])

@@ -95,7 +95,7 @@ Lines = Annotated[
 
 
 class Asker(wire.Message):
-    """Who asks and what for, in their own words, for people before they answer."""
+    """The asker and the purpose, in their own words, for people before they answer."""
 
     name: Name = Field(description="The person or organization responsible.")
     contact: Category = Field(description="Where people reach them.")
@@ -316,7 +316,7 @@ class Task(wire.Message):
 
     @cached_property
     def randomizers(self) -> tuple[Randomizer, ...]:
-        """What shuffling rests on: a whole report, or one each where holders answer one question.
+        """The randomizers that shuffling amplifies: one for a whole report, or one per question.
 
         Reports that answer different questions do not hide one another.
         """

@@ -154,7 +154,7 @@ class Relay:
                     future.set_result(state)
 
     async def get_readiness(self, _request: Request) -> Response:
-        """Whether the spool has been written within the last seconds."""
+        """True if the spool was written within the last seconds."""
         try:
             await self._readiness.check()
         except SpoolFailed as error:  # whose detail is for the log
@@ -173,7 +173,7 @@ class Relay:
         return Response(offer.task.canonical, headers=headers, media_type=TASK_MEDIA_TYPE)
 
     async def get_status(self, request: Request) -> Response:
-        """What this relay states of a task."""
+        """This relay's status of a task."""
         task = (await self._offer(request)).task
         tallies = await self._in_spool(self._spool.tallies, task.id)
         collection = await self.watch.look(task.id)
@@ -245,7 +245,8 @@ class Relay:
         return await state
 
     async def _refusal(self, task: Task) -> PrivetError | None:
-        """Why the curator would refuse a new report without an invitation, as far as is known."""
+        """The error with which the curator would refuse a new report without an invitation, if
+        known."""
         collection = await self.watch.look(task.id)
         closed = task.closes is not None and self._clock() >= task.closes
         if closed if collection is None else not collection.collecting:
@@ -334,7 +335,7 @@ def create_app(
 
 
 def _is_token(request: Request, expected: str | None) -> bool:
-    """Whether the request carries the ``expected`` token; never, if none is set."""
+    """True if the request carries the ``expected`` token; never, if none is set."""
     if not expected:
         return False
     token = Head.of(request.scope).token or ""
@@ -365,7 +366,7 @@ async def _read(request: Request, limit: int, share: Share) -> bytes:
 
 
 def _stored(task: Task, report: Report, invitation: bytes | None) -> StoredReport:
-    """What is kept of a report."""
+    """The row stored for a report."""
     questions, payloads = zip(*report.answers, strict=True)
     digest = None if invitation is None else hashlib.sha256(invitation).digest()
     return StoredReport(task.id, questions, report.id, b"".join(payloads), digest)

@@ -25,7 +25,7 @@ from privet.protocol.errors import StorageFailed
 
 
 class BatchWriter:
-    """Where sealed batches go; raises ``StorageFailed`` where nothing can be written."""
+    """A writer of sealed batches; raises ``StorageFailed`` if it cannot write."""
 
     def __init__(self, url: str) -> None:
         self.url = url

@@ -47,11 +47,11 @@ VARIABLES = frozenset(
         "PRIVET_RELAY_RATE_LIMIT",
     }
 )
-"""Those of ``serve``, and a curator's that begins alike."""
+"""Known PRIVET_RELAY_* variables, including one that belongs to the curator."""
 
 
 class LogFormat(StrEnum):
-    """For whom the log is."""
+    """The log's format: text for people, or JSON."""
 
     CONSOLE = "console"
     JSON = "json"

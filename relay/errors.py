@@ -1,4 +1,4 @@
-"""What a relay itself fails at.
+"""Errors of the relay itself.
 
 PrivetError
 └── RelayError

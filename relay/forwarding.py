@@ -175,7 +175,7 @@ class Forwarder:
         return stuck
 
     async def _stratum_bytes(self, task: str) -> int | None:
-        """How payloads of a task tell their stratum; None if the task cannot be had now."""
+        """Width of the stratum prefix in bytes; None if the task is unavailable."""
         try:
             return (await self.client.offer(self.address(task))).task.stratum_bytes
         except PrivetError as error:
@@ -236,7 +236,7 @@ class Forwarder:
         return Account({HELD: len(batch)})
 
     async def _look(self, task: str) -> CollectionStatus | None:
-        """Whether the task takes reports, as far as is known; drops what waits for a gone one."""
+        """True if the task takes reports, as far as is known; drops what waits for a gone one."""
         try:
             return await self.watch.look(task)
         except TaskNotFound:
@@ -244,12 +244,12 @@ class Forwarder:
             return CLOSED
 
     async def _takes(self, task: str) -> bool:
-        """Whether to try to send: not while the task is known to be closed for now."""
+        """True unless the task is known to be closed for now."""
         status = await self._look(task)
         return status is None or bool(status.collecting or status.over)
 
     async def _is_over(self, task: str) -> bool:
-        """Whether a task that takes no reports never will."""
+        """True if a task that takes no reports never will."""
         try:
             return bool((await self.watch.refused(task)).over)
         except TaskNotFound:
@@ -275,7 +275,7 @@ def _log_refusal(task: str, count: int, reason: str) -> None:
 
 
 def batch_size(waiting: int, least: int, width: int) -> int:
-    """How many waiting reports go out together, so that batches are even and few are left over.
+    """The batch size for waiting reports, so that batches are even and few are left over.
 
     At most what fits into a batch that curators take, with payloads of ``width`` bytes,
     unless ``least`` is more.
@@ -287,7 +287,8 @@ def batch_size(waiting: int, least: int, width: int) -> int:
 
 
 def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
-    """What became of the reports ``sent``; raises ``UnexpectedResponse`` unless it is all of them.
+    """The outcomes of the reports ``sent``; raises ``UnexpectedResponse`` unless all are accounted
+    for.
 
     Reasons are words that cannot pass for the relay's own counts, and no id has two of them.
     """

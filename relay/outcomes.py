@@ -19,7 +19,7 @@ KEPT = ", ".join(f"'{state}'" for state in FOR_GOOD)
 
 @dataclass(frozen=True)
 class Account:
-    """What became of a batch: how many were taken and as what, and the ids refused by reason."""
+    """The outcome of a batch: the numbers taken, by kind, and the ids refused, by reason."""
 
     taken: Mapping[str, int]
     refused: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
@@ -111,7 +111,7 @@ def tally_smallest(db: sqlite3.Connection, task: str, reports: int) -> None:
 
 
 def tallies_of(db: sqlite3.Connection, task: str) -> dict[str, int]:
-    """What became of a task's reports, and how many wait."""
+    """The numbers of a task's reports by outcome, and of those that wait."""
     tallies = dict(db.execute("SELECT name, n FROM tallies WHERE task = ?", (task,)))
     query = (
         "SELECT (SELECT count(*) FROM waiting WHERE task = ?) + "

@@ -126,7 +126,7 @@ class Spool:
             )
 
     def admissions(self, number: int) -> list[Admission]:
-        """What the curator is asked, or was, for a batch."""
+        """The admissions of a batch."""
         query = "SELECT id, invitations FROM admissions WHERE batch = ?"
         with self._file.transaction() as db:
             rows = db.execute(query, (number,)).fetchall()
@@ -266,7 +266,7 @@ class Spool:
             outcomes.forget(db, before)
 
     def tallies(self, task: str) -> dict[str, int]:
-        """What became of a task's reports, and how many wait."""
+        """The numbers of a task's reports by outcome, and of those that wait."""
         with self._file.transaction() as db:
             return outcomes.tallies_of(db, task)
 

@@ -1,4 +1,4 @@
-"""What a relay states of a task: counts, and two guarantees that must not be mixed up.
+"""A relay's status of a task: counts, and two guarantees that must not be mixed up.
 
 The local guarantee holds whatever anybody does. The central one is what shuffling adds to it
 (``protocol.shuffling``). It is about reports that others made: those that a curator sent itself, as
@@ -23,7 +23,7 @@ CONDITION = "if at least this many reports in the batch are not the observer's o
 
 
 class Central(BaseModel):
-    """What shuffling adds for a holder in the smallest batch, of ``reports`` reports."""
+    """The central guarantee for a holder in the smallest batch, of ``reports`` reports."""
 
     epsilon: float
     delta: float

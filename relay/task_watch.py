@@ -1,4 +1,4 @@
-"""Whether the curator's tasks take reports, as it last said.
+"""Cached status of the curator's tasks.
 
 The relay asks for a task's status at most every few seconds, and less and less often while the task
 takes none. It asks by the clock from the first call about a task on, so that the curator does not
@@ -31,7 +31,7 @@ class _Look:
 
 @dataclass(eq=False)
 class TaskWatch:
-    """What is known of each task; ``address`` says where the curator publishes it.
+    """The cached status of each task; ``address`` maps a task to its address at the curator.
 
     While ``run`` runs, no call but the first about a task makes it ask.
     """
@@ -56,14 +56,14 @@ class TaskWatch:
                     raise answer
 
     async def look(self, task: str) -> CollectionStatus | None:
-        """What the curator last said, None if it did not; raises ``TaskNotFound``."""
+        """The last known status; None if unknown; raises ``TaskNotFound``."""
         look = self._looks.get(task)
         if look is not None and (self._running or self.clock() < look.until):
             return look.status
         return await self._ask(task)
 
     async def refused(self, task: str) -> CollectionStatus:
-        """What the curator says now that it has refused reports; closed, if it says nothing."""
+        """The status asked for anew after a refusal; closed if there is no response."""
         status = await self._ask(task)
         if status is None or status.collecting:
             status = CLOSED

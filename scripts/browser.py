@@ -17,7 +17,7 @@ PATH = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def missing() -> str | None:
-    """Why no browser can be driven here; None if one can."""
+    """The reason why no browser can be driven here; None if one can."""
     if PATH is None:
         return "Chromium is not installed (on Debian: apt-get install chromium)"
     try:

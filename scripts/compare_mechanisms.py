@@ -36,7 +36,7 @@ RIGHT = "---:"
 
 
 def accuracy_tables() -> str:
-    """For each number of categories: variance, its ratio to the bound, and bytes."""
+    """Variance, its ratio to the bound, and bytes, for each number of categories."""
     return "\n".join(map(_accuracy_table, CATEGORIES))
 
 
@@ -83,14 +83,14 @@ def _holders_table(title: str, weights: tuple[int, int]) -> str:
 
 
 def _variance(name: str, epsilon: float, weights: tuple[int, int]) -> float:
-    """Of the weighted sum of one cell's labels, with one holder in each category."""
+    """The variance of the weighted sum of one cell's labels, with one holder in each category."""
     mechanism = COMPARED[name].create(epsilon, 256, SLOTS)
     covariance = mechanism.slot_covariance(mechanism.categories, np.ones((256, SLOTS)))[0]
     return float(weights @ covariance @ weights)
 
 
 def influence_table() -> str:
-    """What one dishonest report can do, and the other costs, at ε = 1 and m = 513."""
+    """The influence of one dishonest report, and the other costs, at ε = 1 and m = 513."""
     head = [
         "ε = 1, m = 513",
         "bytes sent",

@@ -313,7 +313,7 @@ def wait(done: Callable[[], bool]) -> None:
 
 
 def memory(stack: Stack) -> str:
-    """What each container has, in MiB as docker says."""
+    """The memory of each container in MiB, as docker reports it."""
     names = stack.compose("ps", "--format", "{{.Name}}").split()
     ask = ("docker", "stats", "--no-stream", "--format", "{{.Name}} {{.MemUsage}}", *names)
     lines = (line.removeprefix(f"{PROJECT}-").split()[:2] for line in run(*ask).splitlines())

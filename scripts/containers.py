@@ -88,7 +88,7 @@ def report(
 
 
 def _taken_shards(agent: str) -> Iterator[Path]:
-    """What this agent had taken when it died, then one shard after another that is still there."""
+    """The shard this agent had when it died, then the remaining shards one by one."""
     yield from sorted(FOLDER.glob(f"*.{agent}.taken"))
     for shard in sorted(FOLDER.glob("*.todo")):
         mine = shard.with_suffix(f".{agent}.taken")

@@ -49,7 +49,7 @@ TRUTHFUL = 14.0
 
 @dataclass
 class Count:
-    """What trials sent and got, added up."""
+    """Totals of what trials sent and received."""
 
     trials: int = 0
     sent: int = 0

@@ -42,7 +42,7 @@ console = Console()
 
 @dataclass(frozen=True)
 class Result:
-    """How well a model predicts the test records, and the share of affairs it believes in.
+    """A model's scores on the test records, and its estimate of the share of affairs.
 
     ``interval`` holds the ends of the share's 95 % interval.
     """
@@ -162,7 +162,7 @@ def share_of(records: Sequence[Record]) -> tuple[float, tuple[float, float]]:
 
 
 def public_model(public: Sequence[Record], test: Sequence[Record]) -> Floats:
-    """What the public model that ``drift`` starts from says, before any holder has answered."""
+    """The results of the public model that ``drift`` starts from, before any report."""
     settings = TaskSettings.model_validate(fair_survey.settings(1.0, 1))
     task, data = build_task(settings, read_table(fair_survey.as_csv(public)))
     assert isinstance(task.label, Classes)

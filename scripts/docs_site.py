@@ -125,10 +125,10 @@ def _entry(title: str, target: str, _: str | None) -> dict[str, str]:
 
 
 def _is_copied(file: Path) -> bool:
-    """Whether a file that a page links is outside ``docs/``, other than the README."""
+    """True if a file that a page links is outside ``docs/``, other than the README."""
     return file.is_file() and not file.is_relative_to(DOCS) and file != ROOT / "README.md"
 
 
 def _copy(file: Path) -> str:
-    """Where the site has a file from outside ``docs/``."""
+    """The site's path of a file from outside ``docs/``."""
     return f"files/{file.relative_to(ROOT).as_posix()}"

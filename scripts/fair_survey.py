@@ -25,7 +25,7 @@ LABEL = "affair"
 SHUFFLE_SEED = 1974
 VOLUNTEERS = 600
 RELUCTANCE = 4
-"""How many times less often a person with an affair volunteers."""
+"""Factor by which a person with an affair volunteers less often."""
 Record = dict[str, float | str]
 
 OCCUPATIONS = {
@@ -42,7 +42,7 @@ DECLARED = {
     "occupation": {"categories": list(OCCUPATIONS.values())},
     "husband_occupation": {"categories": list(OCCUPATIONS.values())},
 }
-"""What the questionnaire says about its answers, so that none depends on the public records."""
+"""The questionnaire's coding of its answers, so that none depends on the public records."""
 
 DESCRIBED = {
     "marriage_rating": {
@@ -57,7 +57,7 @@ DESCRIBED = {
     "husband_occupation": {"description": "Your husband's occupation."},
     LABEL: {"description": "Have you had an affair while married?"},
 }
-"""What people who answer should know."""
+"""Information for people who answer."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def settings(epsilon: float, holders: int, **chosen: Any) -> dict[str, Any]:
 
 
 def without_label(record: Mapping[str, float | str]) -> Record:
-    """What a prediction is asked for."""
+    """The record of the example prediction."""
     return {name: value for name, value in record.items() if name != LABEL}
 
 

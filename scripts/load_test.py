@@ -48,7 +48,7 @@ console = Console()
 
 @dataclass(frozen=True)
 class Load:
-    """How the reports go out, and to which curator, with its process if it is on this machine."""
+    """The mode of sending and the curator, with its process if it runs on this machine."""
 
     mode: Literal["single", "relay"]
     through_relay: bool

@@ -120,7 +120,7 @@ def good_task(name: str, task: Task) -> dict[str, Any]:
 
 
 def bad_tasks() -> list[dict[str, Any]]:
-    """What every reader must refuse, by name."""
+    """Messages that every reader must refuse, by name."""
     whole = CLASSIFY.model_dump()
     question, tree = whole["questions"][0], whole["partitions"][0]
     changes: dict[str, dict[str, Any]] = {
@@ -258,7 +258,7 @@ def good_report(name: str, task: Task, seed: str) -> dict[str, Any]:
 
 
 def bad_reports() -> list[dict[str, Any]]:
-    """What every curator must refuse of holders of ``CLASSIFY``, by name."""
+    """Reports of holders of ``CLASSIFY`` that every curator must refuse, by name."""
     report = make_report(CLASSIFY, first_record(CLASSIFY), Stream("bad reports"))
     ((_, payload),) = report.answers
     fields = {"version": 1, "task": report.task, "id": report.id, "answers": [[0, payload]]}
@@ -291,7 +291,7 @@ def bad_reports() -> list[dict[str, Any]]:
 
 
 def bad_disclosing_reports() -> list[dict[str, Any]]:
-    """What every curator must refuse of holders of ``DISCLOSING``."""
+    """Reports of holders of ``DISCLOSING`` that every curator must refuse."""
     report = make_report(DISCLOSING, first_record(DISCLOSING), Stream("bad shown reports"))
     ((_, payload),) = report.answers
     payloads = {
@@ -362,7 +362,7 @@ def good_batches() -> list[dict[str, Any]]:
 
 
 def bad_batches() -> list[dict[str, Any]]:
-    """What every reader must refuse of a relay, by name."""
+    """Messages of a relay that every reader must refuse, by name."""
     one = batch_fields(CLASSIFY, "batch")
     malformed: dict[str, dict[str, Any]] = {
         "another version": {"version": 1},

@@ -138,7 +138,7 @@ def _vector(
 
 
 def _reports(mechanism: Mechanism, question: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """Of categories from the first to the last that has a cell, and two of misfits."""
+    """Reports of categories from the first to the last that has a cell, and two of misfits."""
     size = mechanism.random_bytes
     # named as when they were first drawn, so that their bytes stay
     name = "shown" if "strata" in question else mechanism.name

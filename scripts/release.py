@@ -1,4 +1,4 @@
-"""What a release consists of, in dist/: archives, bills of materials, and the hashes of all.
+"""The files of a release, in dist/: archives, bills of materials, and the hashes of all.
 
     make release
 

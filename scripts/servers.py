@@ -25,14 +25,14 @@ SERVE = ("-m", "privet.curator", "serve")
 START_SECONDS = 120.0
 TOKEN_LINE = r'(?:Admin token.*\n|"admin_token": ")([\w-]+)'
 ADDRESS_LINE = r'(?:Privet curator at |Relay for \S+ at |"url": ")(http://[\w.:]+)'
-"""For people, and as JSON."""
+"""The address of a server in its log, for people and as JSON."""
 STOP_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class RunningCurator:
-    """Where a started curator answers; its admin token, if it is known; the log of this run."""
+    """A started curator: its address, its admin token, if it is known, and the log of this run."""
 
     url: str
     token: str
@@ -69,7 +69,7 @@ def running_curator(
 
 @dataclass(frozen=True)
 class RunningRelay:
-    """Where a started relay answers."""
+    """The address of a started relay."""
 
     url: str
     process: subprocess.Popen[bytes]

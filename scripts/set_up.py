@@ -20,10 +20,10 @@ PINS = ROOT / "requirements"
 ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin") / "python"
 OLDEST = "3.11.0"
-"""What the pins must install on, and on all that is newer."""
+"""The oldest Python that the pins must install on."""
 PROJECT = "pyproject.toml"
 SERVICES = ("--extra=postgres", "--extra=oidc")
-"""What a curator may talk to."""
+"""The services a curator may use."""
 LOCKED = {
     "all": (PROJECT, "--all-extras", "--group=all"),
     "test": (PROJECT, "--extra=demo", *SERVICES, "--group=test"),
@@ -37,7 +37,7 @@ LOCKED = {
 }
 """The sets of packages, the largest first, and what of pyproject.toml is in them."""
 WITHOUT_PATIENCE = {"UV_HTTP_CONNECT_TIMEOUT": "5", "UV_HTTP_RETRIES": "1"}
-"""So that pip gets its turn soon where uv reaches no index."""
+"""uv's time-out in seconds: short, so that pip gets its turn where uv reaches no index."""
 
 
 def main() -> None:
@@ -104,7 +104,7 @@ def _pip(*options: str) -> None:
 
 
 def _runs(*arguments: str) -> bool:
-    """Whether it succeeds; what it says of errors is shown."""
+    """True if it succeeds; its error output is printed."""
     try:
         _run(*arguments, stdout=subprocess.DEVNULL)
     except (FileNotFoundError, subprocess.CalledProcessError):

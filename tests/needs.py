@@ -36,7 +36,7 @@ LEFT = pytest.StashKey[int]()
 
 @functools.cache
 def missing(program: str) -> bool:
-    """Whether the program is not installed, or cannot do what tests ask of it."""
+    """True if the program is not installed, or cannot do what tests ask of it."""
     path = shutil.which(program.split(maxsplit=1)[0])
     if path is None:
         return True

@@ -1,4 +1,4 @@
-"""What comes before an answer: the task is fetched and explained, and its owner is asked."""
+"""The steps before an answer: fetch and explain the task, and ask its owner."""
 
 import typer
 from rich.console import Console

@@ -22,7 +22,7 @@ STATUSES = {
     ReportState.HELD: EXIT_HELD,
     ReportState.COUNTED: 0,
 }
-"""What an answer's state means for the exit status, the worst first."""
+"""Exit status of each state of an answer, the worst first."""
 ANSWERED_BEFORE = "answered before and counted"
 KEPT_HINT = "\nThe answer is kept: run `privet-holder resend` later."
 

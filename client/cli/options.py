@@ -47,7 +47,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 @dataclass(frozen=True)
 class Device:
-    """Where answers are kept, and which tasks are answered."""
+    """The ledger of answers, and the tasks that may be answered."""
 
     ledger: SqliteLedger
     insecure_http: bool = False

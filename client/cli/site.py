@@ -44,7 +44,7 @@ AT_A_TIME = 48
 """Lines of a file that are answered at a time."""
 FAULTS_LISTED = 5
 FEW_MISFITS, SMALL_SHARE = 3, 0.1
-"""As many lines, or such a share of a file, may not fit and be sent without asking."""
+"""Misfits tolerated with --yes: this many lines, or this share of the file."""
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
@@ -159,7 +159,7 @@ class Site:
     async def answer(
         self, lines: Sequence[Line], answered: Callable[[], object]
     ) -> dict[int, StoredAnswer | PrivetError]:
-        """What became of each line, by its number; a fault of one does not hold up the others.
+        """The outcome of each line, by its number; an error in one does not stop the others.
 
         ``answered`` is called after each line.
         """
@@ -189,7 +189,7 @@ class Site:
         return outcomes
 
     def outcome(self, line: Line, outcome: StoredAnswer | PrivetError) -> tuple[str, int]:
-        """What became of a line, in words and as an exit status."""
+        """The outcome of a line, as text and as an exit status."""
         if isinstance(outcome, StoredAnswer):
             return state_in_words(outcome), STATUSES[outcome.state]
         kept = self.device.ledger.find(line.subject, self.task)

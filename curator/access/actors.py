@@ -1,4 +1,4 @@
-"""Who asks for something: what every use case is told, and asks whether they may."""
+"""The actors of use cases, and the checks of what they may do."""
 
 from typing import Protocol
 
@@ -10,11 +10,11 @@ class Actor(Protocol):
 
     @property
     def id(self) -> str:
-        """What the audit log calls them; empty for a stranger."""
+        """The name in the audit log; empty for a stranger."""
 
     @property
     def reads(self) -> bool:
-        """Whether they may read what strangers may not; raises for a token that is wrong."""
+        """True if the actor may read what strangers may not; raises for a wrong token."""
 
     def need(self, scope: Scope, what: str = "") -> None:
         """Raise ``NotAuthorized`` or ``InsufficientScope`` unless they may do what takes ``scope``.

@@ -30,11 +30,11 @@ from .tokens import PERSON, Scope
 
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 ALGORITHMS += ["EdDSA", "Ed25519"]
-"""Those by which only the provider can sign: neither ``none`` nor a secret that we share."""
+"""Asymmetric algorithms only: neither ``none`` nor HMAC."""
 LEEWAY_SECONDS = 60
-"""By how much the provider's clock may differ from ours."""
+"""Tolerated difference of the provider's clock from ours, in seconds."""
 KEPT_SECONDS = 600.0
-"""How long the provider's addresses and keys are used before they are asked for again."""
+"""Cache lifetime of the discovery document and the JWKS, in seconds."""
 PAUSE_SECONDS = 30.0
 """Least time between two questions for a key that was not among them."""
 ANSWER_SECONDS = 5.0
@@ -63,7 +63,7 @@ class Person:
 
     @property
     def actor(self) -> str:
-        """What the audit log calls them: the subject, or its SHA-256 where that is too long."""
+        """The name in the audit log: the subject, or its SHA-256 if that is too long."""
         actor = PERSON + self.subject
         if len(actor) > MAX_NAME or not self.subject.isprintable():
             actor = PERSON + sha256(self.subject.encode()).hexdigest()[: MAX_NAME - len(PERSON)]
@@ -72,7 +72,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Published:
-    """What the provider publishes of itself, and when we asked."""
+    """The provider's discovery document, and when it was fetched."""
 
     metadata: Mapping[str, Any]
     keys: KeySet
@@ -107,7 +107,8 @@ class Provider:
         return urlsafe_b64encode(hmac.digest(self._secret.encode(), about.encode(), "sha256"))
 
     def begin(self, then: str) -> tuple[str, dict[str, str]]:
-        """Where to send a browser, and what it keeps meanwhile, sealed; raises ``Overloaded``."""
+        """The provider's address for a browser, and a sealed cookie for it; raises
+        ``Overloaded``."""
         attempt = {name: token_urlsafe(48) for name in ("state", "nonce", "verifier")}
         challenge = urlsafe_b64encode(sha256(attempt["verifier"].encode()).digest()).decode()
         query = {
@@ -124,7 +125,7 @@ class Provider:
         return address, attempt | {"then": then}
 
     def finish(self, answer: Mapping[str, str], attempt: Mapping[str, str]) -> Person:
-        """Who came back with this ``answer``, the query of the redirect, from this ``attempt``.
+        """The person that ``answer``, the redirect's query, names for this ``attempt``.
 
         Raises ``NotAuthorized``, ``InsufficientScope`` for somebody without a role, ``Overloaded``.
         """
@@ -165,7 +166,7 @@ class Provider:
         return StoredToken(person.actor, person.scope, b"", self._clock())
 
     def end_address(self) -> str | None:
-        """Where people end their session at the provider; None if it does not say."""
+        """The provider's address for signing out; None if it publishes none."""
         try:
             address = self._known().metadata.get("end_session_endpoint")
         except Overloaded:
@@ -195,7 +196,8 @@ class Provider:
         return {name: tokens[name] for name in ("id_token", "access_token")}
 
     def _claims(self, token: str, **expected: Any) -> dict[str, Any]:
-        """What ``token`` says, if the provider signed it, it is good now, and ``expected``."""
+        """The claims of ``token``, if the provider signed it and it is valid now and
+        ``expected``."""
         iss = {"essential": True, "value": self._issuer}
         rules = jwt.JWTClaimsRegistry(
             int(self._clock()), LEEWAY_SECONDS, **{**REQUIRED, "iss": iss, **expected}
@@ -233,7 +235,7 @@ class Provider:
         )
 
     def _known(self, older: float = KEPT_SECONDS) -> Published:
-        """What the provider publishes, asked for anew if that was ``older`` seconds ago."""
+        """The provider's discovery document, fetched again if older than ``older`` seconds."""
         known = self._published
         if known is None or self._time() - known.at >= older:
             known = self._published = self._asked(self._fetch)
@@ -252,7 +254,7 @@ class Provider:
         return Published(metadata, KeySet.import_key_set({"keys": supported}), at)
 
     def _asked(self, ask: Callable[[httpx.Client], T]) -> T:
-        """What ``ask`` gets from the provider; raises ``Overloaded`` if it answers otherwise."""
+        """The provider's reply to ``ask``; raises ``Overloaded`` for any other."""
         if not self._calls.acquire(blocking=False):
             raise Overloaded("Too many people sign in at this moment: try again in a minute.")
         try:

@@ -16,7 +16,7 @@ MINUTE = 60.0
 
 
 class Rate:
-    """What each sender has had of its ``per_minute``; 0 sets no limit.
+    """A leaky bucket per sender, drained by ``per_minute`` once a minute; 0 sets no limit.
 
     Senders are forgotten as soon as they have nothing left to pay. Any thread may ask.
     """

@@ -48,7 +48,7 @@ log = logging.getLogger("privet")
 
 
 class Scope(StrEnum):
-    """What a token allows: everything, reading and fitting, reading, or sending batches."""
+    """The scope of a token: everything, reading and fitting, reading, or sending batches."""
 
     ADMIN = "admin"
     FITTER = "fitter"
@@ -56,7 +56,7 @@ class Scope(StrEnum):
     RELAY = "relay"
 
     def allows(self, needed: str) -> bool:
-        """Whether it is enough for a call that needs the scope ``needed``."""
+        """True if it covers the scope ``needed``."""
         return self in (Scope.ADMIN, needed) or (self, needed) == (Scope.FITTER, Scope.READER)
 
 

@@ -247,7 +247,8 @@ def _words(counts: Mapping[str, int]) -> list[str]:
 
 @contextmanager
 def _readers(scheduler: str | None, jobs: int) -> Iterator[tuple[Callable[..., Future[Any]], int]]:
-    """What starts a call in processes of this machine or in a Dask cluster, and how many run."""
+    """A function that starts calls in local processes or a Dask cluster, and how many run at
+    once."""
     from ..collection.files import READER_MEMORY, prepare
     from ..workers import Workers
 

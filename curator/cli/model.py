@@ -292,7 +292,7 @@ def _listed(values: ColumnValues) -> list[Any]:
 
 
 def _problem(feature: Numeric | Categorical, value: Any) -> str:
-    """Why a value cannot be encoded; empty if it can."""
+    """The reason why a value cannot be encoded; empty if it can."""
     try:
         encode_value(feature, value)
     except InvalidRecord as error:
@@ -391,7 +391,7 @@ def _write(target: Path, header: list[str], rows: list[list[Any]]) -> None:
 
 
 def _way(way: Document) -> tuple[str, str]:
-    """How some of the reports came, and how far they could move a prediction."""
+    """The sources of reports, and how far each could move a prediction."""
     reports = "direct reports" if way["relay"] is None else f"reports in batches of {way['relay']}"
     if way["worst_found"] is None:
         return reports, str(way["reports"])

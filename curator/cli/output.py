@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, JSON for scripts, errors that say what to do."""
+"""The commands' output: tables for people, JSON for scripts, errors that say what to do."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

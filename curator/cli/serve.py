@@ -19,7 +19,7 @@ from ..settings import Settings, unknown_variable
 from .output import err
 
 BY_ENVIRONMENT_ONLY = frozenset({"admin_token", "oidc_client_secret"})
-"""No options, since other users of a machine see the options of running programs."""
+"""Secrets are no options: other users of a machine see the options of running programs."""
 
 
 def serve(**options: Any) -> None:

@@ -30,7 +30,7 @@ READER_MEMORY = 2**31
 
 @dataclass(frozen=True)
 class CollectedFile:
-    """What became of a file's reports, by outcome.
+    """The numbers of a file's reports, by outcome.
 
     With a ``fault`` some or all do not count, and the file stays.
     """

@@ -1,4 +1,4 @@
-"""What the calls for reports share."""
+"""Code shared by the report endpoints."""
 
 from dataclasses import dataclass
 

@@ -43,7 +43,7 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the fields stand in every report that answers the same questions of one task."""
+    """The byte offsets of the fields in reports that answer the same questions of a task."""
 
     questions: tuple[int, ...]
     length: int
@@ -91,7 +91,7 @@ def _filled_report(task: Task, questions: tuple[int, ...], byte: int) -> bytes:
 
 
 class CachedTask:
-    """What the calls for reports need of one task."""
+    """The part of a task that the report endpoints need."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

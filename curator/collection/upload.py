@@ -53,7 +53,7 @@ class ReportUpload:
             True: (201, COUNTED_NOW, _receipt_headers(COUNTED_NOW, headers)),
             False: (200, COUNTED_BEFORE, _receipt_headers(COUNTED_BEFORE, headers)),
         }
-        """By whether the report counts from now on: status, the receipt after the id, headers."""
+        """Status, end of the receipt, and headers, by whether the report counts from now on."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a POST of a report, or for its signed receipt; pass all other calls on."""
@@ -116,7 +116,7 @@ def _fault(task: CachedTask, body: bytes) -> PrivetError:
 
 
 COUNTED_NOW, COUNTED_BEFORE = b'","counted":true}', b'","counted":false}'
-"""How the JSON form of ``protocol.report.Receipt`` ends."""
+"""The end of a ``protocol.report.Receipt`` in JSON."""
 
 
 def _receipt_headers(end: bytes, others: Headers) -> list[tuple[bytes, bytes]]:
@@ -139,4 +139,4 @@ def task_of_call(scope: Scope, call: Call) -> str | None:
 
 
 ABOVE = f"{TASKS}/"
-"""What stands before a task's id in a path."""
+"""The path before a task's id."""

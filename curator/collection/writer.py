@@ -61,7 +61,7 @@ class WaitingReport:
     """SHA-256 of its invitation, if it came with one."""
     counted: "asyncio.Future[bool]"
     since: float
-    """When it came, as ``perf_counter`` says."""
+    """Time of arrival, by ``perf_counter``."""
 
 
 @dataclass(slots=True, eq=False)
@@ -187,7 +187,7 @@ class Writer:
         quiet.set()
 
     def _count(self, reports: Sequence[WaitingReport]) -> list[bool | PrivetError]:
-        """For each report whether it counts from now on, or why it is refused."""
+        """For each report, True if it counts from now on, or the error that refuses it."""
         results: list[bool | PrivetError] = [True] * len(reports)
         by_task: dict[str, list[int]] = {}
         for row, report in enumerate(reports):

@@ -272,7 +272,7 @@ def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[
 
 
 def _first_trial(info: ModelInfo) -> tuple[str, Mapping[str, Any]]:
-    """What to try first: the model's own settings, or λ where the estimator has nothing to set."""
+    """The parameters to try first: the model's own, or λ where the estimator has none."""
     if info.summary["estimator"] == DEFAULT_ESTIMATOR:
         return WEIGHTED, {}
     return info.summary["estimator"], info.summary["parameters"]

@@ -1,4 +1,4 @@
-"""What all pages share: templates, headers, errors as pages, figures in words."""
+"""Shared page parts: templates, headers, error pages, formatting of figures."""
 
 import re
 from collections.abc import Callable, Coroutine, Mapping
@@ -128,7 +128,7 @@ def see_other(url: str) -> RedirectResponse:
 
 
 def own_page(then: str) -> str:
-    """Where to go on after signing in: ``then`` if it is a page of ours."""
+    """The page after signing in: ``then`` if it is one of ours."""
     return then if OWN_PAGE.fullmatch(then) else "/"
 
 

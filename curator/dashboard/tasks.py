@@ -62,7 +62,7 @@ def collection(
     visitor: TheVisitor,
     wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
 ) -> dict[str, Any]:
-    """What the part that changes shows; what is for readers only is None for strangers."""
+    """The values of the part that is refreshed; None where they are for readers only."""
     standing = cases.read_status(curator, visitor, task_id)
     task = standing.stored.task
     insight, needed = None, None
@@ -86,7 +86,7 @@ TheCollection = Annotated[dict[str, Any], Depends(collection)]
 
 @browsers.get(TASK)
 def show_way(request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor) -> Response:
-    """Where a person goes who opened an address for programs."""
+    """A redirect for a person who opened an API address."""
     stored = cases.read_task(curator, visitor, task_id)
     return page(request, "way.html", task=stored.task, link=holders_link(task_id, curator))
 
@@ -168,7 +168,7 @@ def half_width(task: Task, wanted: float) -> float:
 
 
 def _insight(task_id: str, curator: Curator, visitor: Visitor) -> InsightView | None:
-    """Of the model that serves; None without a model or reports that it can be asked for."""
+    """The insight of the serving model; None without a model or without reports to compare."""
     try:
         return InsightView.of(*reading.read_insight(curator, visitor, task_id))
     except (ModelNotFound, InvalidRequest):
@@ -176,7 +176,7 @@ def _insight(task_id: str, curator: Curator, visitor: Visitor) -> InsightView | 
 
 
 def holders_link(task_id: str, curator: Curator) -> dict[str, str] | None:
-    """Where people answer, the page of a relay, as an address and a QR code; None without one."""
+    """The answer page at a relay, as an address and a QR code; None without a relay."""
     relay = cases.relay_of(curator)
     if relay is None:
         return None

@@ -27,23 +27,23 @@ SESSION_SECONDS = 12 * 3600
 KEY = "session_key"
 """Name of the fact that holds the key of sessions."""
 TOKEN, PERSON, ATTEMPT = "token", "person", "attempt"
-"""What a cookie may hold; each kind is sealed with a key of its own."""
+"""The kinds of cookies; each is sealed with a key of its own."""
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
 MOST_FIELDS = 4_000
 
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who looks at a page; ``name`` is that of the token or person, empty for a stranger."""
+    """The visitor of a page; ``name`` is the token's or person's, empty for a stranger."""
 
     name: str = ""
     scope: str = ""
     form_token: str = ""
     """Secret in every form of this session, which no other site can know."""
     id: str = ""
-    """What the audit log calls them."""
+    """The name in the audit log."""
     is_person: bool = False
-    """Whether an OpenID provider named them."""
+    """True if an OpenID provider named them."""
 
     @property
     def admin(self) -> bool:
@@ -51,7 +51,7 @@ class Visitor:
 
     @property
     def reads(self) -> bool:
-        """Whether the token allows reading what strangers may not."""
+        """True if the token allows reading what strangers may not."""
         return self._may(Scope.READER)
 
     def need(self, scope: Scope, what: str = "") -> None:
@@ -78,7 +78,7 @@ class Sessions:
         return self._fernet(kind).encrypt_at_time(text.encode(), int(self._clock())).decode()
 
     def open(self, cookie: str, kind: str = TOKEN, seconds: int = SESSION_SECONDS) -> str | None:
-        """What a cookie holds; None if it is not one of ours, of this kind, or too old."""
+        """The cookie's content; None if it is not ours, of another kind, or too old."""
         try:
             now = int(self._clock())
             return self._fernet(kind).decrypt_at_time(cookie.encode(), seconds, now).decode()
@@ -86,7 +86,7 @@ class Sessions:
             return None
 
     def person(self, cookie: str) -> Visitor:
-        """Whose session a cookie holds, as their provider named them; else a stranger."""
+        """The person of the session in a cookie, as their provider named them; else a stranger."""
         if self._provider is None:
             return Visitor()
         named = self.open(cookie, PERSON, self._provider.session_seconds)
@@ -97,7 +97,7 @@ class Sessions:
         return Visitor(person["name"], person["scope"], form_token, person["actor"], is_person=True)
 
     def form_token(self, cookie: str) -> str:
-        """What forms of a session send back."""
+        """The token that a session's forms send back."""
         return hmac.digest(self._key().encode(), cookie.encode(), "sha256").hex()
 
     def _fernet(self, kind: str) -> Fernet:
@@ -114,7 +114,7 @@ class Sessions:
 
 
 def visitor_of(request: Request) -> Visitor:
-    """Who sent the request; a session that has ended is a stranger's."""
+    """The visitor who sent the request; a stranger if the session has ended."""
     cookie = request.cookies.get(COOKIE)
     if cookie is None:
         return Visitor()
@@ -162,7 +162,7 @@ async def _form(request: Request) -> AsyncIterator[FormData]:
 TheVisitor = Annotated[Visitor, Depends(_visitor)]
 TheForm = Annotated[FormData, Depends(_form)]
 OwnForm: Any = Depends(_form)
-"""For forms without fields."""
+"""Dependency of forms without fields."""
 Admins: Any = Depends(_need_admin)
 Readers: Any = Depends(_need_reader)
 ModelReaders: Any = Depends(_need_model_reader)

@@ -158,7 +158,7 @@ def _written(fields: dict[str, str]) -> dict[str, Any]:
 
 
 def _introduction(fields: dict[str, str]) -> dict[str, Any]:
-    """Who asks, in which language, and until when; left out where it is empty."""
+    """The asker, the language and the closing date, without those left empty."""
     asker = {name: fields.get(f"asker_{name}", "") for name in Asker.model_fields}
     given: dict[str, Any] = {"asker": asker} if any(asker.values()) else {}
     if fields.get("language"):
@@ -173,7 +173,7 @@ def _introduction(fields: dict[str, str]) -> dict[str, Any]:
 
 
 def _declared(of: dict[str, str]) -> dict[str, Any]:
-    """What a column's fields say that was not inferred."""
+    """The settings of a column that differ from the inferred ones."""
     kind = of.get("kind", "")
     if kind != of.get("inferred", ""):
         return {"kind": kind}

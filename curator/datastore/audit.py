@@ -29,7 +29,7 @@ HEAD = "audit_head"
 """Name of the fact that holds number and hash of the last entry, as ``12:f00d...``."""
 
 ONE_AT_A_TIME = "LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE"
-"""For PostgreSQL: of curators that add entries at once each sees the one before its own."""
+"""Serialises writers on PostgreSQL, so that each entry chains to the one before it."""
 
 SET_FACT_ONCE = "INSERT INTO facts (name, value) VALUES (:name, :value) ON CONFLICT DO NOTHING"
 SET_FACT = """
@@ -41,7 +41,7 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """What somebody did, see ``privet.curator.access.audit``."""
+    """An entry of the audit log, see ``privet.curator.access.audit``."""
 
     at: float
     actor: str
@@ -49,26 +49,26 @@ class AuditEntry:
     subject: str
     detail: Mapping[str, Any]
     times: int = 1
-    """How many times it happened, for actions that are counted rather than listed."""
+    """Number of times it happened, for actions that are counted rather than listed."""
     no: int = 0
     """Its place in the log, from 1."""
     hash: str = ""
-    """It and all entries before it, see above."""
+    """Hash over it and all entries before it, see above."""
 
 
 START = AuditEntry(-inf, "", "", "", {}, times=0, no=0, hash="0" * 64)
-"""What stands before the first entry."""
+"""The predecessor of the first entry."""
 
 
 @dataclass(frozen=True)
 class AuditChain:
-    """What a check of the audit log found."""
+    """The result of checking the audit log."""
 
     entries: int
     head: str
     """Number and hash of the last entry, to be noted where nobody here can change it."""
     faults: tuple[str, ...]
-    """What does not fit, in words."""
+    """Descriptions of the faults."""
 
 
 @dataclass(eq=False)
@@ -109,7 +109,7 @@ class FactStore:
     database: Database
 
     def read(self, name: str) -> str | None:
-        """What is noted under ``name`` about the whole database; None if nothing is."""
+        """The fact stored under ``name``; None if there is none."""
         with self.database.reading() as connection:
             return _fact(connection, name)
 
@@ -129,7 +129,7 @@ class FactStore:
 
 
 def joins(entry: AuditEntry, last: AuditEntry, since: float | None) -> bool:
-    """Whether an entry is counted with the last one in place of following it."""
+    """True if an entry increments the last one instead of following it."""
     same = (entry.actor, entry.action) == (last.actor, last.action)
     return same and since is not None and last.at >= since
 

@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 2_000
 PARTIAL = ".privet-partial"
-"""How a file's name ends until it is whole; who makes it holds a lock on it."""
+"""Suffix of an unfinished backup; its writer holds a lock on it."""
 OBJECTS = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
 KEY = "SELECT name FROM pragma_table_info(?) ORDER BY pk = 0, pk, cid"
 NEXT_NUMBER = "SELECT setval(pg_get_serial_sequence('{0}', 'no'), max(no)) FROM {0}"
@@ -56,10 +56,10 @@ NEXT_NUMBER = "SELECT setval(pg_get_serial_sequence('{0}', 'no'), max(no)) FROM 
 
 @dataclass(frozen=True)
 class Mark:
-    """What marks a backup."""
+    """The mark of a backup."""
 
     made: float
-    """When, Unix time."""
+    """Time of the backup, Unix time."""
     digest: str
     """SHA-256 of all that is in it, in hex."""
 

@@ -1,4 +1,4 @@
-"""Whether two databases hold the same reports and sums, bucket by bucket."""
+"""Comparison of two databases' reports and sums, bucket by bucket."""
 
 from dataclasses import dataclass, field
 from math import inf
@@ -14,12 +14,12 @@ from .schema import buckets, deleted_tasks, sums, tasks
 
 @dataclass(frozen=True)
 class Comparison:
-    """How two databases differ."""
+    """The differences between two databases."""
 
     differences: tuple[str, ...]
     """The buckets that do; none if both hold the same reports and sums."""
     only_newer: bool
-    """Whether one is a backup and the other has counted more since, and nothing else differs."""
+    """True if one is a backup, and the other differs only by reports counted since."""
 
 
 def compare(left: Engine, right: Engine) -> Comparison:
@@ -59,10 +59,10 @@ class Bucket:
 
 @dataclass
 class Contents:
-    """What ``compare`` reads of a database."""
+    """The part of a database that ``compare`` reads."""
 
     made: float
-    """When, for a backup; a database in use is later than any."""
+    """Time of the backup; infinite for a database in use."""
     deleted: set[str]
     """Ids of tasks that were there."""
     buckets: dict[tuple[str, int], Bucket] = field(default_factory=dict)

@@ -68,7 +68,7 @@ DO UPDATE SET n = excluded.n, vector = excluded.vector, checksum = excluded.chec
 
 
 class CountedTask(NamedTuple):
-    """What ``take`` has to know of a task, as ``READ_TASK`` reads it."""
+    """The row of a task that ``take`` needs, as ``READ_TASK`` reads it."""
 
     id: str
     no: int

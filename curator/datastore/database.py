@@ -1,4 +1,4 @@
-"""What every part of the store shares: transactions, locks, and errors of the database."""
+"""Transactions, locks and database errors, shared by all parts of the store."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,13 +15,13 @@ from .report_ids import IdRows
 
 
 class Backend(IdRows, Protocol):
-    """What SQLite and PostgreSQL do differently; each is a module of functions."""
+    """The operations that differ between SQLite and PostgreSQL, each a module of functions."""
 
     def open_engine(self, url: URL, curator: bool = False, /) -> Engine:
         """An engine for the database at ``url``; ``curator`` if it writes through ``Database``."""
 
     def others(self, engine: Engine, rolling: bool, /) -> list[str]:
-        """Those that have to end before the schema changes, in words.
+        """Descriptions of the processes that must end before the schema changes.
 
         With ``rolling`` all but curators that stop by themselves, where one can tell.
         """

@@ -1,4 +1,4 @@
-"""What has had its time: report ids and tasks after a published end, and forgotten admissions.
+"""Expiry of report ids, tasks and admissions.
 
 No single reading of a clock removes anything. The seen time is kept in the database and comes
 forward by at most ``STEP_SECONDS`` a round; what is due by it is marked, and removed by a later
@@ -26,7 +26,7 @@ FIRST_SEEN = "INSERT INTO seen (no, time) VALUES (1, :time) ON CONFLICT (no) DO 
 
 
 class Removal(Enum):
-    """What of a task has had its time; the audit log calls its removal so."""
+    """The kind of expired data; the value is the audit log's action."""
 
     IDS = "report ids expired"
     TASK = "task expired"
@@ -34,7 +34,8 @@ class Removal(Enum):
 
 @dataclass(frozen=True)
 class Expired:
-    """What an expiry run removed, and how many tasks are marked for a later one."""
+    """The result of an expiry run: what it removed, and the number of tasks marked for a later
+    one."""
 
     tasks: int
     ids: int
@@ -42,7 +43,7 @@ class Expired:
     admissions: int = 0
     """Number of admissions whose batch did not arrive in time."""
     removals: tuple[tuple[Removal, str], ...] = field(default=(), compare=False)
-    """What was removed, with the id of its task."""
+    """The removals, each with its task's id."""
 
 
 def seen_time(before: float | None, now: float) -> float:
@@ -57,7 +58,7 @@ def seen_time(before: float | None, now: float) -> float:
 def due(
     closes: int, seen: float, keep_ids: float, keep_tasks: float | None, *, ids_gone: bool
 ) -> Removal | None:
-    """What should go of a task that ends at ``closes``, see ``ExpiryStore.expire``."""
+    """The parts to remove of a task that ends at ``closes``, see ``ExpiryStore.expire``."""
     if closes + keep_ids <= seen and not ids_gone:
         return Removal.IDS
     return Removal.TASK if keep_tasks is not None and closes + keep_tasks <= seen else None

@@ -27,18 +27,18 @@ VALUES (:task_no, :digest, TRUE, FALSE, :expires) ON CONFLICT (task_no, digest) 
 
 @dataclass(frozen=True)
 class InvitationCounts:
-    """What became of a task's invitations."""
+    """The numbers of a task's invitations, by outcome."""
 
     issued: int
     used: int
     """Spent by a report, or held for a relay's batch."""
     revoked: int
     expired: int
-    """Not used in time."""
+    """Number of invitations that were not used in time."""
 
 
 def hidden(digest: bytes) -> bytes:
-    """What is kept of an invitation whose SHA-256 a relay presents: the SHA-256 of that.
+    """The stored form of an invitation whose SHA-256 a relay presents: the SHA-256 of that.
 
     So nobody who reads the database or a backup can present an unused invitation.
     """
@@ -114,7 +114,7 @@ class InvitationStore:
             return sum(connection.execute(revoke.where(part)).rowcount for part in parts)
 
     def count(self, task_id: str, now: float) -> InvitationCounts:
-        """What became of a task's invitations; raises ``TaskNotFound``."""
+        """The numbers of a task's invitations, by outcome; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
             of_task = invitations.c.task_no == need_task(connection, task_id).no
 

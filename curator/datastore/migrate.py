@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(5797973, 1)"
 WAIT_SECONDS, LOOK_SECONDS = 10.0, 1.0
-"""How long a migration waits for others to end, and how often it looks."""
+"""Seconds that a migration waits for other processes to end, and between its checks."""
 CHECK = {
     "sqlite": "Check the address, that the folder exists, and that it may be written.",
     "postgresql": "Check that the server runs and takes connections at this address, that the "

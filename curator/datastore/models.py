@@ -25,7 +25,7 @@ class ModelInfo:
     number: int
     created: float
     summary: Mapping[str, Any]
-    """What lists of models show, in JSON's types."""
+    """The summary of a model in lists, in JSON's types."""
     aliases: tuple[str, ...] = ()
     """Its names; an alias may move to another model."""
 

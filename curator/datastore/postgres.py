@@ -52,7 +52,7 @@ ORDER BY 1
 """
 """Curators of versions that do not stop by themselves give no name."""
 LOCK_SECONDS = 30
-"""How long a migration waits for each lock: until it has it, all others wait for it in turn."""
+"""Seconds that a migration waits for each lock; meanwhile all other processes wait behind it."""
 LOCK_NOT_AVAILABLE = "55P03"
 SETTINGS = {
     "synchronous_commit": "on",

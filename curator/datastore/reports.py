@@ -20,7 +20,7 @@ CHECKSUM_MODULUS = 2**64
 
 
 class Outcome(IntEnum):
-    """What became of one report."""
+    """The outcome of one report."""
 
     COUNTED = 0
     REPLAYED = 1
@@ -46,15 +46,15 @@ class QuestionSums:
 
 @dataclass(frozen=True, eq=False)
 class Addition:
-    """What a set of reports adds to a task."""
+    """The total that a set of reports adds to a task."""
 
     reports: int
     checksum: int
     sums: Mapping[int, QuestionSums]
-    """By question."""
+    """Sums by question."""
 
     def minus(self, part: "Addition") -> "Addition":
-        """What is left without a part of the reports, which answers the same questions."""
+        """The difference to the total of some of the reports, of the same questions."""
         sums = {
             question: QuestionSums(
                 whole.vector - part.sums[question].vector, whole.n - part.sums[question].n
@@ -94,7 +94,7 @@ class ReportGroup:
     relay: str = ""
     """Name of the token that a batch came with; empty for reports that were sent directly."""
     total: Addition | None = None
-    """What all reports add, if it was computed before the transaction."""
+    """The total of all reports, if it was computed before the transaction."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -120,7 +120,7 @@ class ReportGroup:
         )
 
     def add_up(self, chosen: Mask | None = None) -> Addition:
-        """What the chosen reports add, or all of them without ``chosen``.
+        """The total of the ``chosen`` reports, by default of all.
 
         With a ``total`` only the reports that were not chosen are added up, and subtracted.
         """
@@ -141,7 +141,7 @@ class ReportGroup:
 
 
 def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:
-    """Whether a task in ``state`` with these published dates takes reports at ``now``."""
+    """True if a task in ``state`` with these published dates takes reports at ``now``."""
     return (
         state == TaskState.OPEN
         and (opens is None or now >= opens)

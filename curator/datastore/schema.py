@@ -193,4 +193,4 @@ backup_mark = Table(
     Column("rows", BigInteger, nullable=False),
     Column("digest", LargeBinary, nullable=False),
 )
-"""In backups only, of any schema version: written last, it marks a complete backup."""
+"""Table of backups only, of any schema version: written last, it marks a complete backup."""

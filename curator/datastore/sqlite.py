@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 OTHERS = 0o077
 BUSY_SECONDS = 15
-"""How long a second writer waits for the first."""
+"""Seconds that a second writer waits for the first."""
 ALWAYS = (
     f"busy_timeout = {BUSY_SECONDS * 1000}",
     "cache_size = -32768",  # KiB of pages kept in memory, per connection

@@ -1,4 +1,4 @@
-"""How a collection stands: sums, counts, checksums and refusals."""
+"""The status of a collection: sums, counts, checksums and refusals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ ON CONFLICT (task_no, reason) DO UPDATE SET count = rejects.count + excluded.cou
 
 @dataclass(frozen=True)
 class Bucket:
-    """What arrived in one stretch of time: number of reports and the checksum of their ids."""
+    """The reports of one period: their number and the checksum of their ids."""
 
     starts: int
     reports: int
@@ -28,7 +28,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Status:
-    """How a task's collection stands."""
+    """The status of a task's collection."""
 
     reports: int
     answers: tuple[int, ...]
@@ -41,7 +41,7 @@ class Status:
     relayed: Mapping[str, int]
     """Counted reports that came in batches, by the name of the relay's token."""
     invited: bool = False
-    """Whether only invited reports count."""
+    """True if only invited reports count."""
 
 
 @dataclass(eq=False)

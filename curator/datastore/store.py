@@ -24,7 +24,7 @@ from .tokens import TokenStore
 
 
 class Store:
-    """Where tasks, sums, report ids and models are kept; several curators may share it."""
+    """The store of tasks, sums, report ids and models; several curators may share one."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

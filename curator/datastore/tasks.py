@@ -50,7 +50,7 @@ class _QuestionHead(BaseModel):
 
 
 class TaskHead(BaseModel):
-    """What lists show of a task, which takes no parsing of its trees."""
+    """The summary of a task in lists, read without parsing its trees."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -89,7 +89,7 @@ class StoredTask:
     settings: Mapping[str, Any]
     created: float
     moved: float
-    """When it entered its state, Unix time."""
+    """Unix time at which it entered its state."""
     marked: float | None = None
     """Since when its removal, or that of its report ids, is due; None if it is not."""
 
@@ -112,11 +112,11 @@ class StoredTask:
         return holders / len(self.task.questions) if self.task.allocation == "one" else holders
 
     def is_over(self, now: float) -> bool:
-        """Whether its published end has come, so that no report can count any more."""
+        """True if its published end has come, so that no report can count any more."""
         return self.task.closes is not None and now >= self.task.closes
 
     def takes_reports(self, now: float) -> bool:
-        """Whether it is open and ``now`` lies within its published dates."""
+        """True if it is open and ``now`` lies within its published dates."""
         return is_open(self.state, self.task.opens, self.task.closes, now)
 
 
@@ -130,7 +130,7 @@ class ListedTask:
     marked: float | None = None
 
     def takes_reports(self, now: float) -> bool:
-        """Whether it is open and ``now`` lies within its published dates."""
+        """True if it is open and ``now`` lies within its published dates."""
         return is_open(self.state, self.task.opens, self.task.closes, now)
 
 
@@ -236,7 +236,7 @@ class TaskStore:
         return state
 
     def was_deleted(self, task_id: str) -> bool:
-        """Whether a task of this id was here and was deleted, by a move or by expiry."""
+        """True if a task of this id was here and was deleted, by a move or by expiry."""
         deleted = exists().where(deleted_tasks.c.id == task_id)
         with self.database.reading() as connection:
             return bool(connection.scalar(select(deleted)))

@@ -22,7 +22,7 @@ class StoredToken:
     digest: bytes
     created: float
     expires: float | None = None
-    """When it ends, Unix time; None for never."""
+    """Unix time at which it ends; None for never."""
     used: float | None = None
     """Its last use, to the minute, Unix time."""
 

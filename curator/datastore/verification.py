@@ -1,4 +1,4 @@
-"""Whether what is kept of each task fits together: counts and checksums, recomputed."""
+"""True if what is kept of each task fits together: counts and checksums, recomputed."""
 
 import json
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ def _finding(connection: Connection, row: TaskRow) -> Finding:
 
 
 def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:
-    """Where public data and the public model are not those that the task was made with."""
+    """Faults: public data or a public model other than those the task was made with."""
     of_task = public_data.c.task_no == task_no
     columns = public_data.c
     sizes_of = select(
@@ -103,7 +103,7 @@ def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator
 
 
 def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) -> Iterator[str]:
-    """Where sums do not fit their checksum, the number of reports or their mechanism."""
+    """Faults: sums that do not fit their checksum, the number of reports or their mechanism."""
     answers = [0] * len(task.questions)
     for row in connection.execute(select(sums).where(sums.c.task_no == task_no)):
         answers[row.question] += row.n

@@ -69,7 +69,7 @@ router = APIRouter(
 
 
 class WayView(View):
-    """How some of a model's reports came."""
+    """The source of some of a model's reports."""
 
     relay: str | None = Field(description="Name of the relay's token; null for direct reports.")
     reports: int
@@ -106,7 +106,7 @@ class ModelView(View):
 
 
 class FitRequest(BaseModel):
-    """Which estimator to fit, and how; an empty object takes the defaults."""
+    """The estimator to fit and its parameters; an empty object takes the defaults."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -163,7 +163,7 @@ def list_models(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> list
 def read_model(
     task_id: TaskId, number: ModelNumber, curator: TheCurator, caller: TheCaller
 ) -> ModelView:
-    """What a model was fitted with and from."""
+    """The parameters and sources of a model."""
     return ModelView.of(task_id, reading.read_model(curator, caller, task_id, number))
 
 
@@ -181,7 +181,7 @@ def read_model(
 def read_card(
     task_id: TaskId, number: ModelNumber, curator: TheCurator, caller: TheCaller
 ) -> Response:
-    """What the model is, what it was made from, and how far to trust it, in words.
+    """The model's card: what it is, what it was made from, and how far to trust it.
 
     It speaks of the reports so far, so it takes a token of scope reader or admin.
     """
@@ -190,7 +190,7 @@ def read_card(
 
 
 class PromoteRequest(BaseModel):
-    """Which model an alias is to stand for."""
+    """The model that an alias is to stand for."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"number": 2}]})
 
@@ -231,7 +231,7 @@ async def compare_models(
     caller: TheCaller,
     request: Request,
 ) -> Change:
-    """What changes from the first to the other, before it is promoted."""
+    """The differences between two models, to compare before promoting one."""
     count_as_post(request)
     return await while_waited(request, compare(curator, caller, task_id, number, other))
 
@@ -258,7 +258,7 @@ class IntervalView(View):
 
 
 class InsightView(View):
-    """What the holders said that the public data did not."""
+    """The differences between the holders and the public data."""
 
     task: str = Field(examples=[EXAMPLE_ID])
     model: int
@@ -299,7 +299,7 @@ class InsightView(View):
 def read_insight(
     task_id: TaskId, number: ModelNumber, curator: TheCurator, caller: TheCaller
 ) -> InsightView:
-    """Whether public data resemble the holders, where they differ, and what reports changed.
+    """True if public data resemble the holders, where they differ, and what reports changed.
 
     From the reports so far, so it takes a token of scope reader or admin. It costs no privacy.
     """

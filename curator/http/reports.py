@@ -49,7 +49,7 @@ TEXTS = {
         "gives the form.",
     ),
 }
-"""Of each call the operation's id, its summary and its description."""
+"""The operation id, summary and description of each call."""
 MODELS: dict[Call, Any] = {
     SEND_REPORT: Receipt,
     GET_RECEIPT: SignedReceipt,

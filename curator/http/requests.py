@@ -1,4 +1,4 @@
-"""What routes share: the curator, who calls, strict JSON, and work that ends when they are gone."""
+"""Shared parts of routes: the curator, the caller, strict JSON, cancellation of work."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Caller:
-    """Who calls the API, by a token that is looked at when it has to be."""
+    """The caller of the API; the token is checked when it is needed."""
 
     tokens: Tokens
     token: str | None
@@ -82,7 +82,7 @@ class Caller:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sent the request; one and the same for all that asks."""
+    """The caller that sent the request; one instance per request."""
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
         scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
@@ -156,7 +156,7 @@ def moment(seconds: float) -> datetime:
 
 
 async def while_waited(request: Request, work: Awaitable[T]) -> T:
-    """What ``work`` returns; it is cancelled when the caller is gone.
+    """The result of ``work``, which is cancelled when the caller disconnects.
 
     The request's body must have been read. Raises ``Overloaded`` if the curator stops meanwhile.
     """
@@ -236,7 +236,7 @@ class StrictRoute(APIRoute):
 
 
 class _NotJson(ValueError):
-    """What Python would read and RFC 8259 does not have."""
+    """A constant that Python's JSON reads and RFC 8259 does not have."""
 
 
 def _refuse(constant: str) -> NoReturn:

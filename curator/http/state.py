@@ -1,4 +1,4 @@
-"""What routes and pages share."""
+"""State shared by routes and pages."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class State:
-    """One application's; ``create_app`` makes it."""
+    """The state of one application, made by ``create_app``."""
 
     curator: Curator
     writer: Writer
     rejects: Rejects
     readiness: Readiness
     rate: Rate
-    """Of posts, exports and comparisons, per client address."""
+    """Limits on posts, exports and comparisons, per client address."""
     signer: Signer | None = None
     provider: "Provider | None" = None
     open_metrics: bool = False
-    """Whether anybody may read the metrics."""
+    """True if anybody may read the metrics."""
     dashboard: bool = True
 
 

@@ -144,7 +144,7 @@ class QuestionView(View):
 
 
 class StratumView(View):
-    """What a report can tell openly."""
+    """A stratum that reports may disclose."""
 
     where: list[str] = Field(
         description="Conditions on disclosed columns, all of which hold.", examples=[["age >= 60"]]
@@ -207,7 +207,7 @@ def _strata(task: Task) -> list[StratumView]:
 
 
 class BucketView(View):
-    """What arrived in one stretch of time."""
+    """The reports of one period."""
 
     starts: datetime
     reports: int
@@ -383,7 +383,7 @@ def delete_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> None
 
 
 class InviteRequest(BaseModel):
-    """How many holders to invite."""
+    """The number of holders to invite."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"count": 100}]})
 
@@ -423,7 +423,7 @@ def invite(
 
 
 class InvitationsView(View):
-    """What became of a task's invitations."""
+    """The numbers of a task's invitations, by outcome."""
 
     issued: int
     used: int = Field(description="Spent by a report, or held for a relay's batch.")
@@ -433,12 +433,12 @@ class InvitationsView(View):
 
 @admin.get("/{task_id}/invitations", summary="Count invitations")
 def count_invitations(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> InvitationsView:
-    """How many were issued, used, revoked, and not used in time."""
+    """Numbers of invitations issued, used, revoked and expired."""
     return InvitationsView(**asdict(cases.count_invitations(curator, caller, task_id)))
 
 
 class RevokeRequest(BaseModel):
-    """Which invitations to take back."""
+    """The invitations to revoke."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{}]})
 
@@ -446,7 +446,7 @@ class RevokeRequest(BaseModel):
 
 
 class Revoked(BaseModel):
-    """How many invitations were unused, and can no longer be used."""
+    """The number of unused invitations that were revoked."""
 
     revoked: int
 

@@ -25,7 +25,7 @@ Last = Annotated[bool, Query(description="Do it to the last admin token too.")]
 
 
 class TokenRequest(BaseModel):
-    """What a new token allows, and for how long."""
+    """The scope and lifetime of a new token."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"scope": "reader", "days": 90}]}
@@ -141,5 +141,5 @@ def read_audit(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     before: Annotated[int | None, Query(ge=1, le=2**31, description="Entries before this.")] = None,
 ) -> list[AuditView]:
-    """Who created, deleted, invited, fitted, promoted and issued what, the latest first."""
+    """The audit log, the latest entry first."""
     return [AuditView.of(entry) for entry in cases.read_audit(curator, caller, limit, before)]

@@ -59,7 +59,7 @@ def sign_in(
     attempt: Mapping[str, Any],
     address: str,
 ) -> "Person":
-    """Whom a provider names in its ``answer`` to the sign-in that ``attempt`` began.
+    """The person whom a provider names in its ``answer`` to the sign-in ``attempt``.
 
     Raises ``NotAuthorized``, ``InsufficientScope`` or ``Overloaded``, and ``TooManyRequests`` after
     too many guesses from ``address``.

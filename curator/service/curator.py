@@ -1,4 +1,4 @@
-"""What the use cases work with."""
+"""The resources that the use cases share."""
 
 import secrets
 from collections import OrderedDict
@@ -33,13 +33,13 @@ class Curator:
     tokens: Tokens
     metrics: Metrics
     workers: Workers
-    """For fits and new tasks, which only some may ask for."""
+    """Worker processes of fits and new tasks, which only some may ask for."""
     predictors: Workers
-    """For large predictions."""
+    """Worker threads of large predictions."""
     exporters: Workers
-    """For exports and comparisons."""
+    """Worker processes of exports and comparisons."""
     guard_models: bool = False
-    """Whether models are for readers only."""
+    """True if only readers may see models."""
     max_rows: int = MAX_PREDICT_ROWS
 
     def __post_init__(self) -> None:

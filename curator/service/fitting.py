@@ -35,7 +35,7 @@ COMPARED_ROWS = 20_000
 
 
 class Change(BaseModel):
-    """What changes from one model to another, in predictions for the public records."""
+    """The differences between two models' predictions for the public records."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -59,7 +59,7 @@ class Trial:
     serving: int | None
     """The number of the model that serves, if there is one."""
     change: Change | None
-    """From that one to this."""
+    """Differences from that model to this."""
 
 
 async def fit(
@@ -184,7 +184,7 @@ def promote(
 
 
 async def compare(curator: Curator, actor: Actor, task_id: str, one: int, other: int) -> Change:
-    """What changes in predictions for the public records; raises as ``ModelCache.get`` does."""
+    """The differences in predictions for the public records; raises as ``ModelCache.get`` does."""
     return await call(curator.exporters, partial(_compare, curator, actor, task_id, one, other))
 
 

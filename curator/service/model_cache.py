@@ -24,7 +24,7 @@ BYTES_IN_MEMORY = 2**29
 def summary_of(
     model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
 ) -> dict[str, Any]:
-    """What lists of models show of it, in JSON's types; arguments as of ``report_sources``."""
+    """The summary of a model in lists, in JSON's types; arguments as of ``report_sources``."""
     return {
         "estimator": model.estimator,
         "parameters": dict(model.parameters),
@@ -38,7 +38,7 @@ def summary_of(
 def report_sources(
     model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
 ) -> list[dict[str, Any]]:
-    """How many of its reports came directly (``relay`` is None) and in whose batches.
+    """The numbers of its reports that came directly (``relay`` is None) and by each relay.
 
     ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far so many false
     reports moved a value in the refits tried (``learning.findings.false_reports``).

@@ -33,7 +33,7 @@ class ExplainedPredictions:
     paths: Mapping[int, list[str]]
     """The splits that lead to each cell of the predictions."""
     outside: Sequence[Sequence[str]]
-    """Of each record, the fields whose number lies outside the range and counts as its end."""
+    """For each record, the fields whose number lies outside the range and was clipped."""
 
 
 def predict(

@@ -35,7 +35,7 @@ RANGED_ROWS = 5000
 
 
 def sees_models(curator: Curator, actor: Actor) -> bool:
-    """Whether models may be seen: by anybody, unless the curator keeps them for readers."""
+    """Raise unless the actor may see models: anybody may, unless they are for readers only."""
     return not curator.guard_models or actor.reads
 
 
@@ -58,7 +58,7 @@ def list_models(curator: Curator, actor: Actor, task_id: str) -> list[ModelInfo]
 
 
 def read_model(curator: Curator, actor: Actor, task_id: str, number: int) -> ModelInfo:
-    """What a model was fitted with and from; raises ``TaskNotFound`` or ``ModelNotFound``."""
+    """A model's parameters and sources; raises ``TaskNotFound`` or ``ModelNotFound``."""
     may_read_models(curator, actor, task_id)
     return curator.models.info(task_id, number)
 
@@ -118,7 +118,7 @@ def _insight(
 
 
 def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None:
-    """What the model that serves says of all holders, once no more reports count.
+    """The serving model's results for all holders, once no more reports count.
 
     None before that, without a model or reports to ask, and for whoever sees no models. Raises
     ``TaskNotFound``.
@@ -152,7 +152,7 @@ def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None
 
 
 def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout:
-    """Where a picture of a task's model has its nodes; raises ``TaskNotFound``.
+    """The layout of a picture of a task's model; raises ``TaskNotFound``.
 
     Nodes weigh what was reported below them, for readers, or their public records. Ranges of
     predictions are those for public records.
@@ -172,7 +172,7 @@ def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout
 def read_node(
     curator: Curator, actor: Actor, task_id: str, number: int, node: int
 ) -> NodeShares | None:
-    """What was reported below a node of a model's tree, beside the public records there.
+    """The reported shares below a node of a model's tree, beside the public ones.
 
     None for strangers, and without reports about the label in its cells. Raises ``TaskNotFound``
     or ``ModelNotFound``.

@@ -41,7 +41,7 @@ STEP = 1_000
 
 @dataclass(frozen=True)
 class Standing:
-    """How a collection stands, as far as whoever asked may know."""
+    """The part of a collection's status that the actor may know."""
 
     stored: StoredTask
     at: float
@@ -51,9 +51,9 @@ class Standing:
     models: int
     invited: bool
     asks_again: bool
-    """Whether holders should send again what was counted, as some may be lost."""
+    """True if holders should resend counted reports, as some may be lost."""
     exact: Status | None
-    """For readers."""
+    """Shown to readers only."""
 
 
 async def create_task(
@@ -106,13 +106,13 @@ def _create(
 
 
 async def propose_columns(curator: Curator, actor: Actor, public: bytes) -> list[Proposal]:
-    """What the columns of a table would become."""
+    """A review of the columns of a table, as they would be published."""
     actor.need(Scope.ADMIN)
     return await call(curator.workers, lambda run: run(proposed, public))
 
 
 async def plan_task(curator: Curator, actor: Actor, public: bytes, settings: Publication) -> Plan:
-    """What to expect of a task that is not there yet."""
+    """The plan of a task that does not exist yet."""
     actor.need(Scope.ADMIN)
     return await call(curator.workers, lambda run: run(planned, public, settings))
 
@@ -136,7 +136,7 @@ def read_task(curator: Curator, actor: Actor, task_id: str) -> StoredTask:
 
 
 def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
-    """How a collection stands; for strangers in steps. Raises as ``read_task`` does."""
+    """The status of a collection, in steps for strangers. Raises as ``read_task`` does."""
     reads, stored = actor.reads, read_task(curator, actor, task_id)
     models = len(curator.store.models.listed(task_id))
     now, restored = curator.clock(), curator.restored
@@ -156,7 +156,7 @@ def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
 
 
 def in_steps(curator: Curator, task_id: str, reports: int) -> int:
-    """What strangers see of a number of reports: multiples of ``STEP``, each late at random.
+    """A number of reports as strangers see it: a multiple of ``STEP``, each late at random.
 
     Whoever sends reports would otherwise find out by how many are missing to the next multiple
     whether another came (docs/adr/0303).
@@ -232,7 +232,7 @@ def invite(
 
 
 def count_invitations(curator: Curator, actor: Actor, task_id: str) -> InvitationCounts:
-    """What became of a task's invitations; raises ``TaskNotFound``."""
+    """The numbers of a task's invitations, by outcome; raises ``TaskNotFound``."""
     actor.need(Scope.ADMIN)
     return curator.store.invitations.count(task_id, curator.clock())
 

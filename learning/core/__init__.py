@@ -1,1 +1,1 @@
-"""What all methods share: counts, their variance and ratios, trees, public data, models."""
+"""Shared parts of all methods: counts, their variance and ratios, trees, public data, models."""

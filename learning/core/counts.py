@@ -92,7 +92,7 @@ class QuestionCounts:
 
     @property
     def centred(self) -> bool:
-        """Whether numbers were reported relative to published centres."""
+        """True if numbers were reported relative to published centres."""
         return self.scale is not None and self.scale.centred
 
     def scale_of(self, label: Range) -> LabelScale:
@@ -214,7 +214,7 @@ class QuestionCounts:
 
 
 def rounding_variance(mechanism: Mechanism, weights: Floats, counts: Floats) -> float:
-    """What rounding numbers to levels adds at most to the variance of sum(weights * counts).
+    """Upper bound on the variance that rounding to levels adds to sum(weights * counts).
 
     Rounding t in [0, 1] at random to one of L levels has a variance of at most
     min(t (1 - t), 1 / (2 L - 2)^2), which is largest where all of a cell are equal.

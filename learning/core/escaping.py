@@ -9,7 +9,7 @@ from privet.protocol.features import NUMBER, UNSHOWABLE
 T = TypeVar("T")
 
 FORMULA = re.compile(r"(^|[;\t\r\n])(?=[\s\u200b\ufeff\x22]*[=+\-@\uff1d\uff0b\uff0d\uff20])")
-"""Where a spreadsheet would begin to compute: at a cell's start, or behind what may split it."""
+"""Matches where a spreadsheet would start a formula: a cell's start, or behind a separator."""
 MARKS = re.compile(r"[\\`*\[\]|~$#]|(?<!\w)_|_(?!\w)")
 LIST_OR_RULE = re.compile(r"^([0-9]*)([-+=.)])(?=[-+=\s]|$)")
 

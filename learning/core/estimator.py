@@ -66,12 +66,12 @@ class Estimator:
     without_reports: Mapping[str, Value] | None = None
 
     def serves(self, label: Label) -> bool:
-        """Whether it can estimate this label."""
+        """True if it can estimate this label."""
         few_enough = not isinstance(label, Classes) or label.slots <= self.max_classes
         return isinstance(label, self.labels) and few_enough
 
     def needs_reports(self, parameters: Mapping[str, object]) -> bool:
-        """Whether reports count with these parameters; raises as ``checked`` does."""
+        """True if reports count with these parameters; raises as ``checked`` does."""
         values = self.checked(parameters)
         return self.without_reports is None or any(
             values[name] != value for name, value in self.without_reports.items()

@@ -1,4 +1,4 @@
-"""What growers take: encoded public data and the specification of a partition, with its checks."""
+"""The input of growers: encoded public data and the checked specification of a partition."""
 
 from dataclasses import dataclass
 from math import floor, log2, sqrt
@@ -22,7 +22,7 @@ Measured: two levels more or fewer are worse in 7 and 13 of 22 settings and bett
 
 @dataclass(frozen=True, kw_only=True)
 class GrowthSpec:
-    """How a partition is grown: the settings of a task that growers read, with none left open.
+    """The specification of a partition: the settings that growers read, with none left open.
 
     A tree of 0 to ``depth`` levels; where columns are disclosed, ``hidden_depth`` of them split on
     the other columns. ``min_leaf`` is the minimum number of public records in a cell (LPDT's n_l);

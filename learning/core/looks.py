@@ -34,7 +34,7 @@ MEANING: dict[Looks, str] = {
     "many": "each hold at every look while reports come in",
     "once": "each hold at one look, chosen before the first report",
 }
-"""What 95 % intervals and the list of differences do."""
+"""The default number of looks, for 95 % intervals and the list of differences."""
 ONE_LOOK = 1.959963984540054
 """Standard deviations on each side of a 95 % interval for one look: ``norm.ppf(0.975)``."""
 LEVEL = 0.05

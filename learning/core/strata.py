@@ -19,14 +19,14 @@ from .public_data import Floats
 from .trees import cell_sums, locate, node_sums
 
 CONFIDENCE = 0.95
-"""With which a group is as large as it has to be; the other 5 % are on one side."""
+"""Confidence that a group is as large as it has to be; the other 5 % are on one side."""
 
 Grow = Callable[[Growth], Partition]
 
 
 @dataclass(frozen=True, eq=False)
 class Disclosure:
-    """Which ``columns`` are disclosure, ``(columns,)``, and what strata must hold.
+    """The disclosed ``columns``, a mask ``(columns,)``, and the records that strata must hold.
 
     ``rows``, ``(public rows, columns)``, are the records that groups are judged by: each stratum
     has at least ``least_rows`` of them.

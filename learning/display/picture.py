@@ -43,7 +43,7 @@ LETTER = 6.4
 
 @dataclass(frozen=True)
 class Value:
-    """What a cell predicts: a class's share, or the mean label, with its 95 % interval.
+    """A cell's prediction: a class's share, or the mean label, with its 95 % interval.
 
     ``name`` is the class, or empty; ``public`` the same figure without any report, if known;
     ``within`` the range of predictions in the cell, if they differ there and records are known.

@@ -59,11 +59,11 @@ LEAVES = (25, 100)
 """Least reports in a leaf of extra trees, by reasoning: at ε = 1 shares of a leaf have standard
 errors of .24 and .12, and an average over trees less."""
 TREES = 40
-"""More take time, and change an average less than the reports' noise does. By reasoning."""
+"""More take time, and change an average less than the reports' noise does. Chosen, not measured."""
 MOST_COEFFICIENTS = 1000
-"""With more a linear model is left out, as its curvature takes their square."""
+"""Maximum number of coefficients of the linear model, whose curvature takes their square."""
 COLUMNS_TRIED = 0.5
-"""Of the columns, at each split of extra trees: between all and few, scikit-learn's
+"""Share of the columns tried at each split of extra trees: between all and few, scikit-learn's
 defaults for numbers and for classes. Others were not measured."""
 
 
@@ -125,7 +125,7 @@ class Thinned(QuestionCounts):
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What is predicted: ``base(x) + values - base_values`` in x's cell, the last two ``(K, S)``.
+    """The prediction ``base(x) + values - base_values`` in x's cell, the last two ``(K, S)``.
 
     ``part`` is that of all members together beside the drift, and ``own`` that of the drift;
     ``public`` that of those others that contain the public model. ``influence``, ``(K, S)``, is
@@ -212,7 +212,8 @@ class _Trial:
 
     @cached_property
     def _overall_change(self) -> float:
-        """Of the vector of mean shares, times all holders; for a number, of its mean share."""
+        """The covariance of the vector of mean shares, times all holders; for a number, of its mean
+        share."""
         slots = self.covariance.shape[1]
         extremes = []
         for slot in range(slots) if self.classes else (1,):
@@ -355,7 +356,8 @@ def linear(rows: Rows) -> Member:
 
 
 def _linear_influence(rows: Rows, A: Floats, p: Floats, unit: float) -> Floats:
-    """By the curvature G of the squared error: |J_j' G^-1 J_c w_c dT_c|, by Cauchy and Schwarz."""
+    """Bound by the curvature G of the squared error: |J_j' G^-1 J_c w_c dT_c|, by Cauchy and
+    Schwarz."""
     S = p.shape[1]
     dp = np.broadcast_to(np.eye(S), (len(A), S, S))
     if rows.classes:

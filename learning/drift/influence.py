@@ -1,4 +1,4 @@
-"""What replacing one report can change an average share by, to first order.
+"""Influence of one report on an average share, to first order.
 
 A report changes the contrasts R, and these H = b e / D and, by the noise between cells, u' theta.
 Within a prior theta changes by C dH, C being the posterior covariance; the entry of C between two
@@ -62,7 +62,7 @@ def _by_contrasts(contrasts: Contrasts, posterior: Posterior) -> Floats:
 
 
 class ContrastChange:
-    """How much replacing one report can change contrasts with shares ``reference``."""
+    """The influence of one report on contrasts with shares ``reference``."""
 
     def __init__(self, question: QuestionCounts, reference: Floats) -> None:
         self.question = question

@@ -23,8 +23,8 @@ BANDWIDTH = 0.5
 """h: three quarters of a drawn row's variance come from one public row, a quarter from two others
 (docs/tables/tried.md)."""
 FEWEST_NEW = 1000
-"""With fewer drawn rows that differ from all public rows, all drawn rows are used: each would come
-again too often among the points. By reasoning, not measured."""
+"""Fewest drawn rows that differ from all public rows; below, all drawn rows are used: each would
+come again too often among the points. Chosen, not measured."""
 MAX_POINTS = 20_000
 """Public rows that are used as reference points at most, for time's sake."""
 CENTRING_DEVIATIONS = 3.0
@@ -32,7 +32,7 @@ CENTRING_DEVIATIONS = 3.0
 LEAST_RADIUS = 0.01
 """Least radius as a fraction of the label's range, where residuals are 0; by reasoning."""
 FEWEST_ROWS = 10
-"""With fewer public rows residuals say too little, and numbers are not centred."""
+"""Fewest public rows for centring numbers: with fewer, residuals say too little."""
 
 
 @dataclass(frozen=True, eq=False)

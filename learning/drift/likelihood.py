@@ -1,4 +1,4 @@
-"""What the reports say: contrasts with expected shares, and the masses of cells."""
+"""The likelihood of reports: contrasts with expected shares, and the masses of cells."""
 
 from dataclasses import dataclass
 

@@ -28,9 +28,9 @@ from .tree_smoothing import smooth
 NEWTON_STEPS = 12
 """More than are needed: steps stop once they are below ``CONVERGED``."""
 LONGEST_STEP = 1.5
-"""In log-odds, so that linearising at a rare share does not overshoot."""
+"""Largest step in log-odds, so that linearising at a rare share does not overshoot."""
 CONVERGED = 1e-3
-"""In log-odds: a fortieth of a point of probability."""
+"""Tolerance in log-odds: a fortieth of a point of probability."""
 
 
 @dataclass(frozen=True, eq=False)

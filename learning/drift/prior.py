@@ -1,4 +1,4 @@
-"""What is expected of shares before any report, and how far holders may differ from it."""
+"""The prior of shares before any report, and of how far holders may differ from it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +23,11 @@ class Deviations(NamedTuple):
 
 
 NO_SHIFT = Deviations(0.02, 0.0, 0.02)
-"""By reasoning: 0.02 of log-odds is half a point of probability, too little to matter."""
+"""Chosen, not measured: 0.02 of log-odds is half a point of probability, too little to matter."""
 GRID = (NO_SHIFT, *starmap(Deviations, product((0.6, 3.0), (0.0, 1.0), (0.1, 1.0))))
-"""By reasoning: at the root 0.6 turns 25 % into 38 %, and 3.0 reaches classes that public data
-lack; a slope of deviation 1 reaches both none and twice the expected one; single cells are nearly
-equal or unlike. Finer grids are no better (docs/tables/tried.md)."""
+"""Chosen, not measured: at the root 0.6 turns 25 % into 38 %, and 3.0 reaches classes that public
+data lack; a slope of deviation 1 reaches both none and twice the expected one; single cells are
+nearly equal or unlike. Finer grids are no better (docs/tables/tried.md)."""
 LARGE, LARGE_SHIFTS = 3.0, 0.05
 """One shift in twenty has this deviation at the root. Were it one in two, reports that say nothing
 would cost .0014 of Brier score (docs/tables/tried.md)."""
@@ -35,7 +35,7 @@ NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
 """Classes: as likely as not. Numbers: nine to one, since a squared error has no bound
 (docs/tables/tried.md)."""
 SHAPELESS = Deviations(0.6, 0.0, 1.0)
-"""Where cells are expected to be alike: the smaller of the grid's deviations at the root, since the
+"""The root's deviation where cells are expected to be alike: the smaller of the grid's, since the
 mean is the public one, and the larger below it (docs/tables/tried.md)."""
 PER_THETA = 1.0 / 12.0
 """Widths of a number's scale in a unit of theta: a scale is six standard deviations wide, and a
@@ -47,7 +47,7 @@ impossible; by reasoning, one holder in a hundred."""
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What is known of shares before the reports: ``q``, and z, ``(cells, slots)``, of ``slope``.
+    """The prior knowledge of shares: ``q``, and z, ``(cells, slots)``, of ``slope``.
 
     ``points``, ``(cells,)``, are public reference points per cell, standing for ``rows`` records.
     """

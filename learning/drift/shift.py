@@ -1,4 +1,4 @@
-"""How the holders' shares differ from expected ones: a Gaussian shift on the tree.
+"""The shift of the holders' shares from expected ones: a Gaussian process on the tree.
 
 **Contrasts** (``likelihood``). Of n holders whose record fits, a part w is in a cell, and a part p
 of these in a slot. From the debiased counts V per slot and their sum U, and for any reference

@@ -38,7 +38,7 @@ FEWEST_SHARED_TREES = 100
 """Trees of all forests of a stack for more than two classes: about 1.2 times what one forest takes
 to predict 2 000 rows of 60 classes."""
 FEWEST_ROWS = 10
-"""With fewer rows a fold may hold one row or none, and the model is a constant."""
+"""Fewest rows for folds: with fewer, one may hold a row or none, and the model is a constant."""
 VALIDATION_ROWS = 3000
 """Weights of a dozen members are known well from so many rows; more only take longer."""
 ROWS_PER_TREE = 20_000

@@ -1,1 +1,2 @@
-"""What reports say beyond a model: differences from public data, their errors, false reports."""
+"""Findings from reports beyond a model: differences from public data, their errors, false
+reports."""

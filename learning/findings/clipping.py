@@ -70,7 +70,7 @@ def whole_means(
 
 
 def all_clipped(distance: Floats | float, width: float) -> Floats:
-    """Whether a mean of clipped labels that far from its centre is that of labels all clipped."""
+    """True if a mean that far from its centre may be that of labels that were all clipped."""
     return np.asarray(distance >= width / 2.0 * (1.0 - 1e-9))
 
 

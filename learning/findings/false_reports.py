@@ -1,4 +1,4 @@
-"""How far false reports can move a model: the worst that a search over refits finds.
+"""The effect of false reports on a model: the worst that a search over refits finds.
 
 ``Model.influence`` is for one report, to first order. k of them can move a value by more than k
 times as far, since they also change how much the reports count against the public model. So k
@@ -51,7 +51,7 @@ def worst_found(
 
 
 def _attacks(question: QuestionCounts, rng: np.random.Generator) -> list[Floats]:
-    """What a false report adds to the sums on average, one array for each attack."""
+    """The mean contribution of a false report to the sums, one array for each attack."""
     mass = question.plausible.sum(axis=1)
     shares = question.plausible / np.maximum(mass, 1e-300)[:, None]
     noise = np.sqrt(np.maximum(question.noise.sum(axis=(1, 2)), 0.0))
@@ -70,7 +70,8 @@ def _attacks(question: QuestionCounts, rng: np.random.Generator) -> list[Floats]
 
 
 def _payload(question: QuestionCounts, cell: int, slot: int, rng: np.random.Generator) -> Sums:
-    """What one honest report of the slot's extreme level adds to the sums, ``(sum_size,)``."""
+    """The contribution of one honest report of the slot's extreme level to the sums,
+    ``(sum_size,)``."""
     mechanism = question.mechanism
     level = slot * (mechanism.levels - 1) // max(mechanism.slots - 1, 1)
     payload = mechanism.privatize(cell * mechanism.levels + level, rng.bytes)

@@ -1,4 +1,4 @@
-"""What the reports reveal that the public records do not.
+"""The differences between reports and public records.
 
 Of n holders whose record fits the task, V_ks is the debiased count of slot s in cell k and
 U_k = sum_s V_ks. Of m public records, h_ks are the exact counts. A weighted sum of counts over n,
@@ -89,7 +89,7 @@ class CellDifference:
 
 @dataclass(frozen=True)
 class _Compared:
-    """What may become a ``CellDifference``; ``value``, ``error`` and ``public`` are on [0, 1].
+    """A candidate for a ``CellDifference``; ``value``, ``error`` and ``public`` are on [0, 1].
 
     0 stands for ``low`` and 1 for ``low`` + ``width``.
     """
@@ -104,7 +104,7 @@ class _Compared:
     width: float = 1.0
 
     def difference(self, factor: float) -> CellDifference:
-        """With the interval of ``factor`` standard errors to each side."""
+        """The difference with an interval of ``factor`` standard errors to each side."""
         half = factor * self.error
         ends = np.clip([self.value, self.value - half, self.value + half], 0.0, 1.0)
         reported, low, high = (self.low + self.width * ends).tolist()
@@ -467,7 +467,8 @@ def _sentence(
     relabelled: int | None,
     cells: int,
 ) -> str:
-    """Whether the public records resemble the holders, and whether the reports mattered."""
+    """Sentences on whether the public records resemble the holders, and whether reports
+    mattered."""
     surest = min(overall if len(overall) > 2 else overall[-1:], key=lambda row: row.p_value)
     differs = surest.p_value * len(overall) <= FALSE_DISCOVERY_RATE
     if isinstance(label, Classes):

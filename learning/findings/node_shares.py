@@ -1,4 +1,4 @@
-"""What was reported below one node of a tree, beside the public records there.
+"""The reported shares below one node of a tree, beside the public records there.
 
 With the weights w = 1 in the node's cells and W = sum w V / n its reported mass, the share of slot
 s below the node is p = W_s / W, where W_s counts s alone. To first order

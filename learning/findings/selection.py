@@ -1,4 +1,4 @@
-"""How far cells that were grown on labels misstate the public share of these labels.
+"""Selection bias: how far cells that were grown on labels misstate their public share.
 
 A tree separates rows whose labels differ, also where they differ by chance, so that the share of a
 class among the m public rows of a cell is further from the truth than that of m rows drawn there:
@@ -27,7 +27,7 @@ MOST_ROWS = 2000
 def selection_factor(
     label: Label, public: PublicData, partition: Partition, values: Floats
 ) -> float:
-    """By how many times the variance of cells' public shares exceeds the binomial one, at least 1.
+    """Factor by which the variance of cells' public shares exceeds the binomial one, at least 1.
 
     ``values``, ``(cells, S)``, are the probabilities of classes or the mean label.
     """

@@ -68,7 +68,8 @@ class _Level:
         return np.bincount(self.node, minlength=len(self.nodes))
 
     def mixed(self, y: Floats) -> NDArray[np.bool_]:
-        """Which nodes have rows of different labels; in all others every split scores the same.
+        """A mask of the nodes with rows of different labels; in all others every split scores the
+        same.
 
         Rows must be sorted by label within their node.
         """
@@ -202,7 +203,7 @@ def _extend(path: NDArray[Any], last: NDArray[Any]) -> NDArray[Any]:
 
 
 def _nth_unused(used: Columns, rank: Integers) -> Integers:
-    """For each node the column of the given rank among those not in ``used``."""
+    """The column of the given rank among those not in ``used``, for each node."""
     column = rank.copy()
     for taken in np.sort(used, axis=1).T:
         column += taken <= column
@@ -285,7 +286,7 @@ def _best_columns(
 
 
 def _starts(changes: NDArray[np.bool_]) -> Integers:
-    """Where runs begin, given whether each entry but the first differs from the one before."""
+    """The starts of runs, given a mask of the entries that differ from the one before."""
     return np.concatenate([[0], 1 + changes.nonzero()[0]])
 
 

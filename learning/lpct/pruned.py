@@ -184,7 +184,7 @@ class Search:
         return u, float(np.sqrt(2.0 * np.log(max(self.tree.nodes, 2))))
 
     def dominates(self, choice: Choice, done: NDArray[np.bool_], at: Index) -> bool:
-        """Whether private data dominates at a depth that is already shallow.
+        """True if private data dominates at a depth that is already shallow.
 
         As printed, one cell suffices. Calibrated, without any signal each node would prefer either
         data with equal chance, so the nodes' private signals together must be clear of noise, at

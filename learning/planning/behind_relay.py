@@ -55,7 +55,7 @@ class Shuffling:
             )
 
     def allows(self, task: Task) -> bool:
-        """Whether a report of this task keeps the central guarantee."""
+        """True if a report of this task keeps the central guarantee."""
         return task.central_epsilon(self.batch, self.delta) <= self.epsilon
 
     def best(

@@ -1,4 +1,4 @@
-"""What a collection shows, in closed form from the mechanism's variances.
+"""The detection power of a collection, in closed form from the mechanism's variances.
 
 The share of a class, or the mean of a number, differs between holders and public records by delta.
 ``privet insight`` tells it with the probability
@@ -35,7 +35,7 @@ from .populations import Population
 HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
 MOST_EPSILON = 16.0
 EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
-"""What is searched: numbers of holders with two digits, and hundredths."""
+"""Search grids: holder counts with two significant digits, epsilon in steps of 0.01."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Detection:
-    """What a collection tells: a difference ``overall``, and one in a ``cell`` of median noise.
+    """The smallest detectable differences: ``overall``, and in a ``cell`` of median noise.
 
     ``half_width`` is that of the widest overall 95 % interval, and ``variance`` its figure's noise
     times the number of holders.
@@ -91,7 +91,7 @@ def detection(
     population: Population,
     variance: float,
 ) -> Detection:
-    """What ``holders`` answers to a task tell beside ``records`` public ones.
+    """The detectable differences with ``holders`` answers and ``records`` public records.
 
     ``population`` has the law of labels, ``public`` the rows that cells were grown on, whose labels
     have a ``variance``.

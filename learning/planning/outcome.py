@@ -25,7 +25,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Prospect:
-    """What ``holders`` reports at ``epsilon`` would show.
+    """The detectable differences with ``holders`` reports at ``epsilon``.
 
     ``half_width`` is that of the widest overall 95 % interval. ``overall_shift`` and ``cell_shift``
     are the smallest differences between holders and public records that are shown with the plan's
@@ -65,7 +65,8 @@ class Showing:
 
 @dataclass(frozen=True)
 class BehindRelay:
-    """What a central (``epsilon``, ``delta``) among ``batch`` honest reports led to.
+    """The local epsilon that a central (``epsilon``, ``delta``) among ``batch`` honest reports
+    allows.
 
     ``mechanism`` and the plan's epsilon tell most with it, up to a local epsilon of ``cap``; the
     central epsilon that is then shown is ``stated``. Without a relay the local epsilon itself would
@@ -83,7 +84,7 @@ class BehindRelay:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to expect of ``holders`` reports at ``epsilon`` beside ``public_records``.
+    """The plan of a collection of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
     ``expected`` is the ``score``, the accuracy or the mean squared error of a number, if the public
     records are fair. ``here`` is this plan, and ``others`` vary its holders and its epsilon.
@@ -129,12 +130,12 @@ class Plan:
 
     @property
     def enough(self) -> bool:
-        """Whether the planned collection shows the target with the power that is asked for."""
+        """True if the planned collection shows the target with the power that is asked for."""
         return self.here.power >= self.power
 
     @property
     def answers(self) -> list[str]:
-        """What the plan says, in sentences."""
+        """The plan in sentences."""
         here, of = self.here, f"{_number(self.holders)} holders at ε = {self.epsilon:g}"
         name = "accuracy" if self.score == "accuracy" else "a mean squared error of"
         fair = (
@@ -161,7 +162,7 @@ class Plan:
         return told if self.relay is None else [*told, *self._behind_relay(self.relay)]
 
     def _compared(self) -> str:
-        """What tasks with no column disclosed, the plan's, and all would take and show."""
+        """A comparison of tasks that disclose no column, the plan's, and all."""
         takes, shows = [], []
         for other in self.showing:
             what = f"{listed(other.columns)} disclosed" if other.columns else "everything hidden"
@@ -214,7 +215,7 @@ class Plan:
 
     @property
     def _fewer_cells(self) -> str:
-        """What the plan's own tree takes, where that of more holders is the reason for many."""
+        """The holders that the plan's own tree needs, where a deeper tree is what needs many."""
         if self.for_width.holders is None or 2 * self.stop_after > self.for_width.holders:
             return ""
         return (

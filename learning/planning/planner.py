@@ -1,4 +1,4 @@
-"""What to expect of a collection, from public records alone, so that planning costs no privacy.
+"""Planning of a collection from public records only, so that it costs no privacy.
 
 **Score without shift.** The stacked public model is cross-validated; where the holders are like the
 public records, reports hardly improve it (docs/accuracy.md), so that is the score to expect.
@@ -45,7 +45,7 @@ from .outcome import BehindRelay, Figure, Needed, Plan, Prospect, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
-"""What is asked for by default: shift and half-width in shares, or in parts of a number's range."""
+"""Default targets: shift and half-width in shares, or in parts of a number's range."""
 HOLDER_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
 EPSILON_STEPS = (0.5, 1.0, 2.0)
 """Multiples of the planned holders and epsilon that are shown."""
@@ -74,7 +74,7 @@ def plan(
     simulation_seed: int = 0,
     **settings: Any,
 ) -> Plan:
-    """What ``holders`` reports at ``epsilon`` would add to these public records.
+    """The gain of ``holders`` reports at ``epsilon`` over these public records.
 
     ``public`` is a CSV or Parquet file, its bytes, a pandas, polars or Arrow table, or columns by
     name; ``settings`` are the task's other settings (docs/api.md), with the same defaults. The plan
@@ -290,7 +290,8 @@ class Planner:
     def detection(
         self, holders: float, epsilon: float, settings: TaskSettings | None = None
     ) -> Detection:
-        """What so many holders show at this epsilon, with the plan's settings or others."""
+        """The detectable differences for a number of holders and an epsilon, with the plan's
+        settings or others."""
         settings = _changed(settings or self.settings, holders, epsilon)
         return detection(
             self.task(settings, self.fair),

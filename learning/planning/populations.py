@@ -78,7 +78,7 @@ def few_rows(
 
 
 def place_of(X: Floats) -> Floats:
-    """Where rows lie along their first principal component, as ranks from 0 to 1."""
+    """The ranks of rows along their first principal component, from 0 to 1."""
     from sklearn.utils.extmath import randomized_svd  # slow to import
 
     score, _, _ = randomized_svd(X - X.mean(axis=0), 1, random_state=0)

@@ -125,7 +125,7 @@ def classes_of(y: NDArray[Any], y_public: NDArray[Any] | None) -> NDArray[Any]:
 def split_public(
     estimator: BaseEstimator, y: NDArray[Any], fraction: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows stand for private records, and which for public ones, ``(rows,)`` each.
+    """Masks of the rows that stand for private and for public records, ``(rows,)`` each.
 
     ``fraction`` of each class, or of smaller and of larger numbers, at least two rows, is public.
     Where that leaves no private record, every row stands for both.

@@ -227,7 +227,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self.feature_importances_ = importances(model, self.task_.features, masses)
 
     def summary(self) -> str:
-        """Whether the reports mattered, in a few lines of text."""
+        """A few lines of text on whether the reports mattered."""
         check_is_fitted(self)
         gain = self.private_score_ - self.public_score_
         if gain > 2.0 * self._gain_error:
@@ -312,7 +312,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         )
 
     def _html_repr(self) -> str:
-        """In a notebook, scikit-learn's box of parameters, and once fitted the tree below it."""
+        """scikit-learn's box of parameters in a notebook and, once fitted, the tree below it."""
         box: str = super()._html_repr()
         if not hasattr(self, "model_"):
             return box

@@ -1,4 +1,4 @@
-"""From an admin's settings and public columns to the task that is published.
+"""Construction of a published task from an admin's settings and public columns.
 
 Partitions are grown on the public data alone; the same settings and data give the same bytes.
 """
@@ -37,9 +37,9 @@ _grown: WeakKeyDictionary[PublicData, dict[Hashable, Partition]] = WeakKeyDictio
 
 MOST_HIDDEN_LEVELS = 5
 """Tried where it is left open how many levels split on hidden columns, at most: each is a tree to
-grow, and ``WORTH_HIDING`` mostly stops before. By reasoning, not measured."""
+grow, and ``WORTH_HIDING`` mostly stops before. Chosen, not measured."""
 WORTH_HIDING = 0.1
-"""What part of the public model more hidden levels have to explain (ADR 0121)."""
+"""Share of the public model that a further hidden level must explain (ADR 0121)."""
 
 
 Growing = tuple[str, tuple[GrowthSpec, ...]]
@@ -142,7 +142,7 @@ def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
 def _disclosure(
     settings: TaskSettings, features: tuple[Feature, ...], label: Label, public: PublicData
 ) -> Disclosure | None:
-    """What is disclosed and how large groups must be; None if nothing is.
+    """The disclosed columns and the smallest group; None if nothing is disclosed.
 
     Raises ``InvalidTask`` for a column that cannot be disclosure.
     """
@@ -204,7 +204,7 @@ def _specs(
     *,
     centred: bool,
 ) -> tuple[GrowthSpec, ...]:
-    """How a question's partition is grown, with defaults for what is left open.
+    """The growth specification of a question's partition, with defaults for what is left open.
 
     Several ways where the number of levels for hidden columns is left open.
     """

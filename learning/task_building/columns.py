@@ -18,5 +18,5 @@ def count_rows(columns: Columns) -> int:
 
 
 def is_arrow(table: Any) -> bool:
-    """Whether a table is Arrow's, or one that hands out Arrow's columns, such as polars'."""
+    """True if a table is Arrow's, or one that hands out Arrow's columns, such as polars'."""
     return hasattr(table, "__arrow_c_stream__") and not hasattr(table, "to_csv")

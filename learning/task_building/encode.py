@@ -41,7 +41,7 @@ def columns_of_records(task: Task, records: Sequence[Mapping[str, Any]]) -> dict
 
 
 def fields_outside(task: Task, columns: Columns, rows: int) -> list[list[str]]:
-    """Of each row the fields whose number lies outside the range, so that the range's end counts.
+    """For each row, the fields whose number lies outside the range and is clipped.
 
     The values fit the task.
     """

@@ -34,7 +34,7 @@ class Input:
     default: Any
 
     def value(self, text: str) -> Any:
-        """What ``text`` says, for ``json.dumps``; raises ``InvalidRequest`` naming the setting."""
+        """``text`` parsed as JSON; raises ``InvalidRequest`` naming the setting."""
         if self.kind in ("text", "choice"):
             return text
         if self.kind == "texts":

@@ -1,4 +1,4 @@
-"""Which mechanism to take: all of them side by side, and the choice that ``auto`` makes.
+"""Comparison of all mechanisms, and the choice that ``auto`` makes.
 
 ``auto`` is never published: the creator of a task calls ``choose`` and publishes the name and the
 parameters of what it returns.

@@ -1,4 +1,4 @@
-"""How public columns would be published, and what looks wrong about them."""
+"""Review of public columns: how they would be published, and what looks wrong."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from .settings import TaskSettings
 LIKE_A_NUMBER = 0.5
 """A column of texts with at least this share of numbers is probably numeric."""
 FEWEST_IDS = 30
-"""With at least this many rows, whole numbers that all differ are probably ids."""
+"""Rows from which whole numbers that all differ are probably ids."""
 
 
 def review(columns: Columns, settings: TaskSettings) -> list[str]:

@@ -35,9 +35,9 @@ from .columns import Columns
 from .settings import FeatureSettings, TaskSettings
 
 MAX_INFERRED_CATEGORIES = 100
-"""By reasoning: more are names or codes, most of which few holders have."""
+"""Chosen, not measured: more are names or codes, most of which few holders have."""
 MOST_NUMERIC_CLASSES = 10
-"""By reasoning: grades and scales have as many; more whole numbers count something."""
+"""Chosen, not measured: grades and scales have as many; more whole numbers count something."""
 MISSING_CATEGORY = "(missing)"
 NOTHING_DECLARED = FeatureSettings()
 ABOUT_DATES = (

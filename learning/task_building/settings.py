@@ -284,7 +284,7 @@ class TaskSettings(Settings):
 
     @property
     def asks_label(self) -> bool:
-        """Whether any of its questions is about the label."""
+        """True if any of its questions is about the label."""
         return any(question.asks == "label" for question in self.questions)
 
     @classmethod

@@ -31,7 +31,7 @@ from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
 MAX_TABLE_BYTES = 2**29
 """Limit on a Parquet file's values, uncompressed and with every text written out."""
 INFINITE = "[+-]?(?i:inf|infinity)"
-"""What other programs write for a number without a value; it is read, to be refused by its row."""
+"""Other programs' texts for a number without a value; read, to be refused by row."""
 PARQUET_MAGIC = b"PAR1"
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")

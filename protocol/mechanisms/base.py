@@ -101,7 +101,7 @@ class Mechanism(ABC):
         return np.zeros(self.cells, dtype=np.intp)
 
     def reported(self, sums: Sums, n: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """How many of n reports came from each stratum, exactly, ``(stratum_count,)``."""
+        """The exact numbers of the n reports per stratum, ``(stratum_count,)``."""
         return np.array([n], dtype=np.int64)
 
     @property
@@ -144,15 +144,15 @@ class Mechanism(ABC):
 
     @abstractmethod
     def valid(self, payloads: Payloads) -> NDArray[np.bool_]:
-        """Which rows of a ``(B, report_bytes)`` array some holder could have sent."""
+        """A mask of the rows of a ``(B, report_bytes)`` array that some holder could have sent."""
 
     @property
     @abstractmethod
     def rule(self) -> str:
-        """What makes a payload of the right length valid, in words for its sender."""
+        """The rule for valid payloads of the right length, in words for their sender."""
 
     def fault(self, payload: bytes) -> str | None:
-        """Why ``payload`` is invalid, in words for its sender; None if it is valid."""
+        """The reason why ``payload`` is invalid, in words for its sender; None if it is valid."""
         if len(payload) != self.report_bytes:
             return (
                 f"the payload has {len(payload)} bytes; this mechanism's have {self.report_bytes}"
@@ -168,7 +168,7 @@ class Mechanism(ABC):
         """
 
     def sums_of_each(self, payloads: Payloads) -> Sums:
-        """What ``accumulate`` makes of each row alone, ``(B, sum_size)``; for few rows."""
+        """``accumulate`` per row, ``(B, sum_size)``; for small inputs."""
         rows = [self.accumulate(payload[np.newaxis]) for payload in payloads]
         return np.array(rows, dtype=np.int64).reshape(len(payloads), self.sum_size)
 

@@ -31,7 +31,7 @@ def mean_variance(p: Fraction, q: Fraction, m: int) -> Fraction:
 
 
 class Support(NamedTuple):
-    """With which probabilities a report supports categories c and d."""
+    """The probabilities that a report supports categories c and d."""
 
     p: Fraction
     """c, where its holder's category is c."""

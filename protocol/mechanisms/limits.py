@@ -1,4 +1,4 @@
-"""What a mechanism can be asked for; everything else is an InvalidTask that says what to do."""
+"""Limits on the parameters of mechanisms, and the ``InvalidTask`` errors beyond them."""
 
 import math
 from typing import Any

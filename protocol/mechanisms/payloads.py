@@ -12,9 +12,9 @@ CHUNK_BYTES = 2**20
 """Batches are read in pieces of about this size, so that memory does not depend on their length."""
 
 MANY = 1_024
-"""From this many rows on, adding them up as words pays."""
+"""Rows from which the word-wise sum is faster."""
 FEW = 48
-"""So few rows are added up bit by bit."""
+"""Rows below which the sum goes bit by bit."""
 
 
 def chunks(payloads: Payloads, bytes_per_row: int) -> Iterator[Payloads]:
@@ -40,18 +40,18 @@ def unpack_bits(payloads: Payloads, bits: int) -> Payloads:
 
 
 def padding_is_zero(payloads: Payloads, bits: int) -> NDArray[np.bool_]:
-    """Which rows leave the unused bits of their last byte at 0."""
+    """A mask of the rows whose unused last bits are 0."""
     return np.asarray(payloads[:, -1] >> ((bits - 1) % 8 + 1) == 0)
 
 
 def set_bits(payloads: Payloads) -> NDArray[np.unsignedinteger]:
-    """How many bits are set in each row, shape ``(B,)``."""
+    """The number of bits set in each row, shape ``(B,)``."""
     counts = np.bitwise_count(_words(payloads))
     return np.asarray(counts.astype(np.uint32) @ np.ones(counts.shape[1], dtype=np.uint32))
 
 
 def bit_sums(payloads: Payloads, bits: int) -> Sums:
-    """How many rows have each bit set, shape ``(bits,)``."""
+    """The number of rows in which each bit is set, shape ``(bits,)``."""
     if len(payloads) < MANY:
         return _unpacked_sums(payloads, bits)
     sums = np.zeros(bits, dtype=np.int64)
@@ -125,7 +125,7 @@ def index_counts(payloads: Payloads, width: int, size: int) -> Sums:
 
 
 def index_sums(payloads: Payloads, width: int, size: int) -> Sums:
-    """How often each of 0..size-1 occurs among the integers of ``width`` bytes in all rows."""
+    """The counts of 0..size-1 among the integers of ``width`` bytes in all rows."""
     sums = np.zeros(size, dtype=np.int64)
     for part in chunks(payloads, payloads.shape[1]):
         sums += np.bincount(read_integers(part, width).ravel(), minlength=size)

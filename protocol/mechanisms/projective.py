@@ -43,7 +43,7 @@ ROOM = 16
 """The chosen space may have this many points per category; more would not pay for its sums."""
 
 TOLERANCE = Fraction(101, 100)
-"""Of spaces whose variance is within one per cent of the best, the smallest is taken."""
+"""Relative excess of variance allowed for a smaller space: one per cent of the best."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class ProjectiveResponse(IndexPayloads, FrequencyOracle):
 
     @property
     def sum_size(self) -> int:
-        """How often each point was reported."""
+        """The number of reports of each point."""
         return self.space.size
 
     @property
@@ -196,7 +196,7 @@ def point_words(odds: Fraction, space: ProjectiveSpace) -> tuple[int, int]:
 
 
 def is_prime(number: int) -> bool:
-    """Whether ``number`` is prime, by trial division."""
+    """True if ``number`` is prime, by trial division."""
     return number >= 2 and all(number % d for d in range(2, isqrt(number) + 1))
 
 

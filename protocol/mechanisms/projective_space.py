@@ -163,7 +163,8 @@ class ProjectiveSpace:
 
 
 def hyperplane_draws(space: ProjectiveSpace, holders: Holders, rng: np.random.Generator) -> Holders:
-    """Where the holders fall, shape ``(space.size,)``, when ``own[x]`` of them are at point x."""
+    """The holders' expected points, shape ``(space.size,)``, when ``own[x]`` of them are at point
+    x."""
     if 2 * len(holders) * space.hyperplane_size <= space.t * space.q ** (space.t + 2):
         return by_points(space, holders, rng)
     return by_coordinates(space, holders, rng)
@@ -209,7 +210,7 @@ def _next_coordinate(state: Holders, q: int, rng: np.random.Generator) -> Holder
 
 
 def _completions(later: int, q: int, y: int, earlier: int) -> NDArray[np.int64]:
-    """In how many ways the later coordinates of y can make <x, y> = 0 and y other than 0.
+    """The number of ways in which later coordinates of y make <x, y> = 0 and y other than 0.
 
     By (later x, x_i, z, earlier y), for y_i = y. With r coordinates to come there are q^{r-1} if
     x is not 0 there; else all q^r or none, as the sum z + x_i y is 0 or not. The all-zero y is

@@ -109,12 +109,12 @@ class StratifiedMechanism(Mechanism):
         return self.stratum_count * (1 + self.inner.sum_size)
 
     def worst_ratio(self) -> Fraction:
-        """Of two categories of one stratum; there is none between strata."""
+        """The worst ratio between two categories of one stratum; between strata it is unbounded."""
         return self.inner.worst_ratio()
 
     @property
     def variation(self) -> Fraction:
-        """Of two categories of one stratum, like ``worst_ratio``."""
+        """The total variation between two categories of one stratum, like ``worst_ratio``."""
         return self.inner.variation
 
     def payload(self, category: int, words: Words) -> bytes:

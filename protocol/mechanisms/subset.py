@@ -113,7 +113,8 @@ class SubsetSelection(FrequencyOracle):
 
     @property
     def variation(self) -> Fraction:
-        """As if drawn without bias, which moves at most ``_bias`` - 1 of the probability."""
+        """The value as if drawn without bias, which moves at most ``_bias`` - 1 of the
+        probability."""
         return super().variation + self._bias - 1
 
     @property
@@ -205,7 +206,7 @@ def best_size(epsilon: float, m: int) -> int:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many holders have ``first``, ``first + 1``, ... picks left."""
+    """The numbers of holders with ``first``, ``first + 1``, ... picks left."""
 
     first: int
     holders: NDArray[np.int64]
@@ -218,7 +219,8 @@ class Histogram:
 def subset_sums(
     counts: NDArray[np.int64], k: int, p: float, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """How often each category is chosen when ``counts[x]`` holders have category x, shape (m,)."""
+    """The number of choices of each category when ``counts[x]`` holders have category x, shape
+    (m,)."""
     m = len(counts)
     own = rng.binomial(counts, (p - k / m) / (1 - k / m))
     uniform = Histogram(k, np.array([counts.sum() - own.sum()]))

@@ -28,7 +28,7 @@ from .base import Counts, Mechanism, Sums
 
 
 def coordinates_apart(cells: int, slots: int) -> int:
-    """In how many coordinates two holders can differ, at most.
+    """The largest number of coordinates in which two holders can differ.
 
     Two cells with labels other than 0 differ in two coordinates of U and two of V, if there
     is a V. With one cell the worst pair is such a label and the misfit, whose V is 0.
@@ -62,7 +62,7 @@ class VectorPair(Mechanism):
     @property
     @abstractmethod
     def coordinate(self) -> Coordinate:
-        """What every coordinate of a report is like."""
+        """The distribution of every coordinate of a report."""
 
     @property
     @abstractmethod

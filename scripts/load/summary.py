@@ -1,4 +1,4 @@
-"""What a load test found: one object, as a table for a terminal, Markdown and JSON."""
+"""The results of a load test, as a table for a terminal, Markdown and JSON."""
 
 import json
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Summary:
 
     @property
     def is_clean(self) -> bool:
-        """Whether every report was counted once, and nothing else."""
+        """True if every report was counted once, and nothing else."""
         return self.counted == self.holders and self.checksum_matches
 
     @property
@@ -90,7 +90,7 @@ class Summary:
         return path
 
     def _mark(self) -> list[tuple[str, str]]:
-        """Whether the mark is held, where a run is of the size that it is set for."""
+        """True if the mark is held, where a run is of the size that it is set for."""
         holders, most = MARKS[self.mode]
         if self.holders != holders:
             return []

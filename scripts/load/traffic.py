@@ -1,4 +1,4 @@
-"""What goes over the wire in a load test: reports one by one or in batches."""
+"""Traffic of a load test: reports one by one or in batches."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ AT_A_TIME = 4_096
 
 @dataclass(frozen=True)
 class Address:
-    """Where requests go."""
+    """The target of requests."""
 
     host: str
     port: int
     path: str
     token: str = ""
-    """What a curator takes batches with."""
+    """The token with which a curator takes batches."""
 
     def head(self, media_type: str, length: int) -> bytes:
         """The head of a request with a body of ``length`` bytes."""

@@ -1,4 +1,4 @@
-"""What each part of the shift's prior is for: 16 cells whose holders differ in known ways.
+"""Ablations of the shift's prior, on 16 cells whose holders differ in known ways.
 
 The public model is 16 cells' shares, of 200 public records; as many holders are in each cell, and
 reports are simulated exactly. Scored is the root mean squared error of the last class's shares, by
@@ -107,7 +107,7 @@ class Ablation:
 
 
 def _shares(logits: Floats) -> Floats:
-    """Of two classes, ``(cells, 2)``."""
+    """Counts of two classes, ``(cells, 2)``."""
     p = 1.0 / (1.0 + np.exp(-logits))
     return np.column_stack([1.0 - p, p])
 

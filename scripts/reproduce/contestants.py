@@ -1,4 +1,4 @@
-"""What a method of an experiment is, and how it is scored.
+"""Methods of experiments, and their scoring.
 
 A method is a function of a split, ε and a seed that yields (published name, parameters, scores):
 ``score`` is accuracy, or mean squared error for numbers. ``Tuned`` makes one from an estimator and
@@ -22,7 +22,8 @@ from privet.protocol.partition import Partition
 from scripts.reproduce.datasets import Floats, Split
 
 LEAST_PROBABILITY = 0.001
-"""In log loss, so that one record of which a model was certain does not decide it."""
+"""Smallest probability in log loss, so that one record of which a model was certain does not decide
+it."""
 Point = dict[str, float | str]
 Scores = dict[str, float]
 Scored = tuple[str, Point, Scores]
@@ -140,7 +141,7 @@ class Timed:
 
 
 def right_in_cells(partition: Partition, split: Split) -> Floats:
-    """What labelling a cell 0 or 1 adds to the accuracy, ``(cells, 2)``: one pass for every λ."""
+    """The accuracy gained by labelling a cell 0 or 1, ``(cells, 2)``: one pass for every λ."""
     cells, n = locate(partition, split.test.X), len(split.test)
     ones = split.test.y if split.chance is None else split.chance
     parts = (np.bincount(cells, part / n, minlength=partition.cells) for part in (1.0 - ones, ones))
@@ -157,7 +158,7 @@ def fitted(model: Any, split: Split) -> Any:
 
 
 def scores(model: Any, split: Split) -> Scores:
-    """Those of a model at the test rows."""
+    """The scores of a model at the test rows."""
     return value_scores(values_of(model, split.test.X), split)
 
 

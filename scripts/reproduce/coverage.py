@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold the truth: cells of a known population, collected many times.
+"""Coverage of 95 % intervals, for cells of a known population collected many times.
 
 Each collection draws a truth for the cells of a grid of the default depth: what the public records
 lean to, plus a shift per quadrant of the square that these know nothing of. Exactly as many holders
@@ -74,7 +74,7 @@ CASES = {
 
 
 def covered(case: Case, population: Quadrants, epsilon: float, run: int) -> NDArray[np.bool_]:
-    """Which cells' intervals hold the truth in one collection, ``(cells,)``."""
+    """A mask of the cells whose intervals hold the truth in one collection, ``(cells,)``."""
     holders = population.holders
     rng = np.random.default_rng([run, holders])
     public = public_rows(case.label, run % PUBLIC_SETS)
@@ -120,7 +120,7 @@ def true_means(partition: Partition, shift: float, rng: np.random.Generator) -> 
 def scale_of(
     label: Classes | Range, public: PublicData, partition: Partition, *, centred: bool
 ) -> LabelScale | None:
-    """What numbers are reported on; None for classes."""
+    """The range that numbers are reported on; None for classes."""
     if not isinstance(label, Range):
         return None
     centring = None

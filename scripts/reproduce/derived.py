@@ -1,4 +1,4 @@
-"""What follows from an experiment's table, as text below it."""
+"""Text below an experiment's table, derived from it."""
 
 import numpy as np
 import pandas as pd
@@ -131,7 +131,7 @@ SIMPLER = ("public", "Privet, plain tree", "base rate")
 
 
 def share_of_the_way(table: pd.DataFrame) -> str:
-    """How far Privet's Brier score goes from the public stack's to that of raw records.
+    """The part of the way from the public stack's Brier score to that of raw records.
 
     Nothing is stated where raw records are hardly better.
     """
@@ -190,7 +190,7 @@ COMPARED = (
 
 
 def holders_needed(_experiment: Experiment, table: pd.DataFrame) -> str:
-    """By what factor fewer holders give the Brier score of all holders with everything hidden."""
+    """Factors by which fewer holders give the Brier score of all holders with everything hidden."""
     rows = []
     for problem, panel in table.groupby("problem", sort=False):
         for series in (HALF, LABEL):

@@ -30,7 +30,7 @@ LARGEST_HISTOGRAM = 2**10
 """Hidden cells of HistOfTree: far more than reports can tell apart."""
 DEPTHS, BINS = (1, 2, 3, 4, 5), (1, 2, 3)
 MADE = {"fair": ("faithful", 2), "flipped": ("changed", 2), "useless": ("useless", 5)}
-"""How public labels are drawn, of ``shapes.KINDS``, and of how many classes."""
+"""The kinds of public labels, of ``shapes.KINDS``, with their numbers of classes."""
 MADE_PUBLIC, MADE_HOLDERS, MADE_POINTS, MADE_KNOWN = 300, 4000, 3000, (0, 1, 2)
 PARTS = (1.0, 1 / 2, 1 / 5, 1 / 10, 1 / 30)
 """Fractions of the holders who report."""
@@ -78,7 +78,7 @@ def hist_of_tree(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
 
 
 def of_part(split: Split, part: float, seed: int) -> Split:
-    """With a part of the holders, at random; the parts of one seed are within each other."""
+    """The split with a random part of the holders; the parts of one seed are nested."""
     order = np.random.default_rng([seed, 28]).permutation(len(split.private))
     return replace(split, private=take(split.private, order[: round(part * len(order))]))
 

@@ -36,7 +36,7 @@ BUILT_IN = frozenset((*METHODS, *PROBLEMS))
 
 @dataclass(frozen=True)
 class Store:
-    """Where results are kept, where data sets are, and a researcher's file, if any."""
+    """Paths of results and data sets, and a researcher's file, if any."""
 
     kept: Path
     data: Path
@@ -55,7 +55,7 @@ class Store:
         return [self.data / name for name in getattr(PROBLEMS[job.problem], "files", ())]
 
     def absent(self, job: Job) -> list[str]:
-        """Those that are not there."""
+        """The missing files."""
         return [str(file) for file in self.needs(job) if not file.exists()]
 
 
@@ -98,7 +98,7 @@ def run(
 
 @contextmanager
 def cluster(n_jobs: int, scheduler: str) -> Iterator[None]:
-    """Where joblib runs jobs: in processes here, or on the Dask cluster at ``scheduler``."""
+    """A joblib backend: processes here, or the Dask cluster at ``scheduler``."""
     if not scheduler:
         with parallel_config("loky", n_jobs=n_jobs):
             yield
@@ -172,7 +172,7 @@ def fingerprint() -> str:
 def narrowed(
     experiment: Experiment, *, most: int, methods: Iterable[str], problems: Iterable[str]
 ) -> Experiment:
-    """With fewer replications and jobs; ``most`` = 0 and empty names set no limit."""
+    """The experiments with fewer replications and jobs; 0 and empty names set no limit."""
     jobs = tuple(
         job
         for job in experiment.jobs

@@ -1,4 +1,4 @@
-"""What an experiment is: jobs to run, and how to show their scores."""
+"""Experiments: jobs to run, and the presentation of their scores."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

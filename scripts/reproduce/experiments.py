@@ -91,7 +91,7 @@ def on_the_design(
 
 
 def authors_code(gamma: float, n_public: int, series: tuple[str, ...]) -> Numbers:
-    """What the authors' code reaches, of the series that are shown."""
+    """The scores of the authors' code, for the series of the table."""
     numbers = printed("authors-code", ("epsilon",), gamma=gamma, n_public=n_public)
     return {key: value for key, value in numbers.items() if key[0] in series}
 

@@ -1,4 +1,4 @@
-"""How often every interval that a user sees holds what it is of, by its name on the pages.
+"""Coverage of every interval that a user sees, by its name on the pages.
 
 Public records lean up with the first column; so do holders, but ``moved`` by a part of the label's
 range, and some whose record does not fit. Numbers are reported around the public means of cells,
@@ -91,7 +91,7 @@ def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
 
 
 def true(row: CellDifference, size: Integers, mean: Floats) -> float:
-    """What a listed difference is of: the cell's part of all holders, or its share or mean."""
+    """The quantity of a listed difference: the cell's part of all holders, or its share or mean."""
     if row.name is None:
         return float(size[row.cell] / size.sum())
     return float(1.0 - mean[row.cell] if row.name == CLASSES.classes[0] else mean[row.cell])

@@ -55,7 +55,7 @@ from scripts.reproduce.statements import list_differences, look_often
 
 RATES = tuple(10.0**k for k in range(-5, 1))
 BANDWIDTHS = (None, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-"""In the features' unit, up to kernels far wider than the cube, and the default."""
+"""Bandwidths in the features' unit, up to kernels far wider than the cube, and the default."""
 LARGEST_ARRAY = 2**22
 """Places of a histogram above which a grid's point is left out; the papers ran out of memory."""
 MOST_WEIGHTS = 20_000
@@ -85,7 +85,7 @@ def units(split: Split) -> Mapping[str, Sequence[Any]]:
 SHALLOW, LEAVES = tuple(range(1, 9)), (0, 1, 5)
 """Leaf sizes: 0 is the full grid, 1 the text's rule; the authors' code prunes with 1 and 5."""
 CONSTANTS = {"published": "published", "text": "paper", "calibrated": "calibrated"}
-"""Of LPCT-prune: of the authors' code, of Algorithm 2 as printed, and ours."""
+"""Variants of LPCT-prune: the authors' code, Algorithm 2 as printed, and ours."""
 PRUNED = tuple(f"LPCT-prune, {name}" for name in CONSTANTS)
 tree = partial(Tuned, estimator=NonPrivateTreeClassifier, private=False)
 

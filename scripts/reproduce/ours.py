@@ -24,7 +24,7 @@ from scripts.reproduce.contestants import Scored, Scores, fitted, scores, value_
 from scripts.reproduce.datasets import Floats, Split, take
 
 MOST_PUBLIC = 1000
-"""Of more public records a sample is planned with."""
+"""Maximum number of public records planned with; of more a sample is taken."""
 SURE = 1.96
 
 
@@ -95,7 +95,7 @@ def share_covered(model: Model, cells: NDArray[np.int64], y: Floats) -> float:
 
 
 def references(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
-    """What reports alone say of everybody, and a trusted curator.
+    """Estimates for everybody by reports alone, and by a trusted curator.
 
     The latter is ``drift`` on cells grown as Privet's are, counted exactly and given central
     Laplace noise of the same ε.
@@ -148,7 +148,7 @@ class CentralCounts(QuestionCounts):
 
 
 def planned(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
-    """What a plan of the public records expects, and what then happens to the test records.
+    """The forecast of a plan from the public records, beside the outcome on the test records.
 
     The ``stated error`` is the plan's own standard error. A plan is ``covered`` if it and the
     outcome agree within 1.96 standard errors of both, the test records' included.
@@ -183,7 +183,7 @@ def planned(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
 
 
 def losses(values: Floats, split: Split, seed: int) -> Floats:
-    """What each test record loses: 1 for the wrong class, or the squared error, ``(rows,)``.
+    """The loss of each test record: 1 for the wrong class, or the squared error, ``(rows,)``.
 
     Where the law of the labels is known, test labels are drawn.
     """

@@ -11,7 +11,7 @@ from scripts.pages import markdown
 from scripts.reproduce.experiment import Experiment, Setting
 
 SLACK = {"max": 0.01, "min": 0.1}
-"""What a mean may differ by beyond three standard errors: accuracy, or a share of an error."""
+"""Tolerance of a mean beyond three standard errors: accuracy, or a share of an error."""
 PAGES = {
     "accuracy.md": ("accuracy-design",),
     "tables/classification.md": ("accuracy-classes",),
@@ -39,7 +39,7 @@ NOTES = {
 
 
 def kept(experiment: Experiment, results: Path) -> pd.DataFrame:
-    """What a CSV file in ``results`` holds of an experiment, if anything."""
+    """The rows of an experiment in its CSV file in ``results``, if any."""
     file = results / f"{experiment.name}.csv"
     return pd.read_csv(file) if file.exists() else pd.DataFrame(columns=experiment.key)
 

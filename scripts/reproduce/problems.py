@@ -1,4 +1,4 @@
-"""What experiments are run on, by name: ``PROBLEMS[name](folder, seed, **settings)``.
+"""Problems of experiments, by name: ``PROBLEMS[name](folder, seed, **settings)``.
 
 A problem makes a ``Split`` whose features are in [0, 1].
 """
@@ -44,7 +44,7 @@ SHIFTS = {
     "tilted": "e⁴ times likelier at one end of the first principal component than at the other",
     "changed": "the opposite label in the upper 30 % along the first principal component",
 }
-"""How public rows are chosen."""
+"""The ways in which public rows are chosen."""
 ROWS, SCARCE_ROWS, RARER, TILT, CHANGED = 200, 50, 4.5, 4.0, 0.3
 NEW = 0.2
 """The part of different records that is kept for the test of ``unseen``."""
@@ -56,7 +56,7 @@ SIZES = {"anonymity": 100, "diabetes": 200, "employ": 200, "rice": 300, "census"
 
 @dataclass(frozen=True)
 class Problem:
-    """How to make a split from a folder, a seed and settings, and the files that it needs."""
+    """A problem: makes a split from a folder, a seed and settings, and names the files it needs."""
 
     make: Callable[..., Any]
     files: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What the member of the average without the public model's shape gains and costs.
+"""Gain and cost of the average's member without the public model's shape.
 
 Random laws of 2, 5 or 8 classes in five columns, 200 public records of four kinds, and reports of
 300 to 4 000 holders in the default cells. Accuracy and squared error of the probabilities are those

@@ -1,4 +1,4 @@
-"""How often a statement about a collection is false, at one look and at any of many.
+"""False-alarm rates of statements about a collection, at one look and at any of many.
 
 Public records and holders come from one population, so every difference that is listed between them
 is false; or in one cell of eight the holders' classes have changed places, or their numbers are
@@ -34,7 +34,7 @@ LOOKS, FIRST, LAST = 1_000, 0.01, 2.0
 """Looks at a collection, the first and the last by what part of the planned reports are there."""
 STATEMENTS = ("overall share", "list of differences", "share in a cell")
 ONE, EVERY, NORMAL = "once", "many", "normal test"
-"""What ``looks`` may be, and a test for comparison."""
+"""The values of ``looks``, and a test for comparison."""
 DEFAULT = "default"
 FIXED: tuple[tuple[float, dict[str, Setting]], ...] = (
     (2.0, {"holders": 4_000, "rows": 200, "depth": 4, "classes": 2, "cells": "even"}),
@@ -119,7 +119,7 @@ class Drawn:
 
 
 def list_differences(of: Collection, epsilon: float, seed: int) -> Iterator[Scored]:
-    """Whether anything false is listed, and what part of the changed cells."""
+    """True if anything false is listed, and the part of the changed cells that is."""
     rng = np.random.default_rng([seed, of.holders, of.rows, of.depth])
     fixed_cells = of.cells in ("even", "1/k")
     drawn = fixed(of, epsilon, rng) if fixed_cells else grown(of, epsilon, seed)
@@ -215,7 +215,7 @@ def by_normal_test(question: QuestionCounts, public: Floats) -> set[int]:
 
 
 def look_often(of: Collection, epsilon: float, seed: int) -> Iterator[Scored]:
-    """Whether a statement was false at any of ``LOOKS`` looks; the share of cells for cells."""
+    """True if a statement was false at any of ``LOOKS`` looks; for cells, their share."""
     rng = np.random.default_rng([seed, of.holders])
     tree = grid(public_rows(of.label, 0), of.depth)
     mechanism = SubsetSelection.create(epsilon, tree.cells, of.classes)

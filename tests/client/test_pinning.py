@@ -106,7 +106,7 @@ async def test_any_other_task_is_refused_before_the_record(header: str | None) -
 
 @pytest.mark.parametrize("header", [None, signed(THEIRS)], ids=["unsigned", "another key"])
 async def test_a_kept_answer_is_not_sent_either(header: str | None, ledger: SqliteLedger) -> None:
-    """Whether it was drawn with the pin or without, sent again or sent elsewhere."""
+    """True if it was drawn with the pin or without, sent again or sent elsewhere."""
     offers = publishing(signed(OURS)).replies
     broken = Network([*offers, httpx.ConnectError("refused")])
     with pytest.raises(CuratorUnreachable):

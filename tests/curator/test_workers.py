@@ -113,7 +113,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def ended(process: int) -> bool:
-    """Whether a process is gone, or dead and not yet buried."""
+    """True if a process is gone, or dead and not yet buried."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

@@ -20,7 +20,7 @@ def base_images() -> set[str]:
 
 
 def can_be_had(image: str) -> bool:
-    """Whether an image is here, or can be pulled."""
+    """True if an image is here, or can be pulled."""
     asked = (["image", "inspect"], ["pull", "--quiet"])
     return any(
         subprocess.run(["docker", *words, image], capture_output=True, check=False).returncode == 0

@@ -66,7 +66,7 @@ class Pair:
     tasks: dict[str, Task]
 
     def is_held(self, report: Report) -> bool:
-        """Whether the relay has a report that the curator has not counted yet."""
+        """True if the relay has a report that the curator has not counted yet."""
         url = f"{self.urls['relay']}/v1/tasks/{report.task.hex()}/reports/{report.id.hex()}"
         return bool(httpx.get(url, timeout=60, verify=TLS).json()["state"] == "held")
 

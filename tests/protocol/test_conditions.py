@@ -104,7 +104,7 @@ def test_numbers_are_written_in_full() -> None:
 
 
 def sides(value: float, condition: Condition, other: Condition, *, is_left: bool) -> bool:
-    """Whether of the conditions left and right exactly that holds which the record is told."""
+    """True if of the conditions left and right exactly that holds which the record is told."""
     record = {"n": value}
     return (holds(condition, record), holds(other, record)) == (is_left, not is_left)
 

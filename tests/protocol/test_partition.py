@@ -35,7 +35,7 @@ def naive_cell(partition: Partition, x: list[float]) -> int:
 
 
 def goes_to(partition: Partition, x: list[float], child: int) -> bool:
-    """Whether x goes from the parent of ``child`` to ``child``."""
+    """True if x goes from the parent of ``child`` to ``child``."""
     parent = partition.parent[child]
     below = x[partition.feature[parent]] < partition.threshold[parent]
     return bool(below == (partition.left[parent] == child))

@@ -1,4 +1,4 @@
-"""Which report ids were counted: every id is kept for as long as a replay could be counted.
+"""The ids of counted reports, kept for as long as a replay could be counted.
 
 Ids come alone or in batches of hundreds of thousands, and are kept in two forms (ADR 201 has the
 measurements that led here):
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 BULK = 4_096
-"""From this many ids on, a claim becomes a run."""
+"""Number of ids from which a claim becomes a run."""
 REMOVED_AT_ONCE = 20_000
 READ_AT_ONCE = 50_000
 
@@ -61,7 +61,7 @@ class IdRows(Protocol):
         """Insert the unknown ids; return which were known, once all races are settled."""
 
     def find_rows(self, cursor: DBAPICursor, task_no: int, ids: Ids, /) -> KnownIds:
-        """Which of the ids are known."""
+        """A mask of the known ids."""
 
 
 class ReportIds:

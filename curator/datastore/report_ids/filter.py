@@ -20,7 +20,7 @@ class Filter:
 
     BITS_PER_ID = 4
     IDS_PER_WORD = 2
-    """With two ids per word, 8 in 10 000 new ids are suspects."""
+    """Ids per word: with two, 8 in 10 000 new ids are suspects."""
     GOLDEN = 0x9E3779B97F4A7C15
     """2**64 over the golden ratio: spreads the tasks over the words."""
 

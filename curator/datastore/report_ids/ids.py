@@ -18,7 +18,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class KnownIds:
-    """Which of the requested ids are known, and their fingerprints."""
+    """The known ones among the requested ids, with their fingerprints."""
 
     there: Mask
     fingerprints: Fingerprints
@@ -29,7 +29,7 @@ class KnownIds:
 
     @classmethod
     def of(cls, ids: Ids, fingerprints: Mapping[bytes, int]) -> "KnownIds":
-        """Those ids are known that have an entry in ``fingerprints``."""
+        """Build from ``fingerprints``, which has an entry for each known id."""
         known = cls.none(len(ids))
         for row, key in enumerate(keys_of(ids)) if fingerprints else ():
             if key in fingerprints:

@@ -47,10 +47,10 @@ class IdRuns:
     def __init__(self, log_words: int) -> None:
         self._filter = Filter(log_words)
         self._sizes: dict[int, int] = {}
-        """By task, the number of ids in its runs."""
+        """Number of ids in each task's runs."""
         self._seen: dict[int, dict[int, FirstIds]] = {}
         self._written: dict[int, dict[int, FirstIds]] = {}
-        """By task, runs that this process wrote and has not read back yet."""
+        """Runs of each task that this process wrote and has not read back yet."""
 
     def rolled_back(self) -> None:
         self._written.clear()

@@ -6,7 +6,7 @@ from privet.protocol.partition import Partition
 
 
 def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) -> list[str]:
-    """What a cell says of its records, as ``describe_node``; empty if there is one cell."""
+    """The conditions that define a cell, as ``describe_node``; empty if there is one cell."""
     return describe_node(partition, columns, int(partition.leaves[cell]))
 
 

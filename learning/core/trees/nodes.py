@@ -33,7 +33,7 @@ def node_depth(partition: Partition) -> Index:
 
 
 def ancestors(partition: Partition, depth: int) -> Index:
-    """For each cell its ancestor node at ``depth``, or its own node if that lies higher."""
+    """The ancestor at ``depth`` of each cell, or its own node if that lies higher."""
     depth_of, node = node_depth(partition), partition.leaves.copy()
     while (below := depth_of[node] > depth).any():
         node[below] = partition.parent[node[below]]

@@ -159,7 +159,7 @@ def test_a_bit_of_the_file_that_matters_is_noticed(whole: Path, copy: Path) -> N
 
 
 def is_called_whole(file: Path) -> bool:
-    """Whether the check finds nothing, rather than damage or no backup."""
+    """True if the check finds nothing, rather than damage or no backup."""
     with opened(file) as engine:
         try:
             with naming_failures(engine):

@@ -24,7 +24,7 @@ def calls(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def has_example(document: dict[str, Any], content: dict[str, Any]) -> bool:
-    """Whether the content, its schema, or the schema's parts carry an example."""
+    """True if the content, its schema, or the schema's parts carry an example."""
     schema = content.get("schema", {})
     refs = [schema, schema.get("items", {}), *schema.get("anyOf", [])]
     named = [

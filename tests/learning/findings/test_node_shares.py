@@ -19,7 +19,7 @@ NODE = 2
 
 
 def cells_below(node: int) -> np.ndarray:
-    """Whether each cell's path meets a node."""
+    """True if each cell's path meets a node."""
     return np.array([node in path_to(TREE, cell) for cell in range(TREE.cells)])
 
 

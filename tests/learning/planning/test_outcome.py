@@ -32,7 +32,7 @@ PLAN = Plan(
 
 
 def test_a_plan_answers_what_was_asked() -> None:
-    """Whether the collection is enough, what would be, and when to stop."""
+    """True if the collection is enough, what would be, and when to stop."""
     assert PLAN.enough
     assert PLAN.answers == [
         "If the public data are fair, expect accuracy 0.8 ± 0.01 from them alone, and no more from "

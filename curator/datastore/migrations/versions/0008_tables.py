@@ -36,7 +36,7 @@ def _create_tasks() -> None:
         _column("id", sa.String(64), "SHA-256 of the canonical bytes, hexadecimal.", unique=True),
         _column("state", sa.String(16), "draft, open or closed; a deleted task has no row."),
         _column("created", sa.Float(), "When it was created, Unix time."),
-        _column("moved", sa.Float(), "When it entered its state, Unix time."),
+        _column("moved", sa.Float(), "Unix time at which it entered its state."),
         _column("opens", sa.BigInteger(), "First second of collection, or null.", nullable=True),
         _column("closes", sa.BigInteger(), "End of collection, or null.", nullable=True),
         _column("invited", sa.Boolean(), "Whether only invited reports count."),
@@ -217,7 +217,7 @@ def _create_the_rest() -> None:
     op.create_table(
         "audit",
         _column("no", sa.Integer(), "In the order of the entries.", primary_key=True),
-        _column("at", sa.Float(), "When, Unix time."),
+        _column("at", sa.Float(), "Time of the backup, Unix time."),
         _column("actor", sa.String(64), "Name of the token."),
         _column("action", sa.String(64), "What was done."),
         _column("subject", sa.String(64), "A task's id, a token's name."),
