@@ -34,16 +34,16 @@ def class_count(label: Label) -> int:
 
 
 class ArrayKey:
-    """Arrays as an argument of a function with ``lru_cache``: equal if their contents are."""
+    """Copies of arrays as an argument of a function with ``lru_cache``, equal if contents are."""
 
     def __init__(self, *arrays: Floats) -> None:
-        self.arrays = arrays
+        self.arrays = tuple(array.copy() for array in arrays)
 
     def __hash__(self) -> int:
         return hash(tuple((array.shape, array[:1].tobytes()) for array in self.arrays))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ArrayKey) and all(
-            mine is theirs or np.array_equal(mine, theirs)
+            np.array_equal(mine, theirs)
             for mine, theirs in zip(self.arrays, other.arrays, strict=True)
         )

@@ -59,11 +59,13 @@ def test_odd_public_data_still_give_a_model(rows: int) -> None:
 
 
 def test_equal_data_give_the_same_model_object() -> None:
-    """Growing and fitting ask for the same model; it is fitted once."""
+    """Growing and fitting ask for the same model; it is fitted once; other data, another model."""
     public = public_rows(NUMBER, 9, seed=5)
     first = public_knowledge(public.X, public.y, 0)
     assert public_knowledge(public.X.copy(), public.y.copy(), 0) is first
     assert public_knowledge(public.X, public.y + 1.0, 0) is not first
+    public.y[-1] += 1.0
+    assert public_knowledge(public.X, public.y, 0) is not first
 
 
 def test_reference_points_are_drawn_like_public_rows_and_are_none() -> None:
