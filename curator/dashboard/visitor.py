@@ -21,11 +21,10 @@ from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthori
 
 from ..access.tokens import Scope
 from ..http.state import State, state_of
+from ..service.access import session_key
 
 COOKIE = "privet-session"
 SESSION_SECONDS = 12 * 3600
-KEY = "session_key"
-"""Name of the fact that holds the key of sessions."""
 TOKEN, PERSON, ATTEMPT = "token", "person", "attempt"
 """The kinds of cookies; each is sealed with a key of its own."""
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
@@ -71,16 +70,16 @@ class Sessions:
     """Seals what cookies hold, and opens them again."""
 
     def __init__(self, state: State) -> None:
-        self._store, self._clock = state.curator.store, state.curator.clock
-        self._provider = state.provider
+        self._curator, self._provider = state.curator, state.provider
 
     def seal(self, text: str, kind: str = TOKEN) -> str:
-        return self._fernet(kind).encrypt_at_time(text.encode(), int(self._clock())).decode()
+        now = int(self._curator.clock())
+        return self._fernet(kind).encrypt_at_time(text.encode(), now).decode()
 
     def open(self, cookie: str, kind: str = TOKEN, seconds: int = SESSION_SECONDS) -> str | None:
         """The cookie's content; None if it is not ours, of another kind, or too old."""
         try:
-            now = int(self._clock())
+            now = int(self._curator.clock())
             return self._fernet(kind).decrypt_at_time(cookie.encode(), seconds, now).decode()
         except InvalidToken:
             return None
@@ -98,19 +97,14 @@ class Sessions:
 
     def form_token(self, cookie: str) -> str:
         """The token that a session's forms send back."""
-        return hmac.digest(self._key().encode(), cookie.encode(), "sha256").hex()
+        return hmac.digest(session_key(self._curator).encode(), cookie.encode(), "sha256").hex()
 
     def _fernet(self, kind: str) -> Fernet:
         if kind == TOKEN:
-            return Fernet(self._key())
+            return Fernet(session_key(self._curator))
         if self._provider is None:
             raise NotAuthorized("This curator has no OpenID provider: sign in with a token.")
-        return Fernet(self._provider.key(self._key(), kind))
-
-    def _key(self) -> str:
-        return self._store.facts.read(KEY) or self._store.facts.set_once(
-            KEY, Fernet.generate_key().decode()
-        )
+        return Fernet(self._provider.key(session_key(self._curator), kind))
 
 
 def visitor_of(request: Request) -> Visitor:

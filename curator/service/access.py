@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from cryptography.fernet import Fernet
+
 from privet.protocol.calls import TOKENS
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized
 
@@ -14,6 +16,9 @@ from .curator import Curator
 
 if TYPE_CHECKING:
     from ..access.oidc import Person, Provider
+
+SESSION_KEY = "session_key"
+"""Name of the fact that holds the key of sessions."""
 
 
 def list_tokens(curator: Curator, actor: Actor) -> list[StoredToken]:
@@ -72,3 +77,9 @@ def sign_in(
         raise
     curator.audit.add_entry(person.actor, "signed in", name=person.name, scope=person.scope)
     return person
+
+
+def session_key(curator: Curator) -> str:
+    """The key that seals what sessions' cookies hold; drawn when it is first asked for."""
+    facts = curator.store.facts
+    return facts.read(SESSION_KEY) or facts.set_once(SESSION_KEY, Fernet.generate_key().decode())

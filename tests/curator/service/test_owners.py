@@ -4,9 +4,11 @@ A use case that is in no table here fails a test, until somebody has said what i
 """
 
 import inspect
+import re
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,6 +247,16 @@ def actions(curator: Curator) -> list[tuple[str, str]]:
 def test_every_use_case_is_in_a_table() -> None:
     """All that take an actor, but for signing in, which makes one."""
     assert use_cases().keys() == CASES.keys() | OF_TASKS.keys() | OF_MODELS.keys() | NO_ERROR
+
+
+def test_routes_and_pages_reach_no_store() -> None:
+    """What they do goes through a use case; and none makes up a request or a response."""
+    home = Path(tasks.__file__).parents[1]
+    files = [*(home / "http").glob("*.py"), *(home / "dashboard").glob("*.py")]
+    assert len(files) > 15
+    for file in files:
+        found = re.findall(r"\.store\b|\bResponse\(\)|\bRequest\(", file.read_text())
+        assert found == [], file.name
 
 
 @pytest.mark.parametrize("name", CASES)
