@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from privet.protocol import limits
+from privet.protocol import calls, limits
 from privet.protocol.batch import COLUMNS
 from privet.protocol.errors import PROBLEM_BASE, PROBLEMS, IllegalMove
 from privet.protocol.features import Categorical, Classes, Numeric, Range
@@ -34,6 +34,17 @@ def test_the_errors_are_all_there() -> None:
         for error, problem in PROBLEMS.items()
     ]
     assert f"`{PROBLEM_BASE}`" in TEXT
+
+
+def test_every_call_is_there() -> None:
+    """Its address, what it sends and with which header; and the statuses that are tried again."""
+    page = (DOCS / "calls.md").read_text(encoding="utf-8")
+    for call in (*calls.HOLDER_CALLS, *calls.RELAY_CALLS):
+        address = f"{call.method} {call.path.format(task_id='{id}', report_id='{report}')}`"
+        assert address in page, address
+        assert not call.header or call.header in page
+        assert not call.body or call.body in page
+    assert f"| silence, {', '.join(map(str, sorted(calls.RETRIED)))} |" in page
 
 
 def test_the_lifecycle_is_the_table_of_moves() -> None:
