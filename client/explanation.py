@@ -84,7 +84,7 @@ def disclosure(task: Task, record: EncodedRecord) -> str:
     instead = f"Another value stands in for the record's own: {replaced}. " if replaced else ""
     size, total = task.group_sizes[cell], sum(task.group_sizes)
     return (
-        f"What is said openly: {said or 'nothing, as there is one stratum'}. "
+        f"Disclosed: {said or 'nothing, as everybody is in one group'}. "
         f"{instead}{_part(size, total)}: {size} of the {total} expected."
     )
 
@@ -134,7 +134,7 @@ def _question(task: Task, index: int) -> str:
     cells = f"which of {mechanism.cells} published cells the record lies in"
     if task.strata is not None:
         cells = (
-            f"which of {len(task.strata)} strata the record lies in, and perturbed "
+            f"which of {len(task.strata)} groups the record lies in, and perturbed "
             f"which of the at most {task.strata.most_hidden} cells in there"
         )
     return (
@@ -168,16 +168,16 @@ def _discloses(task: Task) -> tuple[str, ...]:
     few: tuple[str, ...] = ()
     if min(task.group_sizes) < SMALLEST_GROUP:
         few = (
-            f"Among fewer than {SMALLEST_GROUP} people what is said openly may tell who you are, "
-            "and then epsilon protects what is hidden of somebody who is known.",
+            f"In a group of fewer than {SMALLEST_GROUP} the disclosed values may identify you; "
+            "epsilon then protects only the rest of your record.",
         )
     return (
-        f"{names}: as far as the strata tell them, there are {len(task.strata)}. The "
-        "message says in the clear which one the record lies in, and epsilon does not count that.",
-        f"The curator expects {min(task.group_sizes)} to {max(task.group_sizes)} people in a "
-        "stratum. That is its word, which this device cannot check.",
+        f"{names}: at the resolution of {len(task.strata)} groups of people. The message "
+        "contains your group in the clear, and epsilon does not cover it.",
+        f"The curator expects {min(task.group_sizes)} to {max(task.group_sizes)} people in "
+        "each group. This device cannot check these numbers.",
         *few,
-        "What you show in several tasks adds up, and no epsilon counts that either.",
+        "Disclosures in several tasks add up, and no epsilon covers that either.",
     )
 
 
@@ -190,22 +190,22 @@ def _sends(task: Task) -> str:
     exactly = "at most " if task.allocation == "one" else ""
     length = f"{exactly}{task.longest_report}"
     invitation = ", your invitation" if task.invited else ""
-    of_cell, openly = (
-        (" of its stratum", "Apart from its stratum, the") if task.disclosed else ("", "The")
+    of_group, apart = (
+        (" of your group", "Apart from your group, the") if task.disclosed else ("", "The")
     )
     return (
         f"Only {chosen} the device, in one message of {length} bytes with "
         f"the task's id{invitation} and 16 random bytes by which a repeated message is "
         "recognised. A record that does not fit the questions makes a message like any other"
-        f"{of_cell}. {openly} record, your name and the true answer stay here. As any web "
+        f"{of_group}. {apart} record, your name and the true answer stay here. Like any web "
         "server, the curator's sees the network address that the message comes from."
     )
 
 
 def _means(task: Task) -> str:
     """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
-    of_cell = " of the same stratum" if task.disclosed else ""
-    told = "Of the stratum nothing is hidden. " if task.disclosed else ""
+    of_cell = " of the same group" if task.disclosed else ""
+    told = "Your group is not hidden. " if task.disclosed else ""
     return (
         f"{told}Epsilon {task.epsilon:g} means: no record makes this message more than "
         f"{odds(task.epsilon)} times as likely as another record{of_cell} does. Somebody who "

@@ -278,7 +278,7 @@ def check_promise(task: Task) -> None:
     """Raise ``TaskRefused`` if the mechanisms spend more than the task's epsilon."""
     if not task.log_ratio <= task.epsilon * (1 + SLACK):
         raise TaskRefused(
-            f"The task states epsilon {task.epsilon:g} and really gives away {task.log_ratio:g}: "
+            f"The task claims epsilon {task.epsilon:g} but spends {task.log_ratio:g}: "
             "do not answer it, and tell its curator."
         )
 
@@ -286,14 +286,14 @@ def check_promise(task: Task) -> None:
 def check_group_sizes(task: Task, least: int) -> None:
     """Raise ``TaskRefused`` if any stratum is expected to hold fewer than ``least`` people.
 
-    The one of a record does not matter: a refusal that depended on it would tell it.
+    The record's own stratum does not matter: a refusal that depended on it would disclose it.
     """
     if task.group_sizes and min(task.group_sizes) < least:
         raise TaskRefused(
-            f"The task shows {', '.join(map(printable, task.disclosed))}, and expects "
-            f"{min(task.group_sizes)} people in one of its strata, fewer than the {least} among "
-            "whom this holder agrees to be (--smallest-group): do not answer it, or accept fewer "
-            "knowing what that means. Nothing was drawn and nothing was sent."
+            f"The task discloses {', '.join(map(printable, task.disclosed))}, and expects "
+            f"{min(task.group_sizes)} people in one of its groups, fewer than the {least} that "
+            "this holder asks for (--smallest-group). Do not answer it, or accept smaller groups "
+            "if you know what that means. Nothing was drawn and nothing was sent."
         )
 
 

@@ -3,7 +3,7 @@
 An answer is stored, durably, before it is first sent, and from then on only resent byte for byte:
 drawing a second one would spend epsilon again. Epsilon adds up over all tasks per *subject*, the
 name that a holder gives to the person (or thing) its records are about; ``me`` unless it says
-otherwise. The ledger holds perturbed reports and what they say openly, never a record; and each
+otherwise. The ledger holds perturbed reports and what they disclose, never a record; and each
 subject's caps, which only ``set_caps`` changes.
 
 ``protocol.lifecycle`` has the states of an answer, and what may become of it in each. Only counted
@@ -48,7 +48,7 @@ CREATE TABLE answers (
     invitation TEXT,             -- goes to that address alone
     state     TEXT    NOT NULL,  -- drawn, held, counted or refused
     reason    TEXT,              -- why it was refused, or what the last attempt ended in
-    disclosed TEXT NOT NULL DEFAULT '',  -- what it says openly, in words
+    disclosed TEXT NOT NULL DEFAULT '',  -- what it discloses, in words
     PRIMARY KEY (subject, task)
 ) STRICT
 """
@@ -109,7 +109,7 @@ class StoredAnswer:
         return self.state is ReportState.COUNTED
 
     def invitation_for(self, url: str) -> str | None:
-        """The invitation, if it goes with the task's address ``url``; no other host learns it."""
+        """The invitation if it was given for ``url``, else None; no other host learns it."""
         return self.invitation if url == self.url else None
 
 
@@ -228,7 +228,9 @@ class SqliteLedger(Ledger):
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path if path is not None else default_path()
-        self._turn = threading.Lock()  # threads that wait for SQLite's own lock sleep, and too long
+        self._turn = (
+            threading.Lock()
+        )  # SQLite's busy handler sleeps too long between threads of one process
 
     def caps(self, subject: str) -> Caps:
         if not self.path.exists():

@@ -80,7 +80,7 @@ class Scene:
 
 
 class Wire:
-    """Stands in front of the curator; unknown tasks are nobody's."""
+    """ASGI wrapper that records calls and may answer in the curator's place."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

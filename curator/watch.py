@@ -1,4 +1,4 @@
-"""Times that alerts need: of the newest backup, and of the end of the proxy's certificate."""
+"""Time of the newest backup and expiry of the proxy's TLS certificate, for alerting."""
 
 import asyncio
 import logging

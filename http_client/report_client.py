@@ -60,7 +60,7 @@ DEADLINE = 120.0
 TASKS_KEPT = 16
 FETCH_ATTEMPTS = 3
 CONNECTIONS = 16
-"""Calls at a time; the others wait here, where waiting costs nothing, not in the pool."""
+"""Maximum concurrent requests; the rest wait on a semaphore, not in the connection pool."""
 CHECK_ADDRESS = "check that the address is a Privet curator's"
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -223,16 +223,16 @@ class ReportClient:
     async def send_batch(
         self, address: TaskAddress, batch: bytes, *, receipts: bool = False
     ) -> bytes:
-        """Post many reports at once, as a relay does; the account of them that comes back.
+        """POST a batch, as a relay does; return the body of the response.
 
-        With signed ``receipts``, if the curator gives any. Raises what the curator answered, or
+        Asks for signed ``receipts`` if that is set. Raises the curator's error, or
         ``CuratorUnreachable``.
         """
         wanted = {RECEIPT_HEADER: "wanted"} if receipts else {}
         return await self._send_as_relay(SEND_BATCH, address, batch, wanted)
 
     async def send_admission(self, address: TaskAddress, admission: bytes) -> bytes:
-        """Ask for holders with invitations to be let in; the answer. Raises as ``send_batch``."""
+        """POST an admission; return the body of the response. Raises as ``send_batch``."""
         return await self._send_as_relay(SEND_ADMISSION, address, admission, {})
 
     async def _send_as_relay(

@@ -11,7 +11,7 @@ def client_address(scope: Scope) -> str:
 
 
 def network_of(address: str) -> str:
-    """The address; of IPv6 the first 64 bits, since whoever has one has all that begin so."""
+    """The address, or its /64 prefix for IPv6: one owner has all addresses of a /64."""
     if ":" not in address:
         return address
     try:

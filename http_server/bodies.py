@@ -198,7 +198,7 @@ class Turns:
 async def read_body(
     receive: Receive, head: Head, *, limit: int, seconds: float, share: Share
 ) -> bytes:
-    """The whole body of a request, whose bytes are ``share``'s until that ends.
+    """Read the whole body, charging its bytes to ``share`` until that ends.
 
     Raises ``TooLarge`` above ``limit`` bytes, ``TooSlow`` if it has not arrived within ``seconds``,
     ``Overloaded`` if there is no memory for it, and ``MalformedReport`` if the sender went away.

@@ -94,7 +94,7 @@ class ServerMetrics:
         return Gauge(name, text, labels, registry=self.registry, multiprocess_mode=over_processes)
 
     def expect(self, routes: Iterable[BaseRoute], failures: Iterable[int] = FAILURES) -> None:
-        """Count the failures of these routes from 0 on, by the statuses that they would have."""
+        """Create the failure counters of these routes at 0."""
         calls = [
             (method, route.path)
             for route in routes

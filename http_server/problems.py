@@ -69,7 +69,10 @@ def problem_document(error: PrivetError, instance: str) -> dict[str, Any]:
 
 
 def problem_response(error: PrivetError, instance: str) -> Response:
-    """The response to a request that ended in ``error``; its own ``status`` before its type's."""
+    """The response to a request that ended in ``error``.
+
+    ``error.status`` overrides the status of its problem type.
+    """
     document = problem_document(error, instance)
     document["status"] = getattr(error, "status", None) or document["status"]
     if document["status"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -81,7 +84,7 @@ def problem_response(error: PrivetError, instance: str) -> Response:
 def http_problem(
     status: int, detail: str, instance: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The response to a request refused for what HTTP itself says of it, by its status alone."""
+    """A problem response for an HTTP-level error (type ``about:blank``)."""
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         _failures.log(status, instance, detail)
     return _response(_document(BLANK, HTTPStatus(status).phrase, status, detail, instance), headers)

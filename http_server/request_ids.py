@@ -1,4 +1,4 @@
-"""An id for each request, by which its log lines are found; it says nothing of the caller.
+"""Request ids for log correlation; they say nothing about the caller.
 
 A proxy in front makes it, and sets ``X-Request-ID``; what is not in a safe form is replaced. It is
 in log lines and nowhere else: no server passes it on to another.

@@ -244,7 +244,7 @@ function answerRow({ title, words, warning, input }) {
   return element("div", {}, element("dt", {}, title.cloneNode(true)), element("dd", {}, words(), ...remark), element("dd", {}, change));
 }
 
-/** What a message says openly, and of how many people. */
+/** The disclosed group, and its number of people. */
 function groupInWords({ size, of, conditions, replaced }, translate) {
   const words = conditions.map(([name, relation, value]) => say(CONDITIONS[relation], {
     name: capitalized(translate(name).text),

@@ -24,7 +24,7 @@ export function platformRandom(size) {
  * @param {object} record values by name, the label included
  * @param {(size: number) => Uint8Array} [random]
  * @returns {{id: Uint8Array, bytes: Uint8Array, misfit: string | null, told: object | null}} the report,
- *   why the record does not fit, which the report says too, privately, and what it tells openly
+ *   why the record does not fit, which the report says too, privately, and what it discloses
  */
 export function makeReport(task, record, random = platformRandom) {
   const encoded = encodeRecord(task, record);

@@ -1,4 +1,4 @@
-/** What a report says openly: the stratum, and a mechanism for the rest (docs/encoding.md, "Disclosed columns"). */
+/** The disclosed part of a report: its stratum, and a mechanism for the rest (docs/encoding.md, "Disclosed columns"). */
 
 import { createMechanism, integers, refuse, width } from "./mechanisms.js";
 import { concat } from "./msgpack.js";
@@ -66,7 +66,7 @@ export function createStratifiedMechanism({ disclosed: ofCell, ...question }) {
 }
 
 /**
- * What a report from a record says openly, for people.
+ * What a report from a record discloses, for people.
  * @param {object} task from `readTask`, with disclosed columns
  * @param {object} record from `encodeRecord`
  * @returns {{number: number, size: number, of: number, conditions: [string, string, number | string][], replaced: string[]}}

@@ -223,7 +223,7 @@ class AdmissionResponse(BaseModel):
 
 
 def check_admissions(admissions: Collection[bytes], reports: int) -> None:
-    """Raise ``MalformedReport`` unless a batch of so many reports may name these admissions."""
+    """Raise ``MalformedReport`` unless these admissions are valid for a batch of ``reports``."""
     sizes = {len(admission) for admission in admissions}
     if sizes != {ADMISSION_ID_BYTES} or not len(set(admissions)) == len(admissions) <= reports:
         raise MalformedReport(

@@ -55,7 +55,7 @@ SLACK = 1.0 + 1e-6
 CLOSE = 1e-5
 """Relative width of the interval in which the search for epsilon ends."""
 MOST_REPORTS, LEAST_DELTA, GREATEST_RATIO = 10**12, 1e-100, 1e20
-"""More reports count as so many; above that ratio nothing is shown beyond the local guarantee."""
+"""More reports count as so many; above that ratio nothing is proved beyond the local guarantee."""
 TINY, FLAT = 1e-300, 1e-15
 """Smallest probability and slope, in place of 0."""
 REMAINDERS = np.array(
@@ -101,9 +101,9 @@ class Randomizer:
 
 @lru_cache(maxsize=4096)
 def central_epsilon(randomizer: Randomizer, reports: int, delta: float) -> float:
-    """The least ε for which (ε, delta) is shown of ``reports`` shuffled reports.
+    """The smallest ε we can prove for ``reports`` shuffled reports at ``delta``.
 
-    At most the local epsilon, which stands where shuffling adds nothing that can be shown. Falls
+    At most the local epsilon, which stands where shuffling adds nothing that we can prove. Falls
     with ``reports`` and grows with the local epsilon, up to a factor of 1.001 from the steps.
     ValueError for a delta outside ``LEAST_DELTA``..1.
     """

@@ -176,9 +176,7 @@ class Task(wire.Message):
         tuple[Translation, ...], Field(strict=False, max_length=MAX_TRANSLATIONS)
     ] = wire.left_out((), "The task's texts in other languages.")
     disclosed: Annotated[tuple[Name, ...], Field(strict=False, max_length=MAX_COLUMNS)] = (
-        wire.left_out(
-            (), "Features that a report says in the clear, as far as the cells tell them."
-        )
+        wire.left_out((), "Features disclosed in the clear, at the resolution of the cells.")
     )
     group_sizes: Annotated[
         tuple[GroupSize, ...], Field(strict=False, fail_fast=True, max_length=MAX_CELLS)
@@ -331,7 +329,7 @@ class Task(wire.Message):
     def central_epsilon(self, reports: int, delta: float) -> float:
         """The ε of (ε, delta) for a holder whose report is shuffled with others to ``reports``.
 
-        Where columns are disclosed, of its own stratum: others hide nothing of what it hides.
+        With disclosed columns, ``reports`` counts only reports of the same stratum.
         It holds against those who see the shuffled batch alone and know the others' answers, as
         long as the reports are of honest holders: see ``shuffling``. Raises ``ValueError`` for a
         delta that is too small.

@@ -1,4 +1,4 @@
-"""The relay's HTTP: what holders ask of a curator, and its own status.
+"""The relay's HTTP API: the endpoints for holders, and its status.
 
 It reads no address and no time, and logs neither; nothing of a holder's request, such as its
 ``X-Request-ID``, goes on to the curator. It answers 202 where a curator answers 201: the
@@ -218,8 +218,8 @@ class Relay:
             )
         if state not in {HELD, COUNTED}:
             raise ERRORS_BY_URI.get(PROBLEM_BASE + state, ReportConflict)(
-                f"The curator refused this report in a batch ({state}). It is not sent a second "
-                "time: in another batch it might be told apart."
+                f"The curator refused this report in a batch ({state}). It will not be "
+                "resent: a second batch could single it out."
             )
         receipt = Receipt(report=report.id.hex(), counted=False)
         return JSONResponse(receipt.model_dump(), 200 if state == COUNTED else 202)

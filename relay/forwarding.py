@@ -134,7 +134,7 @@ class Forwarder:
         return stuck
 
     async def _refused(self, task: str, admissions: Sequence[Admission]) -> set[bytes] | None:
-        """The invitations that the curator does not take; None if it does not say."""
+        """Invitations the curator rejected; None if it could not be asked."""
         refused = set[bytes]()
         try:
             for asked in admissions:

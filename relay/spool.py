@@ -133,7 +133,7 @@ class Spool:
         return [Admission.of(i, split(column, INVITATION_DIGEST_BYTES)) for i, column in rows]
 
     def admit(self, number: int, refused: Set[bytes], day: int) -> int:
-        """Forget which report of a drawn batch came with which invitation; how many leave.
+        """Unlink the reports of a drawn batch from their invitations; return the number removed.
 
         Those whose invitations are ``refused`` leave, the others wait to be sealed.
         """

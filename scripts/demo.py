@@ -61,7 +61,7 @@ def main(
     ] = None,
     epsilon: Annotated[float, typer.Option(help="What each of them spends.")] = 2.0,
     disclosed: Annotated[
-        list[str] | None, typer.Option(help="A column that reports tell openly, such as age.")
+        list[str] | None, typer.Option(help="A column that reports disclose, such as age.")
     ] = None,
     folder: Annotated[Path, typer.Option(help="Where the curator keeps its data.")] = FOLDER,
 ) -> None:
@@ -106,7 +106,7 @@ def _introduce(
     if disclosed := task["task"].get("disclosed"):
         sizes = [stratum["holders"] for stratum in task["strata"]]
         console.print(
-            f"Reports tell openly in which of {len(sizes)} groups their holder is, by "
+            f"Reports disclose in which of {len(sizes)} groups their holder is, by "
             f"{listed(tuple(disclosed))}; in the smallest {min(sizes)} people are expected. The "
             "rest stays hidden."
         )

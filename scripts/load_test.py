@@ -42,7 +42,7 @@ LEAST, EVERY = 1_000, 0.2
 """Fewest reports that the relay forwards together while the load lasts, and how often it looks."""
 LOOK_SECONDS = 0.5
 LIVE = 20_000
-"""Answers that the latencies on show are those of."""
+"""Number of recent answers the live latencies cover."""
 console = Console()
 
 

@@ -29,7 +29,7 @@ from .output import answer_json, print_answers, print_json, say, state_in_words
 from .record import answer_record
 from .site import answer_file
 
-UNVERIFIED = "said to be counted by the relay, not shown"
+UNVERIFIED = "counted according to the relay; no curator signature"
 
 
 def show(
@@ -197,7 +197,7 @@ def check(
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
-    """Ask for the curator's signed word that answers count, in place of a relay's word."""
+    """Verify with the curator's signature that reports were counted."""
     if curator_key is None:
         raise typer.BadParameter("give the curator's key with --curator-key")
     device = Device(SqliteLedger(ledger), insecure_http)

@@ -35,8 +35,7 @@ SmallestGroup = Annotated[
     typer.Option(
         min=0,
         envvar="PRIVET_HOLDER_SMALLEST_GROUP",
-        help="For tasks that disclose columns: the fewest people that may be expected in a "
-        "stratum.",
+        help="Smallest acceptable group (people who share the disclosed values) in a stratum.",
     ),
 ]
 Insecure = Annotated[

@@ -16,7 +16,7 @@ from ..explanation import Explanation
 from ..ledger import StoredAnswer
 
 LONGEST_LIST = 40
-"""Lines of one section that are shown."""
+"""Maximum number of lines printed per section."""
 
 
 def say(sentence: str) -> None:
@@ -35,10 +35,10 @@ def print_explanation(explanation: Explanation) -> None:
         if explanation.asked_by
         else []
     )
-    sent = "sent only as said below" if explanation.discloses else "never sent"
+    sent = "sent only as stated below" if explanation.discloses else "never sent"
     parts += _section(f"Read on this device, and {sent}", [*explanation.reads, explanation.label])
     parts += _section("Computed on this device", list(explanation.computes))
-    parts += _section("Said openly", list(explanation.discloses)) if explanation.discloses else []
+    parts += _section("Disclosed", list(explanation.discloses)) if explanation.discloses else []
     parts += _section("Sent", [explanation.sends])
     parts += _section("What that tells about you", [explanation.means])
     parts += (

@@ -84,8 +84,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _agreed_to(task: Task, encoded: EncodedRecord) -> bool:
-    if openly := disclosure(task, encoded):
-        say(openly)
+    if disclosed := disclosure(task, encoded):
+        say(disclosed)
     return agreed(encoded.misfit)
 
 
@@ -97,12 +97,12 @@ def _dry_run(
     as_json: bool,
 ) -> None:
     misfit = None if encoded is None else encoded.misfit
-    openly = "" if encoded is None else disclosure(task, encoded)
-    if openly and not as_json:
-        say(openly)
+    disclosed = "" if encoded is None else disclosure(task, encoded)
+    if disclosed and not as_json:
+        say(disclosed)
     if as_json:
         told = {"answered": earlier is not None, "dry_run": True, "misfit": misfit}
-        print_json({**asdict(explanation), **told, "disclosed": openly})
+        print_json({**asdict(explanation), **told, "disclosed": disclosed})
     elif earlier is not None:
         say(f"Answered before ({state_in_words(earlier)}). Dry run: nothing was sent.")
     else:

@@ -125,7 +125,7 @@ def _check_lines(task: Task, lines: Sequence[Line], *, any_misfits: bool) -> Non
     if task.group_sizes and encoded:
         fewest = min(task.group_sizes[stratum(task, record)] for _, record in encoded)
         say(
-            "Each report says openly what a dry run of its record alone shows; the smallest group "
+            "Each report discloses what a dry run of its record shows; the smallest group "
             f"among them has {fewest} people expected."
         )
     misfits = [(line.number, e.misfit) for line, e in encoded if e.misfit is not None]

@@ -1,8 +1,8 @@
 """The audit log: who did what, in the database and, as it happens, in the logs.
 
-An entry is written after what it tells of. It names tokens, people, tasks and models, never a token
-itself, an invitation or a network address. Its log line has its number and hash: where logs are
-kept on another machine, they show what is later missing or changed in the database.
+Entries are written after the action they record. An entry names tokens, people, tasks and models,
+never a token itself, an invitation or a network address. Its log line has its number and hash:
+where logs are kept on another machine, they show what is later missing or changed in the database.
 """
 
 import logging

@@ -30,13 +30,13 @@ from .tokens import PERSON, Scope
 
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 ALGORITHMS += ["EdDSA", "Ed25519"]
-"""Asymmetric algorithms only: neither ``none`` nor HMAC."""
+"""Asymmetric algorithms only: no ``none``, no HMAC."""
 LEEWAY_SECONDS = 60
 """Tolerated difference of the provider's clock from ours, in seconds."""
 KEPT_SECONDS = 600.0
 """Cache lifetime of the discovery document and the JWKS, in seconds."""
 PAUSE_SECONDS = 30.0
-"""Least time between two questions for a key that was not among them."""
+"""Minimum interval between JWKS refreshes for an unknown kid, in seconds."""
 ANSWER_SECONDS = 5.0
 MAX_CALLS = 4
 """Calls of the provider at a time, so that a slow one does not hold all threads."""
@@ -45,7 +45,7 @@ DISCOVERY = "/.well-known/openid-configuration"
 CALLED, USERINFO = ("authorization_endpoint", "token_endpoint", "jwks_uri"), "userinfo_endpoint"
 AUTH_METHODS = "token_endpoint_auth_methods_supported"
 NAMES_ITSELF = "authorization_response_iss_parameter_supported"
-"""RFC 9207: whether its answers say from whom they are."""
+"""RFC 9207: the authorization response carries ``iss``."""
 KEY_TYPES = frozenset({"RSA", "EC", "OKP"})
 REQUIRED = {name: {"essential": True} for name in ("sub", "exp", "iat")}
 

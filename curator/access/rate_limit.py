@@ -1,6 +1,6 @@
 """Rate limits per sender, in memory.
 
-Each minute pays for ``per_minute`` of what a sender has had; who has more to pay waits. So one
+A leaky bucket per sender is drained once a minute by ``per_minute``; who is above it waits. So one
 large batch may pass at once, and its sender then waits for as many minutes as it is worth.
 """
 

@@ -32,7 +32,7 @@ ENVIRONMENT = "PRIVET_ADMIN_TOKEN"
 """Name of the token in the settings."""
 DAY = 86_400.0
 PERSON = "oidc:"
-"""Begins what the audit log calls people; no token has such a name."""
+"""Prefix of people's names in the audit log; no token may use it."""
 USE_SECONDS = 60.0
 """A token's last use is written at most this often."""
 WAY_BACK = (
@@ -63,7 +63,7 @@ class Scope(StrEnum):
 class Tokens:
     """The tokens of one curator's store; an address may try ``tries`` unknown ones a minute.
 
-    ``bearer`` says whose token it is that another has issued; None if it is not that either.
+    ``bearer`` resolves access tokens of the OpenID provider, or returns None.
     """
 
     def __init__(

@@ -13,10 +13,10 @@ from privet.protocol.errors import InvalidRequest
 from .options import remote
 from .output import SHORT_ID, err, print_table, when
 
-tokens = typer.Typer(no_args_is_help=True, help="Give and take tokens.")
+tokens = typer.Typer(no_args_is_help=True, help="Issue and revoke tokens.")
 keys = typer.Typer(no_args_is_help=True, help="The key that tasks are signed with.")
 
-Last = Annotated[bool, typer.Option("--last", help="Do it to the last admin token too.")]
+Last = Annotated[bool, typer.Option("--last", help="Allow this even for the last admin token.")]
 TokenName = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
 
 

@@ -170,7 +170,7 @@ def print_view(view: Document) -> None:
         print_table(title, ["holders expected", "where"], rows)
     if len(view["strata"]) == 1:
         err().print(
-            "Reports tell nothing openly: no part of the public records speaks for a large enough "
+            "Reports disclose nothing: no part of the public records is evidence of a large enough "
             "group, or all levels split on hidden columns. Give more public records, a smaller "
             "--smallest-group, or more --depth than --hidden-depth."
         )

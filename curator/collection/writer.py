@@ -181,7 +181,7 @@ class Writer:
             elif not quiet.is_set():
                 loop.call_soon(look, self._queued, rounds + 1 if queued == self._queued else 0)
 
-        with suppress(RuntimeError):  # a loop that has ended brings no more
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(look, self._queued, 0)
             quiet.wait(GATHER_SECONDS)
         quiet.set()

@@ -23,7 +23,7 @@ LIST_IDS = "INSERT INTO leftovers (task_no) VALUES (:task_no) ON CONFLICT (task_
 
 
 def remove_task(connection: Connection, task_no: int) -> bool:
-    """Delete a task with all that is kept about it but its id; list its reports' for removal.
+    """Delete the task and its data, keep its id, queue its report ids for removal.
 
     False if it was gone already.
     """

@@ -56,7 +56,7 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value
 
 
 def open_engine(url: URL, _curator: bool = False) -> Engine:
-    """An engine whose transactions begin as SQLite should begin them; its files are the owner's."""
+    """Engine with BEGIN IMMEDIATE for writers; database files have mode 0600."""
     _keep_private(Path(str(url.database)))
     # the connection used last has its pages still
     return _engine(url, SERVING, pool_use_lifo=True)
@@ -161,7 +161,7 @@ def alone(engine: Engine) -> Iterator[Connection]:
 
 
 def _alone(connection: Connection) -> PoolProxiedConnection:
-    """Let nobody else have the file open from the next transaction until the connection closes."""
+    """Hold SQLite's exclusive lock from the next transaction until the connection closes."""
     connection.detach()  # or the pool would keep it open
     connection.engine.dispose()  # of connections that are open, but idle
     connection.connection.cursor().execute("PRAGMA locking_mode = EXCLUSIVE")

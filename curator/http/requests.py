@@ -126,7 +126,7 @@ def _require_counts(request: Request, _: CountsToken) -> None:
 
 
 def _require_visible(request: Request, _: ReaderToken) -> None:
-    """To strangers a draft is not there, nor are its models."""
+    """Hide drafts and their models from callers without a reader token."""
     caller = caller_of(request)
     if not caller.reads:
         read_task(_curator(request), caller, request.path_params["task_id"])

@@ -157,8 +157,7 @@ class TaskView(TaskSummary):
 
     questions_in_numbers: list[QuestionView]
     strata: list[StratumView] = Field(
-        description="What reports tell openly, by the number in them; empty if no column is "
-        "disclosed."
+        description="The strata that reports may name, by number; empty if no column is disclosed."
     )
     report_bytes: int = Field(description="Bytes of the longest whole report.", examples=[176])
     quota: int | None = Field(

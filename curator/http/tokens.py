@@ -21,7 +21,7 @@ router = APIRouter(prefix=API, tags=["tokens"], route_class=StrictRoute, depende
 TokenName = Annotated[str, Path(description="What the token is called.", examples=["dashboard"])]
 
 
-Last = Annotated[bool, Query(description="Do it to the last admin token too.")]
+Last = Annotated[bool, Query(description="Allow this even for the last admin token.")]
 
 
 class TokenRequest(BaseModel):

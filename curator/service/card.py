@@ -120,7 +120,7 @@ def _questions(task: Task) -> str:
     )
     if task.disclosed:
         spent = (
-            f"Every report tells openly in which of {len(task.group_sizes)} groups its holder is, "
+            f"Every report discloses in which of {len(task.group_sizes)} groups its holder is, "
             f"by {', '.join(map(markdown, task.disclosed))}; at least {min(task.group_sizes)} "
             "holders were expected in each. Among the holders of one group it is "
             f"{task.epsilon:g}-locally differentially private by itself: whatever becomes of the "

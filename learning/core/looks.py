@@ -43,7 +43,7 @@ NARROWEST = 8.212
 SHARES = 101
 """Shares, from one estimate to the other, at which evidence against one in common is computed."""
 SMALLEST, SURE = 1e-12, 1e-9
-"""The least share and number of records that is told from 0, and the least error of a share."""
+"""Smallest share and count distinguished from 0; smallest standard error of a share."""
 
 
 def factor_at(progress: float | None, level: float = LEVEL) -> float:

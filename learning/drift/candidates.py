@@ -71,7 +71,8 @@ class Candidate:
 def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
     """The models to stack for ``slots`` classes, or for a numeric label if ``slots`` is 0.
 
-    Their leaves, steps and strengths are by reasoning: a range that cross-validation chooses from.
+    Their leaves, steps and strengths are chosen, not measured: a range that cross-validation
+    chooses from.
     """
     leaf = max(1, rows // LARGEST_LEAF_COUNT)
     random, extra = (

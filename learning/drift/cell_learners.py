@@ -56,8 +56,8 @@ PARTS = 5
 PULL = 20.0
 """Reports that pull weights towards equal ones, as of the public stack."""
 LEAVES = (25, 100)
-"""Least reports in a leaf of extra trees, by reasoning: at ε = 1 shares of a leaf have standard
-errors of .24 and .12, and an average over trees less."""
+"""Least reports in a leaf of extra trees; chosen, not measured: at ε = 1 shares of a leaf have
+standard errors of .24 and .12, and an average over trees less."""
 TREES = 40
 """More take time, and change an average less than the reports' noise does. Chosen, not measured."""
 MOST_COEFFICIENTS = 1000

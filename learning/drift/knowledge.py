@@ -26,11 +26,11 @@ FEWEST_NEW = 1000
 """Fewest drawn rows that differ from all public rows; below, all drawn rows are used: each would
 come again too often among the points. Chosen, not measured."""
 MAX_POINTS = 20_000
-"""Public rows that are used as reference points at most, for time's sake."""
+"""Public rows that are used as reference points at most; more would take longer."""
 CENTRING_DEVIATIONS = 3.0
 """The radius around a centre, in root mean square residuals of the public rows (ADR 0105)."""
 LEAST_RADIUS = 0.01
-"""Least radius as a fraction of the label's range, where residuals are 0; by reasoning."""
+"""Least radius as a fraction of the label's range, where residuals are 0; chosen, not measured."""
 FEWEST_ROWS = 10
 """Fewest public rows for centring numbers: with fewer, residuals say too little."""
 

@@ -42,7 +42,7 @@ PER_THETA = 1.0 / 12.0
 unit half of one."""
 LEAST_EXPECTED = 0.01
 """Part of q that is spread evenly over the classes, so that no class that public data lack is
-impossible; by reasoning, one holder in a hundred."""
+impossible; chosen, not measured: one holder in a hundred."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,8 @@ FEWEST_ROWS = 10
 VALIDATION_ROWS = 3000
 """Weights of a dozen members are known well from so many rows; more only take longer."""
 ROWS_PER_TREE = 20_000
-"""Maximum number of rows per tree of a random forest, drawn anew for each tree, for time's sake."""
+"""Maximum number of rows per tree of a random forest, drawn anew for each tree; more would take
+longer."""
 HEAVY = 1e3
 """Weight of the row that makes weights add up to 1: far above those of the normalised data."""
 LEAST_WEIGHT = 0.02

@@ -21,7 +21,8 @@ from ..core.trees import locate
 TREES = 8
 """Trees that are grown; all of their cells count, so that more change little."""
 MOST_ROWS = 2000
-"""More public rows are sampled, for time's sake; the factor hardly depends on their number."""
+"""Maximum number of public rows, to save time; of more a sample is taken. The factor hardly depends
+on their number."""
 
 
 def selection_factor(

@@ -1,7 +1,7 @@
 """The detection power of a collection, in closed form from the mechanism's variances.
 
 The share of a class, or the mean of a number, differs between holders and public records by delta.
-``privet insight`` tells it with the probability
+``privet insight`` detects it with power
 
     power = Phi((delta - critical) / sd),
 

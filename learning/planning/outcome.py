@@ -177,7 +177,7 @@ class Plan:
         if void:
             nothing = (
                 f" But with {listed(void[0])} disclosed nothing would be told: no part of the "
-                "public records speaks for a large enough group, or all levels split on hidden "
+                "public records is evidence of a large enough group, or all levels split on hidden "
                 "columns."
             )
         return (

@@ -1,4 +1,4 @@
-"""Public data that mislead, made from fair ones: as ``scripts.reproduce`` measures.
+"""Biased public samples simulated from unbiased ones, as ``scripts.reproduce`` measures.
 
 In each scenario, which a sentence names, the holders' records are reference points x with weights,
 and their labels follow a law given x. Where public records are ``SCARCE`` or ``TILTED``, the law is
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..core.public_data import Floats
 
 RARER = 4.5
-"""Volunteers: the rarest class is this much rarer among the public records, in odds."""
+"""Volunteer bias: odds ratio by which public records under-represent the rarest class."""
 HIGHER = 0.5
 """Volunteers' numbers are lower than the holders' by this many standard deviations."""
 TILT = 4.0

@@ -38,7 +38,7 @@ from ..task_building.columns import count_rows, is_arrow
 from ..task_building.schema import ABOUT_DATES
 
 MOST_OUTSIDE = 0.5
-"""Part of a column beyond the public range from which on it is probably in another unit."""
+"""Above this fraction of a column outside the public range, its unit probably differs."""
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,8 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             self.task_ = build_encoded(settings, features, label, public_data, base)
             if len(self.task_.group_sizes) == 1:
                 warnings.warn(
-                    "Nothing is disclosed: no part of the public records speaks for a large enough "
-                    "group, or all levels split on hidden columns.",
+                    "Nothing is disclosed: no part of the public records is evidence of a large "
+                    "enough group, or all levels split on hidden columns.",
                     UserWarning,
                     stacklevel=3,
                 )

@@ -188,8 +188,8 @@ class Mechanism(ABC):
     def variance(self, n: float, counts: Counts) -> Counts:
         """Variance of each entry of ``estimate`` given the true ``(cells, slots)`` counts.
 
-        What n exceeds their sum by are misfits; both may be expected numbers. The randomness is the
-        mechanism's alone: the true data are held fixed.
+        ``n`` minus the sum of ``counts`` is the number of misfits; fractional values are allowed.
+        Only the mechanism is random: the true data are held fixed.
         """
 
     @abstractmethod

@@ -67,7 +67,7 @@ class DiscreteLaplace:
 
     @classmethod
     def shared(cls, step: Fraction, span: int) -> "DiscreteLaplace":
-        """The noise, with the table of an equal one that is still in use."""
+        """Interned: shares the table of an equal instance."""
         return cls._in_use.setdefault((step, span), cls(step, span))
 
     @cached_property

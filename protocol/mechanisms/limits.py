@@ -45,7 +45,7 @@ def checked_integer(name: str, value: Any, low: int, high: int) -> int:
 
 
 def checked_table(entries: int, epsilon: float, resolution: int) -> None:
-    """InvalidTask unless a table of noise with so many entries may be built."""
+    """Raise InvalidTask if the noise table would be too large."""
     if entries > MAX_TABLE_ENTRIES:
         raise InvalidTask(
             f"resolution {resolution} at epsilon {epsilon:g} needs a table of {entries} entries,"

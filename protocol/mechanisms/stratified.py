@@ -30,7 +30,7 @@ from .discrete_laplace import DiscreteLaplace
 from .payloads import chunks, integer_width, read_integers
 
 FEW = 2**15
-"""Sums of so few numbers are added up report by report, and not stratum by stratum."""
+"""Below this size, add reports one by one."""
 
 
 @dataclass(frozen=True)

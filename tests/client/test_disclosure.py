@@ -32,8 +32,7 @@ from tests.protocol.vectors import DISCLOSING, TASKS
 RECORD = {"age": 25, "ward": "heart", "work": "shop", "answer": "yes"}
 ELSEWHERE = {"age": 60, "ward": "skin", "work": "farm", "answer": "yes"}
 OPENLY = (
-    "What is said openly: age is below 30 and ward is heart. "
-    "About 13% of people: 260 of the 2000 expected."
+    "Disclosed: age is below 30 and ward is heart. About 13% of people: 260 of the 2000 expected."
 )
 UNTOUCHED: Any = object()
 """No record at all: reading it fails."""
@@ -61,7 +60,7 @@ def test_what_is_said_openly_in_words() -> None:
     assert "About 1 in 40 people: 250 of the 10000 expected." in openly(few, RECORD)
     assert "You may be the only one: 0 of the 10000 expected." in openly(few, {**RECORD, "age": 35})
     alone = TASKS["disclosed columns that tell nothing"]
-    assert "nothing, as there is one stratum. About 100% of people" in openly(alone, RECORD)
+    assert "nothing, as everybody is in one group. About 100% of people" in openly(alone, RECORD)
     assert openly(TASKS["classes, one question"], {}) == ""
 
 
@@ -110,11 +109,11 @@ def test_the_explanation_promises_no_more_than_is_so() -> None:
     assert explanation.discloses[0].startswith("age, ward: ")
     assert "240 to 1200 people" in explanation.discloses[1]
     assert [line.endswith("; disclosed") for line in explanation.reads] == [True, True, False]
-    assert "another record of the same stratum does" in explanation.means
-    assert "two possible records of the same stratum" in explanation.means
-    assert "Apart from its stratum, the record" in explanation.sends
-    assert "like any other of its stratum" in explanation.sends
-    assert "4 strata" in explanation.computes[0]
+    assert "another record of the same group does" in explanation.means
+    assert "two possible records of the same group" in explanation.means
+    assert "Apart from your group, the record" in explanation.sends
+    assert "like any other of your group" in explanation.sends
+    assert "4 groups" in explanation.computes[0]
     hidden = Explanation.of(TASKS["classes, one question"])
     assert hidden.discloses == ()
     assert "disclosed" not in json.dumps(asdict(hidden)).replace('"disclosed"', "")
@@ -124,8 +123,8 @@ def test_the_holder_sees_its_stratum_before_it_agrees(command: Command) -> None:
     """Before the question, and without a yes nothing is drawn; afterwards the ledger lists it."""
     with serving(FakeCurator(DISCLOSING)) as curator:
         shown = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
-        assert "may tell who you are" not in shown
-        assert "Said openly age, ward: as far as" in shown
+        assert "may identify you" not in shown
+        assert "Disclosed age, ward: at the resolution" in shown
         assert "never sent" not in shown
         refused = command.answer(curator.url, stdin="n\n")
         assert refused.exit_code == 1
@@ -162,7 +161,7 @@ async def test_too_small_a_group_is_refused_whatever_the_record(
         assert (refused.exit_code, len(curator.posts)) == (3, 1)
         assert "--smallest-group" in refused.stderr
         shown = " ".join(command("show", curator.url).stdout.replace("│", " ").split())
-        assert "what is said openly may tell who you are" in shown
+        assert "disclosed values may identify you" in shown
         agreed = command.answer(curator.url, "--yes", "--smallest-group", str(size))
         assert agreed.exit_code == 0
 

@@ -153,7 +153,7 @@ async def test_a_task_that_understates_its_epsilon_is_refused(
     """The true log ratio is recomputed here; more than promised, or no number, is refused."""
     for ratio in (1.001, float("inf"), float("nan")):
         monkeypatch.setattr(SubsetSelection, "log_ratio", lambda _self, r=ratio: r)
-        with pytest.raises(TaskRefused, match="really gives away"):
+        with pytest.raises(TaskRefused, match="but spends"):
             await Holder(Network([publish]).client(), MemoryLedger()).answer(URL, no_record())
     monkeypatch.setattr(SubsetSelection, "log_ratio", lambda _self: 1.0)
     assert (await Holder(Network([publish]).client(), MemoryLedger()).answer(URL, RECORD)).counted

@@ -26,7 +26,7 @@ HOURS = "12.5"
 BETWEEN = r"between (\d+(?:\.\d+)?)%? and (\d+(?:\.\d+)?)"
 COUNTED = "Thank you. Your answer counts"
 GROUPS: dict[str, Any] = {"disclosed": ["job", "age"], "depth": 3, "hidden_depth": 1}
-"""Settings of a task whose reports tell a group openly."""
+"""Settings of a task whose reports disclose a group."""
 
 
 @contextmanager
@@ -215,7 +215,7 @@ def test_a_record_that_does_not_fit_is_told_at_its_fields_and_counts(
         age.fill("")
         tab.locator("#check").click()
         tab.get_by_text("None of the answers fits me").click()
-        tab.get_by_role("button", name="Tell them that it does not fit").click()
+        tab.get_by_role("button", name="Send that my answers do not fit").click()
         assert tab.locator("#answers *").count() == 0
         assert len(tab.text_content("#bytes")) == len(fitting)
         tab.locator("#send").click()
@@ -228,17 +228,19 @@ def test_a_disclosed_group_is_seen_before_it_is_sent(curator: RunningCurator, ta
     with recorded(curator, tab, **GROUPS, smallest_group=20, holders=5000) as (_, recorder):
         fill_in(tab)
         intro = tab.inner_text("#intro")
-        assert "openly which group of people you are in, by" in intro
+        assert "unhidden, which group of people you are in, based only on" in intro
         assert "within your group" in tab.text_content("#odds")
         assert "any two sets of answers by" not in tab.text_content("#odds")
         assert "Nobody else sees them" not in intro
-        assert tab.get_by_text("Your group can depend on this answer").count() == 2
+        assert tab.get_by_text("Your group may depend on this answer").count() == 2
         groups = {}
         for age in ("18", "30", "64"):
             tab.get_by_label("Age", exact=True).fill(age)
             check(tab)
             said = tab.inner_text("#group")
-            assert re.fullmatch(r"Said openly: .*\. In this group \d+ people .* of \d+ .*", said)
+            assert re.fullmatch(
+                r"Your group, not hidden: .*\. In this group \d+ people .* of \d+ .*", said
+            )
             groups[said] = tab.text_content("#bytes .group")
             tab.go_back()
         assert 2 <= len(set(groups.values())) == len(groups)

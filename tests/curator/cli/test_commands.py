@@ -66,11 +66,11 @@ def test_many_strata_are_listed_from_the_smallest(cli: Cli, survey: str) -> None
     shown = ("--disclosed", "age", "--disclosed", "hours")
     few = cli("task", "create", survey, *CREATE, *shown)
     assert "Strata" in few.out
-    assert "nothing openly" not in few.err
+    assert "disclose nothing" not in few.err
     none = cli(
         "task", "create", survey, *CREATE, *shown, "--smallest-group", "9000", "--name", "none"
     )
-    assert "Reports tell nothing openly" in none.err
+    assert "Reports disclose nothing" in none.err
     fine = ("--smallest-group", "1", "--hidden-depth", "0", "--name", "fine", *shown)
     many = cli("task", "create", survey, *CREATE[:4], "--depth", "6", *fine)
     assert many.code == 0, many.err
