@@ -193,7 +193,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     )
     with ThreadPoolExecutor(1) as thread:  # since Playwright's loop runs in this one
         thread.submit(answer_all, f"{curator.url}/v1/tasks/{task}", survey(30, seed=1)).result()
-    curator.post(f"/v1/tasks/{task}/models", samples.PUBLIC_ALONE)
+    curator.post(f"/v1/tasks/{task}/models", {"estimator": "drift"})
     admin.goto(f"{curator.url}/tasks/{task}")
     assert reports(admin) == 30
     assert "What the holders said" in admin.inner_text("#collection")
