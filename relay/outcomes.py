@@ -48,7 +48,7 @@ def take_in(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) 
     return CONFLICT if row[2] != digest else str(row[0])
 
 
-def fate_of(db: sqlite3.Connection, task: str, report_id: bytes) -> str | None:
+def state_of(db: sqlite3.Connection, task: str, report_id: bytes) -> str | None:
     """``held``, ``counted``, or why a report was refused; None if it is not known here."""
     query = "SELECT coalesce(state, 'held') FROM states WHERE key = ?"
     row = db.execute(query, (_key_of(task, report_id),)).fetchone()

@@ -253,7 +253,7 @@ class Spool:
     def state(self, task: str, report_id: bytes) -> str | None:
         """``held``, ``counted``, or why a report was refused; None if it is not known here."""
         with self._file.transaction() as db:
-            return outcomes.fate_of(db, task, report_id)
+            return outcomes.state_of(db, task, report_id)
 
     def receipt(self, task: str, report_id: bytes, digest: bytes) -> SignedReceipt | None:
         """The curator's receipt for a report that it counted; None if there is none here."""
