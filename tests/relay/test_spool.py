@@ -87,6 +87,15 @@ def test_invitations_are_drawn_and_leave_their_reports(spool: Spool, tmp_path: P
     assert digest(8) not in kept
 
 
+def test_whom_the_curator_is_asked_about_first_is_drawn_by_chance(spool: Spool) -> None:
+    """Not by the invitations, which the curator knows (false alarm: one in 10^11)."""
+    spool.add(invited(40))
+    assert spool.draw("t", BOTH, 20, 20)
+    (asked,) = spool.admissions(*spool.drawn())
+    assert len(asked.digests) == 20
+    assert asked.digests != sorted(map(digest, range(40)))[:20]
+
+
 def test_an_invitation_is_asked_about_once_at_a_time(spool: Spool) -> None:
     """Of two reports with one invitation the second waits until the first has left."""
     same = [replace(report, invitation=digest(1)) for report in invited(2)]
