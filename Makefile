@@ -78,7 +78,7 @@ vectors: $(VENV)/test.installed  ## write the test vectors anew
 
 vectors.zip: $(VENV)/test.installed  ## the test vectors as one archive, in build/
 	@mkdir -p build
-	@$(BIN)/python -m scripts.vectors_archive build/privet-vectors-1.zip
+	@$(BIN)/python -m scripts.vectors_archive build/privet-vectors-2.zip
 
 reproduce: $(VENV)/all.installed  ## every figure and table of the papers (ARGS="--data FOLDER --write-docs")
 	$(BIN)/python -m scripts.reproduce $(ARGS)

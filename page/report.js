@@ -1,5 +1,6 @@
 /** From a record to the bytes of its report (docs/encoding.md). */
 
+import { VERSION } from "./calls.js";
 import { clip, encodeRecord } from "./features.js";
 import { concat, encode } from "./msgpack.js";
 import { locate } from "./partition.js";
@@ -30,7 +31,7 @@ export function makeReport(task, record, random = platformRandom) {
   const encoded = encodeRecord(task, record);
   const id = random(16);
   const answers = asked(task, random).map((index) => [index, answer(task, index, encoded, random)]);
-  const bytes = encode({ version: 1, task: fromHex(task.id), id, answers });
+  const bytes = encode({ version: VERSION, task: fromHex(task.id), id, answers });
   const told = task.strata === null ? null : disclosureOf(task, encoded);
   return { id, bytes, misfit: encoded.misfit, told };
 }

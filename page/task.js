@@ -5,6 +5,7 @@
  * `invalid-task` that says where.
  */
 
+import { VERSION } from "./calls.js";
 import { MAX_TABLE_ENTRIES } from "./mechanisms.js";
 import { Real, decode, encode } from "./msgpack.js";
 import { cellsOf, isTree } from "./partition.js";
@@ -183,7 +184,7 @@ const seconds = optional(integer(0, Number.MAX_SAFE_INTEGER));
 
 const SCHEMA = fields(
   {
-    version: one(2),
+    version: one(VERSION),
     name,
     description: text(0, MAX.description, false),
     features: list(feature, 1, MAX.columns),

@@ -2,7 +2,7 @@
 
 A *batch* is a msgpack map of binary columns with one row per report, in any order::
 
-    version      2
+    version      3
     ids          16 random bytes per report
     payloads     per report the payloads of its answers, one after the other
     question     the one question that all of them answer; absent where they answer all
@@ -12,7 +12,7 @@ An *admission* asks for holders with invitations to be let in. It is sent first,
 its holders follow in a batch that names it, so that nothing says which report came with which
 invitation (docs/adr/0402)::
 
-    version      1
+    version      3
     id           16 random bytes
     invitations  32 bytes per holder, the SHA-256 of its invitation, ascending, each once
 
@@ -35,8 +35,6 @@ from .errors import MalformedReport, TooLarge
 from .report import REPORT_ID_BYTES, check_questions
 from .task import Task
 
-BATCH_VERSION = 2
-ADMISSION_VERSION = 1
 ADMISSION_ID_BYTES = 16
 INVITATION_DIGEST_BYTES = 32
 
@@ -91,7 +89,7 @@ class Batch:
     def pack(self) -> bytes:
         """The message, in canonical form."""
         fields: dict[str, Any] = {
-            "version": BATCH_VERSION,
+            "version": wire.VERSION,
             "ids": self.ids.tobytes(),
             "payloads": self.payloads.tobytes(),
         }
@@ -114,7 +112,7 @@ class Batch:
                 "The body is not a batch: send the map {version, ids, payloads}, with question "
                 "where each holder answers one and admissions where holders are invited."
             )
-        _check_version(fields, "batch", BATCH_VERSION)
+        _check_version(fields, "batch")
         ids = _column(fields, "ids", REPORT_ID_BYTES)
         count = len(ids)
         if not count:
@@ -164,7 +162,7 @@ class Admission:
     def pack(self) -> bytes:
         """The message, in canonical form."""
         invitations = self.invitations.tobytes()
-        fields = {"version": ADMISSION_VERSION, "id": self.id, "invitations": invitations}
+        fields = {"version": wire.VERSION, "id": self.id, "invitations": invitations}
         return wire.pack(fields)
 
     @classmethod
@@ -178,7 +176,7 @@ class Admission:
             raise MalformedReport(
                 "The body is not an admission: send the map {version, id, invitations}."
             )
-        _check_version(fields, "admission", ADMISSION_VERSION)
+        _check_version(fields, "admission")
         admission_id, rows = fields["id"], _column(fields, "invitations", INVITATION_DIGEST_BYTES)
         if not isinstance(admission_id, bytes) or len(admission_id) != ADMISSION_ID_BYTES:
             raise MalformedReport(f"id must be binary, {ADMISSION_ID_BYTES} bytes.")
@@ -267,11 +265,11 @@ def _unpacked(data: bytes, names: Iterable[str]) -> dict[str, Any]:
         raise MalformedReport(f"The body is not the msgpack map asked for: {error}.") from None
 
 
-def _check_version(fields: dict[str, Any], what: str, expected: int) -> None:
+def _check_version(fields: dict[str, Any], what: str) -> None:
     version = fields["version"]
-    if type(version) is not int or version != expected:
+    if type(version) is not int or version != wire.VERSION:
         raise MalformedReport(
-            f"The {what}'s version is {str(version)[:20]}: send version {expected}."
+            f"The {what}'s version is {str(version)[:20]}: send version {wire.VERSION}."
         )
 
 

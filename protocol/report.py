@@ -19,7 +19,6 @@ from .limits import MAX_QUESTIONS, MAX_REPORT_BYTES
 from .mechanisms.base import RandomBytes
 from .task import Task
 
-REPORT_VERSION = 1
 REPORT_ID_BYTES = 16
 TASK_ID_BYTES = 32
 
@@ -58,7 +57,7 @@ class Report(wire.Message):
 
     def pack(self) -> bytes:
         """The canonical msgpack form: a map with sorted keys, of a length fixed by the task."""
-        return wire.pack({**self.model_dump(), "version": REPORT_VERSION})
+        return wire.pack({**self.model_dump(), "version": wire.VERSION})
 
     @classmethod
     def unpack(cls, data: bytes) -> "Report":
@@ -81,9 +80,9 @@ class Report(wire.Message):
     @classmethod
     def _from_fields(cls, fields: Mapping[str, Any]) -> "Report":
         version = fields.get("version")
-        if type(version) is not int or version != REPORT_VERSION:
+        if type(version) is not int or version != wire.VERSION:
             raise MalformedReport(
-                f"The report's version is {str(version)[:20]}: this curator reads {REPORT_VERSION}."
+                f"The report's version is {str(version)[:20]}: this curator reads {wire.VERSION}."
             )
         try:
             return cls.model_validate({k: v for k, v in fields.items() if k != "version"})

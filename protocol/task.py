@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
@@ -42,8 +42,6 @@ from .mechanisms.stratified import StratifiedMechanism
 from .partition import Partition, Tree
 from .shuffling import Randomizer, central_epsilon
 from .strata import Strata, disclosed_columns
-
-TASK_VERSION: Final = 2
 
 TASK_BOUNDS = wire.Bounds(
     total=MAX_TASK_BYTES,
@@ -145,7 +143,7 @@ class Task(wire.Message):
     constructor, pydantic's ``ValidationError`` for a single field).
     """
 
-    version: Literal[2] = TASK_VERSION
+    version: Literal[3] = wire.VERSION
     name: Name
     description: str = Field(default="", max_length=MAX_DESCRIPTION_LENGTH)
     features: Annotated[
@@ -437,10 +435,10 @@ class Task(wire.Message):
     @classmethod
     def checked(cls, fields: Mapping[str, Any]) -> "Task":
         """A task from its fields; raises ``InvalidTask`` that says what is wrong with them."""
-        version = fields.get("version", TASK_VERSION)
-        if version != TASK_VERSION:
+        version = fields.get("version", wire.VERSION)
+        if version != wire.VERSION:
             raise InvalidTask(
-                f"The task's version is {str(version)[:20]} and this program reads {TASK_VERSION}: "
+                f"The task's version is {str(version)[:20]} and this program reads {wire.VERSION}: "
                 "update the program, or create an older task again."
             )
         try:

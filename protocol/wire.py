@@ -7,7 +7,7 @@ empty list takes one byte on the wire and sixty in memory.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgpack
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -44,6 +44,8 @@ class Bounds:
     binary: int
 
 
+VERSION: Final = 3
+"""Of the protocol: every message states it, and a reader refuses any other."""
 MAX_FIELDS = 16
 """Most keys of a map; no message has one with more."""
 

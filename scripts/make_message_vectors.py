@@ -32,7 +32,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from privet.protocol import wire
-from privet.protocol.batch import BATCH_VERSION, Admission, Batch
+from privet.protocol.batch import Admission, Batch
 from privet.protocol.calls import SIGNATURE_HEADER
 from privet.protocol.conditions import conditions_at
 from privet.protocol.errors import PrivetError, problem_of
@@ -124,7 +124,7 @@ def bad_tasks() -> list[dict[str, Any]]:
     whole = CLASSIFY.model_dump()
     question, tree = whole["questions"][0], whole["partitions"][0]
     changes: dict[str, dict[str, Any]] = {
-        "another version": {"version": 1},
+        "another version": {"version": 2},
         "unknown field": {"surprise": 1},
         "a default spelled out": {"invited": False},
         "a first edition spelled out": {"edition": 1},
@@ -151,7 +151,7 @@ def bad_tasks() -> list[dict[str, Any]]:
     raw = {
         **damaged(CLASSIFY.canonical),
         "a default left out": wire.pack({k: v for k, v in whole.items() if k != "allocation"}),
-        "a wide number": CLASSIFY.canonical.replace(b"\xa7version\x02", b"\xa7version\xcc\x02"),
+        "a wide number": CLASSIFY.canonical.replace(b"\xa7version\x03", b"\xa7version\xcc\x03"),
         **changed(whole, changes),
         **badly_centred(),
         **badly_disclosed(),
@@ -261,7 +261,12 @@ def bad_reports() -> list[dict[str, Any]]:
     """Reports of holders of ``CLASSIFY`` that every curator must refuse, by name."""
     report = make_report(CLASSIFY, first_record(CLASSIFY), Stream("bad reports"))
     ((_, payload),) = report.answers
-    fields = {"version": 1, "task": report.task, "id": report.id, "answers": [[0, payload]]}
+    fields = {
+        "version": wire.VERSION,
+        "task": report.task,
+        "id": report.id,
+        "answers": [[0, payload]],
+    }
     packed = wire.pack(fields)
     malformed: dict[str, dict[str, Any]] = {
         "another version": {"version": 2},
@@ -300,7 +305,7 @@ def bad_disclosing_reports() -> list[dict[str, Any]]:
         "a stratum alone": payload[:1],
         "a hidden answer that is impossible": payload[:1] + b"\xff" * len(payload[1:]),
     }
-    fields = {"version": 1, "task": report.task, "id": report.id}
+    fields = {"version": wire.VERSION, "task": report.task, "id": report.id}
     answers = {name: {"answers": [[0, wrong]]} for name, wrong in payloads.items()}
     return bad_for(DISCLOSING, "wrong-payload", changed(fields, answers))
 
@@ -309,7 +314,7 @@ def batch_fields(task: Task, seed: str) -> dict[str, Any]:
     """Fields of a batch of three reports to a task, without ``question``."""
     reports = [make_report(task, first_record(task), Stream(f"{seed} {i}")) for i in range(3)]
     return {
-        "version": BATCH_VERSION,
+        "version": wire.VERSION,
         "ids": b"".join(report.id for report in reports),
         "payloads": b"".join(payload for report in reports for _, payload in report.answers),
     }
@@ -365,9 +370,9 @@ def bad_batches() -> list[dict[str, Any]]:
     """Messages of a relay that every reader must refuse, by name."""
     one = batch_fields(CLASSIFY, "batch")
     malformed: dict[str, dict[str, Any]] = {
-        "another version": {"version": 1},
+        "another version": {"version": 2},
         "truth as version": {"version": True},
-        "a real number as version": {"version": 2.0},
+        "a real number as version": {"version": float(wire.VERSION)},
         "unknown column": {"surprise": b""},
         "ids as text": {"ids": "0123456789abcdef"},
         "half an id": {"ids": one["ids"][:-8]},
@@ -396,7 +401,7 @@ def bad_batches() -> list[dict[str, Any]]:
         "no question where each answers one": (REGRESS, batch_fields(REGRESS, "batch")),
     }
     packed = wire.pack(one)
-    twice = {"a key twice": b"\x84" + packed[1:] + b"\xa7version\x02"}
+    twice = {"a key twice": b"\x84" + packed[1:] + b"\xa7version\x03"}
     raw = damaged(packed) | twice | changed(one, malformed) | without_each(one)
     cases = [("malformed-report", CLASSIFY, raw)]
     cases += [
@@ -413,7 +418,7 @@ def bad_batches() -> list[dict[str, Any]]:
 def admissions() -> list[dict[str, Any]]:
     admission_id = Stream("admission")(16)
     digests = sorted(hashlib.sha256(f"invitation {i}".encode()).digest() for i in range(3))
-    fields = {"version": 1, "id": admission_id, "invitations": b"".join(digests)}
+    fields = {"version": wire.VERSION, "id": admission_id, "invitations": b"".join(digests)}
     packed = wire.pack(fields)
     changes: dict[str, dict[str, Any]] = {
         "another version": {"version": 2},
@@ -427,7 +432,7 @@ def admissions() -> list[dict[str, Any]]:
         "an invitation twice": {"invitations": digests[0] * 2},
         "invitations as a list": {"invitations": digests},
     }
-    twice = {"a key twice": b"\x84" + packed[1:] + b"\xa7version\x01"}
+    twice = {"a key twice": b"\x84" + packed[1:] + b"\xa7version\x03"}
     raw = damaged(packed) | twice | changed(fields, changes) | without_each(fields)
     del raw["not a map"]
     return [

@@ -10,6 +10,7 @@ from pathlib import Path
 from privet.protocol import calls
 from privet.protocol.errors import PROBLEM_BASE, PROBLEMS
 from privet.protocol.lifecycle import REPORT_MOVES
+from privet.protocol.wire import VERSION
 
 PATH = Path(__file__).parents[1] / "page" / "calls.js"
 NAMES = {
@@ -23,6 +24,7 @@ NAMES = {
 def module() -> str:
     """The text of the module."""
     constants = {
+        "VERSION": VERSION,
         "TASKS": calls.TASKS,
         "TASK_ID": calls.TASK_ID,
         "TASK_TYPE": calls.TASK_MEDIA_TYPE,

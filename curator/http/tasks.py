@@ -24,9 +24,9 @@ from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_PATTERN
 from privet.protocol.status import CollectionStatus
 from privet.protocol.task import (
-    TASK_VERSION,
     Task,
 )
+from privet.protocol.wire import VERSION
 
 from ..datastore.tasks import ListedTask, StoredTask
 from ..publication import Publication
@@ -96,7 +96,7 @@ class TaskSummary(View):
     """One line about a task."""
 
     id: str = Field(description="SHA-256 of the task's canonical bytes.", examples=[EXAMPLE_ID])
-    version: int = Field(description="Of its form.", examples=[TASK_VERSION])
+    version: int = Field(description="Of its form.", examples=[VERSION])
     name: str = Field(examples=["Fair's survey"])
     state: TaskState = Field(examples=["open"])
     collecting: bool = Field(description="Whether a report would be counted now.")

@@ -8,6 +8,7 @@ import { createHash, webcrypto } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
+import { VERSION } from "../../page/calls.js";
 import { encodeRecord } from "../../page/features.js";
 import { decode, encode } from "../../page/msgpack.js";
 import { locate } from "../../page/partition.js";
@@ -98,7 +99,7 @@ function checkReport({ success, bytes, ...expected }) {
 function checkBatch({ success, name, bytes, reports, admissions }) {
   if (!success || name === "keys in another order") return 0; // which only readers of batches take
   const { version, ids, payloads, question, admissions: named } = decode(fromHex(bytes));
-  assert.equal(version, 2);
+  assert.equal(version, VERSION);
   assert.equal(hex(ids), reports.map(({ id }) => id).join(""));
   const sent = reports.flatMap(({ answers }) => answers.map(([, payload]) => payload));
   assert.equal(hex(payloads), sent.join(""));

@@ -44,7 +44,7 @@ def test_the_questions_of_one_are_drawn_evenly() -> None:
 def report_fields(**changes: Any) -> dict[str, Any]:
     report = make_report(TASK, RECORD, lambda n: bytes(range(1, n + 1)))
     return {
-        "version": 1,
+        "version": wire.VERSION,
         "task": report.task,
         "id": report.id,
         "answers": [list(answer) for answer in report.answers],

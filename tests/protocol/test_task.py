@@ -187,7 +187,7 @@ def test_other_bytes_than_asked_for_are_a_mismatch() -> None:
 def test_only_canonical_bytes_are_a_task(change: str) -> None:
     """The same fields in another order, or one of them twice, are another byte string."""
     fields = make_task().model_dump()
-    twice = b"\x8b" + wire.pack(fields)[1:] + b"\xa7version\x02"
+    twice = b"\x8b" + wire.pack(fields)[1:] + b"\xa7version\x03"
     packed = msgpack.packb(dict(reversed(fields.items()))) if change == "order" else twice
     with pytest.raises(InvalidTask, match=r"canonical|a key twice"):
         Task.parse(packed)

@@ -45,7 +45,7 @@ def bad_bodies(cached: CachedTask) -> list[tuple[bytes, type[PrivetError]]]:
         (b"\xc1", MalformedReport),
         (packed[:-1], MalformedReport),
         (packed + b"\x00", MalformedReport),
-        (packed.replace(b"version\x01", b"version\x02"), MalformedReport),
+        (packed.replace(b"version\x03", b"version\x04"), MalformedReport),
         (b"\x93" * 1000, MalformedReport),
         (foreign.pack(), TaskMismatch),
         (long.pack(), WrongPayload),
