@@ -1,7 +1,7 @@
 """A pytest plugin: what tests need besides Python, and what a run left out.
 
 A test marked ``needs("node")`` belongs to `make test-all`, and is skipped where the program is not
-installed. Of a test marked ``quick("cart")`` only that case belongs to `make test`. The run ends
+installed. Of a test marked ``quick("cart-*")`` only those cases belong to `make test`. The run ends
 with one block that says what was left out and how to run it.
 """
 
@@ -10,6 +10,8 @@ import re
 import shutil
 import subprocess
 from collections import Counter, defaultdict
+from fnmatch import filter as filter_names
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -75,19 +77,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def leave_all_but_the_quick(items: list[pytest.Item]) -> None:
     """Mark as slow what a test's ``quick`` does not name; each name must be a case's."""
-    cases: dict[str, set[str]] = defaultdict(set)
-    chosen: dict[str, set[str]] = {}
+    cases: dict[str, list[str]] = defaultdict(list)
+    chosen: dict[str, tuple[str, ...]] = {}
     for item in items:
         for mark in item.iter_markers("quick"):
             test, _, case = item.nodeid.partition("[")
-            cases[test].add(case.removesuffix("]"))
-            chosen[test] = set(mark.args)
-            if case.removesuffix("]") not in mark.args:
+            cases[test].append(case.removesuffix("]"))
+            chosen[test] = mark.args
+            if not any(fnmatch(cases[test][-1], pattern) for pattern in mark.args):
                 item.add_marker("slow")
     for test, found in cases.items():
+        unmatched = [pattern for pattern in chosen[test] if not filter_names(found, pattern)]
         # who names a case on the command line collects no others
-        if len(found) > 1 and not chosen[test] <= found:
-            raise pytest.UsageError(f"{test} has no cases {chosen[test] - found}")
+        if len(found) > 1 and unmatched:
+            raise pytest.UsageError(f"{test} has no cases {unmatched}")
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

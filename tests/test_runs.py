@@ -65,7 +65,7 @@ class Case:
 
 def test_all_but_the_quick_cases_are_slow() -> None:
     """A name that no case has is an error: else all of the test's cases could be slow, unseen."""
-    cases: Any = [Case(case, "cart") for case in ("cart", "grid", "distilled")]
+    cases: Any = [Case(case, "ca*") for case in ("cart", "grid", "distilled")]
     leave_all_but_the_quick(cases)
     assert [case.own for case in cases] == [[], ["slow"], ["slow"]]
     wrong: Any = [Case(case, "carrt") for case in ("cart", "grid")]

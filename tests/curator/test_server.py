@@ -142,6 +142,7 @@ def test_a_server_leaves_fitting_to_its_workers(run: Run) -> None:
     assert "/scipy/stats/" not in run.libraries
 
 
+@pytest.mark.slow
 def test_workers_share_a_database_and_add_up(tmp_path: Path) -> None:
     """Two workers over one file count every report once, and each answers for both in metrics."""
     store, made = open_store(f"sqlite:///{tmp_path}/privet.db"), task()

@@ -50,6 +50,7 @@ def load(
     signal.signal(signal.SIGTERM, handler)
 
 
+@pytest.mark.quick("single-")
 @pytest.mark.parametrize(("mode", "through"), [("single", ""), ("relay", ""), THROUGH_RELAY])
 def test_load_test_accounts_for_every_report(
     mode: str, through: str, load: Callable[..., dict[str, str]]

@@ -77,7 +77,7 @@ tasks = some(set(anything) - {"asks"}).map(lambda chosen: {**GOOD, **chosen})
 
 @pytest.mark.parametrize(
     ("grower", "examples"),
-    [("cart", 25), pytest.param("distilled", 150, marks=pytest.mark.slow)],
+    [("cart", 15), pytest.param("distilled", 150, marks=pytest.mark.slow)],
 )
 def test_any_settings(workers: Workers, grower: str, examples: int) -> None:
     """201, or a refusal that says what to do; nothing is published by halves."""

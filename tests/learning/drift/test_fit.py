@@ -125,6 +125,7 @@ EVENLY = np.full((8, 2), 2000)
 LEANING = np.round(50 * np.stack([np.linspace(0.7, 0.3, 8), np.linspace(0.3, 0.7, 8)], axis=1))
 
 
+@pytest.mark.quick("weighted-*", "drift-None-*", "drift-*-0")
 @pytest.mark.parametrize(
     ("estimator", "base", "counts", "epsilon", "seed"),
     [

@@ -81,6 +81,7 @@ ENUMERABLE = [
 """Every report of every category can be gone through."""
 
 LONG = [
+    Case("laplace", 50.0, 2, 2, parameters=COARSE),
     Case("laplace", 50.0, 2, 2, regression=True, parameters=COARSE),
     *(case for case in ENUMERABLE if (case.name, case.epsilon) == ("laplace", 8.0)),
     Case("laplace", 30.0, 1, 3, parameters=COARSE),
