@@ -106,7 +106,7 @@ def test_theta_of_classes_is_where_the_posterior_is_greatest() -> None:
             assert gradients[0] < 0.02 * gradients[1]
 
 
-@pytest.mark.parametrize("disclosed", [(), DISCLOSING], ids=["hidden", "disclosed"])
+@pytest.mark.parametrize("strata", [(), DISCLOSING], ids=["hidden", "disclosed"])
 def test_contrasts_have_the_stated_mean_and_covariance(strata: tuple[int, ...]) -> None:
     """Around reference shares: mean n w (p - r), variances, and that of the sum over cells.
 
