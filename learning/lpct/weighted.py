@@ -25,6 +25,8 @@ from ..core.model import Model, to_model
 from ..core.public_data import PublicData
 from ..core.ratio import share_estimates, share_influence, shares
 
+HEAVIEST = 1e12
+"""A larger weight counts as infinite; variances take the square of a weight."""
 LEAST_COUNT = 1.0
 """Least variance of a public count, that of one record: few records that agree prove little."""
 
@@ -46,7 +48,7 @@ def fit_weighted(
     counts all the same.
     """
     (question,) = questions
-    if math.isinf(weight):
+    if weight > HEAVIEST:
         return public_alone(label, public, question)
     counts_q = public_counts(label, public, question.partition, question.scale)
     clips = counts == "clipped" or (counts == "automatic" and isinstance(label, Range))

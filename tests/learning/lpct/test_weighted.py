@@ -30,6 +30,17 @@ def test_reports_alone_and_public_records_alone_are_the_ends() -> None:
     np.testing.assert_allclose(heaviest.public_share, 1.0, atol=1e-4)
 
 
+@pytest.mark.parametrize("weight", [1e13, 1e100, 1e200, "1e300"])
+def test_a_weight_of_any_size_gives_numbers(weight: object) -> None:
+    """Where a weight is too large to be squared, public records alone count."""
+    partition, public = complete(2), public_rows(BINARY, 400, seed=6)
+    question = reports(partition, COUNTS[:4], epsilon=2.0, seed=7)
+    known = fit("weighted", BINARY, public, [question], **PUBLIC_ALONE)
+    heavy = fit("weighted", BINARY, public, [question], weight=weight)
+    for name in ("values", "low", "high", "influence", "public_share"):
+        np.testing.assert_array_equal(getattr(heavy, name), getattr(known, name))
+
+
 @pytest.mark.parametrize("counts", ["automatic", "unbiased", "clipped"])
 @pytest.mark.parametrize("label", [BINARY, NUMBER], ids=["classes", "number"])
 def test_negative_counts_are_none_where_they_are_clipped(
