@@ -44,6 +44,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .task import Task
+
 Floats = NDArray[np.float64]
 
 FINE = 16
@@ -123,6 +125,31 @@ def central_epsilon(randomizer: Randomizer, reports: int, delta: float) -> float
         middle = math.sqrt(low * high)
         low, high = (low, middle) if batch.delta(middle) <= delta else (middle, high)
     return high
+
+
+def randomizers_of(task: Task) -> tuple[Randomizer, ...]:
+    """The randomizers that shuffling amplifies: one for a whole report, or one per question.
+
+    Reports that answer different questions do not hide one another.
+    """
+    ratios = [mechanism.worst_ratio() for mechanism in task.mechanisms]
+    variations = [mechanism.variation for mechanism in task.mechanisms]
+    if task.allocation == "one":
+        return tuple(map(Randomizer.of, ratios, variations))
+    one = Fraction(1)
+    same = math.prod((one - min(variation, one) for variation in variations), start=one)
+    return (Randomizer.of(math.prod(ratios, start=one), one - same),)
+
+
+def epsilon_of_batch(task: Task, reports: int, delta: float) -> float:
+    """The ε of (ε, delta) for a holder of ``task`` in a shuffled batch of ``reports``.
+
+    With disclosed columns, ``reports`` counts only reports of the same stratum. It holds against
+    those who see the shuffled batch alone and know the others' answers, as long as the reports are
+    of honest holders. Raises ``ValueError`` for a delta that is too small.
+    """
+    of_each = (central_epsilon(each, reports, delta) for each in randomizers_of(task))
+    return min(max(of_each), task.log_ratio)
 
 
 class Batch:

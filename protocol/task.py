@@ -9,7 +9,6 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -40,7 +39,6 @@ from .mechanisms import create_mechanism
 from .mechanisms.base import Mechanism
 from .mechanisms.stratified import StratifiedMechanism
 from .partition import Partition, Tree
-from .shuffling import Randomizer, central_epsilon
 from .strata import Strata, disclosed_columns
 
 TASK_BOUNDS = wire.Bounds(
@@ -309,31 +307,6 @@ class Task(wire.Message):
         Recomputed from the mechanisms' own integers, not taken from the stated epsilons.
         """
         return self._spent([mechanism.log_ratio() for mechanism in self.mechanisms])
-
-    @cached_property
-    def randomizers(self) -> tuple[Randomizer, ...]:
-        """The randomizers that shuffling amplifies: one for a whole report, or one per question.
-
-        Reports that answer different questions do not hide one another.
-        """
-        ratios = [mechanism.worst_ratio() for mechanism in self.mechanisms]
-        variations = [mechanism.variation for mechanism in self.mechanisms]
-        if self.allocation == "one":
-            return tuple(map(Randomizer.of, ratios, variations))
-        one = Fraction(1)
-        same = math.prod((one - min(variation, one) for variation in variations), start=one)
-        return (Randomizer.of(math.prod(ratios, start=one), one - same),)
-
-    def central_epsilon(self, reports: int, delta: float) -> float:
-        """The ε of (ε, delta) for a holder whose report is shuffled with others to ``reports``.
-
-        With disclosed columns, ``reports`` counts only reports of the same stratum.
-        It holds against those who see the shuffled batch alone and know the others' answers, as
-        long as the reports are of honest holders: see ``shuffling``. Raises ``ValueError`` for a
-        delta that is too small.
-        """
-        of_each = (central_epsilon(each, reports, delta) for each in self.randomizers)
-        return min(max(of_each), self.log_ratio)
 
     @property
     def longest_report(self) -> int:

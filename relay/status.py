@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from privet.http_client.errors import UnexpectedResponse
 from privet.protocol.limits import DELTA
+from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.status import CollectionStatus
 from privet.protocol.task import Task
 
@@ -66,7 +67,7 @@ class RelayStatus(CollectionStatus):
         step = max(least, STEP)
         tallies = {name: n - n % step for name, n in tallies.items()}
         smallest = tallies.get("smallest_batch", 0)
-        shuffled = task.central_epsilon(smallest, DELTA)
+        shuffled = epsilon_of_batch(task, smallest, DELTA)
         central = Central(epsilon=shuffled, delta=DELTA, reports=smallest)
         said = dict(UNKNOWN if collection is None else collection)
         if said["invited"]:

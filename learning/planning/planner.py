@@ -26,6 +26,7 @@ import numpy as np
 from privet.protocol.errors import InvalidPublicData, InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.limits import BATCH, DELTA, TASK_CAP
+from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
 
 from ..core.counts import Label
@@ -203,7 +204,7 @@ class Planner:
         direct = width(self.settings, shuffling.epsilon)
         settings, epsilon = shuffling.best(self.settings, publish, width)
         self.settings = _changed(settings, settings.holders, epsilon)
-        stated = publish(self.settings, epsilon).central_epsilon(shuffling.batch, shuffling.delta)
+        stated = epsilon_of_batch(publish(self.settings, epsilon), shuffling.batch, shuffling.delta)
         return BehindRelay(
             **asdict(shuffling), stated=stated, mechanism=settings.mechanism, direct_width=direct
         )

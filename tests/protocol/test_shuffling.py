@@ -16,7 +16,13 @@ from scipy import stats
 
 from privet.protocol import shuffling
 from privet.protocol.mechanisms import Mechanism, StratifiedMechanism, create_mechanism
-from privet.protocol.shuffling import Batch, Randomizer, central_epsilon
+from privet.protocol.shuffling import (
+    Batch,
+    Randomizer,
+    central_epsilon,
+    epsilon_of_batch,
+    randomizers_of,
+)
 from tests.protocol.examples import make_task, question
 from tests.protocol.mechanisms.cases import ENUMERABLE, Case
 from tests.protocol.mechanisms.laws import law
@@ -281,14 +287,14 @@ def test_a_task_states_the_bound_of_what_is_sent_together() -> None:
     """Answers to all questions are one report; of answers to one question each hides its own."""
     asked = [question(epsilon=0.5), question(epsilon=1.0, mechanism="grr")]
     both, one = (make_task(questions=asked, allocation=allocation) for allocation in ("all", "one"))
-    (whole,) = both.randomizers
+    (whole,) = randomizers_of(both)
     assert whole.epsilon == pytest.approx(both.log_ratio)
     parts = [central_epsilon(randomizer_of(m), 10_000, 1e-6) for m in one.mechanisms]
-    assert one.central_epsilon(10_000, 1e-6) == max(parts)
-    assert max(parts) < both.central_epsilon(10_000, 1e-6) < sum(parts) * 1.5
-    assert both.central_epsilon(1, 1e-6) == both.log_ratio
+    assert epsilon_of_batch(one, 10_000, 1e-6) == max(parts)
+    assert max(parts) < epsilon_of_batch(both, 10_000, 1e-6) < sum(parts) * 1.5
+    assert epsilon_of_batch(both, 1, 1e-6) == both.log_ratio
     many = make_task(questions=[question(epsilon=64.0)] * 12)
-    assert many.central_epsilon(10**9, 1e-6) == many.log_ratio
+    assert epsilon_of_batch(many, 10**9, 1e-6) == many.log_ratio
 
 
 def test_reports_hide_among_those_of_their_stratum() -> None:

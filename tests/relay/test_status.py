@@ -2,6 +2,7 @@ import pytest
 
 from privet.http_client.errors import UnexpectedResponse
 from privet.protocol.limits import DELTA
+from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
 from privet.relay.status import RelayStatus
 from tests.protocol.examples import make_task, question
@@ -19,7 +20,7 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     status = RelayStatus.of(task, 1, tallies)
     assert (status.task, status.local_epsilon) == (task.id, 4.0)
     assert status.central is not None
-    assert status.central.epsilon == task.central_epsilon(100_000, DELTA)
+    assert status.central.epsilon == epsilon_of_batch(task, 100_000, DELTA)
     assert (status.central.reports, status.central.delta) == (100_000, DELTA)
     assert status.refused == {"task-not-open": 7_000}
     lines = dict(status.lines())
@@ -46,7 +47,7 @@ def test_a_single_report_changes_nothing_that_is_shown(least: int, step: int) ->
 @pytest.mark.parametrize(("epsilon", "smallest"), [(1.0, 0), (1.0, 1), (0.1, 999), (8.0, 1_000)])
 def test_nothing_is_stated_of_small_batches(epsilon: float, smallest: int) -> None:
     """Too few for their epsilon, or below a thousand although shuffling adds something for them."""
-    assert asking(0.1).central_epsilon(999, DELTA) < 0.05
+    assert epsilon_of_batch(asking(0.1), 999, DELTA) < 0.05
     status = RelayStatus.of(asking(epsilon), 1, {"waiting": 0, "smallest_batch": smallest})
     assert status.central is None
     assert dict(status.lines())["central (epsilon, delta)"].startswith("no more than the local")

@@ -11,6 +11,7 @@ from privet.learning.task_building.mechanism_comparison import count_variance
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP
+from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
 
 from .test_planner import QUICK, halves
@@ -41,8 +42,8 @@ def test_the_local_epsilon_is_the_largest_that_keeps_the_guarantee(name: str) ->
     found, epsilon = SHUFFLING.best(settings(mechanism=name), publish, noise)
     assert found.mechanism == name
     assert epsilon == round(epsilon, 2)
-    assert publish(found, epsilon).central_epsilon(5_000, 1e-8) <= 0.3
-    assert publish(found, 1.02 * epsilon).central_epsilon(5_000, 1e-8) > 0.3
+    assert epsilon_of_batch(publish(found, epsilon), 5_000, 1e-8) <= 0.3
+    assert epsilon_of_batch(publish(found, 1.02 * epsilon), 5_000, 1e-8) > 0.3
 
 
 def test_the_mechanism_is_the_one_that_tells_most() -> None:
@@ -70,7 +71,7 @@ def test_questions_keep_their_mechanisms() -> None:
 
     found, epsilon = SHUFFLING.best(given, shared, lambda _, epsilon: -epsilon)
     assert [m.name for m in shared(found, epsilon).mechanisms] == ["projective", "subset"]
-    assert 0.28 < shared(found, epsilon).central_epsilon(5_000, 1e-8) <= 0.3
+    assert 0.28 < epsilon_of_batch(shared(found, epsilon), 5_000, 1e-8) <= 0.3
 
 
 def planned(**options: Any) -> Plan:
