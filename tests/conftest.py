@@ -41,10 +41,13 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
     """What a start in this process does to all logs ends with its test."""
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
+    loggers = [logging.getLogger(name) for name in (None, "privet", "alembic", "uvicorn")]
+    before = [([*each.handlers], each.level) for each in loggers]
     yield
-    root.handlers, root.level = handlers, level
+    for each, (handlers, level) in zip(loggers, before, strict=True):
+        each.handlers[:] = handlers
+        if each.level != level:
+            each.setLevel(level)
 
 
 @pytest.fixture
