@@ -52,7 +52,7 @@ Records = Sequence[Mapping[str, Any]] | Mapping[str, Any]
 """Records one by one, or their columns by name (a pandas, polars or Arrow table will do)."""
 
 
-class Predictions(TypedDict):
+class PredictionColumns(TypedDict):
     """Predictions of model number ``model``; each list has one entry per record.
 
     ``label`` holds the likeliest classes, or the mean labels. Of the holders in the record's cell,
@@ -200,11 +200,13 @@ class CuratorClient:
         """The differences between two models' predictions for the public records."""
         return self._json("GET", f"{self._path(task)}/models/{one}/compare/{other}")
 
-    def predict(self, task: TaskName, records: Records, *, model: int | None = None) -> Predictions:
+    def predict(
+        self, task: TaskName, records: Records, *, model: int | None = None
+    ) -> PredictionColumns:
         """Predictions of a model, by default the one that serves; labels in records are ignored."""
         path, columns = f"{self._path(task)}/predict", _columns(records)
         rows = max((len(values) for values in columns.values()), default=0)
-        answers: list[Predictions] = []
+        answers: list[PredictionColumns] = []
         start, at_a_time = 0, ROWS_PER_CALL
         while start < rows or not answers:
             part = {name: values[start : start + at_a_time] for name, values in columns.items()}
@@ -215,7 +217,7 @@ class CuratorClient:
                     raise
                 at_a_time //= 2
                 continue
-            answers.append(cast("Predictions", answer))
+            answers.append(cast("PredictionColumns", answer))
             model, start = answer["model"], start + at_a_time
         return _joined(answers)
 
@@ -362,11 +364,11 @@ def _columns(records: Any) -> dict[str, list[Any]]:
     }
 
 
-def _joined(answers: Sequence[Predictions]) -> Predictions:
+def _joined(answers: Sequence[PredictionColumns]) -> PredictionColumns:
     """The answers of one model to consecutive records as one."""
     first = answers[0]
     paths = {cell: path for answer in answers for cell, path in answer["paths"].items()}
     rows: Document = {}
     for name in [key for key in first if key not in {"model", "classes", "paths"}]:
         rows[name] = [row for answer in answers for row in cast("Document", answer)[name]]
-    return cast("Predictions", {**first, **rows, "paths": paths})
+    return cast("PredictionColumns", {**first, **rows, "paths": paths})

@@ -27,7 +27,7 @@ from .base import BaselineClassifier, BaselineRegressor, Floats
 
 MAX_PLACES = 2**24
 """Largest array over the grid."""
-MAX_COLUMNS = 64
+MAX_DIMENSIONS = 64
 """numpy's largest number of dimensions."""
 
 
@@ -143,7 +143,7 @@ class Places:
 
     def __init__(self, bins: int, columns: int, windows: bool) -> None:
         self.bins, self.columns, self.windows = bins, columns, windows
-        if columns > MAX_COLUMNS or (2 * bins + 1 if windows else bins) ** columns > MAX_PLACES:
+        if columns > MAX_DIMENSIONS or (2 * bins + 1 if windows else bins) ** columns > MAX_PLACES:
             msg = (
                 f"A histogram with {bins} bins on each of {columns} columns is too large: use "
                 "fewer bins, fewer columns, or a tree."

@@ -26,7 +26,7 @@ from bench.traffic import (
     single_posts,
 )
 from privet.protocol.task import Task
-from scripts.load.sender import Message, Outcomes
+from scripts.load.sender import Outcomes, QueuedPost
 from scripts.load_test import cpu_seconds
 from scripts.postgres import postgres_server
 
@@ -162,7 +162,7 @@ def _figure(case: str, what: str, value: float, unit: str) -> Figure:
     return Figure("intake", case, what, value, unit)
 
 
-def _sent(ports: Sequence[int], messages: Sequence[Message], connections: int) -> Outcomes:
+def _sent(ports: Sequence[int], messages: Sequence[QueuedPost], connections: int) -> Outcomes:
     """All messages sent over all ports at once; connections are shared out between them."""
     load = run_load(ports, messages, connections)
     if set(load.answers) != {201}:

@@ -23,7 +23,7 @@ from privet.protocol.calls import BATCH_MEDIA_TYPE, SEND_REPORT, TASKS
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 from scripts.crash_test import unique_task
-from scripts.load.sender import Message, Outcomes, Sender
+from scripts.load.sender import Outcomes, QueuedPost, Sender
 from scripts.load.traffic import Address, requests
 from scripts.servers import free_port, running_curator
 
@@ -88,19 +88,19 @@ def random_reports(task: Task, count: int) -> Batch:
     return Batch((0,), ids, reports(task.mechanisms[0], count))
 
 
-def single_posts(task: Task, count: int) -> list[Message]:
+def single_posts(task: Task, count: int) -> list[QueuedPost]:
     address = Address("127.0.0.1", 80, f"{TASKS}/{task.id}/reports")
     batch = random_reports(task, count)
-    return [Message(one) for one in requests(task, address, batch.ids, batch.payloads)]
+    return [QueuedPost(one) for one in requests(task, address, batch.ids, batch.payloads)]
 
 
-def batch_post(task: Task, count: int) -> Message:
+def batch_post(task: Task, count: int) -> QueuedPost:
     address = Address("127.0.0.1", 80, f"{TASKS}/{task.id}/reports/batch", TOKEN)
     body = random_reports(task, count).pack()
-    return Message(address.head(BATCH_MEDIA_TYPE, len(body)) + body, count)
+    return QueuedPost(address.head(BATCH_MEDIA_TYPE, len(body)) + body, count)
 
 
-def run_load(ports: Sequence[int], messages: Sequence[Message], connections: int) -> Outcomes:
+def run_load(ports: Sequence[int], messages: Sequence[QueuedPost], connections: int) -> Outcomes:
     """Send all messages to servers on this machine, which share the connections."""
     outcomes, left = Outcomes(), iter(messages)
 

@@ -31,7 +31,7 @@ from privet.protocol.report import Report
 from privet.protocol.task import Question, Task
 
 from .vectors import NO_VECTORS, Vectors
-from .wire import Bench, Call, Scene, Script, problem, receipt
+from .wire import Bench, RecordedCall, Scene, Script, problem, receipt
 
 COUNTED, KEPT, HELD = 0, 4, 5
 """Exit statuses: the report counts; nobody has taken it yet; a relay has it."""
@@ -325,7 +325,7 @@ def vectors(trial: Trial) -> str | None:
 # ---- sending
 
 
-def _posted(answer: Callable[[Call, int], Response | None]) -> Script:
+def _posted(answer: Callable[[RecordedCall, int], Response | None]) -> Script:
     """The curator's own answers, but to a POST."""
     return lambda call, before: answer(call, before) if call.method == "POST" else None
 

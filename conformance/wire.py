@@ -43,7 +43,7 @@ from privet.protocol.task import Task
 
 
 @dataclass(frozen=True)
-class Call:
+class RecordedCall:
     """A request of a holder: ``path`` follows the task's address, ``at`` is in seconds."""
 
     method: str
@@ -53,7 +53,7 @@ class Call:
     at: float
 
 
-Script = Callable[[Call, int], Response | None]
+Script = Callable[[RecordedCall, int], Response | None]
 """The answer to a call in the curator's place, or None to let the curator answer; with the number
 of calls of this method before."""
 
@@ -66,10 +66,10 @@ class Scene:
     url: str
     name: str = ""
     script: Script = lambda _call, _before: None
-    calls: list[Call] = field(default_factory=list)
+    calls: list[RecordedCall] = field(default_factory=list)
 
     @property
-    def posts(self) -> list[Call]:
+    def posts(self) -> list[RecordedCall]:
         """The reports that were sent."""
         return [call for call in self.calls if call.method == "POST"]
 
@@ -98,7 +98,7 @@ class Wire:
         answer = None
         if scene is not None:
             before = sum(call.method == request.method for call in scene.calls)
-            call = Call(request.method, path, dict(request.headers), body, time.monotonic())
+            call = RecordedCall(request.method, path, dict(request.headers), body, time.monotonic())
             scene.calls.append(call)
             answer = scene.script(call, before)
         given = iter([{"type": "http.request", "body": body, "more_body": False}])
@@ -148,7 +148,7 @@ class Bench:
         """Serve these bytes as a task that the curator does not know."""
         headers = {} if signature is None else {SIGNATURE_HEADER: signature}
 
-        def script(call: Call, _before: int) -> Response | None:
+        def script(call: RecordedCall, _before: int) -> Response | None:
             if call.method == "GET" and not call.path:
                 return Response(content, headers=headers, media_type=TASK_MEDIA_TYPE)
             return receipt(call) if call.method == "POST" else None
@@ -166,7 +166,7 @@ class Bench:
         return scene
 
 
-def receipt(call: Call, status: int = 201, report_id: str | None = None) -> Response:
+def receipt(call: RecordedCall, status: int = 201, report_id: str | None = None) -> Response:
     """A receipt for a report, true or false."""
     try:
         sent_id = Report.unpack(call.body).id.hex()

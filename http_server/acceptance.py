@@ -10,7 +10,7 @@ from privet.protocol.limits import SPARE_BYTES
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 
-from .bodies import Head, Share, read_body
+from .bodies import Head, MemoryShare, read_body
 
 BODY_SECONDS = 30.0
 """Time within which a body must have arrived."""
@@ -27,7 +27,7 @@ async def read_typed(
     media_type: str,
     *,
     limit: int,
-    share: Share,
+    share: MemoryShare,
 ) -> bytes:
     """A body of this content type, or of none.
 

@@ -83,14 +83,14 @@ class BodyBudget:
     def __init__(self, total: int) -> None:
         self.total = total
         self.free = total
-        self.arriving: set[Share] = set()
+        self.arriving: set[MemoryShare] = set()
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def share(self) -> "Share":
+    def share(self) -> "MemoryShare":
         """The share of one body: a context manager that returns its bytes."""
-        return Share(self)
+        return MemoryShare(self)
 
-    async def room(self, share: "Share", size: int) -> None:
+    async def room(self, share: "MemoryShare", size: int) -> None:
         """Wait until there are ``size`` free bytes."""
         if share.bytes + size > self.total:
             raise _too_large(self.total)
@@ -112,7 +112,7 @@ class BodyBudget:
                 freed.set_result(None)
 
 
-class Share:
+class MemoryShare:
     """The bytes of one body that are in memory."""
 
     __slots__ = ("_budget", "_given_up", "_recent", "_task", "bytes", "moved")
@@ -196,7 +196,7 @@ class Turns:
 
 
 async def read_body(
-    receive: Receive, head: Head, *, limit: int, seconds: float, share: Share
+    receive: Receive, head: Head, *, limit: int, seconds: float, share: MemoryShare
 ) -> bytes:
     """Read the whole body, charging its bytes to ``share`` until that ends.
 
@@ -263,7 +263,7 @@ class BodyLimits:
             await self.app(scope, _limited(receive, limit, share), send)
 
 
-def _limited(receive: Receive, limit: BodyLimit, share: Share) -> Receive:
+def _limited(receive: Receive, limit: BodyLimit, share: MemoryShare) -> Receive:
     """``receive`` that refuses what is beyond ``limit``; what follows the body may take its time.
 
     Frameworks let only an ``HTTPException`` through while they read a body.
@@ -341,7 +341,7 @@ class _Deadline:
 
     __slots__ = ("_began", "_due", "_seconds", "_share", "_task")
 
-    def __init__(self, seconds: float, share: Share, began: float | None = None) -> None:
+    def __init__(self, seconds: float, share: MemoryShare, began: float | None = None) -> None:
         self._seconds = seconds
         self._share = share
         self._began = began

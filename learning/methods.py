@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 
-from .core.counts import Label, QuestionCounts, misfit_share
+from .core.counts import QuestionCounts, misfit_share
 from .core.estimator import Estimator, Parameter
 from .core.grower import Grower
 from .core.looks import MEANING

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRecord
-from privet.protocol.features import Classes, Range, encode_record, encode_table
+from privet.protocol.features import Classes, Label, Range, encode_record, encode_table
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
-from .core.counts import Label, QuestionCounts
+from .core.counts import QuestionCounts
 from .core.public_data import Floats
 from .core.trees import locate
 from .task_building.build import encode_labels

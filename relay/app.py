@@ -35,7 +35,7 @@ from privet.http_server.acceptance import (
     parse_report,
     read_typed,
 )
-from privet.http_server.bodies import BodyBudget, Head, Share
+from privet.http_server.bodies import BodyBudget, Head, MemoryShare
 from privet.http_server.cors import HolderCors
 from privet.http_server.metrics import FAILURES, ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers
@@ -355,7 +355,7 @@ def _curator_down() -> Iterator[None]:
         ) from None
 
 
-async def _read(request: Request, limit: int, share: Share) -> bytes:
+async def _read(request: Request, limit: int, share: MemoryShare) -> bytes:
     return await read_typed(
         request.receive,
         Head.of(request.scope),

@@ -17,7 +17,7 @@ from privet.baselines.unary import UNARY
 from privet.learning.task_building.mechanism_comparison import (
     MechanismSummary,
     best_known_variance,
-    compare,
+    compare_mechanisms,
 )
 from privet.protocol.mechanisms import MECHANISMS
 from scripts.pages import fill, markdown
@@ -42,7 +42,8 @@ def accuracy_tables() -> str:
 
 def _accuracy_table(m: int) -> str:
     compared = {
-        e: {row.name: row for row in compare(e, m // SLOTS, SLOTS, beside=UNARY)} for e in EPSILONS
+        e: {row.name: row for row in compare_mechanisms(e, m // SLOTS, SLOTS, beside=UNARY)}
+        for e in EPSILONS
     }
     rows = [
         ["best known", *(_figures(best_known_variance(e, m)) for e in EPSILONS)],
@@ -58,7 +59,7 @@ def _accuracy(row: MechanismSummary) -> str:
 
 
 def _chosen(epsilon: float, m: int, limit: int | None) -> str:
-    rows = compare(epsilon, m // SLOTS, SLOTS, max_report_bytes=limit)
+    rows = compare_mechanisms(epsilon, m // SLOTS, SLOTS, max_report_bytes=limit)
     return next(f"`{row.name}`" for row in rows if row.chosen)
 
 
@@ -105,7 +106,7 @@ def influence_table() -> str:
             *map(str, (row.report_bytes, row.random_bytes, row.sum_size)),
             *map(_short, (row.influence, row.label_influence)),
         ]
-        for row in compare(1.0, 256, SLOTS, beside=UNARY)
+        for row in compare_mechanisms(1.0, 256, SLOTS, beside=UNARY)
     )
     return markdown(head, rows, RIGHT)
 

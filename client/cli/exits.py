@@ -15,7 +15,7 @@ from ..ledger import StoredAnswer
 from .output import say
 
 EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5
-REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress)
+OWN_REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress)
 STATUSES = {
     ReportState.REFUSED: EXIT_FAULT,
     ReportState.DRAWN: EXIT_KEPT,
@@ -40,7 +40,7 @@ def faults(find: Callable[[], StoredAnswer | None] = lambda: None) -> Iterator[N
 
 def status_of(error: PrivetError, kept: StoredAnswer | None) -> int:
     """The exit status after an error: a kept answer's, unless it is this holder that refuses."""
-    if isinstance(error, REFUSALS) or (kept is None and isinstance(error, TaskMismatch)):
+    if isinstance(error, OWN_REFUSALS) or (kept is None and isinstance(error, TaskMismatch)):
         return EXIT_REFUSED
     return EXIT_FAULT if kept is None else STATUSES[kept.state]
 

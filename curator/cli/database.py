@@ -23,7 +23,7 @@ from .output import PLAIN, SHORT_ID, err, print_json, print_table
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from ..datastore.comparison import Comparison
+    from ..datastore.comparison import DatabaseComparison
 
 Database = Annotated[
     str,
@@ -279,13 +279,13 @@ def _emptied(address: str) -> Iterator["Engine"]:
         yield target
 
 
-def _compared(source: "Engine", against: str | None) -> "Comparison | None":
-    from ..datastore.comparison import compare
+def _compared(source: "Engine", against: str | None) -> "DatabaseComparison | None":
+    from ..datastore.comparison import compare_databases
 
     if against is None:
         return None
     with _opened(against, to_write=False) as other:
-        return compare(source, other)
+        return compare_databases(source, other)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from privet.admin.client import CuratorClient, Document, Predictions
+from privet.admin.client import CuratorClient, Document, PredictionColumns
 from privet.learning.core.escaping import csv_cell
 from privet.learning.core.looks import MEANING
 from privet.learning.task_building.columns import Columns, count_rows
@@ -328,7 +328,7 @@ def _predict_record(
     _warn_of_outside([prediction["outside"]])
 
 
-def _deliver(table: _Table, predicted: Predictions, out: Path | None, as_json: bool) -> None:
+def _deliver(table: _Table, predicted: PredictionColumns, out: Path | None, as_json: bool) -> None:
     header, rows = _rows(table, predicted, every=out is not None)
     wrong = [problem for problem in table.problems if problem]
     if as_json:
@@ -357,7 +357,7 @@ def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
 
 
 def _rows(
-    table: _Table, predicted: Predictions, *, every: bool
+    table: _Table, predicted: PredictionColumns, *, every: bool
 ) -> tuple[list[str], list[list[Any]]]:
     """The rows of the file in their order; ``problem`` is a column where some do not fit.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from privet.learning.task_building.mechanism_comparison import MechanismSummary, compare
+from privet.learning.task_building.mechanism_comparison import MechanismSummary, compare_mechanisms
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 
@@ -36,7 +36,9 @@ def mechanisms(
     answer can add to a count or take from it.
     """
     with err().status("Comparing ..."):
-        rows = compare(epsilon, cells, 2 if number else classes, max_bytes, regression=number)
+        rows = compare_mechanisms(
+            epsilon, cells, 2 if number else classes, max_bytes, regression=number
+        )
     if as_json:
         print_json([asdict(row) for row in rows])
         return

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.http_server.acceptance import read_typed
 from privet.http_server.addresses import client_address
-from privet.http_server.bodies import Head, Share, Turns
+from privet.http_server.bodies import Head, MemoryShare, Turns
 from privet.http_server.headers import Headers
 from privet.http_server.metrics import ROUTE, CountCalls
 from privet.http_server.problems import problem_response
@@ -127,7 +127,9 @@ class BatchUpload:
                 signs = RECEIPT_HEADER.lower().encode() in dict(scope["headers"])
                 return await self._count(task_id, task.task, batch, signs=signs)
 
-    async def _body(self, receive: Receive, head: Head, media_type: str, share: Share) -> bytes:
+    async def _body(
+        self, receive: Receive, head: Head, media_type: str, share: MemoryShare
+    ) -> bytes:
         limit = self.settings.max_batch_bytes
         return await read_typed(receive, head, media_type, limit=limit, share=share)
 

@@ -42,7 +42,7 @@ class Field:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class ReportLayout:
     """The byte offsets of the fields in reports that answer the same questions of a task."""
 
     questions: tuple[int, ...]
@@ -53,7 +53,7 @@ class Layout:
     """(start, stop, bytes) of every stretch that is the same in all reports."""
 
     @classmethod
-    def of(cls, task: Task, questions: tuple[int, ...]) -> "Layout":
+    def of(cls, task: Task, questions: tuple[int, ...]) -> "ReportLayout":
         """The layout of the reports that answer ``questions``.
 
         Found by comparing two reports that differ in every byte of their ids and payloads.
@@ -97,14 +97,14 @@ class CachedTask:
         self.task = task
         self.id = task.id
         self.max_body_bytes = max_report_bytes(task)
-        self._layouts: dict[int, list[Layout]] = {}
+        self._layouts: dict[int, list[ReportLayout]] = {}
         count = len(task.questions)
         asked = [tuple(range(count))] if task.allocation == "all" else [(q,) for q in range(count)]
         for questions in asked:
-            layout = Layout.of(task, questions)
+            layout = ReportLayout.of(task, questions)
             self._layouts.setdefault(layout.length, []).append(layout)
 
-    def layout_of(self, body: bytes) -> Layout | None:
+    def layout_of(self, body: bytes) -> ReportLayout | None:
         """The layout of ``body``; None if it is not a canonical report for this task."""
         for layout in self._layouts.get(len(body), ()):
             for start, _, expected in layout.fixed:
@@ -115,7 +115,7 @@ class CachedTask:
         return None
 
     def group_of_bodies(
-        self, bodies: Sequence[tuple[Layout, bytes]], invitations: Sequence[bytes | None]
+        self, bodies: Sequence[tuple[ReportLayout, bytes]], invitations: Sequence[bytes | None]
     ) -> ReportGroup:
         """Reports with their layouts, and the SHA-256 of their invitations, in their order."""
         digests = None

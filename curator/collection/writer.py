@@ -38,7 +38,7 @@ from ..datastore.reports import Outcome, Outcomes, ReportGroup
 from ..datastore.store import Store
 from ..datastore.tasks import no_task
 from ..metrics import Metrics
-from .task_cache import CachedTask, Layout
+from .task_cache import CachedTask, ReportLayout
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class WaitingReport:
     """One report that waits for its commit."""
 
     task: CachedTask
-    layout: Layout
+    layout: ReportLayout
     body: bytes
     invitation: bytes | None
     """SHA-256 of its invitation, if it came with one."""
@@ -97,7 +97,7 @@ class Writer:
         self._stopping = False
 
     def put(
-        self, task: CachedTask, layout: Layout, body: bytes, invitation: bytes | None
+        self, task: CachedTask, layout: ReportLayout, body: bytes, invitation: bytes | None
     ) -> "asyncio.Future[bool]":
         """Queue a report. Called on an event loop; raises ``Overloaded``.
 

@@ -11,7 +11,7 @@ from privet.protocol.errors import StorageFailed
 
 from . import sqlite
 from .database import BACKENDS, Backend, Database
-from .migrate import head, prepare
+from .migrate import head, prepare_database
 from .store import Store
 
 __all__ = [
@@ -34,7 +34,7 @@ def open_store(url: str) -> Store:
     parsed, backend = _parsed(url)
     database = Database(parsed, backend, head())
     try:
-        prepare(database)
+        prepare_database(database)
     except StorageFailed:
         database.close()
         raise

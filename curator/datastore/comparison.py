@@ -13,7 +13,7 @@ from .schema import buckets, deleted_tasks, sums, tasks
 
 
 @dataclass(frozen=True)
-class Comparison:
+class DatabaseComparison:
     """The differences between two databases."""
 
     differences: tuple[str, ...]
@@ -22,7 +22,7 @@ class Comparison:
     """True if one is a backup, and the other differs only by reports counted since."""
 
 
-def compare(left: Engine, right: Engine) -> Comparison:
+def compare_databases(left: Engine, right: Engine) -> DatabaseComparison:
     ours, theirs = _contents(left), _contents(right)
     earlier, later = sorted((ours, theirs), key=lambda contents: contents.made)
     differing = [
@@ -36,7 +36,7 @@ def compare(left: Engine, right: Engine) -> Comparison:
         > earlier.buckets.get((task_id, starts), Bucket()).reports
         for (task_id, starts), _, _ in differing
     )
-    return Comparison(
+    return DatabaseComparison(
         tuple(
             f"task {task_id[:12]}, bucket {starts}: {bucket} and {other}"
             for (task_id, starts), bucket, other in differing
@@ -59,7 +59,7 @@ class Bucket:
 
 @dataclass
 class Contents:
-    """The part of a database that ``compare`` reads."""
+    """The part of a database that ``compare_databases`` reads."""
 
     made: float
     """Time of the backup; infinite for a database in use."""

@@ -16,7 +16,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 
 from .database import Backend, Database, check_revision
 from .invitations import hidden
-from .report_ids import BULK, Fingerprints, Index, KnownIds, ReportIds, distinct
+from .report_ids import BULK, Fingerprints, KnownIds, Positions, ReportIds, distinct
 from .reports import (
     Addition,
     Outcome,
@@ -211,7 +211,7 @@ class Counting:
             _settle_repeats(outcomes, group.fingerprints, first_of_row)
         return outcomes
 
-    def _claim(self, task: CountedTask, group: ReportGroup, first: Index) -> Outcomes:
+    def _claim(self, task: CountedTask, group: ReportGroup, first: Positions) -> Outcomes:
         """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
         ids, fingerprints = group.ids.take(first, axis=0), group.fingerprints[first]
         place = (self.cursor, task.no, task.last_run)
@@ -254,8 +254,8 @@ class Counting:
         return True
 
     def _use_invitations(
-        self, task_no: int, group: ReportGroup, first: Index, arrived: Index, left: int
-    ) -> tuple[Index, Index]:
+        self, task_no: int, group: ReportGroup, first: Positions, arrived: Positions, left: int
+    ) -> tuple[Positions, Positions]:
         """Use up the invitations of new reports, in order of arrival, until ``left`` have one.
 
         The places of those with one, and of those that came after ``left`` had been admitted.
@@ -287,7 +287,9 @@ class Counting:
             self.cursor.execute(PUT_SUM, put)
 
 
-def _settle_repeats(outcomes: Outcomes, fingerprints: Fingerprints, first_of_row: Index) -> None:
+def _settle_repeats(
+    outcomes: Outcomes, fingerprints: Fingerprints, first_of_row: Positions
+) -> None:
     """Give every repeat within the group the outcome that follows from the first of its id."""
     repeats = np.flatnonzero(first_of_row != np.arange(len(first_of_row)))
     firsts = first_of_row[repeats]

@@ -34,7 +34,7 @@ CHECK = {
 HERE = Path(__file__).parent / "migrations"
 
 
-def prepare(database: Database) -> None:
+def prepare_database(database: Database) -> None:
     """Create the tables in an empty database; otherwise check that they are this version's.
 
     A backup becomes a database in use: it loses its mark, and notes from when it is. Raises

@@ -52,7 +52,7 @@ class Change(BaseModel):
 
 
 @dataclass(frozen=True)
-class Trial:
+class SettingsTrial:
     """A model that is not kept, and what it would change."""
 
     model: Model
@@ -120,7 +120,7 @@ async def try_settings(
     task_id: str,
     estimator: str,
     parameters: Mapping[str, Any],
-) -> Trial:
+) -> SettingsTrial:
     """The model that ``fit`` would keep, and what it would change; raises as ``fit`` does."""
     actor.need(Scope.ADMIN)
     return await call(curator.workers, partial(_try, curator, task_id, estimator, parameters))
@@ -128,14 +128,14 @@ async def try_settings(
 
 def _try(
     curator: Curator, task_id: str, estimator: str, parameters: Mapping[str, Any], run: Run
-) -> Trial:
+) -> SettingsTrial:
     document, _ = _fitted(curator, task_id, estimator, parameters, run)
     model = Model.from_document(json.loads(document))
     if not curator.store.models.listed(task_id):
-        return Trial(model, None, None)
+        return SettingsTrial(model, None, None)
     serving = curator.models.get(task_id)
     change = change_of(serving.model, model, _compared_rows(curator, task_id))
-    return Trial(model, serving.number, change)
+    return SettingsTrial(model, serving.number, change)
 
 
 def _fitted(

@@ -13,7 +13,7 @@ from operator import mul
 
 import numpy as np
 
-from privet.protocol.features import Classes, Range
+from privet.protocol.features import Classes, Label, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
@@ -22,8 +22,6 @@ from privet.protocol.task import Task
 from .looks import ONE_LOOK, Looks, factor_at
 from .public_data import Floats, PublicData
 from .trees import cell_sums, locate
-
-Label = Classes | Range
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Range
+from privet.protocol.features import Classes, Label, Range
 from privet.protocol.wire import first_fault
 
-from .counts import Label
 from .model import Model, Value
 
 Fit = Callable[..., Model]

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Range
+from privet.protocol.features import Classes, Label, Range
 from privet.protocol.partition import Index, Partition, Tree
 
-from .counts import Label, QuestionCounts
+from .counts import QuestionCounts
 from .public_data import Floats
 from .public_model import BaseModel
 from .trees import locate

@@ -42,7 +42,7 @@ LETTER = 6.4
 
 
 @dataclass(frozen=True)
-class Value:
+class CellValue:
     """A cell's prediction: a class's share, or the mean label, with its 95 % interval.
 
     ``name`` is the class, or empty; ``public`` the same figure without any report, if known;
@@ -80,7 +80,7 @@ class Node:
     mass: float
     color: str
     cell: int | None
-    value: Value | None
+    value: CellValue | None
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def lay_out(
     return Layout(tuple(nodes), axis, note)
 
 
-def _value(model: Model, cell: int, ranges: tuple[Floats, Floats] | None) -> Value:
+def _value(model: Model, cell: int, ranges: tuple[Floats, Floats] | None) -> CellValue:
     """A cell's share of the second of two classes, or of the likeliest, or its mean."""
     classes = model.label.classes if isinstance(model.label, Classes) else ("",)
     slot = 1 if len(classes) == 2 else int(model.values[cell].argmax())
@@ -171,7 +171,7 @@ def _value(model: Model, cell: int, ranges: tuple[Floats, Floats] | None) -> Val
     within = None
     if ranges is not None and not np.isnan(ranges[0][cell, slot]):
         within = float(ranges[0][cell, slot]), float(ranges[1][cell, slot])
-    return Value(classes[slot], value, low, high, before, within)
+    return CellValue(classes[slot], value, low, high, before, within)
 
 
 def to_text(layout: Layout) -> str:
@@ -274,7 +274,7 @@ class _Drawing:
             parts.append(self.interval(self.layout.axis, node.color, node.value, y))
         return "".join(parts)
 
-    def interval(self, axis: tuple[float, float], color: str, value: Value, y: float) -> str:
+    def interval(self, axis: tuple[float, float], color: str, value: CellValue, y: float) -> str:
         """The range of predictions as a band, the interval as a line, the value as a dot, the
         public one as a ring, and as text."""
         low, at, high = (self.along(axis, end) for end in (value.low, value.value, value.high))

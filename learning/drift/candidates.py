@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Link, Trees, apply_link
 
-TREES = 200
+FOREST_TREES = 200
 """Trees of a forest that is the whole public model; parts of one have a part of them."""
 VALIDATION_TREES = 30
 """Trees of a forest in cross-validation: enough to tell it from other models, at a seventh of the

@@ -38,9 +38,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 
-from ..core.counts import Estimate, Label, QuestionCounts
+from ..core.counts import Estimate, QuestionCounts
 from ..core.model import SlotEstimates
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Link, Trees, mixture
@@ -58,7 +58,7 @@ PULL = 20.0
 LEAVES = (25, 100)
 """Least reports in a leaf of extra trees; chosen, not measured: at ε = 1 shares of a leaf have
 standard errors of .24 and .12, and an average over trees less."""
-TREES = 40
+EXTRA_TREES = 40
 """More take time, and change an average less than the reports' noise does. Chosen, not measured."""
 MOST_COEFFICIENTS = 1000
 """Maximum number of coefficients of the linear model, whose curvature takes their square."""
@@ -379,7 +379,7 @@ def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
 
     Y = rows.T - rows.public if residual else rows.T
     forest = ExtraTreesRegressor(
-        TREES,
+        EXTRA_TREES,
         max_features=COLUMNS_TRIED,
         min_weight_fraction_leaf=min(leaf / float(rows.holders.sum()), 0.5),
         random_state=0,

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 
-from ..core.counts import Label, QuestionCounts
+from ..core.counts import QuestionCounts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
 from ..core.public_data import PublicData

@@ -31,7 +31,7 @@ CENTRING_DEVIATIONS = 3.0
 """The radius around a centre, in root mean square residuals of the public rows (ADR 0105)."""
 LEAST_RADIUS = 0.01
 """Least radius as a fraction of the label's range, where residuals are 0; chosen, not measured."""
-FEWEST_ROWS = 10
+FEWEST_ROWS_TO_CENTRE = 10
 """Fewest public rows for centring numbers: with fewer, residuals say too little."""
 
 
@@ -90,7 +90,7 @@ def residual_centring(
     3 to 11 % are clipped. Out-of-fold residuals clip under 1 %, and the error is larger
     (docs/adr/0105).
     """
-    if len(public) < FEWEST_ROWS:
+    if len(public) < FEWEST_ROWS_TO_CENTRE:
         return None
     centres = np.clip(means, label.low, label.high)
     residuals = np.clip(public.y, label.low, label.high) - centres[locate(partition, public.X)]

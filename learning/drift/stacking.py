@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, mixture
-from .candidates import TREES, VALIDATION_TREES, Candidate, as_arrays, candidates
+from .candidates import FOREST_TREES, VALIDATION_TREES, Candidate, as_arrays, candidates
 
 PULL = 20.0
 """Pseudo-rows that pull weights towards equal ones (docs/tables/tried.md)."""
@@ -37,7 +37,7 @@ SHARED_TREES = 400
 FEWEST_SHARED_TREES = 100
 """Trees of all forests of a stack for more than two classes: about 1.2 times what one forest takes
 to predict 2 000 rows of 60 classes."""
-FEWEST_ROWS = 10
+FEWEST_ROWS_FOR_FOLDS = 10
 """Fewest rows for folds: with fewer, one may hold a row or none, and the model is a constant."""
 VALIDATION_ROWS = 3000
 """Weights of a dozen members are known well from so many rows; more only take longer."""
@@ -57,7 +57,7 @@ def stacked(
 
     By default cross-validation gives the members' ``weights``, and these the forests' ``trees``.
     """
-    if len(y) < FEWEST_ROWS or len(np.unique(y)) < 2:
+    if len(y) < FEWEST_ROWS_FOR_FOLDS or len(np.unique(y)) < 2:
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
     weights = stack_weights(members, X, y, slots) if weights is None else weights
@@ -77,10 +77,10 @@ def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> li
     """The trees that each member of weight above 0 is fitted with, and 0 for the others.
 
     The forests of a stack share them in proportion to their weights, where the variance of their
-    weighted sum is least. For two classes and for numbers there are ``TREES`` per unit of weight:
-    no more variance than one forest of as many trees. More classes share ``SHARED_TREES``.
+    weighted sum is least. For two classes and for numbers there are ``FOREST_TREES`` per unit of
+    weight: no more variance than one forest of as many trees. More classes share ``SHARED_TREES``.
     """
-    per_weight = TREES
+    per_weight = FOREST_TREES
     if slots > 2:
         in_forests = sum(w for member, w in zip(members, weights, strict=True) if member.forest)
         per_weight = max(_fewer(SHARED_TREES, slots), FEWEST_SHARED_TREES) / max(in_forests, 1e-9)

@@ -35,10 +35,10 @@ import numpy as np
 from scipy.special import bdtr, ndtr
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Range
+from privet.protocol.features import Classes, Label, Range
 
 from ..core.contrasts import contrast_variance
-from ..core.counts import Estimate, Interval, Label, QuestionCounts, misfit_share, public_counts
+from ..core.counts import Estimate, Interval, QuestionCounts, misfit_share, public_counts
 from ..core.looks import LEVEL, Looks, factor_at, p_of_equal_means, p_of_equal_shares, reports_until
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
@@ -50,7 +50,7 @@ FALSE_DISCOVERY_RATE = 0.05
 NODES = np.linspace(-6.0, 6.0, 97)
 """Values of a standard normal variable over which p-values are averaged, also the rarest."""
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
-FEWEST_ROWS = 10
+FEWEST_ROWS_TO_COMPARE = 10
 """Fewer public records do not show how numbers are spread."""
 REFERENCE = 100_000
 """Number of holders assumed for variances before the first report."""
@@ -242,7 +242,7 @@ def _overall(
         mass = question.plausible.sum(axis=1)
         intervals = [unclipped_mean(label, public, question, model, reported[0], mass)]
         spread = float(on_scale.var())
-        if m < FEWEST_ROWS:  # these may be alike by chance: the largest there can be
+        if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
             spread = (alike - label.low) * (label.high - alike)
         of_reports = distance.variance + spread / n
         p_values = [float(_mean_p(question, distance.value, of_reports, spread / m))]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 
-from ..core.counts import Estimate, Interval, Label, QuestionCounts, public_counts
+from ..core.counts import Estimate, Interval, QuestionCounts, public_counts
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.trees import ancestors, node_depth

@@ -11,14 +11,13 @@ look at a public model's scores, or at no label.
 
 import numpy as np
 
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 from privet.protocol.partition import Partition
 
-from ..core.counts import Label
 from ..core.public_data import Floats, PublicData
 from ..core.trees import locate
 
-TREES = 8
+RESAMPLED_TREES = 8
 """Trees that are grown; all of their cells count, so that more change little."""
 MOST_ROWS = 2000
 """Maximum number of public rows, to save time; of more a sample is taken. The factor hardly depends
@@ -40,7 +39,7 @@ def selection_factor(
     some = rng.permutation(len(public))[:MOST_ROWS]
     X, expected = public.X[some], values[locate(partition, public.X[some])]
     errors = []
-    for tree in range(TREES):
+    for tree in range(RESAMPLED_TREES):
         if isinstance(label, Classes):
             drawn = rng.random((len(some), 1)) > expected.cumsum(axis=1)
             target = np.eye(label.slots)[np.minimum(drawn.sum(axis=1), label.slots - 1)]

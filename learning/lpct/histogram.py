@@ -18,9 +18,9 @@ from dataclasses import replace
 import numpy as np
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Range
+from privet.protocol.features import Label, Range
 
-from ..core.counts import Label, QuestionCounts
+from ..core.counts import QuestionCounts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
 from ..core.public_data import PublicData

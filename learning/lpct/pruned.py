@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 from privet.protocol.partition import Index
 
-from ..core.counts import Label, QuestionCounts, public_counts, sampling_covariance
+from ..core.counts import QuestionCounts, public_counts, sampling_covariance
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, SlotEstimates, to_model
 from ..core.public_data import Floats, PublicData
@@ -33,7 +33,7 @@ from .weighted import fit_weighted
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class PrunedNode:
     """Sums over the ancestors at one depth, one entry per cell.
 
     ``lead`` is D and ``size`` is U, of private (P) and public (Q) data; ``noise`` is the
@@ -135,7 +135,7 @@ class Search:
             done |= choice.signal >= 1.0
         return node, weight_p, weight_q, dominated
 
-    def node(self, at: Index) -> Node:
+    def node(self, at: Index) -> PrunedNode:
         """Sums over the given nodes."""
         private = node_sums(self.tree, self.counts)[at]
         public = node_sums(self.tree, self.counts_q)[at]
@@ -145,7 +145,7 @@ class Search:
         noise = node_sums(self.tree, self.lead_noise)[at]
         mass_noise = node_sums(self.tree, self.mass_noise)[at]
         floor = mass_noise / 16.0 if self.as_printed else noise
-        return Node(
+        return PrunedNode(
             lead_p=private[:, 1] - private[:, 0],
             size_p=private.sum(axis=1),
             lead_q=public[:, 1] - public[:, 0],
@@ -154,7 +154,7 @@ class Search:
             floor=floor,
         )
 
-    def choose(self, node: Node) -> Choice:
+    def choose(self, node: PrunedNode) -> Choice:
         """Signals and weights at one depth: the better data where noise dominates, else both."""
         noisy = node.floor >= node.size_p
         u, bound = self.levels(node, noisy)
@@ -170,7 +170,7 @@ class Search:
             private=noisy & private,
         )
 
-    def levels(self, node: Node, noisy: NDArray[np.bool_]) -> tuple[Floats, float]:
+    def levels(self, node: PrunedNode, noisy: NDArray[np.bool_]) -> tuple[Floats, float]:
         """The private noise level u in units of U_Q's, and the bound that |D| / noise must pass.
 
         As printed, v = |D| / (2 sqrt(4 u log(n_P + n_Q))) with u = 2^(p0-k) 8 n_P / eps^2 where

@@ -17,9 +17,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from privet.protocol.features import Range
+from privet.protocol.features import Label, Range
 
-from ..core.counts import Label, QuestionCounts, public_counts, sampling_covariance
+from ..core.counts import QuestionCounts, public_counts, sampling_covariance
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
 from ..core.public_data import PublicData

@@ -11,14 +11,14 @@ from ..core.public_data import Floats
 
 
 @dataclass(frozen=True)
-class Figure:
+class Mean:
     """A number with its standard error."""
 
     value: float
     standard_error: float
 
     @classmethod
-    def of(cls, values: Floats) -> "Figure":
+    def of(cls, values: Floats) -> "Mean":
         """Mean and standard error of independent values."""
         return cls(float(values.mean()), float(values.std(ddof=1) / sqrt(len(values))))
 
@@ -106,7 +106,7 @@ class Plan:
     estimator: str
     questions: tuple[dict[str, Any], ...]
     report_bytes: int
-    expected: Figure
+    expected: Mean
     here: Prospect
     others: tuple[Prospect, ...]
     target_shift: float
@@ -115,7 +115,7 @@ class Plan:
     half_width: float
     for_width: Needed
     stop_after: int
-    gains: Mapping[str, Figure]
+    gains: Mapping[str, Mean]
     showing: tuple[Showing, ...] = ()
     relay: BehindRelay | None = None
 

@@ -24,12 +24,11 @@ from typing import Any
 import numpy as np
 
 from privet.protocol.errors import InvalidPublicData, InvalidRequest
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 from privet.protocol.limits import BATCH, DELTA, TASK_CAP
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
 
-from ..core.counts import Label
 from ..core.looks import reports_until
 from ..core.public_data import Floats, PublicData, class_count
 from ..core.public_model import BaseModel
@@ -42,7 +41,7 @@ from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
 from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, detection, least
-from .outcome import BehindRelay, Figure, Needed, Plan, Prospect, Showing
+from .outcome import BehindRelay, Mean, Needed, Plan, Prospect, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
@@ -216,9 +215,9 @@ class Planner:
         target = TARGET * unit if target_shift is None else target_shift
         width = WIDTH * unit if half_width is None else half_width
         task = self.task(settings, self.fair)
-        expected = Figure.of(self.losses)
+        expected = Mean.of(self.losses)
         if self.slots:
-            expected = Figure(1.0 - expected.value, expected.standard_error)
+            expected = Mean(1.0 - expected.value, expected.standard_error)
         questions = tuple(
             {"mechanism": question.mechanism, "cells": asked.cells, "bytes": asked.report_bytes}
             for question, asked in zip(task.questions, task.mechanisms, strict=True)
@@ -333,7 +332,7 @@ class Planner:
             least_of(EPSILONS, lambda some: (n, some)),
         )
 
-    def gain(self, task: Task, scenario: Scenario) -> Figure:
+    def gain(self, task: Task, scenario: Scenario) -> Mean:
         """Improvement over the public model by the reports, over ``DRAWS`` collections."""
         base, population, scores = scenario.base, scenario.population, scenario.scores
         if base is not self.fair.base:
@@ -350,7 +349,7 @@ class Planner:
             predicted = model.predict_from(locate(model.partition, population.points), scores)
             lost.append(self._loss(population, predicted.values))
         gained = self._loss(population, scores) - np.array(lost)
-        return Figure.of(gained if self.slots else gained / self.variance)
+        return Mean.of(gained if self.slots else gained / self.variance)
 
     def _holders(
         self, population: Population, copies: Any, rng: np.random.Generator

@@ -26,7 +26,7 @@ from ..core.public_data import PublicData, class_count
 from ..core.public_model import BaseModel
 from ..core.strata import Disclosure, least_rows, unexplained
 from ..core.trees import locate
-from ..drift.knowledge import FEWEST_ROWS, public_knowledge, residual_centring
+from ..drift.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_centring
 from ..methods import GROWERS
 from .columns import MAX_VALUES, Columns, count_rows
 from .mechanism_comparison import AUTO, choose
@@ -296,8 +296,8 @@ def _centring(
     centring = residual_centring(label, public, partition, means[:, 0])
     if centring is None and wanted:
         raise InvalidPublicData(
-            f"Centres need at least {FEWEST_ROWS} public records, and there are {len(public)}: "
-            "add some, or leave centred out."
+            f"Centres need at least {FEWEST_ROWS_TO_CENTRE} public records, and there are "
+            f"{len(public)}: add some, or leave centred out."
         )
     return centring
 

@@ -71,7 +71,7 @@ def choose(
     return best
 
 
-def compare(
+def compare_mechanisms(
     epsilon: float,
     cells: int,
     slots: int,

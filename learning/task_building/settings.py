@@ -37,13 +37,13 @@ Count = Annotated[int, Field(ge=1, le=10**12, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 
 
-class Settings(BaseModel):
+class SettingsModel(BaseModel):
     """Base of the forms: immutable, no unknown fields, finite numbers only."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class FeatureSettings(Settings):
+class FeatureSettings(SettingsModel):
     """Declarations about one feature; everything else is inferred from the public data."""
 
     kind: Literal["numeric", "categorical"] | None = None
@@ -56,7 +56,7 @@ class FeatureSettings(Settings):
     unknown: Text | None = Field(default=None, description="Stands in for an unlisted category.")
 
 
-class DescriptionSettings(Settings):
+class DescriptionSettings(SettingsModel):
     """Help for people who fill in a field."""
 
     description: str | None = Field(default=None, description="What is asked for.")
@@ -77,7 +77,7 @@ PER_QUESTION = (
 """Settings of a task that its questions may have for themselves."""
 
 
-class TaskSettings(Settings):
+class TaskSettings(SettingsModel):
     """The settings of a task; only ``name``, ``label`` and ``epsilon`` have no default.
 
     Each is declared here only: commands, the dashboard's form, the API's schema, the classes for
@@ -305,7 +305,7 @@ def _optional(field: FieldInfo) -> Any:
 
 if TYPE_CHECKING:
 
-    class QuestionSettings(Settings):
+    class QuestionSettings(SettingsModel):
         asks: Literal["label", "cell"] = "label"
         epsilon: float | None = None
         mechanism: str | None = None
@@ -313,7 +313,7 @@ if TYPE_CHECKING:
 else:
     QuestionSettings = create_model(
         "QuestionSettings",
-        __base__=Settings,
+        __base__=SettingsModel,
         __doc__="One question; what it leaves out is taken from the task.",
         **{name: _optional(TaskSettings.model_fields[name]) for name in PER_QUESTION},
         asks=(

@@ -29,7 +29,7 @@ from ..errors import InvalidTask
 from .base import Counts, Mechanism, Payloads, Sums, Words, multinomial
 from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from .exact import WORD, flip_threshold
-from .limits import checked_integer, checked_question, checked_table
+from .limits import checked_integer, checked_noise_table, checked_question
 from .payloads import (
     CHUNK_BYTES,
     bitmap_bytes,
@@ -79,7 +79,7 @@ class LabelResponse(Mechanism):
             resolution = fine_steps(label_share(epsilon, cells))
         checked_integer("resolution", resolution, 1, MAX_RESOLUTION)
         built = cls(*question, resolution)
-        checked_table(built.lattice.entries, epsilon, resolution)
+        checked_noise_table(built.lattice.entries, epsilon, resolution)
         return built
 
     @property

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .base import Payloads, Sums, Words, multinomial
 from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
-from .limits import checked_integer, checked_question, checked_table
+from .limits import checked_integer, checked_noise_table, checked_question
 from .payloads import chunks, integer_width, read_integers
 from .vector_pair import Coordinate, VectorPair, coordinate_share
 
@@ -56,7 +56,7 @@ class Laplace(VectorPair):
             resolution = fine_steps(coordinate_share(epsilon, cells, slots))
         checked_integer("resolution", resolution, 1, MAX_RESOLUTION)
         built = cls(*question, regression, resolution)
-        checked_table(built.lattice.entries, epsilon, resolution)
+        checked_noise_table(built.lattice.entries, epsilon, resolution)
         return built
 
     @property

@@ -44,7 +44,7 @@ def checked_integer(name: str, value: Any, low: int, high: int) -> int:
     return value
 
 
-def checked_table(entries: int, epsilon: float, resolution: int) -> None:
+def checked_noise_table(entries: int, epsilon: float, resolution: int) -> None:
     """Raise InvalidTask if the noise table would be too large."""
     if entries > MAX_TABLE_ENTRIES:
         raise InvalidTask(

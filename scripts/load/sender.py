@@ -25,7 +25,7 @@ OVERLOADED = 503
 RETRY_AFTER = re.compile(rb"\r\nretry-after: *([0-9.]+)", re.IGNORECASE)
 
 
-class Message(NamedTuple):
+class QueuedPost(NamedTuple):
     """One request, and how many reports it has."""
 
     request: bytes
@@ -81,7 +81,7 @@ class Sender:
 
     host: str
     port: int
-    messages: Iterator[Message]
+    messages: Iterator[QueuedPost]
     outcomes: Outcomes
     connections: int
 
@@ -90,7 +90,7 @@ class Sender:
         self.outcomes.started = time.perf_counter()
         await asyncio.gather(*(_Lane(self).run() for _ in range(self.connections)))
 
-    def next(self) -> Message | None:
+    def next(self) -> QueuedPost | None:
         """A new message; None when there is none."""
         message = next(self.messages, None)
         if message is not None:
@@ -108,7 +108,7 @@ class _Lane(asyncio.Protocol):
     def __init__(self, sender: Sender) -> None:
         self.sender = sender
         self.outcomes = sender.outcomes
-        self.message: Message | None = None
+        self.message: QueuedPost | None = None
         self.sent_at = self.not_before = 0.0
         self.received = b""
         self.done = False

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.curator.collection.task_cache import Layout
+from privet.curator.collection.task_cache import ReportLayout
 from privet.protocol.batch import ByteRows
 from privet.protocol.calls import BATCH_MEDIA_TYPE, REPORT_MEDIA_TYPE
 from privet.protocol.report import REPORT_ID_BYTES
 from privet.protocol.task import Task
 from scripts.load.holders import Shard
-from scripts.load.sender import Message
+from scripts.load.sender import QueuedPost
 
 AT_A_TIME = 4_096
 
@@ -37,21 +37,21 @@ class Address:
         ).encode()
 
 
-def singles(shards: Iterable[Shard], task: Task, to: Address) -> Iterator[Message]:
+def singles(shards: Iterable[Shard], task: Task, to: Address) -> Iterator[QueuedPost]:
     """One message per report, put together some thousand at a time."""
     for shard in shards:
         batch = shard.batch(task)
         for start in range(0, len(batch), AT_A_TIME):
             part = slice(start, start + AT_A_TIME)
             for request in requests(task, to, batch.ids[part], batch.payloads[part]):
-                yield Message(request)
+                yield QueuedPost(request)
 
 
-def batches(shards: Iterable[Shard], to: Address) -> Iterator[Message]:
+def batches(shards: Iterable[Shard], to: Address) -> Iterator[QueuedPost]:
     """A message per shard."""
     for shard in shards:
         body = shard.path.read_bytes()
-        yield Message(to.head(BATCH_MEDIA_TYPE, len(body)) + body, shard.reports)
+        yield QueuedPost(to.head(BATCH_MEDIA_TYPE, len(body)) + body, shard.reports)
 
 
 def requests(task: Task, to: Address, ids: ByteRows, payloads: ByteRows) -> Iterator[bytes]:
@@ -59,7 +59,7 @@ def requests(task: Task, to: Address, ids: ByteRows, payloads: ByteRows) -> Iter
 
     Only their bytes differ from report to report of a task that asks one question.
     """
-    layout = Layout.of(task, (0,))
+    layout = ReportLayout.of(task, (0,))
     body = bytearray(layout.length)
     for start, stop, fixed in layout.fixed:
         body[start:stop] = fixed

@@ -31,7 +31,7 @@ from privet.baselines import (
     RandomizedLabelsClassifier,
     SemiPrivateClassifier,
 )
-from privet.baselines.histogram import MAX_COLUMNS
+from privet.baselines.histogram import MAX_DIMENSIONS
 from privet.baselines.trees import theorem_4
 from scripts.reproduce import disclosure
 from scripts.reproduce.ablations import ABLATIONS
@@ -69,7 +69,7 @@ def bins_that_fit(windows: bool) -> Callable[[Split], Mapping[str, Sequence[Any]
     def grid(split: Split) -> Mapping[str, Sequence[Any]]:
         d = split.public.X.shape[1]
         fits = [k for k in range(1, 7) if (2 * k + 1 if windows else k) ** d <= LARGEST_ARRAY]
-        return {"bins": fits if d <= MAX_COLUMNS else []}
+        return {"bins": fits if d <= MAX_DIMENSIONS else []}
 
     return grid
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from privet.baselines.trees import ask
-from privet.learning.core.counts import Label, QuestionCounts, public_counts
+from privet.learning.core.counts import QuestionCounts, public_counts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.ratio import fieller_interval
@@ -21,7 +21,7 @@ from privet.learning.core.trees import locate
 from privet.learning.drift.distilled import distilled_depth
 from privet.learning.findings.insight import FALSE_DISCOVERY_RATE, cell_differences
 from privet.learning.methods import GROWERS, fit
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 from privet.protocol.mechanisms import SubsetSelection
 from scripts.reproduce.contestants import Scored
 from scripts.reproduce.coverage import NUMBER, SPREAD, drawn, grid, public_rows, scale_of

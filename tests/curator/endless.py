@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from privet.learning.core.counts import Label, QuestionCounts
+from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.estimator import Estimator, Parameter
 from privet.learning.core.grower import Grower
 from privet.learning.core.growth import Growth
@@ -19,6 +19,7 @@ from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.lpct.weighted import public_alone
 from privet.learning.methods import ESTIMATORS, GROWERS
+from privet.protocol.features import Label
 from privet.protocol.partition import Partition
 
 SCRIPT = """

@@ -16,7 +16,7 @@ def smaller() -> Iterator[None]:
     """Few trees and boosting rounds; what was cached before is forgotten, and so is what is now."""
     knowledge._stacked.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stacking, "TREES", TREES)
+        patch.setattr(stacking, "FOREST_TREES", TREES)
         patch.setattr(stacking, "SHARED_TREES", SHARED_TREES)
         patch.setattr(stacking, "FEWEST_SHARED_TREES", SHARED_TREES)
         patch.setattr(stacking, "VALIDATION_TREES", 3)

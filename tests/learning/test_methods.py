@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from privet.learning.core.counts import Label, QuestionCounts
+from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.estimator import Estimator, Parameter
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.methods import ESTIMATORS, fit
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Label
 
 from .examples import (
     BINARY,

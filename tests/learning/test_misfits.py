@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.learning.core.counts import Label, QuestionCounts, misfit_share
+from privet.learning.core.counts import QuestionCounts, misfit_share
 from privet.learning.findings.insight import insight
 from privet.learning.methods import ESTIMATORS, fit
 from privet.learning.simulation import simulate
+from privet.protocol.features import Label
 from privet.protocol.mechanisms import MECHANISMS, create_mechanism
 from tests.protocol.examples import make_task
 from tests.stat_checks import ALPHA, clopper_pearson

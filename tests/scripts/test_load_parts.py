@@ -7,7 +7,7 @@ from privet.protocol.features import Classes, Numeric
 from privet.protocol.task import Question, Task
 from scripts.crash_test import complete_tree
 from scripts.load.holders import write_shard
-from scripts.load.sender import Message, Outcomes, Sender
+from scripts.load.sender import Outcomes, QueuedPost, Sender
 from scripts.load.traffic import Address
 from scripts.load_test import audit
 from tests.curator.datastore.made import slow_checksum
@@ -71,7 +71,7 @@ async def test_the_sender_outlasts_503_and_hang_ups() -> None:
     """Every message is answered 201 at last, whatever came before."""
     server, outcomes = Hostile(faults=20), Outcomes()
     bodies = [b"report %03d" % i for i in range(100)]
-    messages = (Message(TO.head("x/y", len(body)) + body) for body in bodies)
+    messages = (QueuedPost(TO.head("x/y", len(body)) + body) for body in bodies)
     async with await asyncio.start_server(server, "127.0.0.1", 0) as listening, asyncio.timeout(60):
         port = listening.sockets[0].getsockname()[1]
         await Sender("127.0.0.1", port, messages, outcomes, connections=3).run()

@@ -25,7 +25,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 
 from ..schema import id_pages, id_runs, report_ids
 from .filter import Filter
-from .ids import Fingerprints, Ids, Index, KnownIds, Mask, distinct, keys_of, unpacked
+from .ids import Fingerprints, Ids, KnownIds, Mask, Positions, distinct, keys_of, unpacked
 from .runs import PAGE, IdRuns
 
 __all__ = [
@@ -34,9 +34,9 @@ __all__ = [
     "Fingerprints",
     "IdRows",
     "Ids",
-    "Index",
     "KnownIds",
     "Mask",
+    "Positions",
     "ReportIds",
     "distinct",
     "ids_of_task",

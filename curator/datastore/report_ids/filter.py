@@ -5,7 +5,7 @@ import secrets
 import numpy as np
 from numpy.typing import NDArray
 
-from .ids import Ids, Index, Mask
+from .ids import Ids, Mask, Positions
 
 
 class Filter:
@@ -45,7 +45,7 @@ class Filter:
         there: Mask = (self._words[places] & bits) == bits
         return there
 
-    def _aim(self, task_no: int, ids: Ids) -> tuple[Index, NDArray[np.uint64]]:
+    def _aim(self, task_no: int, ids: Ids) -> tuple[Positions, NDArray[np.uint64]]:
         halves = np.ascontiguousarray(ids).view(">u8").astype(np.uint64)
         start = np.uint64((task_no * self.GOLDEN + self._secret) % 2**64)
         places = (halves[:, 0] + start) >> self._shift

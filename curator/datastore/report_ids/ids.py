@@ -13,7 +13,7 @@ Ids = NDArray[np.uint8]
 """Report ids, shape ``(B, 16)``."""
 Fingerprints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Index = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +37,14 @@ class KnownIds:
                 known.fingerprints[row] = fingerprints[key]
         return known
 
-    def put(self, rows: Index, other: "KnownIds") -> None:
+    def put(self, rows: Positions, other: "KnownIds") -> None:
         """Enter the result of a lookup of the ids at ``rows``."""
         hit = rows[other.there]
         self.there[hit] = True
         self.fingerprints[hit] = other.fingerprints[other.there]
 
 
-def distinct(ids: Ids) -> tuple[Index, Index | None]:
+def distinct(ids: Ids) -> tuple[Positions, Positions | None]:
     """The first row of each distinct id, ascending by id; and for every row the first of its id.
 
     Shapes ``(D,)`` and ``(B,)`` for B ids of which D differ; None in place of the second if all

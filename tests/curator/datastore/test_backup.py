@@ -14,7 +14,7 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.audit import RESTORED
 from privet.curator.datastore.backup import backup, check_backup, restore
-from privet.curator.datastore.comparison import compare
+from privet.curator.datastore.comparison import compare_databases
 from privet.curator.datastore.database import writing
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import sums
@@ -82,7 +82,7 @@ def test_a_backup_serves_as_the_original(
     assert mark is not None
     assert mark.made == NOW
     assert [(found.reports, found.faults) for found in verify(copy)] == [(FEW + 5, ())] * 2
-    assert compare(source, copy).differences == ()
+    assert compare_databases(source, copy).differences == ()
     original, restored = open_store(url), open_store(copy_url)
     for name in ("one", "two"):
         made = task(name)
@@ -168,7 +168,7 @@ def test_a_backup_is_restored_into_either_database(
     assert restore(backed_up(file_source), target) == NOW
     assert check_backup(target) is None
     assert [(found.reports, found.faults) for found in verify(target)] == [(FEW + 5, ())] * 2
-    assert compare(file_source, target).differences == ()
+    assert compare_databases(file_source, target).differences == ()
     restored = open_store(new_url)
     again = restored.reports.take([many(CachedTask(task("one")), FEW, seed=1)], NOW)[0]
     assert set(again.tolist()) == {Outcome.REPLAYED}
@@ -229,7 +229,7 @@ def test_verification_and_comparison_notice_zeroed_sums(
             zeros = {"vector": bytes(len(row.vector))}
             connection.execute(update(sums).where(sums.c.starts == row.starts).values(zeros))
     assert all(finding.faults for finding in verify(file_source))
-    compared = compare(file_source, copy)
+    compared = compare_databases(file_source, copy)
     assert len(compared.differences) == 4
     assert not compared.only_newer
 
@@ -245,12 +245,12 @@ def test_comparison_names_the_bucket_that_differs(
     store = open_store(url)
     made = task("two")
     store.reports.take([group(CachedTask(made), [report(made)])], NOW)
-    for compared in (compare(source, copy), compare(copy, source)):
+    for compared in (compare_databases(source, copy), compare_databases(copy, source)):
         (difference,) = compared.differences
         assert made.id[:12] in difference
         assert compared.only_newer
     store.tasks.move(task("one").id, Move.DELETE, NOW)
-    assert compare(source, copy).only_newer
+    assert compare_databases(source, copy).only_newer
     store.close()
     change(source, "UPDATE buckets SET reports = 1")
-    assert not compare(source, copy).only_newer
+    assert not compare_databases(source, copy).only_newer

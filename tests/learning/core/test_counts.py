@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from privet.learning.core.counts import Label, QuestionCounts, public_counts
+from privet.learning.core.counts import QuestionCounts, public_counts
+from privet.protocol.features import Label
 from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
 

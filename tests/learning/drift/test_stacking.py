@@ -163,7 +163,7 @@ def test_the_forests_of_a_stack_share_their_trees(
 ) -> None:
     """In proportion to weights: 200 times their weight, of many classes 400 in all, above 30
     classes fewer, 100 at least."""
-    for name, trees in (("TREES", 200), ("SHARED_TREES", 400), ("FEWEST_SHARED_TREES", 100)):
+    for name, trees in (("FOREST_TREES", 200), ("SHARED_TREES", 400), ("FEWEST_SHARED_TREES", 100)):
         monkeypatch.setattr(stacking, name, trees)
     members = candidates(100, 3, slots)
     quick = ["boosting"] * (slots <= 2) + ["gentle boosting"] * (slots <= 5)

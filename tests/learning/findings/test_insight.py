@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from privet.learning.core.counts import Interval, Label, QuestionCounts
+from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import Floats, PublicData
@@ -19,7 +19,7 @@ from privet.learning.findings.node_shares import node_shares
 from privet.learning.methods import GROWERS, fit
 from privet.learning.simulation import simulate_question
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Label
 from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
 from tests.stat_checks import ALPHA, clopper_pearson

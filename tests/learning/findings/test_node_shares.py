@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from privet.learning.core.counts import Label
 from privet.learning.core.trees import locate
 from privet.learning.findings.insight import reports_for
 from privet.learning.findings.node_shares import node_shares
 from privet.learning.methods import fit
+from privet.protocol.features import Label
 from tests.naive import path_to
 from tests.stat_checks import ALPHA, clopper_pearson
 

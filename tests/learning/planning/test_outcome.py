@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from privet.learning.planning import Figure, Needed, Plan, Prospect
+from privet.learning.planning import Mean, Needed, Plan, Prospect
 from privet.learning.planning.outcome import Showing
 
 HERE = Prospect(10_000, 1.0, 0.015, 0.04, 0.1, 0.9)
@@ -18,7 +18,7 @@ PLAN = Plan(
     estimator="drift",
     questions=({"mechanism": "subset", "cells": 8},),
     report_bytes=86,
-    expected=Figure(0.8, 0.01),
+    expected=Mean(0.8, 0.01),
     here=HERE,
     others=(Prospect(1_000, 1.0, 0.05, None, None, 0.3), HERE),
     target_shift=0.05,
@@ -27,7 +27,7 @@ PLAN = Plan(
     half_width=0.02,
     for_width=Needed(6_000, 0.7),
     stop_after=5_500,
-    gains={"They are <others>.": Figure(0.051, 0.004)},
+    gains={"They are <others>.": Mean(0.051, 0.004)},
 )
 
 

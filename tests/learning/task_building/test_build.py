@@ -10,7 +10,7 @@ from privet.learning.drift.distilled import distilled_depth
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_records
 from privet.learning.task_building.encoded_table import as_csv, encoded_table
-from privet.learning.task_building.mechanism_comparison import compare
+from privet.learning.task_building.mechanism_comparison import compare_mechanisms
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
@@ -50,7 +50,7 @@ def test_a_mechanism_added_at_run_time_can_be_published(monkeypatch: pytest.Monk
 
     monkeypatch.setitem(MECHANISMS, "perfect", Perfect)
     assert create_mechanism("perfect", 1.0, 4, 2, {"k": 3}).parameters() == {"k": 3}
-    assert [row.name for row in compare(1.0, 4, 2) if row.chosen] == ["perfect"]
+    assert [row.name for row in compare_mechanisms(1.0, 4, 2) if row.chosen] == ["perfect"]
     for mechanism in ("perfect", "auto"):
         assert type(line_task(mechanism=mechanism).mechanisms[0]) is Perfect
 

@@ -9,7 +9,7 @@ import pytest
 from privet.learning.task_building.mechanism_comparison import (
     best_known_variance,
     choose,
-    compare,
+    compare_mechanisms,
     count_variance,
 )
 from privet.protocol.errors import InvalidTask
@@ -24,7 +24,7 @@ from privet.protocol.mechanisms.projective import ProjectiveResponse, space_vari
 )
 def test_compare_ranks_all(epsilon: float, cells: int, slots: int) -> None:
     """Every mechanism has a row, the least variance first, none below the bound, one chosen."""
-    rows = compare(epsilon, cells, slots)
+    rows = compare_mechanisms(epsilon, cells, slots)
     assert {row.name for row in rows} == set(MECHANISMS)
     variances = [row.variance for row in rows]
     assert variances == sorted(variances)
@@ -44,7 +44,7 @@ def test_projective_is_near_the_best_known(epsilon: float, m: int) -> None:
 
 def test_rows_say_what_the_mechanisms_say() -> None:
     """A row's figures are those of the mechanism that its parameters build."""
-    for row in compare(1.0, 32, 2):
+    for row in compare_mechanisms(1.0, 32, 2):
         mechanism = create_mechanism(row.name, 1.0, 32, 2, row.parameters)
         even = np.ones((32, 2))
         assert row.report_bytes == mechanism.report_bytes
@@ -71,11 +71,13 @@ def test_auto_takes_the_least_variance_within_the_limit() -> None:
         assert count_variance(choose(epsilon, 100, 2)) == pytest.approx(best, rel=1e-6)
     assert choose(8.0, 4, 2) == SubsetSelection.create(8.0, 4, 2)  # a set of one, or an index
     for limit in (2, 16, 64):
-        rows = compare(1.0, 256, 2, max_report_bytes=limit)
+        rows = compare_mechanisms(1.0, 256, 2, max_report_bytes=limit)
         fitting = [row for row in rows if row.fits]
         assert all(row.report_bytes <= limit for row in fitting)
         assert [row for row in rows if row.chosen] == fitting[:1]
     assert choose(1.0, 256, 2, max_report_bytes=16).name == "projective"
     with pytest.raises(InvalidTask, match="allow 2 bytes"):
         choose(1.0, 256, 2, max_report_bytes=1)
-    assert not any(row.chosen or row.fits for row in compare(1.0, 256, 2, max_report_bytes=1))
+    assert not any(
+        row.chosen or row.fits for row in compare_mechanisms(1.0, 256, 2, max_report_bytes=1)
+    )

@@ -1,0 +1,70 @@
+"""A public name has one meaning: no two rooms define it."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SURFACES = ("client/cli", "curator/cli", "curator/dashboard", "curator/http")
+"""Commands, pages and routes have the names of the use cases that they call."""
+SHARED = {
+    "Settings": "each server has its own",
+    "create_app": "each server has its own",
+    "main": "each program has its own",
+    "fit": "the service's use case is a call of learning's, with its checks, audit entry and count",
+}
+
+
+def packages() -> Iterator[Path]:
+    """The folders of all packages, and of the baselines."""
+    yield ROOT / "baselines"
+    for path in sorted((ROOT / "privet").glob("*/__init__.py")):
+        yield path.resolve().parent
+
+
+def definitions(tree: ast.Module) -> Iterator[tuple[str, str, bool]]:
+    """The public names that a module defines, what as, and whether as a class."""
+    for node in tree.body:
+        match node:
+            case ast.ClassDef(name=name):
+                yield name, "", True
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name, "", False
+            case ast.Assign(targets=targets, value=value):
+                parts = (part for target in targets for part in ast.walk(target))
+                for part in parts:
+                    if isinstance(part, ast.Name):
+                        yield part.id, ast.unparse(value), False
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, "", False
+
+
+def test_no_two_rooms_define_a_name() -> None:
+    """Classes, and what other modules import; aliases of one type are one name."""
+    trees = {
+        path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
+        for folder in packages()
+        for path in sorted(folder.rglob("*.py"))
+    }
+    imported = defaultdict(set)
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    imported[alias.name].add((node.module or "").rpartition(".")[2])
+    rooms: dict[str, dict[str, str]] = defaultdict(dict)
+    for path, tree in trees.items():
+        room = path.parent.as_posix()
+        module = path.parent.name if path.stem == "__init__" else path.stem
+        for name, value, is_class in definitions(tree):
+            if is_class or module in imported[name]:
+                rooms[name][room] = value
+    twice = {}
+    for name, found in rooms.items():
+        inside = {room: value for room, value in found.items() if not room.startswith(SURFACES)}
+        same = len(set(inside.values())) == 1 and "" not in inside.values()
+        if len(inside) > 1 and not same and name not in SHARED and not name.startswith("_"):
+            twice[name] = sorted(inside)
+    assert twice == {}
+    assert SHARED.keys() <= rooms.keys()
