@@ -87,6 +87,19 @@ def test_there_is_something_to_check(pattern: re.Pattern[str], least: int) -> No
     assert sum(len(pattern.findall(page.read_text(encoding="utf-8"))) for page in PAGES) >= least
 
 
+def test_code_names_pages_and_decisions_that_exist() -> None:
+    """In docstrings and messages: ``docs/PAGE.md``, ``ADR NNN`` and ``docs/adr/NNNN``."""
+    decisions = {int(path.name[:4]) for path in (DOCS / "adr").glob("0*.md")}
+    rooms = [room for floor in floors("privet") for room in floor]
+    for room in (*rooms, "scripts", "bench", "tests"):
+        for file in (*(ROOT / room).rglob("*.py"), *(ROOT / room).rglob("*.js")):
+            text = file.read_text(encoding="utf-8")
+            pages = re.findall(r"docs/[a-z/-]+\.md", text)
+            assert [page for page in pages if not (ROOT / page).exists()] == [], file
+            named = re.findall(r"ADR (\d{3,4})|docs/adr/(\d{4})", text)
+            assert {int(short or full) for short, full in named} <= decisions, file
+
+
 def test_the_ways_through_the_code_are_as_described() -> None:
     """Every step in docs/architecture.md names a function that its file defines."""
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
