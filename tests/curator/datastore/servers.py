@@ -72,11 +72,11 @@ def _file() -> bytes:
         return file.read_bytes()
 
 
-def new_file(folder: Path) -> str:
-    """Address of a SQLite database with Privet's tables and nothing in them."""
+def new_file(folder: Path, content: bytes | None = None) -> str:
+    """Address of a SQLite database with Privet's tables and nothing in them, or the given one."""
     file = folder / "privet.db"
     file.touch(0o600)
-    file.write_bytes(_file())
+    file.write_bytes(_file() if content is None else content)
     return f"sqlite:///{file}"
 
 
@@ -85,8 +85,8 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
 
 
-def new_store() -> Store:
-    """An empty store in a SQLite file of its own, which need not be closed."""
-    store = open_store(new_file(Path(tempfile.mkdtemp(dir=_folder().name))))
+def new_store(content: bytes | None = None) -> Store:
+    """An empty store, or of a given file's content, in a SQLite file that need not be closed."""
+    store = open_store(new_file(Path(tempfile.mkdtemp(dir=_folder().name)), content))
     weakref.finalize(store, store.engine.dispose)
     return store

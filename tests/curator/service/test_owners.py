@@ -229,14 +229,18 @@ def ask(name: str, curator: Curator, actor: Someone, *arguments: Any) -> Any:
     return done(answer) if isinstance(answer, Coroutine) else answer
 
 
-def filled(curator: Curator) -> str:
-    """A task with two models, of which the second has a report; and a token."""
+@cache
+def filled() -> tuple[bytes, str]:
+    """A database with a task, two models, of which the second has a report, and a token."""
+    store = new_store()
+    curator = new_curator(store)
     task = done(tasks.create_task(curator, ADMIN, settings(), survey()))[0].task
     done(fitting.fit(curator, ADMIN, task.id, *ALONE))
     answer(curator, task, [RECORD | {"label": 1}])
     done(fitting.fit(curator, ADMIN, task.id, "weighted", {}))
     access.issue_token(curator, ADMIN, "old", Scope.READER)
-    return str(task.id)
+    store.close()
+    return Path(str(store.engine.url.database)).read_bytes(), str(task.id)
 
 
 def actions(curator: Curator) -> list[tuple[str, str]]:
@@ -262,8 +266,8 @@ def test_routes_and_pages_reach_no_store() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_use_case_asks_who_may_and_says_what_was_done(name: str) -> None:
     """By itself: too small a scope changes nothing and leaves nothing; enough leaves one entry."""
-    curator, case = new_curator(), CASES[name]
-    task = filled(curator)
+    content, task = filled()
+    curator, case = new_curator(new_store(content)), CASES[name]
     before = actions(curator)
     for actor in (STRANGER, READER, FITTER):
         if actor.scope is None or not actor.scope.allows(case.scope):
@@ -295,8 +299,8 @@ def test_a_draft_is_there_for_readers_only(name: str) -> None:
 @pytest.mark.parametrize("name", OF_MODELS)
 def test_models_may_be_for_readers_only(name: str) -> None:
     """Where the curator guards them."""
-    curator = new_curator()
-    task = filled(curator)
+    content, task = filled()
+    curator = new_curator(new_store(content))
     ask(name, curator, STRANGER, task, *OF_MODELS[name])
     curator.guard_models = True
     with pytest.raises(NotAuthorized):
@@ -306,10 +310,8 @@ def test_models_may_be_for_readers_only(name: str) -> None:
 
 @pytest.fixture
 async def app() -> AsyncIterator[CuratorApp]:
-    place = InPlace(1, 1)
-    made = create_app(
-        Settings.model_validate({"admin_token": TOKEN}), store=new_store(), workers=place
-    )
+    place, store = InPlace(1, 1), new_store(filled()[0])
+    made = create_app(Settings.model_validate({"admin_token": TOKEN}), store=store, workers=place)
     made.state.curator.predictors = made.state.curator.exporters = place
     yield made
     made.state.writer.stop()
@@ -325,7 +327,7 @@ async def test_a_route_leaves_it_to_the_use_case(name: str, app: CuratorApp) -> 
     case, curator = CASES[name], app.state.curator
     route = case.route
     assert route is not None
-    task, path = filled(curator), route.path
+    task, path = filled()[1], route.path
     enough, small = (
         {"Authorization": f"Bearer {curator.tokens.issue(scope.value, scope)}"}
         for scope in (case.scope, BELOW[case.scope])
@@ -352,7 +354,7 @@ async def test_a_page_leaves_it_to_the_use_case(name: str, app: CuratorApp) -> N
     """The same entry and count; of the scope it may ask for more."""
     case, curator = CASES[name], app.state.curator
     assert case.page is not None
-    task, path = filled(curator), case.page.path
+    task, path = filled()[1], case.page.path
     small = Scope.READER if case.page_scope is Scope.ADMIN else None
     tokens = {s: curator.tokens.issue(s.value, s) for s in (case.page_scope, small) if s}
     before = actions(curator)
