@@ -24,7 +24,7 @@ class Metrics(ServerMetrics):
         super().__init__(folder)
         self._reports = self._counter(
             "privet_reports_total",
-            "Reports by what became of them: counted, replayed, or the name of the problem.",
+            "Reports by outcome: counted, replayed, or the name of the problem.",
             (COUNTED, REPLAYED, *PROBLEM_NAMES),
         )
         self._task_reports = Counter(
@@ -36,21 +36,21 @@ class Metrics(ServerMetrics):
         self._of_task: dict[str, dict[str, Counter]] = {}
         self._fits = self._counter(
             "privet_fits_total",
-            "Fits by how they ended: fitted, or the name of the problem.",
+            "Fits by outcome: fitted, or the name of the problem.",
             ("fitted", *PROBLEM_NAMES),
         )
         self._commit_seconds = self.histogram(
-            "privet_commit_seconds", "Time that one transaction of reports takes, fsync included."
+            "privet_commit_seconds", "Duration of a transaction of reports, fsync included."
         )
         self._commit_reports = self.histogram(
-            "privet_commit_reports", "Reports that one transaction makes durable.", SIZES
+            "privet_commit_reports", "Reports per transaction.", SIZES
         )
         self._report_seconds = self.histogram(
             "privet_report_seconds",
-            "Of each commit, the longest time that a single report waited for it.",
+            "Longest time that a single report waited for its commit, per commit.",
         )
         self._fit_seconds = self.histogram(
-            "privet_fit_seconds", "Time that one fit takes.", labels=["estimator"]
+            "privet_fit_seconds", "Duration of a fit.", labels=["estimator"]
         )
         for estimator in estimators:
             self._fit_seconds.labels(estimator)
@@ -58,13 +58,13 @@ class Metrics(ServerMetrics):
         self._jobs = self.gauge("privet_jobs", "Fits and new tasks under way or waiting.")
         self._backup = self.gauge(
             "privet_backup_timestamp_seconds",
-            "When the newest backup was made, in Unix time; 0 if there is none.",
+            "Unix time of the newest backup; 0 if there is none.",
             "livemax",
         )
         if certified:
             self._certificate_end = self.gauge(
                 "privet_certificate_end_timestamp_seconds",
-                "When the proxy's certificate ends, in Unix time; 0 if it cannot be seen.",
+                "Unix time at which the proxy's certificate expires; 0 if it cannot be read.",
                 "livemax",
             )
 

@@ -40,14 +40,14 @@ ID_DIGITS = 12
 PROBLEM_NAMES = tuple(problem.name for problem in PROBLEMS.values())
 FAILURES = frozenset(problem.status for problem in PROBLEMS.values() if problem.status >= 500)
 PROCESS = {
-    "process_cpu_seconds": "Seconds of the processor that a server process has used.",
-    "process_resident_memory_bytes": "Memory that a server process has.",
-    "process_open_fds": "Files and connections that a server process has open.",
+    "process_cpu_seconds": "Processor seconds used by a server process.",
+    "process_resident_memory_bytes": "Resident memory of a server process.",
+    "process_open_fds": "Open files and connections of a server process.",
 }
 Mode = Literal["livesum", "livemin", "livemax"]
 DISK = {
-    "free": "Bytes that are free on the disk where the server writes.",
-    "size": "Bytes that this disk has in all.",
+    "free": "Free bytes on the disk where the server writes.",
+    "size": "Size of that disk in bytes.",
 }
 
 
@@ -62,12 +62,12 @@ class ServerMetrics:
         self._folder = folder
         self._calls = Counter(
             "privet_http_requests_total",
-            "Calls that were answered, by route and status.",
+            "Requests answered, by route and status.",
             ["method", "route", "status"],
             registry=self.registry,
         )
         self._seconds = self.histogram(
-            "privet_http_seconds", "Time from a call's head to its answer.", labels=["route"]
+            "privet_http_seconds", "Time from a request's head to its response.", labels=["route"]
         )
         self._process = {
             name: self.gauge(f"privet_{name}", what, labels=["process"])

@@ -45,9 +45,9 @@ class Bounds:
 
 
 VERSION: Final = 3
-"""Of the protocol: every message states it, and a reader refuses any other."""
+"""Version of the protocol: every message states it, and a reader refuses any other."""
 MAX_FIELDS = 16
-"""Most keys of a map; no message has one with more."""
+"""Maximum number of keys in a map of a message."""
 
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
 

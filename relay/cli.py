@@ -141,7 +141,7 @@ def serve(**options: Any) -> None:
         for name in sorted(os.environ):
             if name.startswith("PRIVET_RELAY_") and name not in VARIABLES:
                 raise CannotServe(
-                    f"There is no setting {name}: privet-relay serve --help lists all; take it out "
+                    f"There is no setting {name}; privet-relay serve --help lists all. Remove it "
                     "of the environment."
                 )
             if name in VARIABLES and not os.environ[name]:

@@ -41,9 +41,9 @@ class RelayMetrics(ServerMetrics, Collector):
         yield calls
 
     def _reports(self) -> GaugeMetricFamily:
-        about = "Reports that wait, and what became of those that have left."
+        about = "Waiting reports, and the outcomes of those that have left."
         return GaugeMetricFamily("privet_relay_reports", about, labels=["state", "task"])
 
     def _calls_of_curator(self) -> CounterMetricFamily:
-        about = "Calls of the curator by how they ended: answered, or why not."
+        about = "Calls to the curator by outcome: answered, or the reason why not."
         return CounterMetricFamily("privet_relay_curator_calls", about, labels=["outcome"])

@@ -44,7 +44,7 @@ class RelayStatus(CollectionStatus):
     waiting: int = Field(description="Reports that are here still; all counts in steps.")
     counted: int = Field(description="Reports that the curator counted.")
     replayed: int = Field(description="Reports that it had counted before.")
-    held: int = Field(description="Reports that were written as files, for the curator to collect.")
+    held: int = Field(description="Reports written as files, for the curator to collect.")
     refused: dict[str, int] = Field(description="Reports that it refused, by reason.")
     least: int = Field(description="Fewest reports that are forwarded together.")
     step: int = Field(description="What all counts are rounded down to a multiple of.")
@@ -94,7 +94,8 @@ class RelayStatus(CollectionStatus):
             return cls.model_validate_json(document)
         except ValidationError:
             raise UnexpectedResponse(
-                "What answers is not a relay: give the task's address there, as holders use it."
+                "This address is not a relay's: give the task's address at the relay, as holders "
+                "use it."
             ) from None
 
     def lines(self) -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ def explained(
 def agreed(misfit: str | None, what: str = "a perturbed answer and send it") -> bool:
     if misfit is not None:
         say(
-            f"The record does not fit. {misfit}\nMend it and run this again; or send a report, "
+            f"The record does not fit. {misfit}\nCorrect it and run this again; or send a report, "
             "which then says, perturbed like every other, that the record does not fit. If no "
             "report follows at all, the curator may notice."
         )

@@ -141,10 +141,10 @@ def budget(
 def cap(
     subject: Subject = "me",
     task: Annotated[
-        float | None, typer.Option(min=0.0, help="Most epsilon for one task, from now on.")
+        float | None, typer.Option(min=0.0, help="New cap on epsilon for one task.")
     ] = None,
     year: Annotated[
-        float | None, typer.Option(min=0.0, help="Most epsilon within 365 days, from now on.")
+        float | None, typer.Option(min=0.0, help="New cap on epsilon within 365 days.")
     ] = None,
     ledger: LedgerPath = None,
     as_json: Json = False,

@@ -12,7 +12,9 @@ from privet.protocol.limits import SMALLEST_GROUP
 from ..blocking import BlockingHolder
 from ..ledger import SqliteLedger
 
-TaskUrl = Annotated[str, typer.Argument(metavar="TASK-URL", help="Where the task is published.")]
+TaskUrl = Annotated[
+    str, typer.Argument(metavar="TASK-URL", help="Address at which the task is published.")
+]
 Subject = Annotated[
     str, typer.Option(help="Whom the record is about; epsilon adds up per subject.")
 ]
@@ -20,7 +22,7 @@ LedgerPath = Annotated[
     Path | None,
     typer.Option(
         envvar="PRIVET_HOLDER_LEDGER",
-        help="The file that keeps answers and epsilon; by default in your data folder.",
+        help="Ledger of answers and spent epsilon; by default in your data folder.",
     ),
 ]
 CuratorKey = Annotated[
@@ -35,7 +37,7 @@ SmallestGroup = Annotated[
     typer.Option(
         min=0,
         envvar="PRIVET_HOLDER_SMALLEST_GROUP",
-        help="Smallest acceptable group (people who share the disclosed values) in a stratum.",
+        help="Smallest acceptable group of people who share the disclosed values.",
     ),
 ]
 Insecure = Annotated[

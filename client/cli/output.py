@@ -31,7 +31,7 @@ def print_explanation(explanation: Explanation) -> None:
     """The explanation as a panel; text from the task is never read as markup."""
     parts = [Text(explanation.description.strip())] if explanation.description.strip() else []
     parts += (
-        _section("Who asks, as they say", list(explanation.asked_by))
+        _section("Who asks, in their words", list(explanation.asked_by))
         if explanation.asked_by
         else []
     )

@@ -17,12 +17,12 @@ tokens = typer.Typer(no_args_is_help=True, help="Issue and revoke tokens.")
 keys = typer.Typer(no_args_is_help=True, help="The key that tasks are signed with.")
 
 Last = Annotated[bool, typer.Option("--last", help="Allow this even for the last admin token.")]
-TokenName = Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")]
+TokenName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the token.")]
 
 
 def _print_token(made: Document) -> None:
     typer.echo(made["token"])
-    err().print("It is shown this once.")
+    err().print("It will not be shown again.")
 
 
 @tokens.command(epilog="Example: privet token issue alice --scope reader --days 90")
@@ -69,7 +69,7 @@ def list_tokens(api: CuratorClient) -> Any:
 def revoke(api: CuratorClient, name: TokenName, last: Last = False) -> None:
     """End a token at once."""
     api.call("DELETE", _address(name), params={"last": last})
-    err().print(f"Token {name} is no longer good.")
+    err().print(f"Token {name} is revoked.")
 
 
 def _print_audit(entries: list[Document]) -> None:
@@ -114,7 +114,7 @@ def make(
     except FileExistsError:
         raise InvalidRequest(f"{path} is there already: keep it, or name another file.") from None
     typer.echo(read_key(path).key.hex())
-    err().print("Holders pin this with --curator-key. Keep the file: nobody else may read it.")
+    err().print("Holders pin this with --curator-key. Keep the file secret.")
 
 
 def _print_key(document: Document) -> None:

@@ -63,7 +63,7 @@ def fit(
     estimator: Annotated[str | None, typer.Option(help="Estimator; by default the best.")] = None,
     parameter: Parameter = None,
     promote: Annotated[
-        bool, typer.Option("--promote", help="Let it serve; else only the first one does.")
+        bool, typer.Option("--promote", help="Let it serve; otherwise only the first model does.")
     ] = False,
 ) -> Document:
     """Fit a model from the reports so far, and keep it under the next number."""

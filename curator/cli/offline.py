@@ -20,7 +20,7 @@ COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "influence
 
 
 def mechanisms(
-    epsilon: Annotated[float, typer.Option(help="What one answer spends.")],
+    epsilon: Annotated[float, typer.Option(help="Epsilon spent by one answer.")],
     cells: Annotated[int, typer.Option(help="Cells of the partition.")],
     classes: Annotated[int, typer.Option(help="Classes of the label.")] = 2,
     *,
@@ -57,7 +57,9 @@ def mechanisms(
     ]
     print_table(f"epsilon {epsilon:g}, {cells} cells, {labels}", COLUMNS, table)
     if not any(row.chosen for row in rows):
-        err().print(f"No mechanism answers in {max_bytes} bytes: allow more, or use fewer cells.")
+        err().print(
+            f"No mechanism's report fits into {max_bytes} bytes: allow more, or use fewer cells."
+        )
 
 
 def _remark(row: MechanismSummary) -> str:

@@ -42,7 +42,7 @@ def plan(
     ] = None,
     target_shift: Annotated[
         float | None,
-        typer.Option(help="Shift to be shown: a share, by default .05, or in the label's units."),
+        typer.Option(help="Shift to detect: a share, by default .05, or in the label's units."),
     ] = None,
     power: Annotated[float, typer.Option(help="Probability of showing it.")] = 0.8,
     half_width: Annotated[
@@ -91,7 +91,7 @@ def print_plan(plan: "Plan") -> None:
 
 def variations(plan: "Plan") -> Table:
     table = Table(
-        title=f"Power to show {plan.amount(plan.target_shift)}, and what is shown with "
+        title=f"Power to detect {plan.amount(plan.target_shift)}, and what is detected with "
         f"{plan.power:.0%}",
         title_justify="left",
         box=box.SIMPLE_HEAD,

@@ -34,7 +34,7 @@ FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
 MOST_CELLS = 40
 """Strata that are listed."""
 
-app = typer.Typer(no_args_is_help=True, help="Create and look after tasks.")
+app = typer.Typer(no_args_is_help=True, help="Create and manage tasks.")
 
 
 @app.command(
@@ -81,7 +81,7 @@ def create(
         return
     print_view(view)
     if response.status_code == 200:
-        err().print("The same task was there already; nothing was changed.")
+        err().print("The same task existed already; nothing was changed.")
     err().print(f"Holders answer: privet-holder answer {api.url}{TASKS}/{view['id']}", **PLAIN)
 
 
@@ -91,7 +91,7 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
     columns = read_table(public.read_bytes())
     remarks = review(columns, parsed_settings)
     for remark in remarks:
-        err().print(f"Look at this: {remark}", **PLAIN)
+        err().print(f"Please check: {remark}", **PLAIN)
     features = infer_features(columns, parsed_settings)
     named = [task["id"] for task in api.tasks() if task["name"] == settings["name"]]
     if ask and (remarks or sys.stdin.isatty()):
@@ -178,7 +178,7 @@ def print_view(view: Document) -> None:
         least = min(cell["holders"] for cell in view["strata"])
         if least < SMALLEST_GROUP:
             err().print(
-                f"Holders' devices refuse this task, as it expects {least} in a stratum, unless "
+                f"Holders' devices refuse this task, since a group of {least} is expected, unless "
                 f"they agree with --smallest-group {least}; the answer page always refuses it."
             )
 
@@ -215,7 +215,7 @@ def close(api: CuratorClient, task: TaskName) -> Document:
 def invite(
     api: CuratorClient,
     task: TaskName,
-    count: Annotated[int, typer.Option(min=1, help="How many invitations to make.")],
+    count: Annotated[int, typer.Option(min=1, help="Number of invitations to create.")],
     days: Annotated[
         float | None, typer.Option(help="Days until they end; by default never.")
     ] = None,
@@ -240,7 +240,7 @@ def invite(
     else:
         for invitation in invitations:
             typer.echo(invitation)
-        err().print("They are shown this once. A holder answers with --invitation.", **PLAIN)
+        err().print("They will not be shown again. A holder answers with --invitation.", **PLAIN)
     if not view["task"].get("invited", False):
         err().print(
             "This task does not say that it needs an invitation, so a holder without one learns it "
@@ -289,7 +289,7 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
             abort=True,
         )
     api.remove(task_id)
-    err().print(f"Task {task_id[:SHORT_ID]} is gone.")
+    err().print(f"Task {task_id[:SHORT_ID]} is deleted.")
 
 
 def _state(summary: Document) -> str:

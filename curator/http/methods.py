@@ -50,7 +50,7 @@ class Methods(BaseModel):
     limits: dict[str, int]
 
 
-@router.get("/methods", summary="What can be named")
+@router.get("/methods", summary="List methods and limits")
 def read_methods() -> Methods:
     """Names for the settings of a task, for a fit and for an export, and the published limits."""
     return Methods(

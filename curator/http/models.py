@@ -75,9 +75,9 @@ class WayView(View):
     reports: int
     worst_found: float | None = Field(
         default=None,
-        description="How far so many false reports moved a value of the model when some ways to "
-        "choose them were tried; others may move it further. Null if nothing was tried when the "
-        "model was fitted, by an earlier version.",
+        description="How far this number of false reports moved a value of the model when some "
+        "ways to choose them were tried; others may move it further. Null if nothing was tried "
+        "when the model was fitted, by an earlier version.",
     )
 
 
@@ -93,10 +93,11 @@ class ModelView(View):
     cells: int = Field(examples=[64])
     facts: dict[str, Any] = Field(description="Further results of the estimator.")
     aliases: list[str] = Field(
-        default_factory=list, description="Its names; `serving` predicts where none is named."
+        default_factory=list, description="Its aliases; `serving` predicts where no model is named."
     )
     ways: list[WayView] = Field(
-        default_factory=list, description="How the reports came: directly, or in whose batches."
+        default_factory=list,
+        description="Sources of the reports: direct, or the relays that sent them.",
     )
 
     @classmethod
@@ -393,8 +394,8 @@ class Prediction(BaseModel):
     )
     cell_high: dict[str, float] | float = Field(description="Its upper end.")
     cell_influence: dict[str, float] | float = Field(
-        description="The most that one dishonest report can have moved the cell's value, to first "
-        "order."
+        description="Upper bound on the influence of one dishonest report on the cell's value, to "
+        "first order."
     )
     cell: int = Field(description="The cell the record falls into.")
     path: list[str] = Field(description="The splits that led there.", examples=[["age < 32"]])
@@ -444,7 +445,8 @@ class ColumnPredictions(BaseModel):
     cell_low: list[list[float]] = Field(description="Lower ends of their 95 % intervals.")
     cell_high: list[list[float]] = Field(description="Upper ends.")
     cell_influence: list[list[float]] = Field(
-        description="The most that one report can have moved the cell's value, to first order."
+        description="Upper bound on the influence of one report on the cell's value, to first "
+        "order."
     )
     cell: list[int]
     outside: list[list[str]] = Field(description="Each row's fields outside their range.")

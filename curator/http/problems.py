@@ -17,9 +17,9 @@ from privet.protocol.errors import (
 from privet.protocol.wire import fault_text
 
 HINTS = {
-    404: "There is nothing at this address: /docs lists all addresses.",
-    405: "This address does not take this method: /docs lists what it takes.",
-    415: "This content type is not understood: /docs says what to send.",
+    404: "Nothing is at this address; /docs lists all addresses.",
+    405: "This address does not support this method; /docs lists those it does.",
+    415: "This content type is not supported; /docs says what to send.",
 }
 
 

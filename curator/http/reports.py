@@ -43,7 +43,7 @@ TEXTS = {
     ),
     SEND_ADMISSION: (
         "admit",
-        "Ask for invited holders to be let in",
+        "Ask for admission of invited holders",
         "A relay's invitations, sorted and apart from the reports, with a token of scope relay.\n\n"
         "Those that are unused are held for the batch that names this admission. docs/calls.md "
         "gives the form.",

@@ -102,7 +102,7 @@ class TaskSummary(View):
     collecting: bool = Field(description="Whether a report would be counted now.")
     created: datetime
     label: str = Field(examples=["affair"])
-    epsilon: float = Field(description="What one holder spends.", examples=[1.0])
+    epsilon: float = Field(description="Epsilon spent by one holder.", examples=[1.0])
     questions: int = Field(examples=[1])
     marked: datetime | None = Field(
         description="Since when it, or its report ids, are due for removal, which follows a day "
@@ -228,7 +228,7 @@ class StatusView(CollectionStatus):
     models: int = Field(description="Models fitted so far.")
     answers: list[int] | None = Field(
         default=None,
-        description="Answers counted, per question; like all that follows, with a token only.",
+        description="Answers counted, per question; this and the following fields need a token.",
         examples=[[4456]],
     )
     rejects: dict[str, int] | None = Field(
@@ -278,7 +278,7 @@ class StatusView(CollectionStatus):
     openapi_extra=_UPLOAD,
     summary="Grow and publish a task",
     responses={
-        200: {"model": TaskView, "description": "The same task was there already."},
+        200: {"model": TaskView, "description": "The same task existed already."},
         **described(TooLarge, InvalidPublicData, InvalidTask, InvalidRequest, Overloaded),
     },
 )
@@ -320,7 +320,7 @@ def list_tasks(curator: TheCurator, caller: PerhapsReader) -> list[TaskSummary]:
                 }
             },
         },
-        304: {"description": "What the caller has is still right."},
+        304: {"description": "The caller's copy is still current."},
     },
 )
 def read_task(
@@ -427,7 +427,7 @@ class InvitationsView(View):
     issued: int
     used: int = Field(description="Spent by a report, or held for a relay's batch.")
     revoked: int
-    expired: int = Field(description="Not used in time.")
+    expired: int = Field(description="Invitations that expired unused.")
 
 
 @admin.get("/{task_id}/invitations", summary="Count invitations")

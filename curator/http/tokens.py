@@ -18,7 +18,7 @@ from .problems import described
 from .requests import AdminOnly, StrictRoute, TheCaller, TheCurator, moment
 
 router = APIRouter(prefix=API, tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly])
-TokenName = Annotated[str, Path(description="What the token is called.", examples=["dashboard"])]
+TokenName = Annotated[str, Path(description="Name of the token.", examples=["dashboard"])]
 
 
 Last = Annotated[bool, Query(description="Allow this even for the last admin token.")]
@@ -33,7 +33,7 @@ class TokenRequest(BaseModel):
 
     scope: Scope = Field(
         default=Scope.ADMIN,
-        description="Everything, reading and fitting, reading, or batches of reports.",
+        description="Scope: everything, reading and fitting, reading, or sending batches.",
     )
     days: float | None = Field(
         default=None,
@@ -59,9 +59,11 @@ class TokenView(BaseModel):
     name: str
     scope: Scope
     source: Literal["database", "environment"] = Field(
-        description="Where it comes from: issued, or the curator's PRIVET_ADMIN_TOKEN."
+        description="Origin: issued, or the curator's PRIVET_ADMIN_TOKEN."
     )
-    created: datetime = Field(description="Issued; of one from the environment, the start.")
+    created: datetime = Field(
+        description="Time of issue; for a token from the environment, of the start."
+    )
     expires: datetime | None
     used: datetime | None = Field(description="Its last use, to the minute.")
 

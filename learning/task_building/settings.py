@@ -59,7 +59,7 @@ class FeatureSettings(SettingsModel):
 class DescriptionSettings(SettingsModel):
     """Help for people who fill in a field."""
 
-    description: str | None = Field(default=None, description="What is asked for.")
+    description: str | None = Field(default=None, description="The question that people are asked.")
     unit: str | None = Field(default=None, description="What a number is counted in.")
 
 
@@ -168,7 +168,8 @@ class TaskSettings(SettingsModel):
     )
     mechanism: str = Field(
         default="subset",
-        description="How answers are perturbed; auto takes the mechanism with the least variance.",
+        description="Mechanism that perturbs answers; auto takes the mechanism with the least "
+        "variance.",
     )
     max_report_bytes: int | None = Field(
         default=None,

@@ -416,7 +416,7 @@ def test_who_asks_is_told_first_in_words_that_cannot_drive_the_terminal(command:
     assert not {"\x1b", "\x07"} & set(shown)
     assert "[bold]x" in shown
     assert "[red]label[/red]" in shown
-    words = ["Who asks, as they say", *asker.values(), "Read on this device"]
+    words = ["Who asks, in their words", *asker.values(), "Read on this device"]
     places = [shown.index(text) for text in words]
     assert places[0] == min(places)
     assert places[-1] == max(places)
