@@ -30,7 +30,11 @@ export function platformRandom(size) {
 export function makeReport(task, record, random = platformRandom) {
   const encoded = encodeRecord(task, record);
   const id = random(16);
-  const answers = asked(task, random).map((index) => [index, answer(task, index, encoded, random)]);
+  const answers = asked(task, random).map((index) => {
+    const category = choose(task, index, encoded, random);
+    const mechanism = task.mechanisms[index];
+    return [index, mechanism.privatize(category, wordsOf(random(8 * mechanism.words)))];
+  });
   const bytes = encode({ version: VERSION, task: fromHex(task.id), id, answers });
   const told = task.strata === null ? null : disclosureOf(task, encoded);
   return { id, bytes, misfit: encoded.misfit, told };
@@ -44,7 +48,8 @@ function asked({ questions, allocation }, random) {
   return [Number((bigEndian(random(8)) * BigInt(questions.length)) >> 64n)];
 }
 
-function answer(task, index, { columns, label, misfit }, random) {
+/** The category of a record: its cell and level, or the misfit. */
+function choose(task, index, { columns, label, misfit }, random) {
   const { partition, asks, centring } = task.questions[index];
   const mechanism = task.mechanisms[index];
   const cell = locate(task.partitions[partition], columns);
@@ -57,7 +62,7 @@ function answer(task, index, { columns, label, misfit }, random) {
     category = cell * levels + level;
   }
   const unfit = mechanism.misfitAt(cell);
-  return mechanism.privatize([category, unfit][Number(misfit !== null)], wordsOf(random(8 * mechanism.words)));
+  return [category, unfit][Number(misfit !== null)];
 }
 
 /** A number as a level, rounded at random without bias. */

@@ -147,13 +147,15 @@ def draw_report(task: Task, record: EncodedRecord, randomness: RandomBytes) -> R
     """
     report_id = randomness(REPORT_ID_BYTES)
     answers = tuple(
-        (question, _answer(task, question, record, randomness))
+        (question, task.mechanisms[question].privatize(category, randomness))
         for question in _asked(task, randomness)
+        for category in [_choose(task, question, record, randomness)]
     )
     return Report(task=bytes.fromhex(task.id), id=report_id, answers=answers)
 
 
-def _answer(task: Task, question: int, record: EncodedRecord, randomness: RandomBytes) -> bytes:
+def _choose(task: Task, question: int, record: EncodedRecord, randomness: RandomBytes) -> int:
+    """The category of a record: its cell and level, or the misfit; same work for both."""
     mechanism = task.mechanisms[question]
     category = cell = task.tree_of(question).locate_one(record.x)
     if task.questions[question].asks == "label":
@@ -162,7 +164,7 @@ def _answer(task: Task, question: int, record: EncodedRecord, randomness: Random
         level = label_level(task.label, record.y, mechanism.levels, randomness, span)
         category = cell * mechanism.levels + level
     fits, misfit = record.misfit is None, mechanism.misfit_at(cell)
-    return mechanism.privatize((misfit, category)[fits], randomness)
+    return (misfit, category)[fits]
 
 
 def _asked(task: Task, randomness: RandomBytes) -> list[int]:

@@ -65,7 +65,7 @@ def choose(
     if best is None:
         shortest = min(built, key=lambda m: m.report_bytes)
         raise InvalidTask(
-            f"no report of {cells} x {slots} answers has {max_report_bytes} bytes or less; allow"
+            f"no report of {cells} x {slots} categories has {max_report_bytes} bytes or less; allow"
             f" {shortest.report_bytes} bytes ({shortest.name}) or grow a shallower partition"
         )
     return best

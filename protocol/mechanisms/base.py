@@ -42,7 +42,7 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Mechanism(ABC):
-    """One local randomizer for one categorical answer; immutable, cheap to share.
+    """A local randomizer of one category; immutable, cheap to share.
 
     A published task carries ``name``, the question and ``parameters()``, from which
     ``create_mechanism`` builds an equal object.
@@ -58,11 +58,11 @@ class Mechanism(ABC):
 
     @classmethod
     def create(cls, epsilon: float, cells: int, slots: int, *, regression: bool = False) -> Self:
-        """Build the mechanism for ``cells x slots`` answers at ``epsilon``.
+        """Build the mechanism for ``cells x slots`` categories at ``epsilon``.
 
         ``regression`` says that the two slots are a numeric label. A mechanism with parameters
         adds them as keywords; the best value is the default. Raises InvalidTask for an epsilon
-        outside the limits, for fewer than two answers in all (one slot means that the cell
+        outside the limits, for fewer than two categories in all (one slot means that the cell
         alone is asked), and for an impossible parameter.
         """
         return cls(*checked_question(epsilon, cells, slots, regression=regression))
@@ -125,7 +125,7 @@ class Mechanism(ABC):
         """Length of the int64 vector that payloads are added up into."""
 
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:
-        """One payload of ``report_bytes`` for a holder whose answer is ``category``.
+        """One payload of ``report_bytes`` for a holder of ``category``.
 
         Draws ``random_bytes`` in one call, for every category. Raises ValueError for a
         category outside ``range(categories)``.

@@ -37,7 +37,7 @@ def create_mechanism(
     regression: bool = False,
     strata: Sequence[int] = (),
 ) -> Mechanism:
-    """The mechanism that a task names, for ``cells x slots`` answers at ``epsilon``.
+    """The mechanism that a task names, for ``cells x slots`` categories at ``epsilon``.
 
     ``strata``, if any, is the stratum of each cell, from 0 without gaps: the mechanism then
     hides which cell of its stratum it is, and the answer. ``parameters`` are for as many cells

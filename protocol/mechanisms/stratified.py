@@ -1,13 +1,13 @@
 """A mechanism for what a record hides, behind the number of its stratum in the clear.
 
-A payload is the stratum as a little-endian integer, then a payload of ``inner``: the answer
+A payload is the stratum as a little-endian integer, then a payload of ``inner``: the category
 (hidden cell, level) or the misfit, among the ``inner.cells`` that the largest stratum has. With
 g the stratum, h the hidden one and M the inner mechanism's law,
 
     P(g', payload | g, h, level) = [g' = g] M(payload | h, level),
 
 so for two records of one stratum the likelihood ratio is that of M, at most e^ε. Of records of
-different strata nothing is hidden. A misfit is hidden like any answer of its stratum.
+different strata nothing is hidden. A misfit is hidden like any category of its stratum.
 
 The sums are a table with a row for each stratum: how many reported from it, which is exact, and
 their inner sums. Noise of different strata is independent. Where a formula is given a number
@@ -81,7 +81,7 @@ class StratifiedMechanism(Mechanism):
 
     @property
     def categories(self) -> int:
-        """All answers of all cells, then the misfit of each stratum."""
+        """All categories of all cells, then the misfit of each stratum."""
         return self.misfit + self.stratum_count
 
     def misfit_at(self, cell: int) -> int:
@@ -121,9 +121,9 @@ class StratifiedMechanism(Mechanism):
         cell, level = divmod(category, self.levels)
         fits = category < self.misfit
         cell = (0, cell)[fits]
-        answer = int(self.hidden_of_cell[cell]) * self.levels + level
+        chosen = int(self.hidden_of_cell[cell]) * self.levels + level
         strata = (category - self.misfit, self.strata[cell])[fits]
-        hidden = self.inner.payload((self.inner.misfit, answer)[fits], words)
+        hidden = self.inner.payload((self.inner.misfit, chosen)[fits], words)
         return strata.to_bytes(self.width, "little") + hidden
 
     def read_strata(self, payloads: Payloads) -> NDArray[np.int64]:
