@@ -255,6 +255,14 @@ def test_steps_have_all_the_mass_and_little_more(n: int, chance: float) -> None:
     assert mass.sum() < 1.002
 
 
+@pytest.mark.parametrize("spread", [0.5, 2.0, 30.0])
+def test_what_lies_beyond_the_steps_counts_in_full(spread: float) -> None:
+    """However soon they end, on either side."""
+    steps = shuffling._steps(1e3, np.array([[0.3]]), spread)
+    assert (steps.first.min(), steps.last.max()) == (0.0, 1e3)
+    assert steps.mass.sum() >= 1.0 - 1e-12
+
+
 @pytest.mark.parametrize("c", [0, 1, 2, 9, 1_000, 10**6])
 def test_excesses_are_no_smaller_than_summed_ones(c: int) -> None:
     """E(A - c/2 - t)_+, of which the table has a little more."""
