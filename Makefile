@@ -13,7 +13,7 @@ JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
-.PHONY: help demo test test-all test-order check style types imports format docs bench load vectors vectors.zip reproduce reproduce-quick audit up release lock clean
+.PHONY: help demo test test-all test-order faults check style types imports format docs bench load vectors vectors.zip reproduce reproduce-quick audit up release lock clean
 
 help:  ## print this help
 	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ test-order: $(VENV)/test.installed  ## the tests of make test in other orders, i
 	@failed=; for how in $(ORDERS); do echo "pytest $$how"; \
 		$(BIN)/pytest --quiet -m "not slow" $$how $(ARGS) || failed+=" [$$how]"; done; \
 	test -z "$$failed" || { echo "Failed:$$failed"; exit 1; }
+
+faults: $(VENV)/all.installed  ## plant a fault in each line that keeps a promise, in half an hour (ARGS="WORDS OF A PROMISE")
+	@$(BIN)/python -m scripts.plant_faults $(ARGS)
 
 check: style types imports  ## style, types and import rules
 
