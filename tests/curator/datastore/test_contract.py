@@ -474,3 +474,13 @@ def test_an_alias_stands_for_one_model(store: Store) -> None:
     open_task(store, made)
     store.models.add(made.id, b"model", {}, NOW)
     assert [info.aliases for info in store.models.listed(made.id)] == [()]
+
+
+def test_a_commit_waits_for_the_disk(store: Store) -> None:
+    """So that a report survives a power cut from the moment it is answered."""
+    asked, waits = {
+        "sqlite": ("PRAGMA synchronous", 2),
+        "postgresql": ("SHOW synchronous_commit", "on"),
+    }[store.engine.dialect.name]
+    with store.engine.connect() as connection:
+        assert connection.exec_driver_sql(asked).scalar() == waits

@@ -170,6 +170,18 @@ async def test_rows_of_a_prediction_are_bounded(
     assert_problem(answer, TooLarge, f"{rows} rows are more than one call takes")
 
 
+async def test_with_many_classes_fewer_rows_are_predicted(http: Http, app: CuratorApp) -> None:
+    """In proportion, above twenty classes: an answer has a value per row and class."""
+    rows = "\n".join(f"{i / 100},c{i % 40}" for i in range(400))
+    task_id = await http.task(f"x,label\n{rows}".encode(), name="many classes", depth=1)
+    await http.fit(task_id, **samples.PUBLIC_ALONE)
+    app.state.curator.max_rows = 100
+    address = f"/v1/tasks/{task_id}/predict"
+    assert (await http.post(address, json={"records": [{"x": 1.0}] * 50})).status_code == 200
+    refused = await http.post(address, json={"records": [{"x": 1.0}] * 51})
+    assert_problem(refused, TooLarge, "at most 50")
+
+
 async def test_results_are_public_once_no_more_reports_count(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
