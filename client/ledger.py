@@ -45,7 +45,7 @@ CREATE TABLE answers (
     report_id TEXT    NOT NULL,  -- the report's id, 32 hexadecimal digits
     report    BLOB    NOT NULL,  -- the bytes that are sent, perturbed already
     drawn     REAL    NOT NULL,  -- when they were drawn, Unix time
-    invitation TEXT,             -- goes to that address alone
+    invitation TEXT,             -- sent only to that address
     state     TEXT    NOT NULL,  -- drawn, held, counted or refused
     reason    TEXT,              -- why it was refused, or what the last attempt ended in
     disclosed TEXT NOT NULL DEFAULT '',  -- what it discloses, in words

@@ -1,7 +1,7 @@
 """The clauses of the holder's specification, each with its check.
 
 A check runs the program in scenes and returns what was wrong, or None. It judges by what arrived
-and by the exit status alone.
+and only by the exit status.
 """
 
 import json

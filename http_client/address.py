@@ -29,7 +29,7 @@ class TaskAddress:
     def parse(cls, url: str, *, insecure_http: bool = False) -> "TaskAddress":
         """The address in ``url``; raises ``UnsafeAddress`` for anything but a task's own.
 
-        Plain http is accepted for this machine alone, unless ``insecure_http`` is set: on the
+        Plain http is accepted only for this machine, unless ``insecure_http`` is set: on the
         way, anybody could swap the curator for another or see who takes part.
         """
         try:

@@ -128,7 +128,7 @@ class ReportClient:
 
     ``http`` may be any ``httpx.AsyncClient``, for instance one that speaks to an application in
     this process; without one, a client with TLS checks, a pool and timeouts is made and closed.
-    ``token`` is of scope relay, and goes with batches and admissions alone.
+    ``token`` is of scope relay, and is sent only with batches and admissions.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ Bodies have limits of their own, where they are read; one that came whole with i
 scope, under ``WHOLE_BODY``, so that nothing has to wait for it.
 
 No address has more than its share of the connections, but a proxy that is named: everybody's
-requests come over its connections, and it alone can tell whose an idle connection is. So the proxy
+requests come over its connections, and only it can tell whose an idle connection is. So the proxy
 bounds them.
 
 This subclasses uvicorn's protocol for httptools, whose methods and attributes are not documented:

@@ -183,7 +183,7 @@ def _check_one_question(
     if questions[0].mechanism.slots == 1 and estimator.needs_reports(values):
         raise InvalidRequest(
             f"{estimator.name} needs a question that asks for the label, and this one asks for the "
-            "cell alone: create the task with a question about the label, or with the questions "
+            "cell only: create the task with a question about the label, or with the questions "
             f"of {_names(_takes_several)}."
         )
 

@@ -53,7 +53,7 @@ class ReportState(StrEnum):
     """The state of a report, as far as its holder or a relay knows."""
 
     DRAWN = "drawn"
-    """With its holder alone."""
+    """Known only to its holder."""
     HELD = "held"
     """At a relay, which will deliver it."""
     COUNTED = "counted"

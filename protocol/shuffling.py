@@ -57,7 +57,8 @@ SLACK = 1.0 + 1e-6
 CLOSE = 1e-5
 """Relative width of the interval in which the search for epsilon ends."""
 MOST_REPORTS, LEAST_DELTA, GREATEST_RATIO = 10**12, 1e-100, 1e20
-"""More reports count as so many; above that ratio nothing is proved beyond the local guarantee."""
+"""More reports count as this number; above that ratio nothing is proved beyond the local
+guarantee."""
 TINY, FLAT = 1e-300, 1e-15
 """Smallest probability and slope, in place of 0."""
 REMAINDERS = np.array(
@@ -145,7 +146,7 @@ def epsilon_of_batch(task: Task, reports: int, delta: float) -> float:
     """The ε of (ε, delta) for a holder of ``task`` in a shuffled batch of ``reports``.
 
     With disclosed columns, ``reports`` counts only reports of the same stratum. It holds against
-    those who see the shuffled batch alone and know the others' answers, as long as the reports are
+    those who see only the shuffled batch and know the others' answers, as long as the reports are
     of honest holders. Raises ``ValueError`` for a delta that is too small.
     """
     of_each = (central_epsilon(each, reports, delta) for each in randomizers_of(task))

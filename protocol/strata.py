@@ -2,7 +2,7 @@
 
 A task may name features as *disclosed*: whoever collects may know them, and every report carries
 what the partition makes of them. The rest is hidden. From the root down to the first split on a
-hidden column, a partition depends on disclosed columns alone; the nodes where that part ends are
+hidden column, a partition depends only on disclosed columns; the nodes where that part ends are
 its strata, numbered in node order.
 """
 

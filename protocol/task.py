@@ -126,7 +126,7 @@ class Question(wire.Message):
         default_factory=dict, max_length=MAX_PARAMETERS
     )
     asks: Literal["label", "cell"] = Field(
-        default="label", description="Whether the answer is (cell, label) or the cell alone."
+        default="label", description="Whether the answer is (cell, label) or only the cell."
     )
     centring: Centring | None = wire.left_out(
         None, "Per-cell centres and a radius, relative to which a numeric label is reported."
@@ -369,7 +369,8 @@ class Task(wire.Message):
 
     @cached_property
     def label_scales(self) -> tuple[LabelScale | None, ...]:
-        """The scale of each question's numeric label; None for a class, or the cell alone."""
+        """The scale of each question's numeric label; None for a class, or if only the cell is
+        asked."""
         return tuple(
             LabelScale.of(self.label, self.tree_of(index).cells, question.centring)
             if isinstance(self.label, Range) and question.asks == "label"

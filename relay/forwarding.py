@@ -6,7 +6,7 @@ that takes no reports may take them again, so its reports wait until it does, is
 Where holders are invited, the curator is first asked about the invitations of at least as many, and
 what it takes is sent later, in batches that name that admission (docs/adr/0402).
 
-In a task with disclosed columns a report hides among those of its stratum alone. One that would be
+In a task with disclosed columns a report hides only among those of its stratum. One that would be
 the only one of its cell waits; batches of admitted holders go out as they are, and the status says
 how few of a cell have gone together.
 """

@@ -36,7 +36,7 @@ class RelayStatus(CollectionStatus):
     """Counts are in steps of ``step``, so that nobody sees when a single report arrives.
 
     ``local_epsilon`` holds against everybody, the relay included. ``central`` holds against
-    whoever sees the curator's side alone; it is None where too few reports went together for
+    whoever sees only the curator's side; it is None where too few reports went together for
     shuffling to add anything.
     """
 
@@ -104,7 +104,7 @@ class RelayStatus(CollectionStatus):
         if self.central is not None:
             central = (
                 f"({self.central.epsilon:.3g}, {self.central.delta:g}) against who sees the "
-                f"curator's side alone, in batches of {self.central.reports} or more, "
+                f"curator's side only, in batches of {self.central.reports} or more, "
                 f"{self.central.condition}"
             )
         refused = ", ".join(f"{reason}: {n}" for reason, n in self.refused.items())

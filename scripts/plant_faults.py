@@ -45,7 +45,7 @@ class Fault:
         return f"there is no {missing[0]}" if missing else None
 
     def noticed(self, tree: Path) -> bool:
-        """Whether the tests, which pass in ``tree``, fail with the fault."""
+        """True if the tests, which pass in ``tree``, fail with the fault."""
         file = tree / self.file
         whole = file.read_text(encoding="utf-8")
         if _status(tree, self.tests) != SUCCESS:

@@ -87,7 +87,7 @@ def answer(
     why, and may mend it instead. If the task discloses columns, you are told what your report would
     say openly. With --yes the report is sent at once, as for any record. With
     --csv each line of a file is a record of its own subject, and gets a report of its own; a file
-    of which many lines do not fit is not sent with --yes alone.
+    of which many lines do not fit needs more than --yes to be sent.
     """
     device = Device(SqliteLedger(ledger), insecure_http, curator_key, smallest_group)
     if record is not None and csv_file is None and subject_column is None:

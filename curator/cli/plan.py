@@ -55,7 +55,7 @@ def plan(
     simulation_seed: Annotated[int, typer.Option(help="Seed of the simulations.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """From public data alone: what reports would show, what that takes, and what it is worth."""
+    """Plan a collection from public data only: what reports would show, cost and gain."""
     from privet.learning.planning import plan as make_plan
 
     asked = {

@@ -1,8 +1,8 @@
 """The calls of relays: reports in columns, and the admission of their holders before them.
 
-``privet.protocol.batch`` has the forms of both. Each report is counted or refused alone; a batch
-whose holders were not admitted counts for nothing. All work is done on whole columns, in worker
-threads and before the transaction: what all reports add is worked out in advance, and the
+``privet.protocol.batch`` has the forms of both. Each report is counted or refused by itself; a
+batch whose holders were not admitted counts for nothing. All work is done on whole columns, in
+worker threads and before the transaction: what all reports add is worked out in advance, and the
 transaction takes off what the few add that it refuses.
 """
 

@@ -105,7 +105,7 @@ def _read(content: bytes, task: Task) -> Batch:
 
 
 def _columns(file: pq.ParquetFile, widths: Sequence[int]) -> list[NDArray[np.uint8]]:
-    """The columns id and payload, with one row of so many bytes per report."""
+    """The columns id and payload, with one row of ``width`` bytes per report."""
     stated = [file.schema_arrow.field(name).type for name in COLUMNS]
     if stated != list(map(pa.binary, widths)):
         raise MalformedReport(f"Its columns {COLUMNS} are {stated}, not of {widths} bytes.")

@@ -253,7 +253,7 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
         return not_admitted()
     if outcome is Outcome.OVER_QUOTA:
         return QuotaReached(
-            "This task has counted as many reports as its curator wants: nothing was counted, and "
+            "This task has reached its quota of reports: nothing was counted, and "
             "the report need not be sent again."
         )
     return ReportConflict(

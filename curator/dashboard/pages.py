@@ -42,7 +42,7 @@ WORDS = {
     "weighted": "Public records and reports, added with a weight (LPCT)",
     "pruned": "Public records and reports, pruned (LPCT-prune)",
     "histogram": "Private histogram (Berrett and Butucea)",
-    "plain": "Tree alone",
+    "plain": "Tree only",
     "weight": "Weight λ of a public record",
     "counts": "Counts below zero",
     "constants": "Constants",

@@ -3,8 +3,8 @@
 The cookie of a session is the token, sealed (Fernet) with a key that the database keeps, and good
 for ``SESSION_SECONDS``. So every request checks the token as the API does, a revoked token ends its
 sessions at once, all processes of a curator know them, a cookie does not disclose the token, and
-the database alone lets nobody in. The cookie of somebody whom a provider named holds their name and
-scope, sealed with a key that takes the provider's client secret too.
+the database by itself lets nobody in. The cookie of somebody whom a provider named holds their name
+and scope, sealed with a key that takes the provider's client secret too.
 """
 
 import hmac

@@ -52,7 +52,7 @@ def open_engine(url: str, *, curator: bool = False) -> Engine:
 
 
 def open_reader(url: str) -> Engine:
-    """The database at ``url``, to be read alone; raises ``StorageFailed`` for an unknown scheme."""
+    """The database at ``url``, read-only; raises ``StorageFailed`` for an unknown scheme."""
     parsed, backend = _parsed(url)
     return backend.open_reader(parsed)
 

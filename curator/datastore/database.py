@@ -86,9 +86,10 @@ class Database:
     def writing(
         self, *, shared: Sequence[str] = (), locked: Sequence[str] = ()
     ) -> Iterator[Connection]:
-        """A transaction that writes; it holds the tasks ``locked`` alone, ``shared`` with others.
+        """A transaction that writes; it locks the tasks ``locked`` exclusively and ``shared`` with
+        others.
 
-        Whoever holds a task alone may delete it or change what is kept about it.
+        An exclusive lock allows deleting the task or changing its data.
         """
         with self.failing(), writing(self.engine, self.revision) as connection:
             self.lock(connection, locked, shared)

@@ -440,7 +440,7 @@ class ColumnPredictions(BaseModel):
     model: int
     classes: list[str] | None = Field(description="Order of the values per row.")
     label: list[str | float]
-    values: list[list[float]] = Field(description="Probabilities, or the mean label alone.")
+    values: list[list[float]] = Field(description="Probabilities, or only the mean label.")
     cell_value: list[list[float]] = Field(description="Shares, or the mean, of the row's cell.")
     cell_low: list[list[float]] = Field(description="Lower ends of their 95 % intervals.")
     cell_high: list[list[float]] = Field(description="Upper ends.")

@@ -20,7 +20,7 @@ from .problems import described
 from .requests import BINARY, TaskId
 
 HELD = 202
-"""The status of success that relays alone give."""
+"""The status of success that only relays give."""
 TEXTS = {
     SEND_REPORT: (
         "send_report",

@@ -47,7 +47,7 @@ def write_card(
 def agreement(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
     """Share of the holders whose class is the likeliest of their cell, and its standard error.
 
-    Unbiased for given cell values, from the reports alone; the model was fitted from some of the
+    Unbiased for given cell values, only from the reports; the model was fitted from some of the
     same reports, so it is slightly optimistic. None for a numeric label, and without reports to a
     question about the model's own partition.
     """
@@ -181,8 +181,8 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
     ]
     header = ("way", "reports", "share", "worst found")
     return (
-        f"{_table(header, rows)}\n\nThe worst found is how far so many false reports moved a value "
-        "of the model when some ways to choose them were tried. Others may move it further."
+        f"{_table(header, rows)}\n\nThe worst found is how far that number of false reports moved "
+        "a value of the model when some ways to choose them were tried. Others may move it further."
     )
 
 

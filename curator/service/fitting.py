@@ -152,7 +152,7 @@ def _fitted(
     given = dict(parameters or {})
     no_reports = not any(question.n for question in sums)
     if no_reports and name in ESTIMATORS and ESTIMATORS[name].needs_reports(given):
-        advice = ", or fit 'weighted' with the weight inf, on the public data alone"
+        advice = ", or fit 'weighted' with the weight inf, on the public data only"
         raise NotEnoughReports(
             f"No report has come in yet, and {name} needs some: wait for holders"
             f"{advice if len(sums) == 1 else ''}."

@@ -40,8 +40,8 @@ def report_sources(
 ) -> list[dict[str, Any]]:
     """The numbers of its reports that came directly (``relay`` is None) and by each relay.
 
-    ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far so many false
-    reports moved a value in the refits tried (``learning.findings.false_reports``).
+    ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far that number of
+    false reports moved a value in the refits tried (``learning.findings.false_reports``).
     """
     direct = max(model.n - sum(relayed.values()), 0)
     reports: dict[str | None, int] = {None: direct, **dict(sorted(relayed.items()))}

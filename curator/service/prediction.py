@@ -65,7 +65,7 @@ async def predict_elsewhere(
     """The answer to a large body, which only a worker process looks at.
 
     There ``number_in`` reads which model it names, and ``answer_to`` answers it for a task, by the
-    model, in at most so many rows.
+    model, in at most that number of rows.
     """
 
     def predict(run: Run) -> bytes:

@@ -192,7 +192,7 @@ class QuestionCounts:
         return min(float(of_slots @ self.count_influence), 2.0 * above_low)
 
     def _stratum_influence(self, weights: Floats) -> float:
-        """``total_influence`` where a report adds to its own stratum alone.
+        """``total_influence`` where a report adds only to its own stratum.
 
         The one that goes and the one that comes each change at most one stratum: there |x| is at
         most x + 2 |low| for the minimum ``low`` of a count.

@@ -51,7 +51,7 @@ class Estimator:
     ``labels`` are the kinds of label it serves, and ``max_classes`` how many classes at most.
     ``one_question``: it takes tasks with one question, which asks for the label.
     ``takes_base``: it starts from a public model. ``without_reports``: the parameters, if any,
-    with which public data alone count.
+    with which only public data count.
     """
 
     name: str

@@ -82,7 +82,7 @@ def distinguishable(holders: int, noise: float, hidden: int | None = None) -> in
     holders show a margin with the variance K / n of a sample and K^2 v / n of noise for
     each of the two counts that it is a difference of. With the noise of one of them, for which
     ``MARGIN`` was chosen, K is the largest number for which that margin is two standard errors.
-    In strata of ``hidden`` cells each, noise comes from the holders of the stratum alone:
+    In strata of ``hidden`` cells each, noise comes only from the holders of the stratum:
     its variance is hidden K v / n.
     """
     allowed = (MARGIN / 2.0) ** 2 * max(holders, 1)

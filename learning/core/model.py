@@ -155,7 +155,7 @@ class Model:
         return np.where(empty, np.nan, least), np.where(empty, np.nan, most)
 
     def without_reports(self) -> "Model":
-        """The same estimator's model of no reports: its values alone are meant.
+        """The same estimator's model of no reports; only its values matter.
 
         Raises ``InvalidRequest`` for a document of an earlier version.
         """

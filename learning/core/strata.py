@@ -1,4 +1,4 @@
-"""Partitions whose upper part splits on disclosed columns alone, so that reports may say where it
+"""Partitions whose upper part splits only on disclosed columns, so that reports may say where it
 ends.
 
 The upper part is grown on the disclosed columns; where too few people are expected in a part, it is
@@ -97,7 +97,7 @@ def _divided(
 
 
 def _widened(partition: Partition, columns: NDArray[np.bool_]) -> Partition:
-    """The same cells in a space of which ``partition`` has these ``columns`` alone."""
+    """The same cells in a space of which ``partition`` has only these ``columns``."""
     of_part = np.append(np.flatnonzero(columns), LEAF)  # a leaf's feature is -1, the last
     feature = of_part[partition.feature]
     return Partition.build(

@@ -52,7 +52,7 @@ from .prior import Expected
 from .shift import shift_shares
 
 PARTS = 5
-"""K, as many as folds of cross-validation."""
+"""K, also the number of folds of cross-validation."""
 PULL = 20.0
 """Reports that pull weights towards equal ones, as of the public stack."""
 LEAVES = (25, 100)

@@ -42,7 +42,7 @@ other. The share is the mean over the priors of (2) at each one's mode.
 
 **Average** (``average``). For classes, one more member has the same q in all cells.
 
-**Intervals** are those of the reports alone: what holds for every shift cannot lean on a prior.
+**Intervals** are those of the reports only: what holds for every shift cannot lean on a prior.
 """
 
 import numpy as np
@@ -85,7 +85,7 @@ def estimate_shift(
 
 
 def shift_shares(question: QuestionCounts, expected: Expected) -> Floats:
-    """The model average's shares alone, ``(cells, slots)``."""
+    """Only the shares of the model average, ``(cells, slots)``."""
     return _averaged(question, expected, None, ROUNDS)[1].shares
 
 

@@ -40,7 +40,7 @@ to predict 2 000 rows of 60 classes."""
 FEWEST_ROWS_FOR_FOLDS = 10
 """Fewest rows for folds: with fewer, one may hold a row or none, and the model is a constant."""
 VALIDATION_ROWS = 3000
-"""Weights of a dozen members are known well from so many rows; more only take longer."""
+"""Weights of a dozen members are known well from this number of rows; more only take longer."""
 ROWS_PER_TREE = 20_000
 """Maximum number of rows per tree of a random forest, drawn anew for each tree; more would take
 longer."""

@@ -141,7 +141,7 @@ class Insight:
 def insight(
     label: Label, public: PublicData, questions: Sequence[QuestionCounts], model: Model
 ) -> Insight:
-    """Compare the reports with the public records, and the model with that of public data alone.
+    """Compare the reports with the public records, and the model with that of public data only.
 
     Raises ``InvalidRequest`` without reports to a question about the label on the model's cells.
     """

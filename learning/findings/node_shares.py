@@ -1,7 +1,7 @@
 """The reported shares below one node of a tree, beside the public records there.
 
 With the weights w = 1 in the node's cells and W = sum w V / n its reported mass, the share of slot
-s below the node is p = W_s / W, where W_s counts s alone. To first order
+s below the node is p = W_s / W, where W_s counts only s. To first order
 
     Var p = Var(W_s - p W) / W^2,
 

@@ -81,8 +81,8 @@ WEIGHTED = Estimator(
     {
         "weight": Parameter(
             1.0,
-            "λ, what a public record counts for beside a report; 0: reports alone, inf: public "
-            "records alone.",
+            "λ, what a public record counts for beside a report; 0: only reports, inf: only public "
+            "records.",
             low=0.0,
         ),
         "counts": Parameter(

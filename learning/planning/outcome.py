@@ -140,7 +140,7 @@ class Plan:
         name = "accuracy" if self.score == "accuracy" else "a mean squared error of"
         fair = (
             f"If the public data are fair, expect {name} {self.expected.value:.3g} ± "
-            f"{self.expected.standard_error:.1g} from them alone, and no more from the reports."
+            f"{self.expected.standard_error:.1g} from them only, and no more from the reports."
         )
         enough = "are enough" if self.enough else "are too few"
         more = "" if self.for_shift.holders else " More public records may."
@@ -190,14 +190,14 @@ class Plan:
         if self.epsilon >= relay.cap:
             most = f", the most that holders accept here; it leaves {relay.stated:.3g}"
         elif self.epsilon <= relay.epsilon:
-            most = ": so few reports hide nobody"
+            most = ": this few reports hide nobody"
         return (
             f"Behind a relay that sends at least {together} reports together, a central (ε, δ) = "
             f"({relay.epsilon:g}, {relay.delta:g}) allows a local ε of {self.epsilon:g} with "
             f"{relay.mechanism}{most}. Without the relay it takes a local ε of "
             f"{relay.epsilon:g}, which tells overall figures to "
             f"± {self.amount(relay.direct_width)}.",
-            "The central guarantee holds against those who see the curator's side alone, as long "
+            "The central guarantee holds against those who see only the curator's side, as long "
             f"as {together} of the reports in the batch are from honest holders and the relay "
             "keeps to itself who sent which. Against everybody, the relay included, the local ε "
             "holds.",

@@ -108,7 +108,7 @@ def plan(
             raise InvalidRequest(f"{name} is {wish:g}: give one above 0, and a power below 1.")
     if shuffling is not None and checked.disclosed:
         raise InvalidRequest(
-            "A report with disclosed columns hides among those of its stratum alone, and a relay "
+            "A report with disclosed columns hides only among those of its stratum, and a relay "
             "does not wait for a number of these: plan without disclosed columns, or give an "
             "epsilon."
         )

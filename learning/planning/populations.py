@@ -25,8 +25,8 @@ CHANGED = 0.3
 FEW = 0.25
 """Scarce and tilted: fraction of public records kept."""
 
-SCARCE = "Public records are a quarter as many."
-TILTED = "Public records are a quarter as many, and most come from people of one kind."
+SCARCE = "There are a quarter as many public records."
+TILTED = "There are a quarter as many public records, and most come from people of one kind."
 RARE = "Holders give the rarest answer more often: its odds are 4.5 times as high."
 LOWER = "Holders' numbers are higher, by half a standard deviation."
 OTHERS = "Three holders in ten, of one kind, answer otherwise than public records of that kind do."

@@ -1,6 +1,6 @@
 """Construction of a published task from an admin's settings and public columns.
 
-Partitions are grown on the public data alone; the same settings and data give the same bytes.
+Partitions are grown only on the public data; the same settings and data give the same bytes.
 """
 
 from collections.abc import Callable, Collection, Hashable

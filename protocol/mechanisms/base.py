@@ -62,8 +62,8 @@ class Mechanism(ABC):
 
         ``regression`` says that the two slots are a numeric label. A mechanism with parameters
         adds them as keywords; the best value is the default. Raises InvalidTask for an epsilon
-        outside the limits, for fewer than two categories in all (one slot means that the cell
-        alone is asked), and for an impossible parameter.
+        outside the limits, for fewer than two categories in all (one slot means that only
+        the cell is asked), and for an impossible parameter.
         """
         return cls(*checked_question(epsilon, cells, slots, regression=regression))
 

@@ -55,7 +55,7 @@ def test_estimators_of_one_question_refuse_others_and_name_those_that_take_them(
     with pytest.raises(InvalidRequest, match="one question, not 2: use pruned, histogram"):
         fit(name, BINARY, PUBLIC, [QUESTION, QUESTION])
     cells_alone = reports(complete(1), np.full((2, 1), 50), 1.0, seed=0)
-    with pytest.raises(InvalidRequest, match="asks for the cell alone"):
+    with pytest.raises(InvalidRequest, match="asks for the cell only"):
         fit(name, BINARY, PUBLIC, [cells_alone])
 
 

@@ -1,6 +1,6 @@
 """The ids of counted reports, kept for as long as a replay could be counted.
 
-Ids come alone or in batches of hundreds of thousands, and are kept in two forms (ADR 201 has the
+Ids come singly or in batches of hundreds of thousands, and are kept in two forms (ADR 201 has the
 measurements that led here):
 
 *Rows.* A claim of fewer than ``BULK`` ids inserts a row for each; the primary key settles races

@@ -32,7 +32,7 @@ class Filter:
 
     @classmethod
     def fitting(cls, ids: int) -> int:
-        """``log_words`` of the smallest filter for so many ids."""
+        """``log_words`` of the smallest filter for this number of ids."""
         return max(-(-ids // cls.IDS_PER_WORD) - 1, 0).bit_length()
 
     def add(self, task_no: int, ids: Ids) -> None:

@@ -93,7 +93,8 @@ class IdRuns:
         return self._seen[task_no]
 
     def _make_room(self, ids: int) -> None:
-        """Begin a larger filter if it is too small for so many ids; runs are then read again."""
+        """Begin a larger filter if it is too small for this number of ids; runs are then read
+        again."""
         log_words = min(Filter.fitting(ids), MOST_LOG_WORDS)
         if log_words > self._filter.log_words:
             self._filter = Filter(log_words)
@@ -158,7 +159,7 @@ def _take_out(cursor: DBAPICursor, task_no: int, runs: Sequence[int]) -> tuple[I
 
 
 def _runs_of_similar_size(sizes: Mapping[int, int], run: int) -> list[int]:
-    """The runs that need as many more merges as ``run`` to be large; none if it is large."""
+    """The runs as many merges away from large as ``run``; none if it is large."""
     rank = _merges_left(sizes[run])
     return [other for other, size in sizes.items() if _merges_left(size) == rank] if rank else []
 

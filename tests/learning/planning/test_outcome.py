@@ -35,7 +35,7 @@ def test_a_plan_answers_what_was_asked() -> None:
     """True if the collection is enough, what would be, and when to stop."""
     assert PLAN.enough
     assert PLAN.answers == [
-        "If the public data are fair, expect accuracy 0.8 ± 0.01 from them alone, and no more from "
+        "If the public data are fair, expect accuracy 0.8 ± 0.01 from them only, and no more from "
         "the reports.",
         "To show that holders and public records differ by 5.0 points overall, 10 000 holders at "
         "ε = 1 are enough: 90% of such collections do. For 80% it takes 7 400 holders at ε = 1, or "

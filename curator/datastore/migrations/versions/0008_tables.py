@@ -44,7 +44,7 @@ def _create_tasks() -> None:
         _column("quota", sa.BigInteger(), "Maximum number of reports, or null.", nullable=True),
         _column("marked", sa.Float(), "Since when a removal is due, or null.", nullable=True),
         _column("canonical", sa.LargeBinary(), "The published bytes of the task."),
-        _column("settings", sa.Text(), "What the curator alone knows about it, JSON."),
+        _column("settings", sa.Text(), "Settings that only the curator knows, JSON."),
         sqlite_autoincrement=True,
     )
     op.create_table(
