@@ -233,7 +233,7 @@ class Task(wire.Message):
         if self.disclosed and (len(self.questions) != 1 or self.questions[0].asks != "label"):
             raise InvalidTask(
                 "A task with disclosed columns has one question, about the label: reports to "
-                "several would show several cells. Use one question, or show nothing."
+                "several would disclose several cells. Ask one question, or disclose nothing."
             )
 
     def _check_questions(self) -> None:

@@ -144,7 +144,7 @@ def _disclosure(
 ) -> Disclosure | None:
     """The disclosed columns and the smallest group; None if nothing is disclosed.
 
-    Raises ``InvalidTask`` for a column that cannot be disclosure.
+    Raises ``InvalidTask`` for a column that cannot be disclosed.
     """
     if not settings.disclosed:
         return None
