@@ -9,7 +9,7 @@ from sqlalchemy import func, select, text
 from .database import Database
 from .reports import QuestionSums, checksum_text, unpacked_checksum, vector_of
 from .schema import buckets, rejects, relayed, sums
-from .tasks import find_task, need_task, stored_task
+from .tasks import find_task, head_of, need_task, stored_task
 
 COUNT_REJECTS = """
 INSERT INTO rejects (task_no, reason, count) VALUES (:task_no, :reason, :count)
@@ -88,7 +88,7 @@ class StatusStore:
                 reports, total = by_start.get(row.starts, (0, 0))
                 total += unpacked_checksum(row.checksum)
                 by_start[row.starts] = reports + row.reports, total
-            answers = [0] * len(stored_task(task).task.questions)
+            answers = [0] * len(head_of(task).questions)
             answered = select(sums.c.question, sums.c.n).where(sums.c.task_no == task.no)
             for question, n in connection.execute(answered):
                 answers[question] += n

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import fsum
@@ -15,7 +16,7 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
 from privet.protocol.calls import TASKS
-from privet.protocol.errors import TaskNotFound
+from privet.protocol.errors import InvalidTask, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState, after
 from privet.protocol.task import TASK_BOUNDS, Task
 
@@ -130,8 +131,12 @@ class ListedTask:
     marked: float | None = None
 
     def takes_reports(self, now: float) -> bool:
-        """True if it is open and ``now`` lies within its published dates."""
-        return is_open(self.state, self.task.opens, self.task.closes, now)
+        """True if it is open and ``now`` lies within its published dates.
+
+        Not one of an earlier version, whose reports this program does not read.
+        """
+        task = self.task
+        return task.version == wire.VERSION and is_open(self.state, task.opens, task.closes, now)
 
 
 def no_task(task_id: str) -> TaskNotFound:
@@ -191,6 +196,11 @@ class TaskStore:
         """The task; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
             return stored_task(need_task(connection, task_id))
+
+    def head(self, task_id: str) -> Task | TaskHead:
+        """The task, or the summary of one of an earlier version; raises ``TaskNotFound``."""
+        with self.database.reading() as connection:
+            return head_of(need_task(connection, task_id))
 
     def listed(self) -> list[ListedTask]:
         """All tasks, oldest first."""
@@ -263,6 +273,22 @@ def stored_task(row: TaskRow) -> StoredTask:
         row.moved,
         row.marked,
     )
+
+
+def head_of(row: TaskRow) -> Task | TaskHead:
+    """The task in a row, or the summary of one of an earlier version.
+
+    Raises ``InvalidTask`` or ``TaskMismatch`` if it is damaged.
+    """
+    canonical = bytes(row.canonical)
+    try:
+        return published_task(row.id, canonical)
+    except InvalidTask:
+        with suppress(ValueError):
+            head = TaskHead.read(row.id, canonical)
+            if head.version < wire.VERSION:
+                return head
+        raise
 
 
 def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:

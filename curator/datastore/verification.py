@@ -22,7 +22,7 @@ from .reports import (
     vector_of,
 )
 from .schema import buckets, public_data, sums, tasks
-from .tasks import PUBLIC_MODEL, TaskRow, published_task
+from .tasks import PUBLIC_MODEL, TaskRow, head_of
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ def findings(connection: Connection) -> list[Finding]:
 
 
 def _finding(connection: Connection, row: TaskRow) -> Finding:
-    task = published_task(row.id, bytes(row.canonical))
+    head = head_of(row)
     reports, stated = _stated(connection, row.no)
-    faults = [
-        *_public_faults(connection, row.no, task),
-        *_sum_faults(connection, row.no, task, reports),
-    ]
+    faults: list[str] = []
+    if isinstance(head, Task):
+        faults += _public_faults(connection, row.no, head)
+        faults += _sum_faults(connection, row.no, head, reports)
     if not row.ids_gone:
         count = recomputed = 0
         for ids in ids_of_task(connection, row.no):
@@ -74,7 +74,7 @@ def _finding(connection: Connection, row: TaskRow) -> Finding:
                 f"the checksum is {checksum_text(stated)} and the ids give "
                 f"{checksum_text(recomputed)}"
             )
-    return Finding(row.id, task.name, reports, tuple(faults))
+    return Finding(row.id, head.name, reports, tuple(faults))
 
 
 def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:

@@ -187,7 +187,7 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     With ``named`` only if that is its name: raises ``InvalidRequest`` otherwise.
     """
     actor.need(Scope.ADMIN)
-    task = curator.store.tasks.read(task_id).task
+    task = curator.store.tasks.head(task_id)
     if named is not None and named.strip() != task.name.strip():
         raise InvalidRequest("The name is not that of the task: nothing was deleted.")
     reports = curator.store.standing.read(task_id).reports
