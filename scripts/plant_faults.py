@@ -25,7 +25,7 @@ SUCCESS, TESTS_FAILED = 0, 1
 
 @dataclass(frozen=True)
 class Fault:
-    """What is planted where, and the tests that should notice it."""
+    """A fault, its place, and the tests that should notice it."""
 
     promise: str
     page: str
@@ -36,7 +36,7 @@ class Fault:
 
     @property
     def stale(self) -> str | None:
-        """Why the fault cannot be planted any more; None if it can."""
+        """The reason why the fault cannot be planted any more; None if it can."""
         file = ROOT / self.file
         times = file.read_text(encoding="utf-8").count(self.code) if file.exists() else 0
         missing = [test for test in self.tests if not (ROOT / test.partition("::")[0]).exists()]
