@@ -17,6 +17,7 @@ import httpx
 import pytest
 from opentelemetry import trace  # FastAPI requires it
 
+from privet.curator import server
 from privet.curator.access.signing import SIGNING_KEY, read_key
 from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.app import create_app
@@ -39,6 +40,8 @@ from tests.curator.http.conftest import serving
 from tests.manual_clock import ManualClock
 
 HEADERS = {"content-type": REPORT_MEDIA_TYPE}
+PEER = "127.0.0.1"
+"""The address that uvicorn trusts unless it is told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -307,3 +310,24 @@ async def test_no_traces_are_made(workers: Workers, monkeypatch: pytest.MonkeyPa
     async with serving(workers) as http:
         assert (await http.get("/v1/tasks")).status_code == 200
     assert tracer.spans == []
+
+
+@pytest.mark.parametrize(
+    ("trusted", "seen"), [("", PEER), ("10.0.0.1", PEER), (f"10.0.0.1,{PEER}", "203.0.113.9")]
+)
+async def test_a_forwarded_address_is_believed_of_trusted_proxies_only(
+    trusted: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else whoever tries tokens would count as somebody else at every try."""
+    clients: list[str] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        clients.append(scope["client"][0])
+
+    monkeypatch.setattr(server, "_application", lambda settings: application)
+    config = server._config(Settings(trusted_proxies=trusted))
+    config.load()
+    header = (b"x-forwarded-for", b"203.0.113.9")
+    scope = {"type": "http", "client": (PEER, 40_000), "scheme": "http", "headers": [header]}
+    await config.loaded_app(scope, None, None)  # type: ignore[arg-type]  # nothing is read or sent
+    assert clients == [seen]
