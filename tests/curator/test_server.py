@@ -329,5 +329,5 @@ async def test_a_forwarded_address_is_believed_of_trusted_proxies_only(
     config.load()
     header = (b"x-forwarded-for", b"203.0.113.9")
     scope = {"type": "http", "client": (PEER, 40_000), "scheme": "http", "headers": [header]}
-    await config.loaded_app(scope, None, None)  # type: ignore[arg-type]  # nothing is read or sent
+    await config.loaded_app(scope, None, None)  # nothing is read or sent
     assert clients == [seen]
