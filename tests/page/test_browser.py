@@ -252,6 +252,7 @@ def test_a_disclosed_group_is_seen_before_it_is_sent(curator: RunningCurator, ta
         assert [body.hex() for body in recorder.bodies] == [shown]
         assert tab.inner_text("#receipt-group") == said
         tab.reload()
+        assert outcome(tab) == COUNTED
         assert tab.inner_text("#receipt-group") == said
 
 
