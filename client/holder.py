@@ -279,7 +279,7 @@ def check_promise(task: Task) -> None:
     if not task.log_ratio <= task.epsilon * (1 + SLACK):
         raise TaskRefused(
             f"The task claims epsilon {task.epsilon:g} but spends {task.log_ratio:g}: "
-            "do not answer it, and tell its curator."
+            "do not answer it, and notify its curator."
         )
 
 

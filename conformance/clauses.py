@@ -488,7 +488,7 @@ CLAUSES = {
     ),
     "retry-after": Clause("comes back no sooner than `Retry-After` says", CALLS, retry_after),
     "receipt": Clause("takes a report as delivered on its own receipt only", CALLS, receipt_clause),
-    "held": Clause("tells a report that a relay holds from one that counts", CALLS, held),
+    "held": Clause("distinguishes a report that a relay holds from one that counts", CALLS, held),
     "conflict": Clause("stops at a conflict, and draws no second report", CALLS, conflict),
     "redirect": Clause("follows no redirect", CALLS, redirect),
     "calls": Clause("makes no other calls, and keeps no cookie", CALLS, calls),

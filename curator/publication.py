@@ -1,4 +1,4 @@
-"""The settings of a new task with what its holders are told, which nothing is learned from."""
+"""The settings of a new task that are only for its holders to read."""
 
 from pydantic import Field
 

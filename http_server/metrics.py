@@ -90,7 +90,8 @@ class ServerMetrics:
     def gauge(
         self, name: str, text: str, over_processes: Mode = "livesum", labels: Sequence[str] = ()
     ) -> Gauge:
-        """A gauge that is added up over the processes of a server, unless told otherwise."""
+        """A gauge that is added up over the processes of a server, unless ``over_processes`` says
+        otherwise."""
         return Gauge(name, text, labels, registry=self.registry, multiprocess_mode=over_processes)
 
     def expect(self, routes: Iterable[BaseRoute], failures: Iterable[int] = FAILURES) -> None:

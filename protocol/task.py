@@ -363,7 +363,7 @@ class Task(wire.Message):
 
     @property
     def stratum_bytes(self) -> int:
-        """Bytes at the beginning of a payload that tell the stratum; 0 if nothing is disclosed."""
+        """Length in bytes of a payload's stratum prefix; 0 if nothing is disclosed."""
         mechanism = self.mechanisms[0]
         return mechanism.width if isinstance(mechanism, StratifiedMechanism) else 0
 

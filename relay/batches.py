@@ -35,7 +35,8 @@ class StoredReport:
 
     @property
     def digest(self) -> bytes:
-        """A hash that tells it from another report under its id once its payload is gone."""
+        """A hash that distinguishes it from another report under its id once its payload is
+        gone."""
         return report_hash(self.questions, self.id, self.payload)
 
 

@@ -1,4 +1,4 @@
-"""One record: read, shown to its owner as a report would tell it, and answered with."""
+"""One record: read it, show its owner the disclosure, and answer with it."""
 
 import json
 import sys

@@ -84,7 +84,8 @@ class ReportGroup:
     task: Task
     ids: Ids
     fingerprints: Fingerprints
-    """Hash of each report's answers: tells a replay from other answers under the same id."""
+    """Hash of each report's answers: distinguishes a replay from other answers under the same
+    id."""
     answers: Sequence[PerturbedAnswers]
     """At most one entry per question."""
     invitations: NDArray[np.uint8] | None = None

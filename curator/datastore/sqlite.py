@@ -138,7 +138,7 @@ def begin_writing(cursor: DBAPICursor) -> None:
 
 
 def others(engine: Engine, _rolling: bool) -> list[str]:
-    """See ``Backend.others``: whoever has the file open, since nothing tells what they would do."""
+    """See ``Backend.others``: whoever has the file open, since their intent is unknown."""
     with engine.connect() as connection:
         cursor = _alone(connection).cursor()
         cursor.execute("PRAGMA busy_timeout = 0")

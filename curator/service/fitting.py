@@ -88,7 +88,7 @@ async def fit(
 
 
 def _as_told(error: BaseException) -> PrivetError:
-    """The error as whoever asked is told of it; they have left if the call was cancelled."""
+    """The error as reported to the caller, who has left if the call was cancelled."""
     if isinstance(error, asyncio.CancelledError):
         return InvalidRequest("")
     return error if isinstance(error, PrivetError) else PrivetError("")

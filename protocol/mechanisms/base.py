@@ -92,7 +92,7 @@ class Mechanism(ABC):
 
     @property
     def stratum_count(self) -> int:
-        """Parts of the cells between which a payload tells in the clear; 1 if it tells nothing."""
+        """Number of strata, which a payload names in the clear; 1 if it discloses nothing."""
         return 1
 
     @property
