@@ -36,11 +36,11 @@ export const disclosedColumns = (features, disclosed) =>
 
 /**
  * `createMechanism`, or where cells are in strata one that says the stratum and hides the rest.
- * @param {import("./mechanisms.js").Question & {disclosed?: number[]}} question `disclosed` is the stratum of each cell
+ * @param {import("./mechanisms.js").Question & {strata?: number[]}} question `strata` has the stratum of each cell
  * @returns {import("./mechanisms.js").Mechanism}
  * @throws {import("./problem.js").Problem} `invalid-task`
  */
-export function createStratifiedMechanism({ disclosed: ofCell, ...question }) {
+export function createStratifiedMechanism({ strata: ofCell, ...question }) {
   if (ofCell === undefined) return createMechanism(question);
   const sizes = [];
   const hiddenOf = ofCell.map((disclosed) => (sizes[disclosed] = (sizes[disclosed] ?? 0) + 1) - 1);

@@ -334,11 +334,11 @@ function checkQuestion({ label: asked, partitions }, { partition, asks, centring
   }
 }
 
-function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks }, disclosed) {
+function mechanismOf({ label: asked, partitions }, { partition, mechanism, epsilon, parameters: stated, asks }, strata) {
   const regression = asked.kind === "range" && asks === "label";
   const slots = asks === "cell" ? 1 : regression ? 2 : asked.classes.length;
   const cells = cellsOf(partitions[partition]);
-  return createStratifiedMechanism({ mechanism, epsilon, cells, slots, regression, parameters: stated, disclosed });
+  return createStratifiedMechanism({ mechanism, epsilon, cells, slots, regression, parameters: stated, strata });
 }
 
 function checkSizes({ allocation }, mechanisms) {

@@ -211,7 +211,7 @@ def any_vector(name: str, chance: Random) -> dict[str, Any]:
     }
     if slots > 1 and chance.random() < 0.5:
         drawn = [chance.randrange(5) for _ in range(question["cells"])]
-        question["disclosed"] = [sorted(set(drawn)).index(each) for each in drawn]
+        question["strata"] = [sorted(set(drawn)).index(each) for each in drawn]
     return make_vectors._vector(name, question, 1)
 
 
