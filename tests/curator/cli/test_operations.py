@@ -22,6 +22,8 @@ PLACES = {
 }
 
 
+SHELL = "/bin/sh"
+"""Where every system has it, also where PATH has no shell."""
 WATCH = r"(?s)\n## Watch from outside\n(.*?)(?=\n## |\Z)"
 """A section of the handbook."""
 
@@ -56,7 +58,7 @@ def watch_from_outside(folder: Path, url: str) -> tuple[list[str], Path]:
     assert section
     typed, script = re.findall(r"^```\w*\n(.*?)^```", section[1], re.MULTILINE | re.DOTALL)
     public, *commands = typed.splitlines()
-    subprocess.run(["sh", "-c", public], cwd=folder, check=True)
+    subprocess.run([SHELL, "-c", public], cwd=folder, check=True)
     file = folder / "probe"
     file.write_text(script.replace("https://curator.example", url))
     return commands, file
@@ -77,7 +79,7 @@ def test_what_watches_from_outside_sees_reports_that_do_not_count(
     environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"}
 
     def probe() -> subprocess.CompletedProcess[str]:
-        command = ["sh", str(script)]
+        command = [SHELL, str(script)]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     for count in (1, 2):
