@@ -19,7 +19,7 @@ from tests.curator.datastore.made import FEW, NOW, group, many, open_task, publi
 from tests.curator.datastore.servers import new_store
 
 READING = {
-    *("tasks.read", "tasks.listed", "tasks.public_data", "tasks.was_deleted"),
+    *("tasks.read", "tasks.head", "tasks.listed", "tasks.public_data", "tasks.was_deleted"),
     *("standing.sums", "standing.read", "invitations.count", "models.listed", "models.document"),
     *("tokens.listed", "audit.entries", "facts.read"),
 }
