@@ -205,7 +205,8 @@ def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return _numbers(column)
     if _is_text(kind):
-        return cast("list[str | None]", pc.utf8_trim(column, characters=SPACES).to_pylist())
+        texts = column.cast(pa.large_string())  # no kernel trims views, which polars has
+        return cast("list[str | None]", pc.utf8_trim(texts, characters=SPACES).to_pylist())
     if pa.types.is_boolean(kind):
         return cast("list[bool | None]", column.to_pylist())
     if pa.types.is_null(kind):

@@ -78,14 +78,21 @@ def test_settings_of_disclosed_columns_reach_the_task() -> None:
         assert task(disclosed="x0", smallest_group=500, hidden_depth=1).disclosed == ("x0",)
 
 
-@pytest.mark.quick("PrivateTreeClassifier-ample-weighted")
-@pytest.mark.parametrize("options", [{}, QUICK], ids=["default", "weighted"])
+@pytest.mark.quick("classifier-ample-weighted")
 @pytest.mark.parametrize(
-    ("epsilon", "may_fail"), [(NEARLY_PUBLIC, set()), (1.0, ACCURACY)], ids=["ample", "usual"]
+    ("estimator", "epsilon", "options", "may_fail"),
+    [
+        pytest.param(
+            PrivateTreeClassifier, NEARLY_PUBLIC, QUICK, set(), id="classifier-ample-weighted"
+        ),
+        pytest.param(PrivateTreeClassifier, NEARLY_PUBLIC, {}, set(), id="classifier-ample"),
+        pytest.param(PrivateTreeClassifier, 1.0, {}, ACCURACY, id="classifier-usual"),
+        pytest.param(PrivateTreeRegressor, NEARLY_PUBLIC, {}, set(), id="regressor-ample"),
+        pytest.param(PrivateTreeRegressor, 1.0, {}, ACCURACY, id="regressor-usual"),
+    ],
 )
-@pytest.mark.parametrize("estimator", [PrivateTreeClassifier, PrivateTreeRegressor])
 def test_scikit_learns_own_checks(
-    estimator: type[BaseEstimator], epsilon: float, may_fail: set[str], options: dict[str, Any]
+    estimator: type[BaseEstimator], epsilon: float, options: dict[str, Any], may_fail: set[str]
 ) -> None:
     """All of scikit-learn's checks pass at a large budget, and at epsilon = 1 all but accuracy."""
     made = estimator(epsilon, random_state=0, **options)
