@@ -17,10 +17,9 @@ import numpy as np
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label
 
-from .core.counts import QuestionCounts, misfit_share
+from .core.counts import QuestionCounts, facts_about
 from .core.estimator import Estimator, Parameter
 from .core.grower import Grower
-from .core.looks import MEANING
 from .core.model import Model, Value
 from .core.public_data import PublicData, class_count
 from .core.public_model import BaseModel, from_onnx
@@ -131,13 +130,7 @@ class Fitting:
         facts = dict(model.facts)
         if self.base is not None:
             facts["public model"] = self.base.name
-        facts["95 % intervals"] = MEANING[questions[-1].looks]
-        share = misfit_share(questions)
-        if share is not None:
-            part = share.interval(0.0, 1.0)
-            facts["records that did not fit"] = (
-                f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
-            )
+        facts |= facts_about(questions)
         return replace(
             model,
             estimator=self.estimator.name,

@@ -175,10 +175,10 @@ def run_trial(
     count.trials += 1
     count.sent += reports
     count.acknowledged += len(sender.acknowledged)
-    sums = store.standing.sums(task.id)[0].vector
+    sums = store.standing.collected(task.id).sums[0].vector
     count.missing += sum(int(sums[place] < 1) for place in sender.acknowledged)
     _send_the_rest(sender, curators, reports)
-    question = store.standing.sums(task.id)[0]
+    question = store.standing.collected(task.id).sums[0]
     count.lost += int(np.count_nonzero(question.vector < 1))
     count.doubled += int(np.count_nonzero(question.vector > 1)) + max(0, question.n - reports)
     store.tasks.move(task.id, Move.DELETE, time.time())

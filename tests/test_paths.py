@@ -3,9 +3,9 @@
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=49, functions=244, moves=77),
+    "create": Size(files=49, functions=244, moves=75),
     "POST": Size(files=20, functions=88, moves=18),
-    "fit": Size(files=55, functions=241, moves=74),
+    "fit": Size(files=51, functions=173, moves=62),
     "predict": Size(files=27, functions=97, moves=18),
     "plan": Size(files=50, functions=323, moves=128),
 }

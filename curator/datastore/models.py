@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from privet.protocol.calls import TASK
 from privet.protocol.errors import ModelNotFound
@@ -41,9 +41,18 @@ class ModelStore:
     database: Database
 
     def add(
-        self, task_id: str, document: bytes, summary: Mapping[str, Any], now: float
+        self,
+        task_id: str,
+        document: bytes,
+        summary: Mapping[str, Any],
+        now: float,
+        *,
+        promote: bool = False,
     ) -> ModelInfo:
-        """Store a fitted model permanently under the next number. Raises ``TaskNotFound``."""
+        """Store a fitted model permanently under the next number; raises ``TaskNotFound``.
+
+        It serves with ``promote``, and where no model does.
+        """
         with self.database.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
             last = select(func.max(models.c.number)).where(models.c.task_no == task_no)
@@ -57,7 +66,11 @@ class ModelStore:
                     document=document,
                 )
             )
-            return ModelInfo(number, now, dict(summary))
+            serving = (aliases.c.task_no == task_no) & (aliases.c.alias == SERVING)
+            serves = promote or not connection.scalar(select(func.count()).where(serving))
+            if serves:
+                _name(connection, task_no, SERVING, number)
+            return ModelInfo(number, now, dict(summary), (SERVING,) if serves else ())
 
     def name(self, task_id: str, alias: str, number: int) -> None:
         """Let ``alias`` stand for a model, and no longer for any other of the task.
@@ -69,9 +82,7 @@ class ModelStore:
             there = (models.c.task_no == task_no) & (models.c.number == number)
             if not connection.scalar(select(func.count()).where(there)):
                 raise no_model(number)
-            same = (aliases.c.task_no == task_no) & (aliases.c.alias == alias)
-            connection.execute(delete(aliases).where(same))
-            connection.execute(insert(aliases).values(task_no=task_no, alias=alias, number=number))
+            _name(connection, task_no, alias, number)
 
     def listed(self, task_id: str) -> list[ModelInfo]:
         """The task's models, oldest first, without reading them; raises ``TaskNotFound``."""
@@ -100,3 +111,9 @@ class ModelStore:
         if document is None:
             raise no_model(number)
         return bytes(document)
+
+
+def _name(connection: Connection, task_no: int, alias: str, number: int) -> None:
+    same = (aliases.c.task_no == task_no) & (aliases.c.alias == alias)
+    connection.execute(delete(aliases).where(same))
+    connection.execute(insert(aliases).values(task_no=task_no, alias=alias, number=number))

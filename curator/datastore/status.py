@@ -1,15 +1,15 @@
 """The status of a collection: sums, counts, checksums and refusals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import func, select, text
+from sqlalchemy import Connection, func, select, text
 
 from .database import Database
 from .reports import QuestionSums, checksum_text, unpacked_checksum, vector_of
 from .schema import buckets, rejects, relayed, sums
-from .tasks import find_task, head_of, need_task, stored_task
+from .tasks import StoredTask, find_task, head_of, need_task, stored_task
 
 COUNT_REJECTS = """
 INSERT INTO rejects (task_no, reason, count) VALUES (:task_no, :reason, :count)
@@ -44,22 +44,31 @@ class Status:
     """True if only invited reports count."""
 
 
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """A task and what its reports add up to at one moment."""
+
+    stored: StoredTask
+    sums: Sequence[QuestionSums]
+    """One entry per question, over all curators."""
+    relayed: Mapping[str, int]
+    """As in ``Status``."""
+
+
 @dataclass(eq=False)
 class StatusStore:
     """The verbs that say how a collection stands."""
 
     database: Database
 
-    def sums(self, task_id: str) -> list[QuestionSums]:
-        """The sums of every question, over all curators; raises ``TaskNotFound``.
-
-        All questions are read at one moment.
-        """
+    def collected(self, task_id: str) -> Collected:
+        """The task with its sums, all read at one moment; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
             row = need_task(connection, task_id)
+            stored = stored_task(row)
             totals = [
                 QuestionSums(np.zeros(mechanism.sum_size, dtype=np.int64), 0)
-                for mechanism in stored_task(row).task.mechanisms
+                for mechanism in stored.task.mechanisms
             ]
             of_task = sums.c.task_no == row.no
             for part in connection.execute(select(sums).where(of_task)):
@@ -67,7 +76,7 @@ class StatusStore:
                 totals[part.question] = QuestionSums(
                     total.vector + vector_of(part.vector), total.n + part.n
                 )
-            return totals
+            return Collected(stored, totals, _relayed(connection, row.no))
 
     def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
         """Add to the counts of refused reports by reason; a task that is gone is ignored."""
@@ -93,11 +102,6 @@ class StatusStore:
             for question, n in connection.execute(answered):
                 answers[question] += n
             refused = select(rejects.c.reason, rejects.c.count).where(rejects.c.task_no == task.no)
-            by_relay = (
-                select(relayed.c.relay, func.sum(relayed.c.reports))
-                .where(relayed.c.task_no == task.no)
-                .group_by(relayed.c.relay)
-            )
             return Status(
                 reports=sum(reports for reports, _ in by_start.values()),
                 answers=tuple(answers),
@@ -107,6 +111,12 @@ class StatusStore:
                     for starts, (reports, total) in sorted(by_start.items())
                 ),
                 rejects=dict(iter(connection.execute(refused))),
-                relayed={relay: int(reports) for relay, reports in connection.execute(by_relay)},
+                relayed=_relayed(connection, task.no),
                 invited=bool(task.invited),
             )
+
+
+def _relayed(connection: Connection, task_no: int) -> dict[str, int]:
+    by_relay = select(relayed.c.relay, func.sum(relayed.c.reports)).group_by(relayed.c.relay)
+    rows = connection.execute(by_relay.where(relayed.c.task_no == task_no))
+    return {relay: int(reports) for relay, reports in rows}

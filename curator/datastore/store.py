@@ -4,7 +4,7 @@
 - ``reports.take`` counts a report id at most once per task, despite crashes, retries and races with
   other curators on the same database, and only while the task is open.
 - Sums are additive, so the order of arrival, the batching and the number of curators that share a
-  database do not change what ``standing.sums`` returns.
+  database do not change what ``standing.collected`` returns.
 
 Every method is synchronous and may be called from any thread. Each part is one file: what it keeps,
 its verbs, and their SQL.

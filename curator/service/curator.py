@@ -2,17 +2,16 @@
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from privet.learning.core.counts import QuestionCounts
 from privet.protocol.results import Results
-from privet.protocol.task import Task
 
 from ..access.audit import Audit
 from ..access.tokens import Tokens
 from ..datastore.audit import RESTORED
-from ..datastore.reports import QuestionSums
+from ..datastore.status import Collected
 from ..datastore.store import Store
 from ..metrics import Metrics
 from ..workers import Workers
@@ -56,14 +55,12 @@ class Curator:
 
     def question_counts(self, task_id: str) -> list[QuestionCounts]:
         """Debiased counts of the reports so far, one entry per question."""
-        stored = self.store.tasks.read(task_id)
-        return counts_of(stored.task, self.store.standing.sums(task_id), stored.planned)
+        return counts_of(self.store.standing.collected(task_id))
 
 
-def counts_of(
-    task: Task, sums: Sequence[QuestionSums], planned: float | None
-) -> list[QuestionCounts]:
+def counts_of(collected: Collected) -> list[QuestionCounts]:
+    stored = collected.stored
     return [
-        QuestionCounts.of(task, number, question.vector, question.n, planned)
-        for number, question in enumerate(sums)
+        QuestionCounts.of(stored.task, number, question.vector, question.n, stored.planned)
+        for number, question in enumerate(collected.sums)
     ]

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,12 +18,11 @@ from privet.learning.findings.false_reports import worst_found
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from privet.protocol.errors import InvalidRequest, NotEnoughReports, PrivetError, problem_of
 from privet.protocol.features import Classes
-from privet.protocol.task import Task
 
 from ..access.actors import Actor
 from ..access.tokens import Scope
 from ..datastore.models import SERVING, ModelInfo
-from ..datastore.reports import QuestionSums
+from ..datastore.status import Collected
 from ..workers import Run
 from .curator import Curator, counts_of
 from .model_cache import summary_of
@@ -71,7 +70,7 @@ async def fit(
     *,
     promote: bool = False,
 ) -> ModelInfo:
-    """Fit and keep a numbered model, which serves if it is the first, or with ``promote``.
+    """Fit and keep a numbered model, which serves with ``promote``, or where none does.
 
     Raises ``NotEnoughReports`` or ``InvalidRequest``.
     """
@@ -104,11 +103,7 @@ def _fit(
     run: Run,
 ) -> ModelInfo:
     document, summary = _fitted(curator, task_id, estimator, parameters, run)
-    store = curator.store
-    fitted = store.models.add(task_id, document, summary, curator.clock())
-    if promote or not any(SERVING in info.aliases for info in store.models.listed(task_id)):
-        store.models.name(task_id, SERVING, fitted.number)
-        fitted = curator.models.info(task_id, fitted.number)
+    fitted = curator.store.models.add(task_id, document, summary, curator.clock(), promote=promote)
     made = {"number": fitted.number, "estimator": summary["estimator"]}
     curator.audit.add_entry(actor.id, "model fitted", task_id, **made, aliases=list(fitted.aliases))
     return fitted
@@ -146,28 +141,16 @@ def _fitted(
     run: Run,
 ) -> tuple[bytes, dict[str, Any]]:
     name = DEFAULT_ESTIMATOR if estimator is None else estimator
-    store = curator.store
-    stored, sums = store.tasks.read(task_id), store.standing.sums(task_id)
-    relayed = store.standing.read(task_id).relayed
+    collected = curator.store.standing.collected(task_id)
     given = dict(parameters or {})
-    no_reports = not any(question.n for question in sums)
+    no_reports = not any(question.n for question in collected.sums)
     if no_reports and name in ESTIMATORS and ESTIMATORS[name].needs_reports(given):
         advice = ", or fit 'weighted' with the weight inf, on the public data only"
         raise NotEnoughReports(
             f"No report has come in yet, and {name} needs some: wait for holders"
-            f"{advice if len(sums) == 1 else ''}."
+            f"{advice if len(collected.sums) == 1 else ''}."
         )
-    public = store.tasks.public_data(task_id)
-    return run(
-        fit_model,
-        stored.task.canonical,
-        public,
-        sums,
-        stored.planned,
-        relayed,
-        name,
-        given,
-    )
+    return run(fit_model, collected, curator.store.tasks.public_data(task_id), name, given)
 
 
 def promote(
@@ -202,20 +185,16 @@ def _compared_rows(curator: Curator, task_id: str) -> NDArray[np.float64]:
 
 
 def fit_model(
-    canonical: bytes,
+    collected: Collected,
     public: PublicData,
-    sums: Sequence[QuestionSums],
-    planned: float | None,
-    relayed: Mapping[str, int],
     estimator: str,
     parameters: Mapping[str, Any],
 ) -> tuple[bytes, dict[str, Any]]:
-    task = Task.parse(canonical)
-    questions = counts_of(task, sums, planned)
-    fitting = Fitting.of(estimator, task.label, public, **parameters)
+    questions = counts_of(collected)
+    fitting = Fitting.of(estimator, collected.stored.task.label, public, **parameters)
     model = fitting.model(questions)
     worst_of = partial(worst_found, model, questions, fitting.estimate)
-    summary = summary_of(model, relayed, worst_of)
+    summary = summary_of(model, collected.relayed, worst_of)
     return json.dumps(model.to_document()).encode(), summary
 
 

@@ -72,7 +72,7 @@ async def predict_elsewhere(
         task = may_read_models(curator, actor, task_id).task
         info, document = document_of(curator, task_id, run(number_in, body))
         most = curator.max_rows
-        return run(predict_body, answer_to, body, task.canonical, document, info.number, most)
+        return run(predict_body, answer_to, body, task, document, info.number, most)
 
     return await call(curator.predictors, predict)
 
@@ -80,12 +80,11 @@ async def predict_elsewhere(
 def predict_body(
     answer_to: AnswerTo,
     body: bytes,
-    canonical: bytes,
+    task: Task,
     document: bytes,
     number: int,
     max_rows: int,
 ) -> bytes:
-    task = Task.parse(canonical)
     return answer_to(body, task, FittedModel(task.id, number, 0.0, _model_in(document)), max_rows)
 
 

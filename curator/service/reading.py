@@ -79,7 +79,7 @@ def _export(
 ) -> bytes:
     task = may_read_models(curator, actor, task_id).task
     info, document = document_of(curator, task_id, number)
-    return run(write_export, task.canonical, info.number, info.created, document, form)
+    return run(write_export, task, info.number, info.created, document, form)
 
 
 def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None = None) -> str:
@@ -198,8 +198,6 @@ def reports_needed(curator: Curator, actor: Actor, task_id: str, half_width: flo
     return None
 
 
-def write_export(
-    canonical: bytes, number: int, created: float, document: bytes, form: str
-) -> bytes:
-    task, model = Task.parse(canonical), Model.from_document(json.loads(document))
+def write_export(task: Task, number: int, created: float, document: bytes, form: str) -> bytes:
+    model = Model.from_document(json.loads(document))
     return EXPORTS[form].write(task, FittedModel(task.id, number, created, model))

@@ -87,8 +87,7 @@ def _create(
     closes = unix_seconds(settings.closes)
     if closes is not None and closes <= now:
         raise InvalidTask("The task would close in the past: give a later closing time.")
-    canonical, data = run(make_task, settings, public, onnx)
-    task = Task.parse(canonical)
+    task, data = run(make_task, settings, public, onnx)
     while store.tasks.was_deleted(task.id):
         task = task.model_copy(update={"edition": task.edition + 1})
     stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
@@ -260,11 +259,11 @@ def _fingerprint(onnx: bytes | None) -> str | None:
     return None if onnx is None else sha256(onnx).hexdigest()
 
 
-def make_task(settings: Publication, public: bytes, onnx: bytes | None) -> tuple[bytes, PublicData]:
-    """A task's canonical bytes and its encoded public data, from an uploaded table."""
+def make_task(settings: Publication, public: bytes, onnx: bytes | None) -> tuple[Task, PublicData]:
+    """A task and its encoded public data, from an uploaded table."""
     make_base = None if onnx is None else partial(tried_model, onnx)
     task, data = build_task(settings, read_table(public), make_base)
-    return settings.introduced(task).canonical, data
+    return settings.introduced(task), data
 
 
 def proposed(public: bytes) -> list[Proposal]:

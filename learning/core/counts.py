@@ -19,7 +19,7 @@ from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
-from .looks import ONE_LOOK, Looks, factor_at
+from .looks import MEANING, ONE_LOOK, Looks, factor_at
 from .public_data import Floats, PublicData
 from .trees import cell_sums, locate
 
@@ -237,6 +237,16 @@ def misfit_share(questions: Sequence[QuestionCounts]) -> Estimate | None:
     mean = sum(map(mul, precision, shares)) / sum(precision)
     factor = max(question.factor for question in answered)
     return Estimate(mean, 1.0 / sum(precision), factor)
+
+
+def facts_about(questions: Sequence[QuestionCounts]) -> dict[str, str]:
+    """A model's statements about its intervals and about misfits, by name."""
+    facts = {"95 % intervals": MEANING[questions[-1].looks]}
+    share = misfit_share(questions)
+    if share is not None:
+        part = share.interval(0.0, 1.0)
+        facts["records that did not fit"] = f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
+    return facts
 
 
 def public_counts(

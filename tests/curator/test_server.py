@@ -117,7 +117,7 @@ def test_a_stop_signal_drains(run: Run) -> None:
     """Reports sent until SIGTERM are each either acknowledged and counted, or may be sent again."""
     assert run.exit_code in {0, -signal.SIGTERM}
     assert run.acknowledged >= 50
-    n = run.store.standing.sums(run.made.id)[0].n
+    n = run.store.standing.collected(run.made.id).sums[0].n
     assert run.acknowledged <= n <= run.acknowledged + 1
     assert kept(run.store, run.made) == total(run.made, run.reports[:n])
 

@@ -44,7 +44,7 @@ class Scene:
 
     def counted(self) -> Any:
         """What no request may change."""
-        (sums,) = self.store.standing.sums(self.task)
+        (sums,) = self.store.standing.collected(self.task).sums
         status = self.store.standing.read(self.task)
         return sums.vector.tolist(), sums.n, status.reports, status.answers, status.checksum
 

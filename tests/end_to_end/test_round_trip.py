@@ -39,7 +39,7 @@ def assert_counted(curator: RunningCurator, task_id: str, answers: Sequence[Stor
     assert status["checksum"] == slow_checksum(ids)
     store = open_store(curator.database)
     try:
-        kept = store.standing.sums(task_id)
+        kept = store.standing.collected(task_id).sums
         expected = expected_sums(store.tasks.read(task_id).task, answers)
     finally:
         store.close()

@@ -421,7 +421,7 @@ class Collection(World):
             self.check_expiry(excused=crashes > 0)
             return
         try:
-            (sums,), status = store.standing.sums(TASK.id), store.standing.read(TASK.id)
+            (sums,), status = store.standing.collected(TASK.id).sums, store.standing.read(TASK.id)
         except TaskNotFound:
             if self.created or self.acknowledged:
                 self.fault("the task is gone")

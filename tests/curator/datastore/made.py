@@ -157,7 +157,10 @@ def total(made: Task, reports: Sequence[Report]) -> list[tuple[list[int], int]]:
 
 def kept(store: Store, made: Task) -> list[tuple[list[int], int]]:
     """The sums that the store holds, in the form of ``total``."""
-    return [(question.vector.tolist(), question.n) for question in store.standing.sums(made.id)]
+    return [
+        (question.vector.tolist(), question.n)
+        for question in store.standing.collected(made.id).sums
+    ]
 
 
 def next_migration() -> str:

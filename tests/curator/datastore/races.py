@@ -20,7 +20,13 @@ from tests.curator.datastore.servers import new_store
 
 READING = {
     *("tasks.read", "tasks.head", "tasks.listed", "tasks.public_data", "tasks.was_deleted"),
-    *("standing.sums", "standing.read", "invitations.count", "models.listed", "models.document"),
+    *(
+        "standing.collected",
+        "standing.read",
+        "invitations.count",
+        "models.listed",
+        "models.document",
+    ),
     *("tokens.listed", "audit.entries", "facts.read"),
 }
 """The verbs that change nothing."""
@@ -265,6 +271,12 @@ RACES = {
         (1, 2),
         lambda store, made: [info.number for info in store.models.listed(made.id)],
         [1, 2],
+    ),
+    "models.add, one serves": Race(
+        lambda store, made, _: store.models.add(made.id, b"model", {}, NOW).aliases,
+        (("serving",), ()),
+        lambda store, made: [info.aliases for info in store.models.listed(made.id)],
+        [("serving",), ()],
     ),
     "models.name": Race(
         lambda store, made, which: store.models.name(made.id, "serving", which + 1),

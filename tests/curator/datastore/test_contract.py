@@ -95,7 +95,7 @@ def test_what_is_missing_is_named(store: Store) -> None:
         lambda: store.tasks.read(MISSING),
         lambda: store.tasks.public_data(MISSING),
         lambda: store.tasks.move(MISSING, Move.OPEN, NOW),
-        lambda: store.standing.sums(MISSING),
+        lambda: store.standing.collected(MISSING),
         lambda: store.standing.read(MISSING),
         lambda: store.models.add(MISSING, b"", {}, NOW),
         lambda: store.models.listed(MISSING),
@@ -452,7 +452,7 @@ def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
 def test_an_alias_stands_for_one_model(store: Store) -> None:
     """It goes over to another, and goes with the task; a model that is not there has none.
 
-    Models are numbered from 1, and stay.
+    Models are numbered from 1, and stay. The first one serves.
     """
     made = task()
     open_task(store, made)
@@ -461,19 +461,21 @@ def test_an_alias_stands_for_one_model(store: Store) -> None:
         store.models.add(made.id, b"first", {}, NOW),
         store.models.add(made.id, b"second!", summary, NOW + 1),
     ]
-    assert models == [ModelInfo(1, NOW, {}), ModelInfo(2, NOW + 1, summary)]
+    assert models == [ModelInfo(1, NOW, {}, ("serving",)), ModelInfo(2, NOW + 1, summary)]
     assert store.models.listed(made.id) == models
     assert [store.models.document(made.id, number) for number in (1, 2)] == [b"first", b"second!"]
-    store.models.name(made.id, "serving", 1)
     store.models.name(made.id, "best", 1)
     store.models.name(made.id, "serving", 2)
     assert [info.aliases for info in store.models.listed(made.id)] == [("best",), ("serving",)]
+    promoted = store.models.add(made.id, b"third", {}, NOW, promote=True)
+    served = [info.number for info in store.models.listed(made.id) if "serving" in info.aliases]
+    assert served == [promoted.number] == [3]
     with pytest.raises(ModelNotFound):
-        store.models.name(made.id, "serving", 3)
+        store.models.name(made.id, "serving", 4)
     store.tasks.move(made.id, Move.DELETE, NOW)
     open_task(store, made)
     store.models.add(made.id, b"model", {}, NOW)
-    assert [info.aliases for info in store.models.listed(made.id)] == [()]
+    assert [info.aliases for info in store.models.listed(made.id)] == [("serving",)]
 
 
 def test_a_commit_waits_for_the_disk(store: Store) -> None:
