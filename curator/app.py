@@ -34,6 +34,7 @@ from .collection.task_cache import TaskCache
 from .collection.upload import ReportUpload
 from .collection.writer import Writer
 from .dashboard import wizard
+from .dashboard.visitor import sender_of
 from .datastore import Store, file_of, open_store
 from .datastore.garbage_collection import collect_garbage
 from .http import ROUTERS, health, openapi
@@ -143,7 +144,7 @@ def create_app(
     headers = (*SECURITY, *cors.HEADERS) if settings.cors_holders else SECURITY
     stack: ASGIApp = ReportUpload(batch, intake, headers)
     if settings.rate_limit:  # of all posts, single reports among them
-        stack = _with_headers(RateLimit(stack, state.rate), settings)
+        stack = _with_headers(RateLimit(stack, state.rate, state.sender_of), settings)
     return CuratorApp(api, state, stack)
 
 
@@ -165,21 +166,23 @@ def _state(
     memory = settings.worker_memory
     if workers is None:  # not those without work, which are false
         workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
+    curator = Curator(
+        store,
+        clock,
+        Tokens(store, clock, admin, settings.token_tries, bearer),
+        metrics,
+        workers,
+        predictors=Workers(1, MAX_WAITING, memory),
+        exporters=Workers(1, MAX_WAITING, memory),
+        guard_models=settings.guard_models,
+    )
     return State(
-        Curator(
-            store,
-            clock,
-            Tokens(store, clock, admin, settings.token_tries, bearer),
-            metrics,
-            workers,
-            predictors=Workers(1, MAX_WAITING, memory),
-            exporters=Workers(1, MAX_WAITING, memory),
-            guard_models=settings.guard_models,
-        ),
+        curator,
         Writer(store, clock, metrics),
         Rejects(store.standing.count_rejects),
         Readiness(store.check),
         Rate(settings.rate_limit),
+        partial(sender_of, curator, provider),
         signer,
         provider,
         settings.open_metrics,

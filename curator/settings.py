@@ -192,13 +192,13 @@ class Settings(BaseSettings):
         default=0,
         ge=0,
         description="Maximum number of POST requests, exports and comparisons of models per"
-        " minute and client address; 0 means no limit.",
+        " minute and token, signed-in person or, without one, client address; 0 means no limit.",
     )
     token_tries: int = Field(
         default=10,
         ge=0,
         description="Failed authentications allowed per minute and client address; after "
-        "that, every request with a token gets 429. 0 means no limit.",
+        "that, wrong tokens get 429. 0 means no limit.",
     )
     relay_rate_limit: int = Field(
         default=0,

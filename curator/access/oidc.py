@@ -92,6 +92,7 @@ class Provider:
         self.session_seconds = settings.oidc_session_seconds
         self._clock, self._time = clock, time
         self._published: Published | None = None
+        self._renewed_at = -PAUSE_SECONDS
         self._calls = BoundedSemaphore(MAX_CALLS)
         once = httpx.Limits(max_keepalive_connections=0)
         self._http = httpx.Client(timeout=ANSWER_SECONDS, mounts=DIRECT, limits=once)
@@ -124,13 +125,17 @@ class Provider:
         address = _with(self._known().metadata["authorization_endpoint"], query)
         return address, attempt | {"then": then}
 
+    def is_answer(self, answer: Mapping[str, str], attempt: Mapping[str, str]) -> bool:
+        """True if ``answer``, a redirect's query, has the secret state of ``attempt``."""
+        came, sent = answer.get("state", ""), attempt.get("state", "")
+        return bool(sent) and hmac.compare_digest(came.encode(), sent.encode())
+
     def finish(self, answer: Mapping[str, str], attempt: Mapping[str, str]) -> Person:
         """The person that ``answer``, the redirect's query, names for this ``attempt``.
 
         Raises ``NotAuthorized``, ``InsufficientScope`` for somebody without a role, ``Overloaded``.
         """
-        came, sent = answer.get("state", ""), attempt.get("state", "")
-        if not sent or not hmac.compare_digest(came.encode(), sent.encode()):
+        if not self.is_answer(answer, attempt):
             raise NotAuthorized("This sign-in did not begin here, or too long ago: begin again.")
         metadata = self._known().metadata
         if answer.get("iss", not metadata.get(NAMES_ITSELF) and self._issuer) != self._issuer:
@@ -206,7 +211,7 @@ class Provider:
             try:
                 claims = jwt.decode(token, self._known().keys, ALGORITHMS).claims
             except InvalidKeyIdError:  # the provider may have a new one
-                claims = jwt.decode(token, self._known(PAUSE_SECONDS).keys, ALGORITHMS).claims
+                claims = jwt.decode(token, self._renewed().keys, ALGORITHMS).claims
             rules.validate(claims)
         except (JoseError, ValueError) as error:
             reason = getattr(error, "error", "malformed")
@@ -234,10 +239,18 @@ class Provider:
             f"provider gives one, in the claim {self._settings.oidc_claim}."
         )
 
-    def _known(self, older: float = KEPT_SECONDS) -> Published:
-        """The provider's discovery document, fetched again if older than ``older`` seconds."""
+    def _known(self) -> Published:
+        """The provider's discovery document, fetched again if older than ``KEPT_SECONDS``."""
         known = self._published
-        if known is None or self._time() - known.at >= older:
+        if known is None or self._time() - known.at >= KEPT_SECONDS:
+            known = self._published = self._asked(self._fetch)
+        return known
+
+    def _renewed(self) -> Published:
+        """The same, fetched again if ``PAUSE_SECONDS`` have passed, whatever came back then."""
+        known, now = self._known(), self._time()
+        if now - max(known.at, self._renewed_at) >= PAUSE_SECONDS:
+            self._renewed_at = now
             known = self._published = self._asked(self._fetch)
         return known
 

@@ -3,14 +3,16 @@
 A token has 256 random bits, so its plain SHA-256 is of no use to a reader of the database. The
 token in ``PRIVET_ADMIN_TOKEN`` is an admin token that is never written down, and is listed under
 that name.
+
+A good token is never limited, whoever tries wrong ones from its address: its bits keep it from
+being guessed, and the limit keeps wrong ones from writing to the database.
 """
 
 import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -19,6 +21,7 @@ from privet.protocol.errors import (
     InsufficientScope,
     InvalidRequest,
     NotAuthorized,
+    PrivetError,
     TooManyRequests,
 )
 
@@ -61,7 +64,7 @@ class Scope(StrEnum):
 
 
 class Tokens:
-    """The tokens of one curator's store; an address may try ``tries`` unknown ones a minute.
+    """The tokens of one curator's store; an address may try ``tries`` wrong ones a minute.
 
     ``bearer`` resolves access tokens of the OpenID provider, or returns None.
     """
@@ -88,11 +91,14 @@ class Tokens:
     def check(self, token: str, scope: str, address: str = "") -> str:
         """The name of ``token``, which came from ``address``, if it allows what needs ``scope``.
 
-        Raises ``InsufficientScope``, which is no guess, ``TooManyRequests`` after too many guesses
-        from there, and what ``find`` raises.
+        Raises ``InsufficientScope`` for a good token, which is no guess, and what ``known`` raises;
+        after too many wrong ones from there ``TooManyRequests`` for another wrong one.
         """
-        with self.trying(address):
-            stored = self.find(token)
+        try:
+            stored = self.known(token)
+        except (NotAuthorized, InsufficientScope) as error:
+            self.refuse(address, error)
+            raise
         if not Scope(stored.scope).allows(scope):
             raise InsufficientScope(
                 f"The token has the scope {stored.scope} and this call needs {scope}: ask an admin "
@@ -100,43 +106,26 @@ class Tokens:
             )
         return stored.name
 
-    @contextmanager
-    def trying(self, address: str) -> Iterator[None]:
-        """Counts as a guess from ``address`` whatever ends in ``NotAuthorized``.
+    def known(self, token: str) -> StoredToken:
+        """The stored ``token``, or one for the person whom the provider's names.
 
-        Raises ``TooManyRequests`` after too many.
+        Nothing is counted or written. Raises ``NotAuthorized`` if it is unknown or has expired, and
+        what ``bearer`` raises.
         """
-        seconds = self._tries.wait(address)
-        if seconds:
-            raise TooManyRequests(
-                f"{self._tries.per_minute} wrong tokens or sign-ins came from this address: "
-                f"send the right one in {seconds} seconds.",
-                seconds,
-            )
-        try:
-            yield
-        except NotAuthorized:
-            self._tries.count(address)
-            raise
-
-    def find(self, token: str) -> StoredToken:
-        """The stored ``token``; raises ``NotAuthorized`` if it is unknown or has expired."""
         digest, match, now = digest_of(token), None, self._clock()
         for stored in self.listed():  # all of them, so that the time tells nothing
             if hmac.compare_digest(digest, stored.digest):
                 match = stored
         if match is None:
-            person = self._person(token)
+            person = None if self._bearer is None else self._bearer(token)
             if person is not None:
                 return person
-            self.audit.add_refusal("unknown token")
             raise NotAuthorized(
                 "The token is not known here: check for a cut or an old one. The first admin token "
                 f"was shown at the curator's start, or is the one in its PRIVET_ADMIN_TOKEN. "
                 f"{WAY_BACK}"
             )
         if match.expires is not None and match.expires <= now:
-            self.audit.add_refusal(f"{match.name} has expired")
             ended = datetime.fromtimestamp(match.expires, UTC)
             raise NotAuthorized(
                 f"The token {match.name!r} expired on {ended:%Y-%m-%d}: ask an admin for a new "
@@ -145,12 +134,24 @@ class Tokens:
         self._mark_used(match, now)
         return match
 
-    def _person(self, token: str) -> StoredToken | None:
-        try:
-            return None if self._bearer is None else self._bearer(token)
-        except (NotAuthorized, InsufficientScope) as error:
-            self.audit.add_refusal(error.detail)
-            raise
+    def admit(self, sender: Hashable) -> None:
+        """Raise ``TooManyRequests`` if too many guesses came from ``sender``."""
+        seconds = self._tries.wait(sender)
+        if seconds:
+            raise TooManyRequests(
+                f"{self._tries.per_minute} wrong tokens or sign-ins came from this address: "
+                f"send the right one, or try again in {seconds} seconds.",
+                seconds,
+            )
+
+    def refuse(self, sender: Hashable, error: PrivetError) -> None:
+        """Count a guess from ``sender`` that ended in ``error``, and write it down.
+
+        Raises ``TooManyRequests`` instead after too many.
+        """
+        self.admit(sender)
+        self._tries.count(sender)
+        self.audit.add_refusal(error.detail.partition(": ")[0])
 
     def first_start(self) -> str | None:
         """An admin token, made now; None if the settings or the store have one that is good.

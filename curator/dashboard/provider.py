@@ -11,12 +11,15 @@ from privet.protocol.errors import InsufficientScope, NotAuthorized, Overloaded,
 from ..http.state import state_of
 from ..service.access import sign_in
 from .pages import PageRoute, own_page, page, see_other, set_cookie, sign_in_page
-from .visitor import ATTEMPT, COOKIE, PERSON, Sessions
+from .visitor import ATTEMPT, COOKIE, KNOWN, PERSON, Sessions
 
 if TYPE_CHECKING:
     from ..access.oidc import Provider
 
 ATTEMPT_COOKIE, ATTEMPT_SECONDS, PATH = "privet-sign-in", 600, "/sign-in"
+KNOWN_COOKIE, KNOWN_SECONDS = "privet-known", 90 * 24 * 3600
+"""Of a browser in which a person has signed in: failures there count as theirs, and those of others
+at its address do not."""
 
 router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False)
 
@@ -28,7 +31,7 @@ def leave(request: Request, then: str = "/") -> Response:
     except Overloaded as error:
         return sign_in_page(request, then, error)
     response = see_other(address)
-    sealed = Sessions(state_of(request)).seal(json.dumps(attempt), ATTEMPT)
+    sealed = Sessions.of(state_of(request)).seal(json.dumps(attempt), ATTEMPT)
     set_cookie(request, response, ATTEMPT_COOKIE, sealed, ATTEMPT_SECONDS, PATH)
     return response
 
@@ -41,13 +44,13 @@ def arrive(request: Request) -> Response:
     began.
     """
     state = state_of(request)
-    provider, sessions = _provider(request), Sessions(state)
+    provider, sessions = _provider(request), Sessions.of(state)
     kept = sessions.open(request.cookies.get(ATTEMPT_COOKIE, ""), ATTEMPT, ATTEMPT_SECONDS)
     attempt = {} if kept is None else json.loads(kept)
+    known = sessions.open(request.cookies.get(KNOWN_COOKIE, ""), KNOWN, KNOWN_SECONDS)
+    sender = known or client_address(request.scope)
     try:
-        person = sign_in(
-            state.curator, provider, request.query_params, attempt, client_address(request.scope)
-        )
+        person = sign_in(state.curator, provider, request.query_params, attempt, sender)
     except (NotAuthorized, InsufficientScope, Overloaded) as error:
         response = sign_in_page(request, attempt.get("then", "/"), error)
     else:
@@ -55,7 +58,10 @@ def arrive(request: Request) -> Response:
         named = {"name": person.name, "scope": person.scope, "actor": person.actor}
         sealed = sessions.seal(json.dumps(named), PERSON)
         set_cookie(request, response, COOKIE, sealed, provider.session_seconds)
-    response.delete_cookie(ATTEMPT_COOKIE, PATH)
+        sealed = sessions.seal(person.actor, KNOWN)
+        set_cookie(request, response, KNOWN_COOKIE, sealed, KNOWN_SECONDS, PATH)
+    if provider.is_answer(request.query_params, attempt):
+        response.delete_cookie(ATTEMPT_COOKIE, PATH)
     return response
 
 

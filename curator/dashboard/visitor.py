@@ -9,26 +9,35 @@ and scope, sealed with a key that takes the provider's client secret too.
 
 import hmac
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from cryptography.fernet import Fernet, InvalidToken
 from fastapi import Depends, Request
 from starlette.datastructures import FormData
+from starlette.requests import HTTPConnection
 
+from privet.http_server.addresses import client_address
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, Overloaded
 
 from ..access.tokens import Scope
+from ..http.requests import bearer_of
 from ..http.state import State, state_of
+from ..service import Curator
 from ..service.access import session_key
+
+if TYPE_CHECKING:
+    from ..access.oidc import Provider
 
 COOKIE = "privet-session"
 SESSION_SECONDS = 12 * 3600
-TOKEN, PERSON, ATTEMPT = "token", "person", "attempt"
+TOKEN, PERSON, ATTEMPT, KNOWN = "token", "person", "attempt", "known"
 """The kinds of cookies; each is sealed with a key of its own."""
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field
 MOST_FIELDS = 4_000
+OWNER = "owner"
 
 
 @dataclass(frozen=True)
@@ -69,8 +78,12 @@ class Visitor:
 class Sessions:
     """Seals what cookies hold, and opens them again."""
 
-    def __init__(self, state: State) -> None:
-        self._curator, self._provider = state.curator, state.provider
+    def __init__(self, curator: Curator, provider: "Provider | None") -> None:
+        self._curator, self._provider = curator, provider
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        return cls(state.curator, state.provider)
 
     def seal(self, text: str, kind: str = TOKEN) -> str:
         now = int(self._curator.clock())
@@ -84,7 +97,18 @@ class Sessions:
         except InvalidToken:
             return None
 
-    def person(self, cookie: str) -> Visitor:
+    def visitor(self, cookie: str) -> Visitor:
+        """The visitor whose session the cookie is; a stranger if it has ended."""
+        token = self.open(cookie)
+        if token is None:
+            return self._person(cookie)
+        try:
+            stored = self._curator.tokens.known(token)
+        except (NotAuthorized, InsufficientScope, Overloaded):
+            return Visitor()
+        return Visitor(stored.name, stored.scope, self.form_token(cookie), stored.name)
+
+    def _person(self, cookie: str) -> Visitor:
         """The person of the session in a cookie, as their provider named them; else a stranger."""
         if self._provider is None:
             return Visitor()
@@ -107,21 +131,22 @@ class Sessions:
         return Fernet(self._provider.key(session_key(self._curator), kind))
 
 
+def sender_of(curator: Curator, provider: "Provider | None", call: HTTPConnection) -> Hashable:
+    """The owner of a good token or session, whom no neighbour limits; else the client address."""
+    token, cookie = bearer_of(call), call.cookies.get(COOKIE)
+    name = ""
+    if token is not None:
+        with suppress(NotAuthorized, InsufficientScope, Overloaded):
+            name = curator.tokens.known(token).name
+    elif cookie is not None:
+        name = Sessions(curator, provider).visitor(cookie).id
+    return (OWNER, name) if name else client_address(call.scope)
+
+
 def visitor_of(request: Request) -> Visitor:
     """The visitor who sent the request; a stranger if the session has ended."""
     cookie = request.cookies.get(COOKIE)
-    if cookie is None:
-        return Visitor()
-    state = state_of(request)
-    sessions = Sessions(state)
-    token = sessions.open(cookie)
-    if token is None:
-        return sessions.person(cookie)
-    try:
-        stored = state.curator.tokens.find(token)
-    except (NotAuthorized, InsufficientScope, Overloaded):
-        return Visitor()
-    return Visitor(stored.name, stored.scope, sessions.form_token(cookie), stored.name)
+    return Visitor() if cookie is None else Sessions.of(state_of(request)).visitor(cookie)
 
 
 def _visitor(request: Request) -> Visitor:

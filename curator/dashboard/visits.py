@@ -40,7 +40,7 @@ async def sign_in(request: Request, form: TheForm) -> Response:
     except (NotAuthorized, InsufficientScope) as error:
         return sign_in_page(request, then, error)
     response = see_other(own_page(then))
-    sealed = await run_in_threadpool(Sessions(state).seal, token)
+    sealed = await run_in_threadpool(Sessions.of(state).seal, token)
     set_cookie(request, response, COOKIE, sealed, SESSION_SECONDS)
     return response
 

@@ -14,6 +14,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from privet.http_server.addresses import client_address
@@ -85,13 +86,15 @@ def caller_of(request: Request) -> Caller:
     """The caller that sent the request; one instance per request."""
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
-        scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
-        caller = request.state.caller = Caller(
-            state_of(request).curator.tokens,
-            token if scheme.lower() == "bearer" and token else None,
-            request.scope,
-        )
+        tokens = state_of(request).curator.tokens
+        caller = request.state.caller = Caller(tokens, bearer_of(request), request.scope)
     return caller
+
+
+def bearer_of(call: HTTPConnection) -> str | None:
+    """The token in a request's Authorization header."""
+    scheme, token = get_authorization_scheme_param(call.headers.get("authorization"))
+    return token if scheme.lower() == "bearer" and token else None
 
 
 def _perhaps_reader(request: Request, _: ReaderToken) -> Caller:
@@ -178,7 +181,8 @@ async def while_waited(request: Request, work: Awaitable[T]) -> T:
 
 def count_as_post(request: Request) -> None:
     """Count a call that takes long, and that anybody may GET, in the rate limit of posts."""
-    state_of(request).rate.take(client_address(request.scope))
+    state = state_of(request)
+    state.rate.take(state.sender_of(request))
 
 
 async def _disconnected(request: Request) -> None:

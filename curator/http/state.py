@@ -1,9 +1,11 @@
 """State shared by routes and pages."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fastapi import Request
+from starlette.requests import HTTPConnection
 
 from privet.http_server.readiness import Readiness
 
@@ -26,7 +28,9 @@ class State:
     rejects: Rejects
     readiness: Readiness
     rate: Rate
-    """Limits on posts, exports and comparisons, per client address."""
+    """Limits on posts, exports and comparisons, per sender."""
+    sender_of: Callable[[HTTPConnection], Hashable]
+    """The owner of a request's token or session, else its client address."""
     signer: Signer | None = None
     provider: "Provider | None" = None
     open_metrics: bool = False

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SESSION_KEY = "session_key"
 """Name of the fact that holds the key of sessions."""
+SIGN_IN = "sign-in"
+"""Keeps failed sign-ins at the provider apart from wrong tokens of the same address."""
 
 
 def list_tokens(curator: Curator, actor: Actor) -> list[StoredToken]:
@@ -62,18 +64,21 @@ def sign_in(
     provider: "Provider",
     answer: Mapping[str, str],
     attempt: Mapping[str, Any],
-    address: str,
+    sender: str,
 ) -> "Person":
     """The person whom a provider names in its ``answer`` to the sign-in ``attempt``.
 
     Raises ``NotAuthorized``, ``InsufficientScope`` or ``Overloaded``, and ``TooManyRequests`` after
-    too many guesses from ``address``.
+    too many failures of ``sender``, an address or a person. An answer to no attempt of ours, which
+    any page can have a browser send, is not one of them.
     """
+    if provider.is_answer(answer, attempt):
+        curator.tokens.admit((SIGN_IN, sender))
     try:
-        with curator.tokens.trying(address):
-            person = provider.finish(answer, attempt)
+        person = provider.finish(answer, attempt)
     except (NotAuthorized, InsufficientScope) as error:
-        curator.audit.add_refusal(error.detail)
+        if provider.is_answer(answer, attempt):
+            curator.tokens.refuse((SIGN_IN, sender), error)
         raise
     curator.audit.add_entry(person.actor, "signed in", name=person.name, scope=person.scope)
     return person

@@ -26,7 +26,12 @@ from privet.curator.access.oidc import (
     Provider,
 )
 from privet.curator.app import create_app
-from privet.curator.dashboard.provider import ATTEMPT_COOKIE, ATTEMPT_SECONDS
+from privet.curator.dashboard.provider import (
+    ATTEMPT_COOKIE,
+    ATTEMPT_SECONDS,
+    KNOWN_COOKIE,
+    KNOWN_SECONDS,
+)
 from privet.curator.dashboard.visitor import COOKIE, PERSON, Sessions
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
@@ -102,7 +107,7 @@ async def sign_in(http: Http, provider: OpenIdProvider, **claims: Any) -> httpx.
 def hold(http: Http, name: str, value: str) -> None:
     """Let a browser have this cookie and no other."""
     http.cookies.clear()
-    http.cookies.set(name, value, "127.0.0.1", "/sign-in" if name == ATTEMPT_COOKIE else "/")
+    http.cookies.set(name, value, "127.0.0.1", "/" if name == COOKIE else "/sign-in")
 
 
 def state_of(http: Http) -> Any:
@@ -165,7 +170,8 @@ async def test_the_cookies_of_a_sign_in(http: Http, provider: OpenIdProvider) ->
     (attempt,) = answer.headers.get_list("set-cookie")
     assert {"HttpOnly", "Path=/sign-in", "SameSite=lax"} <= set(attempt.split("; "))
     answer = await http.get(provider.sign_in(answer.headers["location"], **ADMIN))
-    session, gone = answer.headers.get_list("set-cookie")
+    session, known, gone = answer.headers.get_list("set-cookie")
+    assert {"HttpOnly", "Path=/sign-in", "SameSite=lax"} <= set(known.split("; "))
     assert {"HttpOnly", "Path=/", "SameSite=strict", "Max-Age=3600"} <= set(session.split("; "))
     assert gone.startswith(f'{ATTEMPT_COOKIE}=""')
     assert '<meta http-equiv="refresh" content="0;url=/new">' in answer.text
@@ -231,7 +237,7 @@ async def test_the_database_alone_makes_no_session(
     before = ours.model_copy(update={"oidc_admins": "privet-admin, owner, former-role"})
     for settings, status in ((guessed, 401), (before, 401), (ours, 200)):
         forger = replace(state_of(http), provider=Provider(settings, clock))
-        hold(http, COOKIE, Sessions(forger).seal(SEALED, PERSON))
+        hold(http, COOKIE, Sessions.of(forger).seal(SEALED, PERSON))
         assert (await http.get("/new")).status_code == status
 
 
@@ -448,7 +454,7 @@ async def test_tokens_work_while_the_provider_is_down(clock: ManualClock, worker
         assert 'name="token"' in answer.text
         assert (await http.post("/sign-in", data={"token": TOKEN})).status_code == 303
         assert (await http.get("/new")).status_code == 200
-        http.cookies.set(COOKIE, Sessions(state_of(http)).seal(SEALED, PERSON))
+        http.cookies.set(COOKIE, Sessions.of(state_of(http)).seal(SEALED, PERSON))
         left = await (await http.form())("/sign-out")
         assert "You are signed out here" in left.text
         assert "Sign out there too" not in left.text
@@ -558,14 +564,79 @@ async def test_settings_turn_it_off(
             assert (await http.get(f"/sign-in/{path}")).status_code == 404
 
 
+async def guess(http: Http) -> int:
+    """The status of an answer to our own attempt with a code that the provider does not know."""
+    query = dict(parse_qsl(urlsplit(await begin(http)).query))
+    return (await http.get(f"/sign-in/callback?code=a&state={query['state']}")).status_code
+
+
 async def test_failures_count_as_guesses(http: Http, provider: OpenIdProvider) -> None:
-    """Sign-ins and forged tokens: no stranger makes the curator write or ask without end."""
+    """Sign-ins and forged tokens, each by themselves: no stranger makes the curator write or ask
+    without end."""
     forged = {"Authorization": f"Bearer {provider.token('privet-api', new_key(), sub='eve')}"}
-    for status in (*[401] * 5, 429):
-        assert (await http.get("/sign-in/callback?code=a&state=b")).status_code == status
+    for status in (*[401] * 10, 429, 429):
+        assert await guess(http) == status
         assert (await http.get("/v1/tokens", headers=forged)).status_code == status
     assert (await sign_in(http, provider, **ADMIN)).status_code == 429
+    assert provider.calls.count("token") == 10
+    assert (await http.get("/v1/tokens", headers=bearer(provider, **ADMIN))).status_code == 200
+    assert (await http.audit())[0]["times"] == 20
+
+
+async def test_what_other_pages_send_is_no_guess(http: Http, provider: OpenIdProvider) -> None:
+    """An image of any page calls the callback, with or without an attempt under way: it asks and
+    writes nothing, ends no attempt, and stops nobody."""
+    away = await begin(http)
+    cookies = dict(http.cookies)
+    for query in ("?x", "?code=a&state=b", "?error=access_denied"):
+        for held in (cookies, {}, {ATTEMPT_COOKIE: "ours?"}):
+            http.cookies.clear()
+            http.cookies.update(held)
+            for _ in range(5):
+                answer = await http.get(f"/sign-in/callback{query}")
+                assert answer.status_code == 401
+                assert "set-cookie" not in answer.headers
     assert "token" not in provider.calls
+    assert not await http.audit()
+    http.cookies.clear()
+    http.cookies.update(cookies)
+    assert (await http.get(provider.sign_in(away, **ADMIN))).status_code == 200
+
+
+async def test_a_neighbour_does_not_stop_whoever_was_here(
+    http: Http, provider: OpenIdProvider, clock: ManualClock
+) -> None:
+    """Behind one address: a browser in which somebody has signed in has tries of its own."""
+    await sign_in(http, provider, **ADMIN)
+    known = http.cookies[KNOWN_COOKIE]
+    clock.advance(KNOWN_SECONDS - 1)
+    http.cookies.clear()
+    while await guess(http) != 429:
+        pass
+    hold(http, KNOWN_COOKIE, known)
+    assert (await sign_in(http, provider, **ADMIN)).status_code == 200
+    for status in (*[401] * 10, 429):
+        assert await guess(http) == status
+    hold(http, KNOWN_COOKIE, http.cookies[COOKIE])
+    assert await guess(http) == 429
+
+
+def test_unknown_keys_are_asked_for_seldom(
+    ours: Provider, provider: OpenIdProvider, clock: ManualClock
+) -> None:
+    """Also while the provider does not answer: no forged token takes a call of those who sign
+    in."""
+    ours.begin("/")
+    clock.advance(PAUSE_SECONDS)
+    provider.status = 500
+    forged = provider.token("privet-api", new_key(), sub="eve")
+    with pytest.raises(Overloaded):
+        ours.bearer(forged)
+    asked = len(provider.calls)
+    for _ in range(3):
+        with pytest.raises(NotAuthorized):
+            ours.bearer(forged)
+    assert len(provider.calls) == asked
 
 
 @cache

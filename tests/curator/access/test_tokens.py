@@ -157,21 +157,30 @@ def test_failed_sign_ins_are_counted_by_the_hour(
     lines = [vars(record) for record in caplog.records]
     assert [(line["no"], line["detail"].get("reason")) for line in lines] == [
         (1, None),
-        (2, "unknown token"),
-        (2, "eye has expired"),
-        (3, "unknown token"),
+        (2, "The token is not known here"),
+        (2, "The token 'eye' expired on 2023-11-15"),
+        (3, "The token is not known here"),
     ]
     hashes = [line["hash"] for line in lines]
     assert [hashes[0], hashes[2], hashes[3]] == [entry.hash for entry in entries]
 
 
 def test_guesses_are_counted_by_address(store: Store, clock: ManualClock) -> None:
-    """Unknown tokens count against the address that they came from, and against no other."""
+    """Wrong tokens, each another or the same one, count against the address that they came from;
+    then they are refused unwritten. A good one is good there too, used before or not."""
     tokens = Tokens(store, clock, "given", tries=2)
-    for _ in range(2):
+    ended, fresh = tokens.issue("eye", Scope.READER, days=1), tokens.issue("ear", Scope.READER)
+    clock.advance(86_400)
+    for wrong in ("guess", ended):
         with pytest.raises(NotAuthorized):
-            tokens.check("guess", Scope.READER, "192.0.2.1")
-    with pytest.raises(TooManyRequests) as refused:
-        tokens.check("given", Scope.ADMIN, "192.0.2.1")
-    assert 0 < refused.value.seconds <= 60
-    assert tokens.check("given", Scope.ADMIN, "192.0.2.2") == ENVIRONMENT
+            tokens.check(wrong, Scope.READER, "192.0.2.1")
+    written = store.audit.entries(1)
+    for wrong in ("guess", "another", ended):
+        with pytest.raises(TooManyRequests) as refused:
+            tokens.check(wrong, Scope.READER, "192.0.2.1")
+        assert 0 < refused.value.seconds <= 60
+    assert store.audit.entries(1) == written
+    with pytest.raises(NotAuthorized):
+        tokens.check("guess", Scope.READER, "192.0.2.2")
+    assert tokens.check("given", Scope.ADMIN, "192.0.2.1") == ENVIRONMENT
+    assert tokens.check(fresh, Scope.READER, "192.0.2.1") == "ear"

@@ -8,11 +8,12 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from privet.curator.access.rate_limit import MINUTE, Rate
+from privet.curator.dashboard.visitor import COOKIE
 from privet.curator.http.rate_limit import RateLimit
 from privet.curator.logs import set_up_logs
 from privet.curator.workers import Workers
 from privet.http_server.headers import SECURITY, SecurityHeaders
-from privet.protocol.calls import TASK_MEDIA_TYPE
+from privet.protocol.calls import BATCH_MEDIA_TYPE, TASK_MEDIA_TYPE
 from privet.protocol.errors import PROBLEMS, TooManyRequests
 from tests.curator.http.conftest import Http, serving
 
@@ -22,7 +23,7 @@ TOO_MANY = PROBLEMS[TooManyRequests].uri
 async def test_posts_per_address_are_limited() -> None:
     """Posts above the limit get 429 until the minute is over; reading is not limited."""
     now = 0.0
-    limit = RateLimit(PlainTextResponse("ok"), Rate(2, time=lambda: now))
+    limit = RateLimit(PlainTextResponse("ok"), Rate(2, time=lambda: now), lambda _: "")
     transport = httpx.ASGITransport(SecurityHeaders(limit))
     async with httpx.AsyncClient(transport=transport, base_url="http://curator") as http:
         assert [(await http.post("/x")).status_code for _ in range(4)] == [200, 200, 429, 429]
@@ -37,13 +38,34 @@ async def test_posts_per_address_are_limited() -> None:
         assert (await http.post("/x")).status_code == 200
 
 
+async def test_a_neighbour_limits_nobody_with_a_token(workers: Workers) -> None:
+    """Behind one address strangers use up the posts of strangers; a token and a session have their
+    own."""
+    async with serving(workers, rate_limit=3, token_tries=3) as http:
+        form = await http.sign_in()
+        session = dict(http.cookies)
+        reports = f"/v1/tasks/{'0' * 64}/reports"
+        wrong = {"Authorization": "Bearer wrong"}
+        http.cookies.clear()
+        for headers in ({}, wrong, {"Cookie": f"{COOKIE}=wrong"}):
+            while (await http.post(reports, headers=headers)).status_code != 429:
+                pass
+        batch = {**await http.bearer("relay"), "Content-Type": BATCH_MEDIA_TYPE}
+        assert (await http.post(f"{reports}/batch", headers=batch)).status_code == 404
+        http.cookies.update(session)
+        assert (await form("/access/tokens", name="desk", scope="reader")).status_code == 200
+        statuses = [(await http.post(f"{reports}/batch", headers=batch)).status_code for _ in "123"]
+        assert statuses == [404, 404, 429]
+
+
 async def test_wrong_tokens_are_limited(http: Http) -> None:
-    """After ten wrong tokens even the right one must wait; calls without a token go on."""
+    """After ten wrong tokens another one must wait; the right one and calls without one go on."""
     task_id = await http.task()
     wrong = {"Authorization": "Bearer wrong"}
     statuses = [(await http.get("/v1/tokens", headers=wrong)).status_code for _ in range(200)]
     assert statuses == [401] * 10 + [429] * 190
-    answer = await http.get("/v1/tokens", headers=http.admin)
+    assert (await http.get("/v1/tokens", headers=http.admin)).status_code == 200
+    answer = await http.get("/v1/tokens", headers=wrong)
     assert (answer.status_code, answer.json()["type"]) == (429, TOO_MANY)
     assert int(answer.headers["retry-after"]) <= MINUTE
     assert (await http.get(f"/v1/tasks/{task_id}")).status_code == 200

@@ -295,8 +295,8 @@ async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) 
 
 
 async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> None:
-    """In the rate limit of their address, in the API and on pages; other reading does not."""
-    async with serving(workers, rate_limit=8) as http:
+    """In the rate limit of their sender, in the API and on pages; other reading does not."""
+    async with serving(workers, rate_limit=5) as http:
         task_id = await http.task()
         for _ in range(2):
             await http.fit(task_id, **samples.PUBLIC_ALONE)
