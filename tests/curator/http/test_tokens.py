@@ -30,7 +30,7 @@ from tests.problems import assert_problem
 async def test_a_token_of_too_small_a_scope_is_no_guess(
     http: Http, scope: str, method: str, path: str, needed: str
 ) -> None:
-    """403 with the scope that is needed, however often; a wrong one there is the first of its own."""
+    """403 with the scope that is needed, however often; a wrong token there is the first one."""
     small = await http.bearer(scope)
     task = f"/v1/tasks/{await http.task()}"
     for _ in range(12):
