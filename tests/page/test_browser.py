@@ -24,7 +24,7 @@ from tests.end_to_end.running_curator import RunningCurator
 pytestmark = pytest.mark.needs("chromium")
 HOURS = "12.5"
 BETWEEN = r"between (\d+(?:\.\d+)?)%? and (\d+(?:\.\d+)?)"
-COUNTED = "Thank you. Your answer counts"
+COUNTED = "Thank you. Your answer has been counted"
 GROUPS: dict[str, Any] = {"disclosed": ["job", "age"], "depth": 3, "hidden_depth": 1}
 """Settings of a task whose reports disclose a group."""
 
@@ -215,7 +215,7 @@ def test_a_record_that_does_not_fit_is_told_at_its_fields_and_counts(
         age.fill("")
         tab.locator("#check").click()
         tab.get_by_text("None of the answers fits me").click()
-        tab.get_by_role("button", name="Send that my answers do not fit").click()
+        tab.get_by_role("button", name="Say that my answers do not fit").click()
         assert tab.locator("#answers *").count() == 0
         assert len(tab.text_content("#bytes")) == len(fitting)
         tab.locator("#send").click()
@@ -228,10 +228,10 @@ def test_a_disclosed_group_is_seen_before_it_is_sent(curator: RunningCurator, ta
     with recorded(curator, tab, **GROUPS, smallest_group=20, holders=5000) as (_, recorder):
         fill_in(tab)
         intro = tab.inner_text("#intro")
-        assert "unhidden, which group of people you are in, based only on" in intro
+        assert "openly which group of people you are in, based only on" in intro
         assert "within your group" in tab.text_content("#odds")
         assert "any two sets of answers by" not in tab.text_content("#odds")
-        assert "Nobody else sees them" not in intro
+        assert "nobody else sees them" not in intro
         assert tab.get_by_text("Your group may depend on this answer").count() == 2
         groups = {}
         for age in ("18", "30", "64"):
@@ -239,7 +239,7 @@ def test_a_disclosed_group_is_seen_before_it_is_sent(curator: RunningCurator, ta
             check(tab)
             said = tab.inner_text("#group")
             assert re.fullmatch(
-                r"Your group, not hidden: .*\. In this group \d+ people .* of \d+ .*", said
+                r"Your group, which is not hidden: .*\. In this group \d+ people .* of \d+ .*", said
             )
             groups[said] = tab.text_content("#bytes .group")
             tab.go_back()
@@ -380,7 +380,7 @@ ANSWERED = {
            "Your answers stay on this device", "at most 89", "cannot take it back", "come back"],
     "de": ["Institute for Work", "survey@institute.example", "ist freiwillig", "jederzeit aufhören",
            "Ihre Antworten bleiben auf diesem Gerät", "höchstens 89", "nicht zurücknehmen",
-           "kommen Sie zurück"],
+           "Um zurückzukommen"],
     "es": ["Institute for Work", "survey@institute.example", "es voluntario",
            "en cualquier momento", "Sus respuestas se quedan en este dispositivo",
            "como mucho 89", "no puede retirarlo", "Para volver"],
@@ -478,11 +478,11 @@ def test_the_caps_hold_over_tasks(curator: RunningCurator, tab: Any) -> None:
     for server in servers:
         server.server_close()
     for task, wanted in zip(
-        tasks, ["counts", "counts", "in a year than this page allows", "in one study"], strict=True
+        tasks, ["counted", "counted", "in a year than this page allows", "for one study"], strict=True
     ):
         with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=port)) as page:
             tab.goto(page)
-            if wanted == "counts":
+            if wanted == "counted":
                 fill_in(tab)
                 send(tab)
                 assert wanted in outcome(tab)
