@@ -95,7 +95,7 @@ def dashboard(
         tab.goto(f"{curator.url}/new")
         public = {"name": "volunteers.csv", "mimeType": "text/csv", "buffer": file}
         tab.get_by_label("Public records").set_input_files(public)
-        tab.get_by_role("button", name="Look at the file").click()
+        tab.get_by_role("button", name="Read the file").click()
         tab.get_by_label("Purpose").wait_for()
         yield f"wizard-{name}", tab
         tab.goto(f"{curator.url}/tasks/{task}/models/1")

@@ -165,7 +165,7 @@ def _print_insight(insight: Document) -> None:
     rows.append(_compared("records that did not fit", misfits))
     print_table(f"What {insight['reports']} reports say", ("", *columns), rows)
     rows = [
-        _compared(f"{row['name'] or 'part of all'}, where {' and '.join(row['path'])}", row)
+        _compared(f"{row['name'] or 'share of all'}, where {' and '.join(row['path'])}", row)
         for row in insight["differences"][:ROWS_LISTED]
     ]
     if rows:

@@ -46,7 +46,7 @@ WORDS = {
     "weight": "Weight λ of a public record",
     "counts": "Counts below zero",
     "constants": "Constants",
-    "threshold": "Least mass of a cell, in standard errors",
+    "threshold": "Minimum mass of a cell, in standard errors",
 }
 """Estimators and their parameters for people; those of your own keep their names."""
 

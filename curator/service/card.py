@@ -145,7 +145,8 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
     ]
     table = _table(("", "holders", "95 % interval", "public records"), rows)
     sentence, looks = markdown(comparison.sentence), MEANING[comparison.looks]
-    return f"## What the holders said\n\n{sentence}\n\n{table}\n\nThese intervals {looks}."
+    title = "## Holders compared with public records"
+    return f"{title}\n\n{sentence}\n\n{table}\n\nThese intervals {looks}."
 
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:

@@ -478,7 +478,9 @@ def test_the_caps_hold_over_tasks(curator: RunningCurator, tab: Any) -> None:
     for server in servers:
         server.server_close()
     for task, wanted in zip(
-        tasks, ["counted", "counted", "in a year than this page allows", "for one study"], strict=True
+        tasks,
+        ["counted", "counted", "in a year than this page allows", "for one study"],
+        strict=True,
     ):
         with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=port)) as page:
             tab.goto(page)

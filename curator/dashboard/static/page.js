@@ -141,7 +141,7 @@ async function refresh() {
   banner.hidden = response?.ok ?? false;
   if (!response?.ok) {
     const why = response ? `The curator answers ${response.status}` : "The curator does not answer";
-    banner.textContent = `${why}. This is what it said at ${lastSeen.toLocaleTimeString()}; the page asks again every few seconds.`;
+    banner.textContent = `${why}. The page shows its answer of ${lastSeen.toLocaleTimeString()} and asks again every few seconds.`;
     return;
   }
   lastSeen = new Date();

@@ -81,8 +81,8 @@ def test_from_a_file_to_the_first_answer(
     token = issue(curator, "relay", "relay")
     admin.get_by_role("link", name="New task").click()
     admin.get_by_label("Public records").set_input_files(file)
-    admin.get_by_role("button", name="Look at the file").click()
-    admin.get_by_label("Label, which is to be predicted").select_option("label")
+    admin.get_by_role("button", name="Read the file").click()
+    admin.get_by_label("Label: the column to predict").select_option("label")
     age = admin.get_by_role("group", name="age")
     age.locator("summary").click()
     age.get_by_label("From").fill("16")
@@ -97,7 +97,7 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Purpose").fill("To learn who is a member.")
     admin.reload()  # what was typed is there again with the same columns
     admin.get_by_label("Public records").set_input_files(file)
-    admin.get_by_role("button", name="Look at the file").click()
+    admin.get_by_role("button", name="Read the file").click()
     admin.get_by_label("Ask for member").wait_for()
     assert admin.get_by_label("Holders").input_value() == "500"
     assert not admin.get_by_label("Ask for member").is_checked()
@@ -126,7 +126,7 @@ def test_from_a_file_to_the_first_answer(
         assert violations(admin) == []
         admin.get_by_role("link", name="How the collection is going").click()
         admin.get_by_label("Relay").fill(relay.url)
-        admin.get_by_role("button", name="Make the link").click()
+        admin.get_by_role("button", name="Create the link").click()
         admin.locator("#link[href*='/answer/']").wait_for()
         assert "QR code" in admin.get_attribute("img.code", "alt")
         assert violations(admin) == []
@@ -170,7 +170,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.get_by_label("Estimator").select_option("weighted")
     admin.get_by_label("Weight λ").fill("inf")
     admin.get_by_text("Weight λ of a public record: inf, not kept").wait_for(timeout=60_000)
-    assert "likeliest class stays for 100.0%" in admin.inner_text("#trial")
+    assert "likeliest class stays the same for 100.0%" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
     admin.get_by_role("button", name="Keep this model").click()
     admin.get_by_role("heading", name="Model 3").wait_for()
@@ -187,7 +187,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
 def test_reports_are_read_and_other_weights_tried_at_once(
     curator: RunningCurator, admin: Any
 ) -> None:
-    """What the holders said, beside the public data; and λ on a slider refits without a click."""
+    """The holders' figures beside the public data; and λ on a slider refits without a click."""
     task = curator.create(
         samples.survey(), name="weights", label="label", epsilon=2, depth=2, grower="cart"
     )
@@ -196,7 +196,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     curator.post(f"/v1/tasks/{task}/models", {"estimator": "drift"})
     admin.goto(f"{curator.url}/tasks/{task}")
     assert reports(admin) == 30
-    assert "What the holders said" in admin.inner_text("#collection")
+    assert "Holders compared with public records" in admin.inner_text("#collection")
     admin.get_by_role("link", name="1", exact=True).click()
     admin.locator(".tree .node a").first.click()
     admin.locator("#node", has_text="of the holders are here").wait_for()
@@ -205,7 +205,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.get_by_role("slider").focus()
     admin.keyboard.press("ArrowRight")
     admin.locator("#trial h3", has_text="λ of a public record: 1.78").wait_for(timeout=60_000)
-    assert "Beside model 1" in admin.inner_text("#trial")
+    assert "Compared with model 1" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 1
     admin.goto(f"{curator.url}/tasks/{task}")
     admin.get_by_text("Close the task").click()
@@ -243,8 +243,8 @@ def test_axe_finds_nothing(
     file.write_bytes(samples.survey())
     admin.goto(f"{curator.url}/new")
     admin.get_by_label("Public records").set_input_files(file)
-    admin.get_by_role("button", name="Look at the file").click()
-    admin.get_by_label("Label, which is to be predicted").wait_for()
+    admin.get_by_role("button", name="Read the file").click()
+    admin.get_by_label("Label: the column to predict").wait_for()
     assert violations(admin) == []
     assert admin.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -265,7 +265,7 @@ def test_a_stranger_sees_no_action(curator: RunningCurator, tab: Any, task: str)
     for path in (f"/tasks/{task}", f"/tasks/{task}/models/1"):
         tab.goto(curator.url + path)
         names = [each.inner_text() for each in tab.get_by_role("button").all()]
-        assert set(names) <= {"Side by side", "Predict"}, path
+        assert set(names) <= {"Show side by side", "Predict"}, path
         assert violations(tab) == []
     tab.goto(f"{curator.url}/new")
     tab.get_by_role("alert").wait_for()
@@ -292,7 +292,7 @@ def test_a_page_says_when_its_curator_is_gone(
     admin.goto(f"{curator.url}/tasks/{task}")
     assert admin.locator("#connection").is_hidden()
     admin.context.set_offline(True)
-    admin.get_by_text("The curator does not answer. This is what it said at").wait_for()
+    admin.get_by_text("The curator does not answer. The page shows its answer of").wait_for()
     assert violations(admin) == []
     admin.context.set_offline(False)
     admin.locator("#connection").wait_for(state="hidden")

@@ -300,7 +300,7 @@ async def test_tokens_are_issued_and_revoked_and_both_noted(http: Http) -> None:
     form = await http.sign_in()
     asked = {"name": "visitor", "scope": "reader", "days": "30"}
     shown = (await form("/access/tokens", **asked)).text
-    found = re.search(r"shown this once: <code>([^<]+)</code>", shown)
+    found = re.search(r"shown only once: <code>([^<]+)</code>", shown)
     assert found
     headers = {"Authorization": f"Bearer {found[1]}"}
     listed = (await http.get("/access")).text

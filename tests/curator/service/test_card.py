@@ -92,7 +92,7 @@ def test_agreement_and_offset_are_unbiased_and_their_errors_are_known(label: str
     assert abs(means.mean() - truth) < SIGMAS * errors.mean() / np.sqrt(len(means))
     np.testing.assert_allclose(means.std(ddof=1), errors.mean(), rtol=0.4)
     card = carded(task, public, model, questions[-1:])
-    assert "## What the holders said" in card
+    assert "## Holders compared with public records" in card
     assert ("On average over the holders a cell's value is" in card) is (label == "y")
 
 
@@ -105,7 +105,7 @@ def test_no_agreement_is_claimed_without_reports_or_classes() -> None:
     assert offset(model, [question]) is None
     card = carded(task, public, model, [question])
     assert "holders have the class" not in card
-    assert "What the holders said" not in card
+    assert "Holders compared with public records" not in card
     assert "a number from" in card
 
 
