@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms.base import Counts, Mechanism, Sums, Words
 from privet.protocol.mechanisms.exact import WORD, flip_threshold
 from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle, Support
@@ -54,11 +55,14 @@ class UnaryEncoding(BitPayloads, FrequencyOracle):
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights[weights < 0].sum()), float(weights[weights > 0].sum())
 
-    def simulate(
-        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
-    ) -> Sums:
-        own, n = np.append(counts, misfits), counts.sum() + misfits
-        return np.asarray(rng.binomial(own, float(self.p)) + rng.binomial(n - own, float(self.q)))
+
+@simulate_sums.register
+def _(
+    mechanism: UnaryEncoding, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
+) -> Sums:
+    own, n = np.append(counts, misfits), counts.sum() + misfits
+    p, q = float(mechanism.p), float(mechanism.q)
+    return np.asarray(rng.binomial(own, p) + rng.binomial(n - own, q))
 
 
 @dataclass(frozen=True)

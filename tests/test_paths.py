@@ -3,11 +3,11 @@
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=49, functions=244, moves=75),
+    "create": Size(files=48, functions=242, moves=75),
     "POST": Size(files=20, functions=88, moves=18),
-    "fit": Size(files=51, functions=173, moves=62),
-    "predict": Size(files=27, functions=97, moves=18),
-    "plan": Size(files=50, functions=323, moves=128),
+    "fit": Size(files=50, functions=171, moves=62),
+    "predict": Size(files=27, functions=98, moves=18),
+    "plan": Size(files=53, functions=323, moves=128),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

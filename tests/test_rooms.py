@@ -85,6 +85,18 @@ def test_what_needs_no_curator_is_tested_without_one(room: str) -> None:
     assert faults == []
 
 
+def test_holders_have_no_generator_of_pseudorandom_numbers() -> None:
+    """All that they draw comes from the operating system; populations are simulated elsewhere."""
+    lines = [
+        f"{path}:{number}"
+        for room in ("protocol", "http_client", "client")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines())
+        if re.search(r"\bnp\.random\b|^(from|import) random\b|default_rng", line)
+    ]
+    assert lines == []
+
+
 def test_the_protocol_has_one_place_for_each_name() -> None:
     """Its package is a list of its modules, all of them, and exports nothing itself."""
     opening = ast.parse((ROOT / "protocol" / "__init__.py").read_text(encoding="utf-8"))

@@ -14,8 +14,8 @@ fits; ``misfits`` is that of the others. For classification ``slots == levels``.
 mean label and its mass are computed in the same way for every mechanism.
 
 The holder's side is exact integer work: randomness comes as bytes from a ``RandomBytes`` callable
-(``os.urandom`` in production), probabilities are integers over ``2**64``. numpy generators appear
-only in ``simulate``, which no holder calls.
+(``os.urandom`` in production), probabilities are integers over ``2**64``. The sums of simulated
+populations are drawn elsewhere, in ``privet.learning.simulation``.
 """
 
 from abc import ABC, abstractmethod
@@ -226,33 +226,7 @@ class Mechanism(ABC):
         """
         return Fraction(1)
 
-    @abstractmethod
-    def simulate(
-        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
-    ) -> Sums:
-        """Sums that ``counts`` and ``misfits`` would give, exact in distribution, ``(sum_size,)``.
-
-        ``counts`` has shape ``(cells, levels)`` and is the true number of holders per category.
-        Exact up to the rounding of probabilities to doubles and numpy's own binomial sampler.
-        """
-
 
 def as_row(payload: bytes) -> Payloads:
     """One payload as a batch of one."""
     return np.frombuffer(payload, dtype=np.uint8)[np.newaxis]
-
-
-def multinomial(
-    n: int | NDArray[np.int64], weights: NDArray[np.float64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Throw each of ``n`` balls into a bin with probability proportional to its weight.
-
-    ``n`` has any shape ``S`` and the result ``S + (len(weights),)``. The likeliest bin is drawn
-    last: numpy finds the probability that is left for the later bins by subtraction, which is
-    accurate only while much is left.
-    """
-    order = np.argsort(weights, kind="stable")
-    ordered = rng.multinomial(n, weights[order] / weights.sum())
-    balls = np.empty_like(ordered)
-    balls[..., order] = ordered
-    return balls

@@ -13,10 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .base import Counts, Sums, Words, multinomial
+from .base import Counts, Words
 from .exact import WORD, ceil_word, exp_below
 from .frequency_oracle import FrequencyOracle, Support
 from .payloads import IndexPayloads
@@ -58,12 +55,3 @@ class GeneralizedResponse(IndexPayloads, FrequencyOracle):
 
     def support_extremes(self, weights: Counts) -> tuple[float, float]:
         return float(weights.min()), float(weights.max())
-
-    def simulate(
-        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
-    ) -> Sums:
-        # each category has Q words for every holder; the holder's own has P - Q more
-        holders = np.append(counts, misfits)
-        kept = rng.binomial(holders, float(self.p - self.q))
-        spread = multinomial(int(holders.sum() - kept.sum()), np.ones(self.categories), rng)
-        return np.asarray(kept + spread)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from .base import Counts, Mechanism, Payloads, Sums, Words, multinomial
+from .base import Counts, Mechanism, Payloads, Sums, Words
 from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from .exact import WORD, flip_threshold
 from .limits import checked_integer, checked_noise_table, checked_question
@@ -40,9 +40,6 @@ from .payloads import (
     read_integers,
     unpack_bits,
 )
-
-SIMULATED_AT_ONCE = 2**20
-"""Pairs of a cell and a noisy label that ``simulate`` holds in memory."""
 
 
 def label_share(epsilon: float, cells: int) -> Fraction:
@@ -110,15 +107,6 @@ class LabelResponse(Mechanism):
     def _label_noise(self) -> float:
         """Variance of Y~ / M."""
         return float(self.lattice.moments(0)[1] / self.bound**2)
-
-    @cached_property
-    def _laws(self) -> NDArray[np.float64]:
-        """Words at which each level, and a misfit, gives each noisy label.
-
-        Shape ``(levels + 1, labels)``.
-        """
-        inputs = [*range(0, 2 * self.levels, 2), self.resolution]
-        return np.array([self.lattice.law(x) for x in inputs], np.float64)
 
     def worst_ratio(self) -> Fraction:
         """The worst of two cells, in two bits of U and the label from end to end.
@@ -225,33 +213,3 @@ class LabelResponse(Mechanism):
         terms = np.multiply.outer(bits, slopes)
         low, high = terms.min(axis=0).sum(axis=1), terms.max(axis=0).sum(axis=1)
         return float(low.min()), float(high.max())
-
-    def simulate(
-        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
-    ) -> Sums:
-        """See ``Mechanism.simulate``; the lattice is cut into stretches to bound memory."""
-        laws = self._laws
-        by_law = np.zeros((self.levels + 1, self.cells + 1), dtype=np.int64)
-        by_law[:-1, :-1], by_law[-1, -1] = counts.T, misfits
-        labels = self.lattice.outputs - self.resolution
-        length = max(1, SIMULATED_AT_ONCE // self.cells)
-        starts = np.arange(0, len(labels), length)
-        stretches = [
-            multinomial(holders, np.add.reduceat(law, starts), rng)
-            for holders, law in zip(by_law, laws, strict=True)
-        ]
-        sums = np.zeros(self.sum_size, dtype=np.int64)
-        for i, start in enumerate(starts):
-            part = slice(start, start + length)
-            pairs = zip(stretches, laws[:, part], strict=True)
-            at_labels = sum(multinomial(stretch[:, i], law, rng) for stretch, law in pairs)
-            sums += self._answers(np.asarray(at_labels), labels[part], rng)
-        return sums
-
-    def _answers(
-        self, holders: NDArray[np.int64], labels: NDArray[np.int64], rng: np.random.Generator
-    ) -> Sums:
-        """Sums of the reports of ``holders`` holders by cell and noisy label."""
-        everyone = holders.sum(axis=0)
-        ones = rng.binomial(holders, 1 - self._q) + rng.binomial(everyone - holders, self._q)
-        return np.concatenate([ones.sum(axis=1), ones @ labels, [everyone @ labels]])

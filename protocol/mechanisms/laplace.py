@@ -21,14 +21,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Payloads, Sums, Words, multinomial
+from .base import Payloads, Sums, Words
 from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from .limits import checked_integer, checked_noise_table, checked_question
 from .payloads import chunks, integer_width, read_integers
 from .vector_pair import Coordinate, VectorPair, coordinate_share
-
-SIMULATED_AT_ONCE = 2**19
-"""Pairs of a coordinate and a lattice point that ``simulate`` holds in memory."""
 
 
 @dataclass(frozen=True)
@@ -121,32 +118,3 @@ class Laplace(VectorPair):
 
     def sums_of_each(self, payloads: Payloads) -> Sums:
         return read_integers(payloads, self._width).astype(np.int64) + self.lattice.low
-
-    def simulate(
-        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
-    ) -> Sums:
-        n = counts.sum() + misfits
-        U = self._noisy_sums({self.resolution: np.append(counts.sum(axis=1), misfits)}, n, rng)
-        if self.regression:
-            V = self._noisy_sums(dict(enumerate(counts.T)), n, rng)
-        else:
-            V = self._noisy_sums({self.resolution: counts[:, 1:].ravel()}, n, rng)
-        return np.concatenate([U, V])
-
-    def _noisy_sums(
-        self, holders: dict[int, NDArray[np.int64]], n: int, rng: np.random.Generator
-    ) -> Sums:
-        """Sum of each coordinate when ``holders[x]`` have it at x and the rest of n at 0.
-
-        The outputs of holders with the same x are independent draws from one law over the
-        lattice, so how many fall on each of its points is multinomial.
-        """
-        zeros: Sums = n - np.sum(list(holders.values()), axis=0)
-        sums = np.zeros_like(zeros)
-        for x, number in [(0, zeros), *holders.items()]:
-            law = np.array(self.lattice.law(x), dtype=np.float64)
-            rows = max(1, SIMULATED_AT_ONCE // len(law))
-            for start in range(0, len(number), rows):
-                part = slice(start, start + rows)
-                sums[part] += multinomial(number[part], law, rng) @ self.lattice.outputs
-        return sums

@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from .base import Counts, Sums, Words, multinomial
+from .base import Counts, Sums, Words
 from .exact import WORD, exp_below
 from .frequency_oracle import FrequencyOracle, Support, mean_variance
 from .limits import checked_integer, checked_question
 from .payloads import IndexPayloads
-from .projective_space import ProjectiveSpace, hyperplane_draws
+from .projective_space import ProjectiveSpace
 
 MAX_POINTS = 2**24
 """Most points of a space: the curator's sums have one number for each."""
@@ -174,17 +174,6 @@ class ProjectiveResponse(IndexPayloads, FrequencyOracle):
         for s in range(1, self.order):
             total += padded[self.space.numbers((vectors[:, i] + s * vectors[:, j]) % self.order)]
         return total
-
-    def simulate(
-        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
-    ) -> Sums:
-        # every point has B words for every holder; the c orthogonal ones have A - B more
-        A, B = self.words
-        bound = float(Fraction((A - B) * self.space.hyperplane_size, WORD))
-        holders = np.append(counts, misfits)
-        own = rng.binomial(holders, bound)
-        rest = multinomial(int(holders.sum() - own.sum()), np.ones(self.space.size), rng)
-        return rest + hyperplane_draws(self.space, own, rng)
 
 
 def point_words(odds: Fraction, space: ProjectiveSpace) -> tuple[int, int]:

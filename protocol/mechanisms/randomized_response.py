@@ -17,10 +17,9 @@ from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from .base import Sums, Words
+from .base import Words
 from .exact import WORD, flip_threshold
 from .payloads import BitPayloads, pack_bits
 from .vector_pair import Coordinate, VectorPair
@@ -57,10 +56,3 @@ class RandomizedResponse(BitPayloads, VectorPair):
         U, V = self.one_hot(*divmod(category, self.slots))
         bits = np.concatenate([U, V.ravel()])
         return pack_bits(bits ^ (words < np.uint64(self.flip_words)))
-
-    def simulate(
-        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
-    ) -> Sums:
-        ones = np.concatenate([counts.sum(axis=1), [misfits], counts[:, 1:].ravel()])
-        q, n = self.flip_words / WORD, counts.sum() + misfits
-        return np.asarray(rng.binomial(ones, 1 - q) + rng.binomial(n - ones, q))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidTask
 from ..limits import MAX_SUMS
-from .base import Counts, Mechanism, Payloads, Sums, Words, multinomial
+from .base import Counts, Mechanism, Payloads, Sums, Words
 from .discrete_laplace import DiscreteLaplace
 from .payloads import chunks, integer_width, read_integers
 
@@ -181,18 +181,6 @@ class StratifiedMechanism(Mechanism):
     def influence(self, weights: Counts) -> tuple[float, float]:
         low, high = zip(*map(self.inner.influence, self._padded(weights)), strict=True)
         return min(low), max(high)
-
-    def simulate(
-        self, counts: NDArray[np.int64], rng: np.random.Generator, misfits: int = 0
-    ) -> Sums:
-        padded = self._padded(counts)
-        holders = padded.sum(axis=(1, 2))
-        table = np.empty((self.stratum_count, 1 + self.inner.sum_size), dtype=np.int64)
-        of_misfits = multinomial(misfits, holders + (holders.sum() == 0), rng)
-        for row, hidden, unfit in zip(table, padded, of_misfits, strict=True):
-            row[0] = hidden.sum() + unfit
-            row[1:] = self.inner.simulate(hidden, rng, int(unfit))
-        return table.ravel()
 
     def _table(self, sums: Sums) -> Sums:
         return sums.reshape(self.stratum_count, -1)

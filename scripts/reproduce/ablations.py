@@ -26,6 +26,7 @@ from privet.learning.drift.prior import (
 )
 from privet.learning.drift.shift import ROUNDS, estimate_shift
 from privet.learning.methods import GROWERS
+from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored
@@ -97,7 +98,9 @@ class Ablation:
             p = np.column_stack([(1.0 - design.new) * p, np.full(CELLS, design.new)])
         counts = rng.multinomial(design.holders // CELLS, p)
         mechanism = SubsetSelection.create(epsilon, CELLS, p.shape[1])
-        question = QuestionCounts(cells(), mechanism, mechanism.simulate(counts, rng), counts.sum())
+        question = QuestionCounts(
+            cells(), mechanism, simulate_sums(mechanism, counts, rng), counts.sum()
+        )
         points = np.full(CELLS, 8000.0 / CELLS)
         expected = Expected.classes(q, points, PUBLIC_ROWS)
         prior = Prior(self.grid, self.no_shift, self.shapeless)

@@ -20,6 +20,7 @@ from privet.learning.core.trees import boxes
 from privet.learning.drift.distilled import distilled_depth
 from privet.learning.drift.knowledge import public_knowledge, residual_centring
 from privet.learning.methods import GROWERS, fit
+from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection
@@ -151,5 +152,5 @@ def collected(
     mechanism = SubsetSelection.create(
         epsilon, partition.cells, 2, regression=isinstance(label, Range)
     )
-    sums = mechanism.simulate(counts, rng)
+    sums = simulate_sums(mechanism, counts, rng)
     return QuestionCounts(partition, mechanism, sums, int(counts.sum()), scale=scale)

@@ -19,7 +19,7 @@ from privet.learning.drift.knowledge import residual_centring
 from privet.learning.findings.insight import CellDifference, Comparison, insight
 from privet.learning.findings.node_shares import node_shares
 from privet.learning.methods import fit
-from privet.learning.simulation import Integers
+from privet.learning.simulation.population import Integers
 from privet.protocol.features import Label, Range
 from privet.protocol.label_scale import LabelScale
 from scripts.reproduce.contestants import Scored

@@ -21,6 +21,7 @@ from privet.learning.core.trees import locate
 from privet.learning.drift.distilled import distilled_depth
 from privet.learning.findings.insight import FALSE_DISCOVERY_RATE, cell_differences
 from privet.learning.methods import GROWERS, fit
+from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes, Label
 from privet.protocol.mechanisms import SubsetSelection
 from scripts.reproduce.contestants import Scored
@@ -151,7 +152,7 @@ def fixed(of: Collection, epsilon: float, rng: np.random.Generator) -> Drawn:
     )
     mechanism = SubsetSelection.create(epsilon, tree.cells, of.classes)
     questions = [
-        QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), of.holders)
+        QuestionCounts(tree, mechanism, simulate_sums(mechanism, counts, rng), of.holders)
         for counts in holders
     ]
     return Drawn(public.astype(float), (questions[0], 1.0), (questions[1], 1.0))
@@ -228,7 +229,11 @@ def look_often(of: Collection, epsilon: float, seed: int) -> Iterator[Scored]:
     false = {name: np.zeros(2 + tree.cells, dtype=bool) for name in settings}
     for until in np.unique((of.holders * np.geomspace(FIRST, LAST, LOOKS)).astype(int)):
         arrived = rng.multinomial(until - n, law.ravel()).reshape(law.shape)
-        counts, sums, n = counts + arrived, sums + mechanism.simulate(arrived, rng), int(until)
+        counts, sums, n = (
+            counts + arrived,
+            sums + simulate_sums(mechanism, arrived, rng),
+            int(until),
+        )
         truth = counts[:, 1].sum() / n
         once = QuestionCounts(tree, mechanism, sums, n)
         for name, planned in settings.items():

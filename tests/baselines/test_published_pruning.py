@@ -13,6 +13,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.trees import node_depth, node_sums
 from privet.learning.methods import GROWERS
+from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import create_mechanism
 from scripts.reproduce.problems import PROBLEMS
 
@@ -61,7 +62,7 @@ def test_each_cell_takes_the_first_clear_ancestor(min_leaf: int, epsilon: float)
     counts_q = np.column_stack([3.0 - ones_q, ones_q]) * (rng.random(tree.cells) < 0.9)[:, None]
     mechanism = create_mechanism("laplace", epsilon, tree.cells, 2)
     counts = rng.multinomial(HOLDERS, np.full(2 * tree.cells, 0.5 / tree.cells)).reshape(-1, 2)
-    question = QuestionCounts(tree, mechanism, mechanism.simulate(counts, rng), HOLDERS)
+    question = QuestionCounts(tree, mechanism, simulate_sums(mechanism, counts, rng), HOLDERS)
     found = published_shares(question, counts_q, epsilon, depth, least)
     private, public = node_sums(tree, question.counts), node_sums(tree, counts_q)
     n, deep = (question.holders, counts_q.sum()), node_depth(tree)

@@ -8,8 +8,8 @@ import pytest
 from privet.baselines.unary import UNARY
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 from tests.baselines import unary_laws  # noqa: F401 - registers the laws
+from tests.learning.simulation import test_sums as simulation
 from tests.protocol.mechanisms import test_contract as contract
-from tests.protocol.mechanisms import test_simulation as simulation
 from tests.protocol.mechanisms.cases import EPSILONS, SHAPES, Case
 
 BUILT = {each.name: each for each in UNARY}

@@ -28,6 +28,7 @@ from privet.learning.display.picture import lay_out, to_svg
 from privet.learning.display.tree import TreeDisplay
 from privet.learning.export.formats import EXPORTS
 from privet.learning.methods import fit
+from privet.learning.simulation import simulate_sums
 from privet.learning.task_building.encoded_table import as_csv, encoded_table
 from privet.learning.task_building.settings import TaskSettings
 from privet.page import index
@@ -101,7 +102,7 @@ def modelled(task: Task) -> tuple[Model, QuestionCounts]:
     """A model of 600 simulated reports."""
     (mechanism,), (tree,) = task.mechanisms, task.trees
     counts = np.full((mechanism.cells, mechanism.levels), 100)
-    sums = mechanism.simulate(counts, np.random.default_rng(0))
+    sums = simulate_sums(mechanism, counts, np.random.default_rng(0))
     question = QuestionCounts(tree, mechanism, sums, int(counts.sum()))
     return fit("weighted", task.label, PUBLIC, [question]), question
 

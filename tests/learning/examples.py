@@ -12,6 +12,7 @@ from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.public_model import BaseModel, Linear, Link
 from privet.learning.methods import GROWERS
+from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import LEAF, Partition
@@ -48,7 +49,7 @@ def reports(
     randomizer = create_mechanism(
         mechanism, epsilon, *counts.shape, regression=regression, strata=strata
     )
-    sums = randomizer.simulate(counts, np.random.default_rng(seed), misfits)
+    sums = simulate_sums(randomizer, counts, np.random.default_rng(seed), misfits)
     return QuestionCounts(partition, randomizer, sums, int(counts.sum()) + misfits)
 
 

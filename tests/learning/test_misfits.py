@@ -8,7 +8,7 @@ import pytest
 from privet.learning.core.counts import QuestionCounts, misfit_share
 from privet.learning.findings.insight import insight
 from privet.learning.methods import ESTIMATORS, fit
-from privet.learning.simulation import simulate
+from privet.learning.simulation import simulate, simulate_sums
 from privet.protocol.features import Label
 from privet.protocol.mechanisms import MECHANISMS, create_mechanism
 from tests.protocol.examples import make_task
@@ -33,7 +33,7 @@ def answered(
     mechanism = create_mechanism(name, epsilon, 4, 2, regression=label is NUMBER)
     counts = np.zeros((4, mechanism.levels), dtype=np.int64)
     counts[:, 0], counts[:, -1] = COUNTS.T
-    sums = mechanism.simulate(counts, np.random.default_rng(seed), misfits)
+    sums = simulate_sums(mechanism, counts, np.random.default_rng(seed), misfits)
     return QuestionCounts(TREE, mechanism, sums, int(COUNTS.sum()) + misfits)
 
 
@@ -104,7 +104,7 @@ def test_few_reports_are_no_fault(n: int) -> None:
     for seed in range(20):
         counts = np.zeros((4, 2), dtype=np.int64)
         counts[0, 0] = n
-        sums = mechanism.simulate(counts, np.random.default_rng(seed))
+        sums = simulate_sums(mechanism, counts, np.random.default_rng(seed))
         question = QuestionCounts(TREE, mechanism, sums, n)
         assert 1 <= question.holders <= n
         model = fit("drift", BINARY, public_rows(BINARY, 50, seed=1), [question])

@@ -13,6 +13,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.methods import fit
+from privet.learning.simulation import simulate_sums
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
@@ -35,7 +36,7 @@ def asked(task: Task, counts: np.ndarray | int, rng: np.random.Generator) -> Que
     """Reports of holders with these ``(cells, levels)`` counts."""
     (mechanism,), (tree,), (scale,) = task.mechanisms, task.trees, task.label_scales
     every = np.broadcast_to(counts, (mechanism.cells, mechanism.levels))
-    sums = mechanism.simulate(every, rng)
+    sums = simulate_sums(mechanism, every, rng)
     return QuestionCounts(tree, mechanism, sums, int(every.sum()), scale=scale)
 
 

@@ -15,6 +15,7 @@ from privet.learning.core.looks import (
 )
 from privet.learning.core.ratio import fieller_interval
 from privet.learning.findings.insight import cell_differences
+from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import SubsetSelection
 
@@ -100,7 +101,7 @@ def count_false(epsilon: float, planned: int | None) -> list[int]:
         counts, sums, n = np.zeros(law.shape, np.int64), np.zeros(mechanism.sum_size, np.int64), 0
         for until in (PLANNED * PROGRESS).astype(int):
             arrived = rng.multinomial(until - n, law.ravel()).reshape(law.shape)
-            counts, sums, n = counts + arrived, sums + mechanism.simulate(arrived, rng), until
+            counts, sums, n = counts + arrived, sums + simulate_sums(mechanism, arrived, rng), until
             question = QuestionCounts(tree, mechanism, sums, n, planned=planned)
             overall = question.mean(np.tile([0.0, 1.0], (tree.cells, 1))).interval(0.0, 1.0)
             holders = question.plausible.sum(axis=1, keepdims=True)

@@ -17,6 +17,7 @@ from privet.learning.core.model import FittedModel
 from privet.learning.export.formats import EXPORTS
 from privet.learning.export.onnx import Graph, encode
 from privet.learning.methods import fit
+from privet.learning.simulation import simulate_sums
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_columns
 from privet.learning.task_building.settings import TaskSettings
@@ -39,7 +40,7 @@ def collected(public: bytes, estimator: str, **given: Any) -> tuple[Task, Fitted
     task, data = build_task(settings, read_table(public))
     (mechanism,), (tree,) = task.mechanisms, task.trees
     counts = np.full((mechanism.cells, mechanism.levels), 2000 // mechanism.categories)
-    sums = mechanism.simulate(counts, np.random.default_rng(0))
+    sums = simulate_sums(mechanism, counts, np.random.default_rng(0))
     question = QuestionCounts(tree, mechanism, sums, int(counts.sum()))
     return task, FittedModel(task.id, 1, 0.0, fit(estimator, task.label, data, [question]))
 

@@ -11,6 +11,7 @@ from privet.learning.findings.clipping import public_distances, unclipped
 from privet.learning.findings.insight import insight
 from privet.learning.findings.node_shares import node_shares
 from privet.learning.methods import fit
+from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring, LabelScale
 from privet.protocol.mechanisms import create_mechanism
@@ -35,7 +36,7 @@ def asked(t: Floats) -> QuestionCounts:
     ones = np.rint(HOLDERS / 4 * t).astype(np.int64)
     counts = np.column_stack([HOLDERS // 4 - ones, ones])
     mechanism = create_mechanism("subset", 4.0, 4, 2, regression=True)
-    sums = mechanism.simulate(counts, np.random.default_rng(0))
+    sums = simulate_sums(mechanism, counts, np.random.default_rng(0))
     return QuestionCounts(TREE, mechanism, sums, HOLDERS, scale=SCALE)
 
 

@@ -13,6 +13,7 @@ from privet.learning.core.model import Model
 from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.findings.false_reports import worst_found
 from privet.learning.methods import Fitting, fit
+from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import Sums
 from privet.protocol.mechanisms.stratified import StratifiedMechanism
@@ -70,7 +71,7 @@ def test_false_reports_take_the_place_of_others_in_small_strata_too() -> None:
     """Two reports in each of 32: however few are replaced, as many stay as there were."""
     strata = StratifiedMechanism.around(create_mechanism("grr", 1.0, 1, 2), tuple(range(32)))
     counts, seen = np.ones((32, 2), dtype=np.int64), []
-    sums = strata.simulate(counts, np.random.default_rng(0))
+    sums = simulate_sums(strata, counts, np.random.default_rng(0))
     question = QuestionCounts(complete(5), strata, sums, 64)
 
     def estimate(questions: Sequence[QuestionCounts]) -> Model:

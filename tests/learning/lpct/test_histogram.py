@@ -6,7 +6,7 @@ import pytest
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.trees import locate
 from privet.learning.methods import fit
-from privet.learning.simulation import simulate_question
+from privet.learning.simulation import simulate_question, simulate_sums
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.mechanisms import create_mechanism
 
@@ -26,7 +26,7 @@ def two_halves(
     ones = rng.binomial(per_cell, SHARES)
     labelled = np.stack([per_cell - ones, ones], axis=1)
     masses = create_mechanism(mechanism, epsilon, 16, 1)
-    sums = masses.simulate(cells, rng)
+    sums = simulate_sums(masses, cells, rng)
     return [
         QuestionCounts(tree, masses, sums, int(cells.sum())),
         reports(tree, labelled, epsilon, seed, mechanism),

@@ -1,4 +1,4 @@
-"""The sums of a whole population's reports, simulated exactly in distribution.
+"""The counts of a whole population, simulated exactly in distribution.
 
 Used in experiments, in the scikit-learn estimators, and in planning, where public records stand in
 for private ones. Every holder of a record behaves as ``make_report`` of the protocol does: a
@@ -19,11 +19,12 @@ from privet.protocol.partition import Partition
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
-from .core.counts import QuestionCounts
-from .core.public_data import Floats
-from .core.trees import locate
-from .task_building.build import encode_labels
-from .task_building.columns import Columns, is_arrow
+from ..core.counts import QuestionCounts
+from ..core.public_data import Floats
+from ..core.trees import locate
+from ..task_building.build import encode_labels
+from ..task_building.columns import Columns, is_arrow
+from .sums import simulate_sums
 
 Integers = NDArray[np.int64]
 
@@ -62,7 +63,7 @@ def simulate_counts(
     ``X`` has shape ``(rows, columns)``, encoded; ``y`` has shape ``(rows,)`` and holds class
     indices or label values. ``copies``, shape ``(rows,)``, says how many holders have each record;
     one by default. ``misfits`` more have a record that does not fit. The cost does not depend on
-    the number of holders where the mechanism's own ``simulate`` does not.
+    the number of holders where that of ``simulate_sums`` does not.
     """
     copies = np.ones(len(X), dtype=np.int64) if copies is None else copies
     counts, holders, questions = [], np.append(copies, misfits), len(task.questions)
@@ -108,13 +109,13 @@ def simulate_question(
         y = scale.to_unit(cells, y)
     for level, holders in _levels(mechanism, label, y, copies, rng):
         np.add.at(counts, (cells, level), holders)
-    return mechanism.simulate(counts, rng, misfits)
+    return simulate_sums(mechanism, counts, rng, misfits)
 
 
 def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Columns, labels, and which records fit; those of the others are placeholders."""
     if is_arrow(population):
-        from .task_building.table import read_arrow
+        from ..task_building.table import read_arrow
 
         population = read_arrow(population)
     fields = (*task.features, task.label)
