@@ -1,6 +1,7 @@
 """Verification of a curator's signatures against a pinned key."""
 
 from privet.http_client.report_client import Offer
+from privet.protocol.installing import install_command
 from privet.protocol.receipts import SignedReceipt, hash_of, receipt_message
 from privet.protocol.report import Report
 from privet.protocol.signature import Signature, parse_key, signed_message
@@ -38,7 +39,7 @@ def signed_by(offer: Offer, pinned: str | None = None) -> str:
     try:
         valid = _is_valid(offer.signature, signed_message(offer.task.id))
     except HolderError:
-        return f"It says: the key {key}. To check it, pip install 'privet[pinned]'."
+        return f"It says: the key {key}. To check it, {install_command('pinned')}."
     if not valid:
         return f"Nobody: its signature is not that of the key {key} it came with."
     return f"The key {key}. To take tasks from this curator only, pin it with --curator-key."
@@ -60,7 +61,7 @@ def _is_valid(signature: Signature, message: bytes) -> bool:
     except ImportError:
         raise HolderError(
             "Checking a curator's key needs a package that is not installed: "
-            "pip install 'privet[pinned]'. Nothing was drawn and nothing was sent."
+            f"{install_command('pinned')}. Nothing was drawn and nothing was sent."
         ) from None
     try:
         key = Ed25519PublicKey.from_public_bytes(signature.key)

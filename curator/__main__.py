@@ -10,9 +10,11 @@ def main() -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "privet":
             raise
+        from privet.protocol.installing import install_command
+
         print(
             f"The command privet needs {error.name}, which is not installed: "
-            "pip install 'privet[curator]'",
+            f"{install_command('curator')}",
             file=sys.stderr,
         )
         return 1

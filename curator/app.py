@@ -21,6 +21,7 @@ from privet.http_server.request_ids import RequestIds
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import PrivetError
+from privet.protocol.installing import install_command
 
 from . import dashboard
 from .access.audit import NOBODY
@@ -198,7 +199,7 @@ def _naming_extra(setting: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         raise PrivetError(
             f"{setting} needs {error.name}, which is not installed: "
-            f"pip install 'privet[curator,{extra}]'."
+            f"{install_command(f'curator,{extra}')}."
         ) from None
 
 

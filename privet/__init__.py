@@ -6,8 +6,8 @@
     from privet import plan, simulate                 # estimate and simulate a collection
     from privet import TreeDisplay                    # see a tree
 
-All errors are subclasses of ``PrivetError``. ``pip install privet`` is enough for a
-holder and for ``CuratorClient``; what fits or simulates needs ``pip install 'privet[learning]'``.
+All errors are subclasses of ``PrivetError``. The wheel without extras is enough for a holder and
+for ``CuratorClient``; what fits or simulates needs the extra ``learning``.
 Names are imported on first use, so that ``import privet`` is fast.
 """
 
@@ -31,7 +31,7 @@ if (Path(__file__).parent / "protocol").is_file():
     raise ImportError(
         "This checkout has files where it should have symbolic links, so privet cannot be imported "
         "from it. Allow links and check it out again: git config core.symlinks true && "
-        "git checkout -- privet (on Windows in developer mode), or pip install privet."
+        "git checkout -- privet (on Windows in developer mode), or install a release's wheel."
     )
 
 _HOMES = {
@@ -80,9 +80,9 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "privet":
             raise
+        command = import_module("privet.protocol.installing").install_command("learning")
         raise ImportError(
-            f"privet.{name} needs {error.name}, which is not installed: "
-            "pip install 'privet[learning]'"
+            f"privet.{name} needs {error.name}, which is not installed: {command}"
         ) from error
     globals()[name] = value
     return value

@@ -27,6 +27,7 @@ from privet.http_client.report_client import ReportClient, Retry
 from privet.http_server.tokens import fault_of_token
 from privet.protocol.calls import API, TASKS
 from privet.protocol.errors import PrivetError, ReportNotFound
+from privet.protocol.installing import install_command
 from privet.protocol.limits import BATCH
 
 from .curator_calls import CountingClient
@@ -240,7 +241,7 @@ async def _serve(settings: Settings) -> None:
         from .app import NO_TASK, Relay, create_app
         from .metrics import RelayMetrics
     except ImportError:
-        raise CannotServe("A relay needs a web server: pip install 'privet[relay]'.") from None
+        raise CannotServe(f"A relay needs a web server: {install_command('relay')}.") from None
     folder = None
     limits = ConnectionLimits(proxies=settings.proxies)
     if settings.batches is not None:

@@ -1,18 +1,70 @@
 """What an installation puts where."""
 
+import os
 import re
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from privet.protocol.installing import WHEEL, install_command
 from tests.processes import checkout, output_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = {path.name for path in (ROOT / "privet").iterdir() if path.is_symlink()}
+TEXTS = (
+    ".ipynb",
+    ".js",
+    ".md",
+    ".py",
+    ".sh",
+    ".toml",
+    ".txt",
+    ".yaml",
+    ".yml",
+    "Dockerfile",
+    "Makefile",
+)
+MADE = {"build", "dist", "node_modules", "privet-data", "site"}
+INSTALLS = re.compile(
+    r"""\b(?:pip3?|pipx|uvx?|conda|poetry|pdm) (?:[^\n]* )?['"(]*privet(?![\w.])(?!-\w)"""
+    r"""|(?<!["\w])privet\[[a-z]"""
+)
+"""What has an installer look for the name; extras of pyproject.toml's own are in double quotes."""
 BUILD = "from setuptools import build_meta; build_meta.build_{}({!r})"
+
+
+def texts() -> Iterator[Path]:
+    """The tree's files that people and programs read, without what was made or installed."""
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in MADE and name[0] != "."]
+        yield from (Path(folder, name) for name in files if name.endswith(TEXTS))
+
+
+def test_nothing_says_to_install_privet_by_its_name() -> None:
+    """No index has it: whoever registers the name would be installed in its place. The file in the
+    commands is that of this version."""
+    assert f"privet-{version('privet')}-py3-none-any.whl" == WHEEL.removeprefix("./")
+    told, files = [], 0
+    for path in texts():
+        text = path.read_text(encoding="utf-8")
+        told += [f"{path.relative_to(ROOT)}: {found}" for found in INSTALLS.findall(text)]
+        told += [
+            str(path)
+            for found in re.findall(r"privet-\d[\w.]*any\.whl", text)
+            if found not in WHEEL
+        ]
+        files += "whl[" in text
+    assert told == []
+    assert files > 8
+    for command in ("pip install", "uv add -q", "pipx install", "pip install -U"):
+        for wanted in ("{}", "'{}[relay]'", "{}==1.0"):
+            assert INSTALLS.search(f"{command} {wanted.format('privet')}"), (command, wanted)
+    assert not INSTALLS.search(install_command("relay"))
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import privet
+from privet.protocol.installing import install_command
 from scripts.servers import running_curator
 from tests.processes import output_of
 
@@ -95,7 +96,7 @@ for name in {sorted(NEED_THE_EXTRA)}:
     )
     for name, line in zip(sorted(NEED_THE_EXTRA), printed.splitlines(), strict=True):
         assert f"privet.{name} needs " in line
-        assert "pip install 'privet[learning]'" in line
+        assert install_command("learning") in line
 
 
 @pytest.mark.slow

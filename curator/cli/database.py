@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed
+from privet.protocol.installing import install_command
 from privet.protocol.wire import printable
 
 from ..settings import Settings
@@ -261,7 +262,7 @@ def _readers(scheduler: str | None, jobs: int) -> Iterator[tuple[Callable[..., F
         from distributed import Client
     except ImportError:
         raise StorageFailed(
-            "A Dask cluster needs its client: pip install 'privet[bulk]'."
+            f"A Dask cluster needs its client: {install_command('bulk')}."
         ) from None
     connect: Callable[[str], Any] = Client
     with connect(scheduler) as client, client.get_executor() as executor:

@@ -21,6 +21,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
+from privet.protocol.installing import install_command
 
 from .public_data import Floats, Single
 
@@ -112,7 +113,8 @@ def open_session(data: bytes) -> OnnxSession:
     try:
         import onnxruntime
     except ImportError:
-        raise refused("needs onnxruntime, which is not here: install 'privet[learning]'.") from None
+        command = install_command("learning")
+        raise refused(f"needs onnxruntime, which is not here: {command}.") from None
     read_graph(data)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1

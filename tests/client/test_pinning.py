@@ -1,6 +1,7 @@
 """A holder that pins its curator's key answers that curator's tasks and no others."""
 
 import json
+import re
 import sys
 from dataclasses import replace
 from typing import Any
@@ -24,6 +25,7 @@ from privet.client import (
 from privet.client.pinning import check_key, signed_by
 from privet.protocol.calls import SIGNATURE_HEADER
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.installing import install_command
 from privet.protocol.signature import (
     Signature,
     signed_message,
@@ -187,10 +189,10 @@ async def test_without_the_package_nothing_is_trusted(monkeypatch: pytest.Monkey
     """A pin that cannot be checked refuses, and says what to install; without one, all goes on."""
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     holder = Holder(publishing(signed(OURS)).client(), MemoryLedger(), curator_key=KEY)
-    with pytest.raises(HolderError, match=r"pip install 'privet\[pinned\]'"):
+    with pytest.raises(HolderError, match=re.escape(install_command("pinned"))):
         await holder.answer(URL, no_record())
     offer = Offer(TASK, Signature.parse(signed(OURS)))
-    assert "privet[pinned]" in signed_by(offer)
+    assert install_command("pinned") in signed_by(offer)
     free = Holder(publishing(signed(OURS)).client(), MemoryLedger())
     assert (await free.answer(URL, RECORD)).counted
 

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from privet.client import Holder, MemoryLedger, ReportClient
+from privet.protocol.installing import install_command
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
 from privet.relay import cli
@@ -195,7 +196,7 @@ def test_the_base_installation_asks_relays_and_says_what_serving_needs(
     serve = ["serve", "--curator", curator.root, "--spool", str(tmp_path / "another")]
     for arguments, code, said in [
         (["status", f"{relay_url}/v1/tasks/{curator.task.id}"], 0, "local epsilon"),
-        (serve, 1, "pip install 'privet[relay]'"),
+        (serve, 1, install_command("relay")),
     ]:
         command = [sys.executable, "-c", WITHOUT_A_SERVER, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
