@@ -24,6 +24,7 @@ from .visitor import Admins, TheForm, TheVisitor, Visitor
 PER_PAGE = 50
 WANTED = 2.0
 """Precision wanted of the overall figures: points, or percent of a number's range."""
+Wanted = Annotated[float, Query(gt=0.0, le=100.0)]
 MOVES = (Move.OPEN, Move.CLOSE)
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -57,26 +58,23 @@ def list_tasks(
 
 
 def collection(
-    task_id: str,
-    curator: TheCurator,
-    visitor: TheVisitor,
-    wanted: Annotated[float, Query(gt=0.0, le=100.0)] = WANTED,
+    task_id: str, curator: TheCurator, visitor: TheVisitor, wanted: Wanted = WANTED
 ) -> dict[str, Any]:
     """The values of the part that is refreshed; None where they are for readers only."""
-    standing = cases.read_status(curator, visitor, task_id)
-    task = standing.stored.task
+    stored = cases.read_task(curator, visitor, task_id)
+    standing, task = cases.read_status(curator, visitor, task_id), stored.task
     insight, needed = None, None
     if visitor.reads:
         needed = reading.reports_needed(curator, visitor, task_id, half_width(task, wanted))
         insight = _insight(task_id, curator, visitor)
     return {
         "task": task,
-        "stored": standing.stored,
+        "stored": stored,
         "status": StatusView.of(standing),
         "classes": isinstance(task.label, Classes),
         "wanted": wanted,
         "needed": needed,
-        "planned": standing.stored.settings.get("holders"),
+        "planned": stored.settings.get("holders"),
         "insight": insight,
     }
 
@@ -104,10 +102,18 @@ def make_link(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheF
 
 @router.get("/tasks/{task_id}")
 def show_task(
-    request: Request, curator: TheCurator, visitor: TheVisitor, values: TheCollection
+    request: Request,
+    task_id: str,
+    curator: TheCurator,
+    visitor: TheVisitor,
+    wanted: Wanted = WANTED,
 ) -> Response:
     """A collection: its reports, what they say, its models, and how holders get to it."""
-    task_id, models = values["task"].id, None
+    standing = cases.read_status(curator, visitor, task_id)
+    if standing.stored.is_earlier:
+        status = StatusView.of(standing)
+        return page(request, "earlier.html", task=standing.stored.task, status=status)
+    values, models = collection(task_id, curator, visitor, wanted), None
     if reading.sees_models(curator, visitor):
         found = reading.list_models(curator, visitor, task_id)
         models = [ModelView.of(task_id, info) for info in found]

@@ -123,12 +123,21 @@ class StoredTask:
 
 @dataclass(frozen=True)
 class ListedTask:
-    """A task as lists show it."""
+    """A task as lists show it, also one of an earlier version."""
 
-    task: TaskHead
+    task: Task | TaskHead
     state: TaskState
     created: float
     marked: float | None = None
+
+    @property
+    def is_earlier(self) -> bool:
+        """True if an earlier version made it, which this program does not read."""
+        return self.task.version != wire.VERSION
+
+    def is_over(self, now: float) -> bool:
+        """True if its published end has come, so that no report can count any more."""
+        return self.task.closes is not None and now >= self.task.closes
 
     def takes_reports(self, now: float) -> bool:
         """True if it is open and ``now`` lies within its published dates.
@@ -136,7 +145,7 @@ class ListedTask:
         Not one of an earlier version, whose reports this program does not read.
         """
         task = self.task
-        return task.version == wire.VERSION and is_open(self.state, task.opens, task.closes, now)
+        return not self.is_earlier and is_open(self.state, task.opens, task.closes, now)
 
 
 def no_task(task_id: str) -> TaskNotFound:
@@ -197,10 +206,11 @@ class TaskStore:
         with self.database.reading() as connection:
             return stored_task(need_task(connection, task_id))
 
-    def head(self, task_id: str) -> Task | TaskHead:
-        """The task, or the summary of one of an earlier version; raises ``TaskNotFound``."""
+    def head(self, task_id: str) -> ListedTask:
+        """The task as lists show it; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
-            return head_of(need_task(connection, task_id))
+            row = need_task(connection, task_id)
+        return ListedTask(head_of(row), TaskState(row.state), row.created, row.marked)
 
     def listed(self) -> list[ListedTask]:
         """All tasks, oldest first."""

@@ -24,7 +24,7 @@ from ..workers import Run
 from .card import write_card
 from .curator import Curator
 from .registries import call
-from .tasks import read_task
+from .tasks import read_head, read_task
 
 COUNTS = "counts of the reports so far"
 
@@ -123,10 +123,10 @@ def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None
     None before that, without a model or reports to ask, and for whoever sees no models. Raises
     ``TaskNotFound``.
     """
-    stored = read_task(curator, actor, task_id)
-    if not sees_models(curator, actor):
+    listed = read_head(curator, actor, task_id)
+    if listed.is_earlier or not sees_models(curator, actor):
         return None
-    if stored.state is not TaskState.CLOSED and not stored.is_over(curator.clock()):
+    if listed.state is not TaskState.CLOSED and not listed.is_over(curator.clock()):
         return None
     try:
         number = curator.models.info(task_id).number

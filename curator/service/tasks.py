@@ -43,7 +43,7 @@ STEP = 1_000
 class Standing:
     """The part of a collection's status that the actor may know."""
 
-    stored: StoredTask
+    stored: ListedTask
     at: float
     reports: int
     step: int
@@ -134,9 +134,17 @@ def read_task(curator: Curator, actor: Actor, task_id: str) -> StoredTask:
     return stored
 
 
+def read_head(curator: Curator, actor: Actor, task_id: str) -> ListedTask:
+    """A task as lists show it, also one of an earlier version. Raises as ``read_task`` does."""
+    reads, listed = actor.reads, curator.store.tasks.head(task_id)
+    if listed.state is TaskState.DRAFT and not reads:
+        raise no_task(task_id)
+    return listed
+
+
 def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
     """The status of a collection, in steps for strangers. Raises as ``read_task`` does."""
-    reads, stored = actor.reads, read_task(curator, actor, task_id)
+    reads, stored = actor.reads, read_head(curator, actor, task_id)
     models = len(curator.store.models.listed(task_id))
     now, restored = curator.clock(), curator.restored
     status = curator.store.standing.read(task_id)
@@ -165,19 +173,19 @@ def in_steps(curator: Curator, task_id: str, reports: int) -> int:
     return max(step - (rest < int.from_bytes(drawn) % STEP), 0) * STEP
 
 
-def move_task(curator: Curator, actor: Actor, task_id: str, move: Move) -> StoredTask:
+def move_task(curator: Curator, actor: Actor, task_id: str, move: Move) -> ListedTask:
     """Open or close a task; raises ``TaskNotFound`` or ``IllegalMove``."""
     actor.need(Scope.ADMIN)
-    now, stored = curator.clock(), curator.store.tasks.read(task_id)
-    closes = stored.task.closes if move is Move.OPEN else None
+    now, tasks = curator.clock(), curator.store.tasks
+    closes = tasks.read(task_id).task.closes if move is Move.OPEN else None
     if closes is not None and closes <= now:
         raise IllegalMove(
             "The task's closing time has passed, and it was published with it, so no report "
             "can count any more: create another task."
         )
-    state = curator.store.tasks.move(task_id, move, now)
+    state = tasks.move(task_id, move, now)
     curator.audit.add_entry(actor.id, f"task {state}", task_id)
-    return curator.store.tasks.read(task_id)
+    return tasks.head(task_id)
 
 
 def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | None = None) -> None:
@@ -186,7 +194,7 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     With ``named`` only if that is its name: raises ``InvalidRequest`` otherwise.
     """
     actor.need(Scope.ADMIN)
-    task = curator.store.tasks.head(task_id)
+    task = curator.store.tasks.head(task_id).task
     if named is not None and named.strip() != task.name.strip():
         raise InvalidRequest("The name is not that of the task: nothing was deleted.")
     reports = curator.store.standing.read(task_id).reports

@@ -59,14 +59,37 @@ async def test_it_is_listed_and_deleted_and_nothing_else(http: Http) -> None:
     listed = (await http.get("/v1/tasks")).json()
     facts = [(each["name"], each["version"], each["collecting"]) for each in listed]
     assert facts == [("old", 2, False), ("new", wire.VERSION, True)]
-    for path in ("", "/status", "/models"):
+    for path in ("", "/models"):
         assert_problem(await http.get(ADDRESS + path, headers=http.admin), InvalidTask, "version")
+    assert_problem(await http.post(f"{ADDRESS}/open", headers=http.admin), InvalidTask, "version")
     refused = await http.post(f"{ADDRESS}/reports", content=report(OLD).pack())
     assert_problem(refused, InvalidTask, "version")
     assert (await http.delete(ADDRESS, headers=http.admin)).status_code == 204
     assert [each["name"] for each in (await http.get("/v1/tasks")).json()] == ["new"]
     (entry, *_) = (await http.get("/v1/audit", headers=http.admin)).json()
     assert (entry["action"], entry["detail"]) == ("task deleted", {"name": "old", "reports": 1})
+
+
+async def test_its_status_is_read_and_it_is_closed(http: Http) -> None:
+    """`privet task delete` asks how many reports it takes along."""
+    status = (await http.get(f"{ADDRESS}/status", headers=http.admin)).json()
+    assert [status[name] for name in ("reports", "state", "collecting")] == [1, "open", False]
+    closed = (await http.post(f"{ADDRESS}/close", headers=http.admin)).json()
+    assert (closed["name"], closed["state"]) == ("old", "closed")
+    status = (await http.get(f"{ADDRESS}/status")).json()
+    assert (status["reports"], status["state"]) == (0, "closed")
+
+
+async def test_its_page_says_why_it_is_not_read_and_deletes_it(http: Http) -> None:
+    """Strangers see no form."""
+    page = (await http.get(f"/tasks/{OLD_ID}")).text
+    assert "An earlier version of Privet made this task." in page
+    assert "<form" not in page.partition("<main")[2]
+    send = await http.sign_in()
+    page = (await http.get(f"/tasks/{OLD_ID}")).text
+    assert f'action="/tasks/{OLD_ID}/delete"' in page
+    await send(f"/tasks/{OLD_ID}/delete", name="old")
+    assert [each["name"] for each in (await http.get("/v1/tasks")).json()] == ["new"]
 
 
 def test_it_is_verified_and_backed_up(

@@ -193,7 +193,12 @@ CASES: dict[str, Case] = {
     ),
 }
 """Use cases for some alone."""
-OF_TASKS: dict[str, tuple[Any, ...]] = {"list_tasks": (), "read_task": (), "read_status": ()}
+OF_TASKS: dict[str, tuple[Any, ...]] = {
+    "list_tasks": (),
+    "read_task": (),
+    "read_head": (),
+    "read_status": (),
+}
 """Use cases for everybody, but for what drafts are."""
 OF_MODELS: dict[str, tuple[Any, ...]] = {
     "list_models": (),
