@@ -20,10 +20,11 @@ from privet.http_server.connections import (
 from privet.http_server.metrics import FOLDER
 
 from .access.audit import Audit
-from .access.signing import SIGNING_KEY, record_signing_key, signer_for
+from .access.signing import record_signing_key, signer_for
 from .access.tokens import Tokens
 from .app import create_app
 from .datastore import open_store
+from .datastore.audit import SIGNING_KEY
 from .datastore.schema_watch import watching_schema
 from .logs import set_up_logs
 from .settings import Settings

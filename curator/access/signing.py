@@ -24,13 +24,12 @@ from privet.protocol.errors import PrivetError
 from privet.protocol.receipts import groups_of, receipt_message
 from privet.protocol.signature import Signature, signed_message
 
+from ..datastore.audit import SIGNING_KEY
 from ..datastore.store import Store
 from ..settings import Settings
 from .audit import NOBODY, Audit
 
 TASKS_KEPT = 1024
-SIGNING_KEY = "signing_key"
-"""The fact that says with which public key tasks are signed, in hexadecimal."""
 NEW_KEY = (
     "If it is lost, start once with --new-signing-key: holders who pinned the old key then refuse."
 )

@@ -12,6 +12,7 @@ from privet.protocol.errors import PrivetError
 
 from . import (
     access,
+    backups,
     database,
     model,
     offline,
@@ -50,8 +51,9 @@ for command, example in (
     ),
     (offline.encode, "encode docs/examples/clinic.csv --label readmitted --out encoded.csv"),
     (offline.mechanisms, "mechanisms --epsilon 1 --cells 16 --classes 3"),
-    (database.backup, "backup backup.db --database sqlite:///clinic.db"),
-    (database.restore, "restore backup.db --database sqlite:///restored.db"),
+    (backups.backup, "backup backup.db --database sqlite:///clinic.db"),
+    (backups.restore, "restore backup.db --database sqlite:///restored.db"),
+    (backups.recover, "recover /var/backups/privet --database sqlite:///clinic.db"),
     (database.verify, "verify --database sqlite:///clinic.db"),
     (database.migrate, "migrate --database sqlite:///clinic.db"),
     (database.collect, "collect /srv/batches --database sqlite:///clinic.db"),

@@ -1,4 +1,4 @@
-"""Commands that work on the database itself: backup, restore, verify, migrate, collect."""
+"""Commands that work on the database itself: verify, migrate, collect."""
 
 import os
 import time
@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,48 +34,6 @@ EXIT_NEWER = 3
 DEFAULT: str = Settings.model_fields["database"].default
 
 
-def backup(
-    file: Annotated[Path, typer.Argument(help="New SQLite file to write.")],
-    database: Database = DEFAULT,
-) -> None:
-    """Copy one moment of the database, of this version or an older one, into a new file.
-
-    The curator may go on meanwhile. Give the file to 'privet restore', or serve from it.
-    """
-    from ..datastore import backup
-
-    with err().status("Copying ..."), _opened(database) as source:
-        rows = backup.backup(source, file, time.time())
-    err().print(
-        f"Copied {rows} rows to {file}: check it with 'privet verify'. The signing key is not in "
-        "it: keep a copy of that as well.",
-        **PLAIN,
-    )
-
-
-def restore(
-    file: Annotated[Path, typer.Argument(help="File that 'privet backup' has written.")],
-    database: Annotated[
-        str, typer.Option(envvar="PRIVET_DATABASE", help="Address of a new or empty database.")
-    ] = DEFAULT,
-) -> None:
-    """Copy a backup into a new SQLite file or an empty PostgreSQL database."""
-    from ..datastore import backup
-
-    with (
-        err().status("Copying ..."),
-        _opened(f"sqlite:///{file}", to_write=False) as source,
-        _emptied(database) as target,
-    ):
-        made = datetime.fromtimestamp(backup.restore(source, target), UTC)
-    err().print(
-        f"The database is that of {made:%Y-%m-%d %H:%M} UTC. Reports that were counted later are "
-        "missing until their holders send them again: as long as tasks are open, "
-        "'privet-holder resend' does that, since this curator asks for them.",
-        **PLAIN,
-    )
-
-
 def verify(
     database: Database = DEFAULT,
     against: Annotated[
@@ -98,7 +55,7 @@ def verify(
 
     with (
         err().status("Recomputing counts and checksums ..."),
-        _opened(database, to_write=False) as source,
+        opened(database, to_write=False) as source,
     ):
         mark = backup.check_backup(source)
         findings = verification.verify(source)
@@ -158,7 +115,7 @@ def migrate(
     """
     from ..datastore import backup
 
-    with err().status("Migrating ..."), _opened(database) as engine:
+    with err().status("Migrating ..."), opened(database) as engine:
         backup.migrate(engine, rolling=rolling)
     err().print("The database has this version's tables.")
 
@@ -269,28 +226,17 @@ def _readers(scheduler: str | None, jobs: int) -> Iterator[tuple[Callable[..., F
         yield executor.submit, sum(client.nthreads().values())
 
 
-@contextmanager
-def _emptied(address: str) -> Iterator["Engine"]:
-    """The database to restore into: a SQLite file that appears when it is whole, or a server's."""
-    from ..datastore import file_of
-    from ..datastore.backup import new_file
-
-    file = file_of(address)
-    with new_file(file) if file else _opened(address) as target:
-        yield target
-
-
 def _compared(source: "Engine", against: str | None) -> "DatabaseComparison | None":
     from ..datastore.comparison import compare_databases
 
     if against is None:
         return None
-    with _opened(against, to_write=False) as other:
+    with opened(against, to_write=False) as other:
         return compare_databases(source, other)
 
 
 @contextmanager
-def _opened(address: str, *, to_write: bool = True) -> Iterator["Engine"]:
+def opened(address: str, *, to_write: bool = True) -> Iterator["Engine"]:
     """The database as it is; raises ``StorageFailed`` for one that cannot be used."""
     from ..datastore import file_of, open_engine, open_reader
     from ..datastore.migrate import naming_failures

@@ -25,6 +25,8 @@ RESTORED = "restored"
 """Name of the fact that holds the time of the backup that was restored, Unix time."""
 BACKED_UP = "backed up"
 """Name of the fact that holds the time of the newest backup, Unix time."""
+SIGNING_KEY = "signing_key"
+"""Name of the fact that says with which public key tasks are signed, in hexadecimal."""
 HEAD = "audit_head"
 """Name of the fact that holds number and hash of the last entry, as ``12:f00d...``."""
 

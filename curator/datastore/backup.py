@@ -33,12 +33,13 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import CreateSchema
 
 from privet.protocol.errors import InvalidRequest, StorageFailed
 
 from . import sqlite
 from .audit import BACKED_UP, SET_FACT, AuditEntry, insert_audit, mark_restored
-from .database import snapshot, writing
+from .database import BACKENDS, snapshot, writing
 from .migrate import migrating, naming_failures, revision_of, upgrade
 from .schema import backup_mark
 from .verification import findings
@@ -106,12 +107,13 @@ def migrate(engine: Engine, *, rolling: bool = False) -> None:
             _write_mark(connection, mark.made)
 
 
-def restore(source: Engine, target: Engine) -> float:
+def restore(source: Engine, target: Engine, aside: str = "") -> float:
     """Copy the backup ``source`` into the empty ``target``, and bring it to this version's schema.
 
-    One transaction, so a target that is interrupted stays empty. Returns when the backup was made,
-    Unix time. Raises ``InvalidRequest`` if the source is not a backup or the target is not empty,
-    and ``StorageFailed`` if the backup is damaged or its sums do not fit.
+    One transaction, so a target that is interrupted stays as it was. On a server, what is in it is
+    moved to the new schema ``aside`` if that is named. Returns when the backup was made, Unix time.
+    Raises ``InvalidRequest`` if the source is not a backup or the target is not empty, and
+    ``StorageFailed`` if the backup is damaged, its sums do not fit, or others use the target.
     """
     with snapshot(source) as reading:
         mark = _checked(reading)
@@ -119,7 +121,7 @@ def restore(source: Engine, target: Engine) -> float:
             raise InvalidRequest(
                 "This is not a backup: give a file that 'privet backup' has written."
             )
-        with writing(target) as out:
+        with _emptied(target, aside) as out:
             _copy(reading, out)
             upgrade(out)
             faults = [f"{f.name}: {fault}" for f in findings(out) for fault in f.faults]
@@ -129,6 +131,31 @@ def restore(source: Engine, target: Engine) -> float:
                 )
             mark_restored(out, mark.made, time.time())
     return mark.made
+
+
+@contextmanager
+def _emptied(target: Engine, aside: str) -> Iterator[Connection]:
+    """A transaction that writes to an empty database, whose tables are in the schema ``aside``."""
+    if not aside:
+        with writing(target) as out:
+            yield out
+        return
+    check_unused(target)
+    with BACKENDS[target.dialect.name].alone(target) as out:
+        out.execute(CreateSchema(aside))
+        for name in inspect(out).get_table_names():
+            out.execute(text(f'ALTER TABLE "{name}" SET SCHEMA "{aside}"'))
+        yield out
+        check_unused(target)  # who came meanwhile would go on with the tables that were there
+
+
+def check_unused(target: Engine) -> None:
+    """Raise ``StorageFailed`` if another process has the database open."""
+    if others := BACKENDS[target.dialect.name].others(target, False):
+        raise StorageFailed(
+            f"Others use the database: {'; '.join(others)}. Nothing was changed. Stop them first: "
+            "they would go on with what is there now."
+        )
 
 
 def check_backup(source: Engine) -> Mark | None:
@@ -184,13 +211,14 @@ def _rows(connection: Connection) -> int:
 
 
 @contextmanager
-def new_file(file: Path) -> Iterator[Engine]:
+def new_file(file: Path, aside: Path | None = None) -> Iterator[Engine]:
     """An empty SQLite database that becomes ``file`` if the block ends well, and else nothing.
 
-    What a killed run has left in the folder is removed. Raises ``InvalidRequest`` if the file is
-    there already, and ``StorageFailed`` if it cannot be made.
+    What is there already is then called ``aside``, with its logs. What a killed run has left in the
+    folder is removed. Raises ``InvalidRequest`` if the file is there already and has no other name
+    to take, and ``StorageFailed`` if it cannot be made.
     """
-    if file.exists():
+    if file.exists() and aside is None:
         raise InvalidRequest(f"{file} is there already: name a new file.")
     try:
         _remove_left(file.parent)
@@ -204,6 +232,8 @@ def new_file(file: Path) -> Iterator[Engine]:
                     check_backup(engine)
             finally:
                 engine.dispose()
+            if aside is not None:
+                _move(file, aside)
             os.link(part, file)
         _sync(file.parent)
     except FileExistsError:
@@ -213,6 +243,14 @@ def new_file(file: Path) -> Iterator[Engine]:
             f"Cannot write {file}: {error.strerror}. Check that its folder exists and may be "
             "written."
         ) from error
+
+
+def _move(file: Path, aside: Path) -> None:
+    """Give a database that nobody has open another name, and its logs as well."""
+    for end in ("-wal", "-shm", "-journal", ""):  # the file last: without it none would be one
+        with suppress(FileNotFoundError):
+            os.link(file.with_name(file.name + end), aside.with_name(aside.name + end))
+            file.with_name(file.name + end).unlink()
 
 
 @contextmanager
@@ -253,7 +291,9 @@ def _sync(path: Path) -> None:
 def _copy(reading: Connection, out: Connection) -> int:
     """Give the empty ``out`` the schema and the rows that ``reading`` sees; how many."""
     if inspect(out).get_table_names():
-        raise InvalidRequest("The database is not empty: name a new one.")
+        raise InvalidRequest(
+            "The database is not empty: name a new one, or let 'privet recover' move it aside."
+        )
     copied = 0
     upgrade(out, revision_of(reading))
     for copy in _reflected(out):

@@ -18,10 +18,11 @@ import pytest
 from opentelemetry import trace  # FastAPI requires it
 
 from privet.curator import server
-from privet.curator.access.signing import SIGNING_KEY, read_key
+from privet.curator.access.signing import read_key
 from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.app import create_app
 from privet.curator.datastore import open_store
+from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.datastore.store import Store
 from privet.curator.server import serve
 from privet.curator.settings import Settings

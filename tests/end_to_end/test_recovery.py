@@ -76,12 +76,12 @@ def restored_as_told(kept: Path, folder: Path) -> None:
         "/opt/privet/bin/privet ": f"{sys.executable} -m privet.curator ",
         "/var/lib/privet": str(folder),
         "/kept": str(kept),
-        "chown privet ": "chown $(id -u) ",
+        "chown -R privet ": "chown -R $(id -u) ",
         "systemctl ": "true ",
     }.items():
         assert place in script
         script = script.replace(place, ours)
-    subprocess.run(["sh", "-euc", script], check=True)
+    subprocess.run(["sh", "-euc", script], input="\n", text=True, check=True)
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from privet.curator.access.audit import Audit
 from privet.curator.access.signing import (
-    SIGNING_KEY,
     Signer,
     make_key,
     read_key,
@@ -21,6 +20,7 @@ from privet.curator.access.signing import (
     signer_for,
 )
 from privet.curator.app import create_app
+from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol.calls import SIGNATURE_HEADER, TASK_MEDIA_TYPE
