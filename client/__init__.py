@@ -28,6 +28,7 @@ from .ledger import (
     SqliteLedger,
     StoredAnswer,
 )
+from .opening import OpenedRecord, validate
 
 __all__ = [
     "UNLIMITED",
@@ -42,6 +43,7 @@ __all__ = [
     "LedgerFailed",
     "MemoryLedger",
     "Offer",
+    "OpenedRecord",
     "ReportClient",
     "ReportState",
     "Retry",
@@ -51,4 +53,5 @@ __all__ = [
     "TransportError",
     "UnexpectedResponse",
     "UnsafeAddress",
+    "validate",
 ]

@@ -15,6 +15,7 @@ from privet.protocol.task import Task
 from .explanation import Explanation
 from .holder import Holder
 from .ledger import Ledger, SqliteLedger, StoredAnswer
+from .opening import CheckedTask, OpenedRecord
 
 
 class BlockingHolder:
@@ -72,16 +73,19 @@ class BlockingHolder:
         """See ``Holder.explain``."""
         return self._holder.explain(task, signed_by)
 
-    def disclosure(self, task: Task, record: Mapping[str, Any]) -> str:
-        """See ``Holder.disclosure``."""
-        return self._holder.disclosure(task, record)
+    def validate(self, task: Task, record: Mapping[str, Any]) -> OpenedRecord:
+        """See ``Holder.validate``."""
+        return self._holder.validate(task, record)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task) -> CheckedTask:
         """See ``Holder.check``."""
-        self._portal.call(self._holder.check, task)
+        return self._portal.call(self._holder.check, task)
 
     def answer(
-        self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
+        self,
+        task_url: str,
+        record: Mapping[str, Any] | OpenedRecord,
+        invitation: str | None = None,
     ) -> StoredAnswer:
         """See ``Holder.answer``."""
         answer: StoredAnswer = self._portal.call(self._holder.answer, task_url, record, invitation)

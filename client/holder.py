@@ -1,9 +1,9 @@
 """A holder: the owner of one private record, who answers a task once and only perturbed.
 
 ``answer`` reads top to bottom: what was drawn before is only resent; otherwise the task is
-fetched and checked before the record is looked at; the report is drawn, stored, and then sent.
-From then on nothing that others see depends on the record: one that does not fit is answered too,
-and the report leaves at a moment fixed before (``departure``).
+fetched and checked before the record is opened; the report is drawn, stored, and then sent. From
+the fetch on nothing that others see depends on the record's values: one that does not fit is
+answered too (``opening``), and the report leaves at a moment fixed before (``departure``).
 """
 
 import os
@@ -23,19 +23,19 @@ from privet.protocol.errors import (
     ReportNotFound,
     TaskNotOpen,
 )
-from privet.protocol.features import EncodedRecord, encode_record
 from privet.protocol.lifecycle import ReportState, report_state_after
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.mechanisms.base import RandomBytes
-from privet.protocol.report import ReportStatus, draw_report
+from privet.protocol.report import ReportStatus
 from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
 from privet.protocol.wire import printable
 
 from .departure import Departure
 from .errors import TaskRefused
-from .explanation import Explanation, disclosure
+from .explanation import Explanation
 from .ledger import SLACK, Ledger, StoredAnswer, afford
+from .opening import CheckedTask, OpenedRecord, check_opened_for, say_in_development, validate
 from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
@@ -75,11 +75,16 @@ class Holder:
         """The explanation of ``task``; ``signed_by`` in words."""
         return Explanation.of(task, signed_by)
 
-    def disclosure(self, task: Task, record: Mapping[str, Any]) -> str:
-        """A sentence on what a report from ``record`` would disclose; empty if nothing."""
-        return disclosure(task, encode_record(task.features, task.label, record))
+    def validate(self, task: Task, record: Mapping[str, Any]) -> OpenedRecord:
+        """``record`` opened against ``task``: what does not fit, and what its report would
+        disclose.
 
-    async def check(self, task: Task) -> None:
+        A person or a developer reads it; ``answer`` takes it, whatever it says. Raises
+        ``InvalidRecord`` for a name that the task does not ask for, and for no value.
+        """
+        return validate(task, record)
+
+    async def check(self, task: Task) -> CheckedTask:
         """Raise unless this subject can answer ``task`` now; no record is needed for that.
 
         ``TaskRefused`` if its true epsilon is above what it states, or if fewer than
@@ -94,40 +99,55 @@ class Holder:
         earlier = await self._ask(self.ledger.answers, self.subject)
         caps = await self._ask(self.ledger.caps, self.subject)
         afford(caps, self.subject, task.epsilon, earlier, now)
+        return CheckedTask(task, Departure.of(task))
 
     async def answer(
-        self, task_url: str, record: Mapping[str, Any], invitation: str | None = None
+        self,
+        task_url: str,
+        record: Mapping[str, Any] | OpenedRecord,
+        invitation: str | None = None,
     ) -> StoredAnswer:
         """Answer a task with ``record``, label included, and return once it is durable.
 
-        The answer's state says whether the curator has counted it or a relay holds it. A record
-        that does not fit is reported as that, in a report like any other; why it does not is the
-        answer's ``misfit``. If this subject has answered before, ``record`` is not looked at:
-        nothing is done if that answer was counted, the relay that holds it is asked, or the stored
-        bytes are sent again. A stored invitation goes to the address that it was given for, and to
-        no other. Raises what ``check`` raises, ``LedgerFailed``, and what ``ReportClient`` raises:
-        after those last ones the answer is kept, and ``answer`` or ``resend`` tries again.
+        The answer's state says whether the curator has counted it or a relay holds it. A record,
+        or what ``validate`` made of it, is answered whatever its values: one that does not fit is
+        reported as that, in a report like any other, and why it does not is the answer's
+        ``misfit``. Only a name that the task does not ask for is ``InvalidRecord``. If this subject
+        has answered before, ``record`` is not looked at: nothing is done if that answer was
+        counted, the relay that holds it is asked, or the stored bytes are sent again. A stored
+        invitation goes to the address that it was given for, and to no other. Raises what ``check``
+        raises, ``LedgerFailed``, and what ``ReportClient`` raises: after those last ones the answer
+        is kept, and ``answer`` or ``resend`` tries again.
         """
         address = self.http.address(task_url)
         if invitation is not None and not INVITATION.fullmatch(invitation):
             raise InvalidRequest("The invitation is damaged: give it exactly as you received it.")
-        misfit = None
+        if type(record) is OpenedRecord:
+            check_opened_for(record, address.id)
+            await self._wait(record.departure)  # for reading it took time before the next call
+        opened = None
         answer = await self._ask(self.ledger.find, self.subject, address.id)
         if answer is None:
             task = (await self._offered(address)).task
             check_invited(task, invitation)
-            await self.check(task)
-            departure = Departure.of(task)
-            encoded = encode_record(task.features, task.label, record)
-            misfit = encoded.misfit
-            drawn = self._draw(task, address, encoded)
+            checked = await self.check(task)
+            opened = checked.open(record)
+            drawn = self._draw(opened, address)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
-            if self.wait:
-                await departure.wait()
+            await self._wait(checked.departure)
         elif address.url != answer.url and not answer.counted:
             check_invited((await self._offered(address)).task, invitation)
-        delivered = await self._deliver(answer, address, invitation)
+        try:
+            delivered = await self._deliver(answer, address, invitation)
+        finally:
+            if opened is not None:
+                say_in_development(opened)
+        misfit = opened.findings[0] if opened is not None and opened.findings else None
         return replace(delivered, misfit=misfit)
+
+    async def _wait(self, departure: Departure) -> None:
+        if self.wait:
+            await departure.wait()
 
     async def resend(self) -> list[StoredAnswer]:
         """Ask what became of the answers that relays hold, and send again what nobody has.
@@ -207,14 +227,14 @@ class Holder:
             check_key(offer, self.curator_key)
         return offer
 
-    def _draw(self, task: Task, address: TaskAddress, record: EncodedRecord) -> StoredAnswer:
-        report = draw_report(task, record, self.randomness)
+    def _draw(self, opened: OpenedRecord, address: TaskAddress) -> StoredAnswer:
+        task, report = opened.task, opened.draw(self.randomness)
         return StoredAnswer(
             subject=self.subject,
             task=task.id,
             url=address.url,
             epsilon=task.epsilon,
-            disclosed=disclosure(task, record),
+            disclosed=opened.disclosed,
             report_id=report.id.hex(),
             report=report.pack(),
             drawn=self.clock(),

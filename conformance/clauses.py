@@ -54,6 +54,16 @@ RECORD = {"x": "5.0", "y": "yes"}
 OTHER = {"x": 1, "y": "no"}
 MISFIT = {"x": "many", "y": "yes"}
 RECORD_CATEGORY, MISFIT_CATEGORY = 3, 4
+ODD_RECORDS: tuple[Any, ...] = (
+    OTHER,
+    MISFIT,
+    {},
+    {"x": None, "y": ""},
+    {"x": "1e999", "y": "maybe"},
+    {"x": [[[]]], "y": {"no": 1}},
+    {"x": "\ud800", "y": "y" * 50_000},
+)
+"""Records that answer otherwise, do not fit, or cannot be read."""
 NOTHING: Mapping[str, str] = {}
 
 
@@ -84,6 +94,11 @@ class Given:
 
 Holder = Callable[[Given], int]
 """Runs a holder program; its exit status."""
+Site = Callable[[Given, Path], int]
+"""Runs a program that answers for each line of a CSV file, instead of one record."""
+SUBJECT = "subject"
+"""The column of a site's file that says whom a line is about."""
+SITE_LINES = 12
 
 
 def program(command: str) -> Holder:
@@ -91,16 +106,28 @@ def program(command: str) -> Holder:
 
     Where they are not named they come last. Raises ``InvalidRequest`` for an empty command.
     """
+    run = _command(command, ["{url}", "{state}"])
+    return lambda given: run(given, {})
+
+
+def site_program(command: str) -> Site:
+    """A site's program by its command line, in which {records} stands for the file as well."""
+    run = _command(command, ["{url}", "{state}", "{records}"])
+    return lambda given, records: run(given, {"{records}": str(records)})
+
+
+def _command(command: str, last: list[str]) -> Callable[[Given, dict[str, str]], int]:
+    """Runs a command line with its places filled; ``last`` is added where it names no {url}."""
     words = shlex.split(command)
     if not words:
         raise InvalidRequest(
             "Give the command that runs your holder, for example 'node holder.js'."
         )
     if "{url}" not in command:
-        words += ["{url}", "{state}"]
+        words += last
 
-    def run(given: Given) -> int:
-        places = {"{url}": given.url, "{state}": str(given.state)}
+    def run(given: Given, more: dict[str, str]) -> int:
+        places = {"{url}": given.url, "{state}": str(given.state), **more}
         filled = [places.get(word, word) for word in words]
         clean = {k: v for k, v in os.environ.items() if not k.startswith("PRIVET_")}
         try:
@@ -132,6 +159,7 @@ class Trial:
     jobs: int = 4
     vectors: Vectors = NO_VECTORS
     draw: Callable[[str], str] = str
+    site: Site = lambda _given, _records: -1
     _numbers: "count[int]" = field(default_factory=count)
 
     def state(self) -> Path:
@@ -310,6 +338,52 @@ def _has_law(trial: Trial, record: object, category: int) -> str | None:
     return None
 
 
+def names(trial: Trial) -> str | None:
+    for value in (5, None, "many"):
+        scene = trial.bench.publish(example("names"))
+        status = trial.answer(scene, {**RECORD, "z": value})
+        if scene.posts or status in DELIVERED:
+            return f"ended with {status} and {len(scene.posts)} reports for an unknown field"
+    return None
+
+
+def silence(trial: Trial) -> str | None:
+    scenes = [trial.bench.publish(example("silence")) for _ in (RECORD, *ODD_RECORDS)]
+    with ThreadPoolExecutor(trial.jobs) as pool:
+        statuses = list(pool.map(trial.answer, scenes, (RECORD, *ODD_RECORDS)))
+    usual = _shows(scenes[0], statuses[0])
+    for record, scene, status in zip(ODD_RECORDS, scenes[1:], statuses[1:], strict=True):
+        if (shows := _shows(scene, status)) != usual:
+            return f"tells {json.dumps(record)[:60]} by {shows} in place of {usual}"
+    return None
+
+
+def site_silence(trial: Trial) -> str | None:
+    """Three lines known not to fit must not make a fourth decide for all, nor any other number."""
+    usual = None
+    for misfits in (0, 3, 4, SITE_LINES):
+        scene, state = trial.bench.publish(example("site")), trial.state()
+        lines = [MISFIT] * misfits + [RECORD] * (SITE_LINES - misfits)
+        records = trial.folder / f"{state.name}.csv"
+        rows = [f"{row},{line['x']},{line['y']}" for row, line in enumerate(lines)]
+        records.write_text("\n".join([f"{SUBJECT},x,y", *rows, ""]))
+        status = trial.site(Given(scene.url, state, "", NOTHING), records)
+        if status != COUNTED or len(scene.bodies) != SITE_LINES:
+            return (
+                f"ended with {status} and {len(scene.bodies)} of {SITE_LINES} reports where "
+                f"{misfits} records do not fit"
+            )
+        usual = usual or _shows(scene, status)
+        if (shows := _shows(scene, status)) != usual:
+            return f"tells that {misfits} records do not fit by {shows} in place of {usual}"
+    return None
+
+
+def _shows(scene: Scene, status: int) -> tuple[int, list[tuple[str, str, int]]]:
+    """All that others see of an answer, but when and which random bytes."""
+    return status, [(call.method, call.path, len(call.body)) for call in scene.calls]
+
+
 def vectors(trial: Trial) -> str | None:
     cases = trial.vectors.answers()
     asked = "".join(json.dumps(case) + "\n" for case, _ in cases)
@@ -476,6 +550,18 @@ CLAUSES = {
         CATEGORY,
         misfit,
     ),
+    "names": Clause("refuses a record with a name that the task does not ask for", CALLS, names),
+    "silence": Clause(
+        "does the same for all values: the same calls, sizes and exit status",
+        CALLS,
+        silence,
+    ),
+    "site-silence": Clause(
+        "sends a report for each line, however many do not fit",
+        CALLS,
+        site_silence,
+        ("site",),
+    ),
     "vectors": Clause(
         "makes of the vectors' tasks, records and random bytes the same reports",
         "protocol.md#vectors",
@@ -506,7 +592,11 @@ class Verdict:
 
 def judge(trial: Trial, clause: str) -> Verdict:
     asked = CLAUSES[clause]
-    there = {"vectors": bool(trial.vectors.files), "draw": trial.draw is not str}
+    there = {
+        "vectors": bool(trial.vectors.files),
+        "draw": trial.draw is not str,
+        "site": trial.site is not Trial.site,
+    }
     missing = [need for need in asked.needs if not there[need]]
     if missing:
         return Verdict(clause, None, f"needs --{missing[0]}")

@@ -16,7 +16,7 @@ from privet.curator.cli.options import FILE, AsJson
 from privet.curator.cli.output import err, escaped, out, print_error, print_json
 from privet.protocol.errors import InvalidRequest, PrivetError
 
-from .clauses import CLAUSES, Trial, Verdict, judge_all, program
+from .clauses import CLAUSES, Trial, Verdict, judge_all, program, site_program
 from .vectors import NO_VECTORS, Vectors
 from .wire import open_bench
 
@@ -48,6 +48,14 @@ def conformance(
             help="The command that draws the vectors' reports from given random bytes.",
         ),
     ] = None,
+    site: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CMD",
+            help="The command that answers for each line of the CSV file {records}, whose column "
+            "`subject` says whom a line is about.",
+        ),
+    ] = None,
     vectors: Annotated[
         Path | None, typer.Option(**FILE, help="The archive of test vectors.")
     ] = None,
@@ -74,6 +82,8 @@ def conformance(
         trial = Trial(bench, run, Path(place), reports, jobs, cases)
         if draw is not None:
             trial.draw = lambda given: _drawn(draw, given)
+        if site is not None:
+            trial.site = site_program(site)
         verdicts = judge_all(trial, clause or tuple(CLAUSES))
     if as_json:
         print_json([asdict(verdict) for verdict in verdicts])

@@ -10,18 +10,23 @@ export const trimmed = (text) => text.replace(SPACES, "");
 class Misfit extends Error {}
 
 /**
+ * @typedef {object} EncodedRecord
+ * @property {number[]} columns
+ * @property {number} label the index of the class, or the number clipped to the label's range
+ * @property {string[]} faults what does not fit, in words; a record with any is a misfit
+ * @property {string[]} replaced the fields for which another value counts
+ */
+
+/**
  * Encode a record, with the same work whether it fits or not.
  * @param {object} task its features and label
  * @param {object} record values by name, the label included
- * @returns {{columns: number[], label: number, misfit: string | null, replaced: string[]}} the encoded
- *   columns, the index of the class or the number clipped to the label's range, why the record does not
- *   fit, and the fields for which another value counts
+ * @returns {EncodedRecord}
  */
 export function encodeRecord(task, record) {
   const [faults, replaced] = [[], []];
   const fields = isRecord(record) ? record : {};
-  const known = new Set([...task.features.map(({ name }) => name), task.label.name]);
-  const unknown = Object.keys(fields).filter((name) => !known.has(name));
+  const unknown = unknownNames(task, record);
   if (!isRecord(record)) faults.push("The record is no map of fields.");
   if (unknown.length > 0) faults.push(`The field ${JSON.stringify(unknown[0])} is unknown: leave it out.`);
   const read = (encoded, field, standIn) => {
@@ -37,7 +42,17 @@ export function encodeRecord(task, record) {
   };
   const columns = task.features.flatMap((feature) => read(encode, feature, feature.categories?.[0] ?? feature.low));
   const label = read(labelOf, task.label, task.label.classes?.[0] ?? task.label.low);
-  return { columns, label, misfit: faults[0] ?? null, replaced };
+  return { columns, label, faults, replaced };
+}
+
+/**
+ * @param {object} task its features and label
+ * @param {object} record
+ * @returns {string[]} the names in the record that the task does not ask for
+ */
+export function unknownNames({ features, label }, record) {
+  const known = new Set([...features, label].map(({ name }) => name));
+  return isRecord(record) ? Object.keys(record).filter((name) => !known.has(name)) : [];
 }
 
 const isRecord = (record) => record !== null && typeof record === "object" && !Array.isArray(record);

@@ -2,6 +2,10 @@
  * A holder's calls (docs/calls.md, "Calls of a holder"): fetch a task, send one report, ask a
  * relay what became of it.
  *
+ * `validate` says what of a record does not fit, to a person or a developer. `answer` sends a report
+ * whatever the values are: a call that threw at a value after the task was fetched would tell it by
+ * silence. Names are the program's, so an unknown one, of a column or an option, is refused.
+ *
  * The network, randomness, time and the store of drawn reports are arguments, so that the same
  * module serves a browser, Node and tests.
  */
@@ -12,7 +16,8 @@ import {
 import { Problem } from "./problem.js";
 import { concat } from "./msgpack.js";
 import { MAX_DEPTH } from "./partition.js";
-import { makeReport, platformRandom } from "./report.js";
+import { unknownNames } from "./features.js";
+import { OpenedRecord, platformRandom } from "./report.js";
 import { isSigned } from "./signature.js";
 import { hex, readTask } from "./task.js";
 
@@ -37,20 +42,45 @@ const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 *
  * @property {string} [curatorKey] answer only tasks signed with this key, 64 hexadecimal digits
  * @property {number} [attempts]
  * @property {() => number} [clock] seconds from any start, for the moment at which a report leaves
+ * @property {boolean} [development] whether the first record that does not fit is said on the console;
+ *   if absent, on pages of this machine
  */
+const OPTIONS = new Set([
+  "http", "random", "now", "sleep", "kept", "mostEpsilon", "smallestGroup", "invitation", "curatorKey", "attempts", "clock", "development",
+]);
+const LOCAL = new Set(["localhost", "127.0.0.1", "[::1]"]);
+let saidInDevelopment = false;
+
+/**
+ * Open a record against a task: what does not fit, and what its report would disclose. `answer` takes
+ * what comes back, whatever it says.
+ * @param {object} task from `fetchTask`
+ * @param {object} record values by name, the label included
+ * @returns {OpenedRecord}
+ * @throws {Problem} `invalid-record` for a name that the task does not ask for, and for no value
+ */
+export function validate(task, record) {
+  return opened(task, record, departure(task)); // fixed before the record is read
+}
 
 /**
  * Answer a task once; again with the same bytes if it was answered before.
  * @param {string} url https://curator.example/v1/tasks/{id}
- * @param {object} record values by name, the label included
+ * @param {object | OpenedRecord} record values by name, the label included; or what `validate` made of it
  * @param {Options} [options]
  * @returns {Promise<Receipt>}
  * @throws {Problem} by its type; `unreachable` and `unexpected-response` are this holder's own
  */
 export async function answer(url, record, options = {}) {
+  checkOptions(options);
   const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2, smallestGroup = SMALLEST_GROUP } = options;
   const id = taskIdIn(url);
+  if (record instanceof OpenedRecord) {
+    if (record.task.id !== id) throw new Problem("invalid-request", "The record was validated against another task.");
+    await record.leave(); // for reading it took time before the next call
+  }
   let drawn = await kept.get(id);
+  let findings = [];
   if (drawn === undefined) {
     const task = await fetchTask(url, options);
     checkDates(task, now?.());
@@ -65,14 +95,44 @@ export async function answer(url, record, options = {}) {
       throw new Problem("refused", `The task would spend epsilon ${spends}, above ${mostEpsilon}.`);
     }
     const leave = departure(task, options);
-    const report = makeReport(task, record, random);
+    const ready = record instanceof OpenedRecord ? record : opened(task, record, leave);
+    const report = ready.draw(random);
+    ({ findings } = ready);
     drawn = { id: hex(report.id), bytes: report.bytes };
     await kept.set(id, drawn);
     await leave();
   } else if (options.curatorKey !== undefined) {
     await fetchTask(url, options);
   }
-  return send(url, drawn, options);
+  try {
+    return await send(url, drawn, options);
+  } finally {
+    sayInDevelopment(findings, options);
+  }
+}
+
+function opened(task, record, leave) {
+  const [unknown] = unknownNames(task, record);
+  if (unknown !== undefined) {
+    const asked = [...task.features, task.label].map(({ name }) => JSON.stringify(name));
+    throw new Problem("invalid-record", `The task does not ask for ${JSON.stringify(unknown)}, but for ${asked.join(", ")}. Nothing was sent.`);
+  }
+  return new OpenedRecord(task, record, leave);
+}
+
+function checkOptions(options) {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
+  if (unknown !== undefined) {
+    throw new Problem("invalid-request", `There is no option ${JSON.stringify(unknown)}, but ${[...OPTIONS].join(", ")}.`);
+  }
+}
+
+/** Say loudly, once a page and to its developer alone, that a record does not fit. */
+function sayInDevelopment(findings, { development = LOCAL.has(globalThis.location?.hostname) }) {
+  if (!development || saidInDevelopment || findings.length === 0) return;
+  saidInDevelopment = true;
+  console.error(`PRIVET: THIS RECORD DOES NOT FIT THE TASK, and its report says so, perturbed:\n  ${findings.join("\n  ")}\n`
+    + "Call validate(task, record) to see this before an answer spends epsilon.");
 }
 
 /**
@@ -202,7 +262,9 @@ export async function statusOf(url, id, options = {}) {
 }
 
 /** The first reply with a good status; throws what another stands for that is final, or the last. */
-async function persist(call, taskUrl, { http = fetch, sleep = pause, attempts = 6 }, { id = "", headers = {}, body } = {}) {
+async function persist(call, taskUrl, options, { id = "", headers = {}, body } = {}) {
+  checkOptions(options);
+  const { http = fetch, sleep = pause, attempts = 6 } = options;
   const url = `${taskUrl}${call.below}${id}`;
   const request = { method: call.method, headers: { Accept: call.accept, ...headers }, body };
   for (let attempt = 1; ; attempt += 1) {

@@ -5,7 +5,7 @@ import { capitalized, element, makeForm } from "./form.js";
 import { SMALLEST_GROUP, checkDates, collectionOf, departure, epsilonOf, statusOf, fetchTask, send, taskIdIn } from "./holder.js";
 import { Ledger, afford, spent, stateAfter, CAPS } from "./ledger.js";
 import { Problem } from "./problem.js";
-import { makeReport, platformRandom } from "./report.js";
+import { OpenedRecord, platformRandom } from "./report.js";
 import { rowsOf } from "./results.js";
 import { hex } from "./task.js";
 import { textsFor, translator } from "./texts.js";
@@ -108,8 +108,9 @@ async function ask(ledger) {
   const random = fixedRandomness();
   let drawn;
   const review = (record) => {
-    drawn = makeReport(task, record, random());
-    preview(drawn, fields, task, translate);
+    const opened = new OpenedRecord(task, record);
+    drawn = opened.draw(random());
+    preview(drawn, opened, fields, translate);
   };
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -220,14 +221,15 @@ function fixedRandomness() {
 }
 
 /** Show the answers in words, and the very bytes that the button sends. */
-function preview({ bytes, misfit, told }, fields, task, translate) {
-  $("stay").textContent = say(misfit === null ? "checkStay" : "checkUnfit");
-  $("answers").replaceChildren(...(misfit === null ? fields.map(answerRow) : []));
+function preview({ bytes }, { task, findings, disclosed }, fields, translate) {
+  const fits = findings.length === 0;
+  $("stay").textContent = say(fits ? "checkStay" : "checkUnfit");
+  $("answers").replaceChildren(...(fits ? fields.map(answerRow) : []));
   $("sends").textContent = say("checkSends", { size: bytes.length });
   $("size").textContent = say("bytesLead", { size: bytes.length });
   $("bytes").replaceChildren(...parts(bytes, task));
-  for (const id of ["group", "bytes-group"]) $(id).hidden = told === null;
-  if (told !== null) $("group").replaceChildren(groupInWords(told, translate));
+  for (const id of ["group", "bytes-group"]) $(id).hidden = disclosed === null;
+  if (disclosed !== null) $("group").replaceChildren(groupInWords(disclosed, translate));
   [$("form").hidden, $("preview").hidden] = [true, false];
   history.pushState(null, ""); // so that the browser's own way back leads to the questions
   scrollTo(0, 0);

@@ -21,23 +21,47 @@ export function platformRandom(size) {
 }
 
 /**
- * @param {object} task from `readTask`
- * @param {object} record values by name, the label included
- * @param {(size: number) => Uint8Array} [random]
- * @returns {{id: Uint8Array, bytes: Uint8Array, misfit: string | null, told: object | null}} the report,
- *   why the record does not fit, which the report says too, privately, and what it discloses
+ * A record in the numbers of a task. It always leads to a report, whatever its values: `findings` and
+ * `disclosed` are for whoever gave the record, and nothing that is sent depends on the findings.
  */
-export function makeReport(task, record, random = platformRandom) {
-  const encoded = encodeRecord(task, record);
-  const id = random(16);
-  const answers = asked(task, random).map((index) => {
-    const category = choose(task, index, encoded, random);
-    const mechanism = task.mechanisms[index];
-    return [index, mechanism.privatize(category, wordsOf(random(8 * mechanism.words)))];
-  });
-  const bytes = encode({ version: VERSION, task: fromHex(task.id), id, answers });
-  const told = task.strata === null ? null : disclosureOf(task, encoded);
-  return { id, bytes, misfit: encoded.misfit, told };
+export class OpenedRecord {
+  #encoded;
+
+  /**
+   * @param {object} task from `readTask`
+   * @param {object | null} record values by name, the label included
+   * @param {() => Promise<void>} [leave] the wait for a moment that was fixed before
+   */
+  constructor(task, record, leave = async () => {}) {
+    this.task = task;
+    this.leave = leave;
+    this.#encoded = encodeRecord(task, record);
+  }
+
+  /** @returns {string[]} what does not fit the task, in words */
+  get findings() {
+    return this.#encoded.faults;
+  }
+
+  /** @returns {object | null} what its report discloses; null if the task discloses nothing */
+  get disclosed() {
+    return this.task.strata === null ? null : disclosureOf(this.task, this.#encoded);
+  }
+
+  /**
+   * @param {(size: number) => Uint8Array} [random]
+   * @returns {{id: Uint8Array, bytes: Uint8Array}} a report, whether the record fits or not
+   */
+  draw(random = platformRandom) {
+    const { task } = this;
+    const id = random(16);
+    const answers = asked(task, random).map((index) => {
+      const category = choose(task, index, this.#encoded, random);
+      const mechanism = task.mechanisms[index];
+      return [index, mechanism.privatize(category, wordsOf(random(8 * mechanism.words)))];
+    });
+    return { id, bytes: encode({ version: VERSION, task: fromHex(task.id), id, answers }) };
+  }
 }
 
 /** @param {string} text */
@@ -49,7 +73,7 @@ function asked({ questions, allocation }, random) {
 }
 
 /** The category of a record: its cell and level, or the misfit. */
-function choose(task, index, { columns, label, misfit }, random) {
+function choose(task, index, { columns, label, faults }, random) {
   const { partition, asks, centring } = task.questions[index];
   const mechanism = task.mechanisms[index];
   const cell = locate(task.partitions[partition], columns);
@@ -62,7 +86,7 @@ function choose(task, index, { columns, label, misfit }, random) {
     category = cell * levels + level;
   }
   const unfit = mechanism.misfitAt(cell);
-  return [category, unfit][Number(misfit !== null)];
+  return [category, unfit][Number(faults.length > 0)];
 }
 
 /** A number as a level, rounded at random without bias. */

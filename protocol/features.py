@@ -183,20 +183,20 @@ def columns_of(features: Features) -> tuple[Column, ...]:
 
 
 class EncodedRecord(NamedTuple):
-    """Columns ``x``, shape ``(columns,)``, label ``y``, and why the record is a ``misfit``.
+    """Columns ``x``, shape ``(columns,)``, label ``y``, and the ``faults`` of the record, in words.
 
-    ``misfit`` is None for a record that fits; else ``x`` and ``y`` are partly stand-ins. For the
-    features ``replaced`` another value counts, a stand-in or the task's replacement.
+    A record that fits has none; else it is a misfit, and ``x`` and ``y`` are partly stand-ins. For
+    the features ``replaced`` another value counts, a stand-in or the task's replacement.
     """
 
     x: Matrix
     y: float
-    misfit: str | None
+    faults: tuple[str, ...]
     replaced: tuple[str, ...] = ()
 
 
 def encode_record(features: Features, label: Classes | Range, record: Any) -> EncodedRecord:
-    """One record, label included, in numbers; ``misfit`` is its first fault, in words.
+    """One record, label included, in numbers, and its faults, in words.
 
     A record does not fit if it is no mapping, has a missing or unknown field, a value of the wrong
     kind, NaN or infinity, or a category or class that is not listed and has no published
@@ -222,7 +222,7 @@ def encode_record(features: Features, label: Classes | Range, record: Any) -> En
     y = read(partial(label_value, label), fields.get(label.name), _any_value(label))
     x = np.array([*itertools.chain.from_iterable(columns)], dtype=np.float64)
     replaced = tuple(f.name for f in features if not _is_read(f, fields.get(f.name)))
-    return EncodedRecord(x, y, faults[0] if faults else None, replaced)
+    return EncodedRecord(x, y, tuple(faults), replaced)
 
 
 def encode_table(features: Features, table: Mapping[str, ColumnValues]) -> Matrix:

@@ -163,7 +163,7 @@ def _choose(task: Task, question: int, record: EncodedRecord, randomness: Random
         span = None if scale is None else scale.span(cell)
         level = label_level(task.label, record.y, mechanism.levels, randomness, span)
         category = cell * mechanism.levels + level
-    fits, misfit = record.misfit is None, mechanism.misfit_at(cell)
+    fits, misfit = not record.faults, mechanism.misfit_at(cell)
     return (misfit, category)[fits]
 
 

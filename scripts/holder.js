@@ -10,7 +10,7 @@ import { createHash, webcrypto } from "node:crypto";
 import { answer } from "../page/holder.js";
 import { stateAfter } from "../page/ledger.js";
 import { Problem } from "../page/problem.js";
-import { fromHex, makeReport } from "../page/report.js";
+import { OpenedRecord, fromHex } from "../page/report.js";
 import { hex, readTask } from "../page/task.js";
 
 globalThis.crypto ??= webcrypto; // global from Node 20 on
@@ -51,7 +51,7 @@ function stored(path) {
 async function draw(lines) {
   for (const line of lines.trim().split("\n")) {
     const { task, record, seed } = JSON.parse(line);
-    console.log(hex(makeReport(await readTask(fromHex(task)), record, stream(seed)).bytes));
+    console.log(hex(new OpenedRecord(await readTask(fromHex(task)), record).draw(stream(seed)).bytes));
   }
   return 0;
 }

@@ -473,15 +473,15 @@ def bad_for(task: Task, kind: str, raw: dict[str, bytes]) -> list[dict[str, Any]
 
 def answer(task: Task, record: dict[str, Any], seed: str) -> dict[str, Any]:
     """One record all the way to its report; what it is encoded to only if it fits."""
-    x, y, misfit, replaced = encode_record(task.features, task.label, record)
+    x, y, faults, replaced = encode_record(task.features, task.label, record)
     cells = [tree.locate_one(x) for tree in task.trees]
     strata = task.strata
     encoded = {"columns": x.tolist(), "label": y, "cells": cells}
     return {
         "task": task.id,
         "record": record,
-        "fits": misfit is None,
-        **(encoded if misfit is None else {}),
+        "fits": not faults,
+        **({} if faults else encoded),
         **(
             {}
             if strata is None

@@ -1,5 +1,7 @@
 """The steps before an answer: fetch and explain the task, and ask its owner."""
 
+from collections.abc import Sequence
+
 import typer
 from rich.console import Console
 
@@ -25,12 +27,13 @@ def explained(
     return offer.task, explanation
 
 
-def agreed(misfit: str | None, what: str = "a perturbed answer and send it") -> bool:
-    if misfit is not None:
+def agreed(findings: Sequence[str], what: str = "a perturbed answer and send it") -> bool:
+    if findings:
         say(
-            f"The record does not fit. {misfit}\nCorrect it and run this again; or send a report, "
-            "which then says, perturbed like every other, that the record does not fit. If no "
-            "report follows at all, the curator may notice."
+            f"The record does not fit. {' '.join(findings)}\n"
+            "Correct it and run this again; or send a report, which then says, perturbed like "
+            "every other, that the record does not fit. If no report follows at all, the curator "
+            "may notice."
         )
     try:
         return typer.confirm(f"Draw {what}?", err=True)

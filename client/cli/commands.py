@@ -63,12 +63,9 @@ def answer(
         str | None, typer.Option(help="With --csv: the column of invitations.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without asking.")] = False,
-    send_misfits: Annotated[
-        bool,
-        typer.Option("--send-misfits", help="With --csv --yes: even if many lines do not fit."),
-    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything; draw and send nothing.")
+        bool,
+        typer.Option("--dry-run", help="Say what fits and what does not; draw and send nothing."),
     ] = False,
     invitation: Annotated[
         str | None,
@@ -85,9 +82,9 @@ def answer(
 
     A record that does not fit the task is reported as that: before anything is sent you are told
     why, and may mend it instead. If the task discloses columns, you are told what your report would
-    say openly. With --yes the report is sent at once, as for any record. With
-    --csv each line of a file is a record of its own subject, and gets a report of its own; a file
-    of which many lines do not fit needs more than --yes to be sent.
+    say openly. With --csv each line of a file is a record of its own subject, and gets a report of
+    its own. With --yes everything is sent at once, whatever the records say: read a --dry-run
+    first.
     """
     device = Device(SqliteLedger(ledger), insecure_http, curator_key, smallest_group)
     if record is not None and csv_file is None and subject_column is None:
@@ -96,16 +93,7 @@ def answer(
         )
     elif record is None and csv_file is not None and subject_column is not None:
         columns = (subject_column, invitation_column)
-        answer_file(
-            device,
-            url,
-            csv_file,
-            columns,
-            yes=yes,
-            send_misfits=send_misfits,
-            dry_run=dry_run,
-            as_json=as_json,
-        )
+        answer_file(device, url, csv_file, columns, yes=yes, dry_run=dry_run, as_json=as_json)
     else:
         raise typer.BadParameter("give either --record, or --csv with --subject-column")
 

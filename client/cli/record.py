@@ -12,14 +12,14 @@ from rich.console import Console
 
 from privet.http_client.address import TaskAddress
 from privet.protocol.errors import InvalidRecord
-from privet.protocol.features import EncodedRecord, encode_record
 from privet.protocol.task import Task
 
 from ..blocking import BlockingHolder
-from ..explanation import Explanation, disclosure
+from ..explanation import Explanation
 from ..ledger import StoredAnswer
+from ..opening import OpenedRecord
 from .asking import agreed, explained
-from .exits import ANSWERED_BEFORE, EXIT_FAULT, STATUSES, decline, faults
+from .exits import ANSWERED_BEFORE, STATUSES, decline, faults
 from .options import Device
 from .output import answer_json, print_json, say, state_in_words
 
@@ -49,9 +49,9 @@ def answer_record(
     with faults(), device.holder(subject) as holder, faults(find):
         task, explanation = explained(holder, url, device.curator_key, printed=not as_json)
         if dry_run:
-            encoded = _encoded(holder, task, fields) if earlier is None else None
-            _dry_run(explanation, earlier, task, encoded, as_json)
-        elif yes or earlier is not None or _agreed_to(task, _encoded(holder, task, fields)):
+            opened = _opened(holder, task, fields) if earlier is None else None
+            _dry_run(explanation, earlier, opened, as_json)
+        elif yes or earlier is not None or _agreed_to(_opened(holder, task, fields)):
             with Console(stderr=True).status("Answering ..."):
                 answered = holder.answer(url, fields, invitation)
             if (yes or earlier is not None) and answered.disclosed and not as_json:
@@ -61,10 +61,9 @@ def answer_record(
             decline()
 
 
-def _encoded(holder: BlockingHolder, task: Task, fields: dict[str, Any]) -> EncodedRecord:
-    """Encode the record, after checking the task."""
-    holder.check(task)
-    return encode_record(task.features, task.label, fields)
+def _opened(holder: BlockingHolder, task: Task, fields: dict[str, Any]) -> OpenedRecord:
+    """The record, opened for its owner once the task is checked."""
+    return holder.check(task).open(fields)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -83,38 +82,37 @@ def _read(path: Path) -> dict[str, Any]:
     return fields
 
 
-def _agreed_to(task: Task, encoded: EncodedRecord) -> bool:
-    if disclosed := disclosure(task, encoded):
-        say(disclosed)
-    return agreed(encoded.misfit)
+def _agreed_to(opened: OpenedRecord) -> bool:
+    if opened.disclosed:
+        say(opened.disclosed)
+    return agreed(opened.findings)
 
 
 def _dry_run(
     explanation: Explanation,
     earlier: StoredAnswer | None,
-    task: Task,
-    encoded: EncodedRecord | None,
+    opened: OpenedRecord | None,
     as_json: bool,
 ) -> None:
-    misfit = None if encoded is None else encoded.misfit
-    disclosed = "" if encoded is None else disclosure(task, encoded)
+    """Say what a person reads before answering; the exit status says nothing of the record, so
+    that no script answers, or does not, by it."""
+    findings = () if opened is None else opened.findings
+    disclosed = "" if opened is None else opened.disclosed
     if disclosed and not as_json:
         say(disclosed)
     if as_json:
-        told = {"answered": earlier is not None, "dry_run": True, "misfit": misfit}
+        told = {"answered": earlier is not None, "dry_run": True, "findings": findings}
         print_json({**asdict(explanation), **told, "disclosed": disclosed})
     elif earlier is not None:
         say(f"Answered before ({state_in_words(earlier)}). Dry run: nothing was sent.")
     else:
-        verdict = "fits." if misfit is None else f"does not fit. {misfit}"
+        verdict = f"does not fit. {' '.join(findings)}" if findings else "fits."
         say(f"The record {verdict} Dry run: nothing was drawn and nothing was sent.")
-    if misfit is not None:
-        raise typer.Exit(EXIT_FAULT)
 
 
 def _done(answered: StoredAnswer, earlier: StoredAnswer | None, as_json: bool) -> NoReturn:
     if answered.misfit is not None:
-        say(f"The record does not fit, and the report says so, perturbed. {answered.misfit}")
+        say("The record does not fit, and the report says so, perturbed: --dry-run shows why.")
     if as_json:
         print_json({**answer_json(answered), "misfit": answered.misfit})
     elif earlier is not None and earlier.counted:

@@ -3,7 +3,7 @@
 import csv
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,17 +14,16 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import ReportClient
 from privet.protocol.errors import InvalidRecord, PrivetError
-from privet.protocol.features import encode_record
 from privet.protocol.lifecycle import ReportState
-from privet.protocol.spellings import read_record
+from privet.protocol.spellings import read_value
 from privet.protocol.task import Task
 
 from ..explanation import stratum
 from ..holder import Holder, check_dates, check_group_sizes, check_promise
 from ..ledger import StoredAnswer
+from ..opening import check_columns, validate
 from .asking import agreed, explained
 from .exits import (
     ANSWERED_BEFORE,
@@ -43,8 +42,7 @@ from .output import print_json, say, state_in_words
 AT_A_TIME = 48
 """Lines of a file that are answered at a time."""
 FAULTS_LISTED = 5
-FEW_MISFITS, SMALL_SHARE = 3, 0.1
-"""Misfits tolerated with --yes: this many lines, or this share of the file."""
+"""Faults listed before a person is asked; a dry run lists all."""
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
 
 
@@ -55,26 +53,24 @@ def answer_file(
     columns: tuple[str, str | None],
     *,
     yes: bool,
-    send_misfits: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
     """Answer a task for every line of a file; ``columns`` have subjects and invitations."""
     with faults():
-        # before the curator hears from this device
-        task_id = TaskAddress.parse(url, insecure_http=device.insecure_http).id
-        lines = list(_read_lines(path, *columns))
+        names, lines = _read_file(path, *columns)
     with faults(), device.holder("") as holder:
         task, _ = explained(holder, url, device.curator_key, printed=not as_json)
         check_promise(task)
         check_group_sizes(task, device.smallest_group)
         check_dates(task, time.time())
-        lines = [line.read_as(task) for line in lines]
-        _check_lines(task, lines, any_misfits=send_misfits or dry_run or not yes)
+        check_columns(task, names)
+        if not yes or dry_run:
+            _say_findings(task, lines, None if dry_run else FAULTS_LISTED)
         if dry_run:
             say("Dry run: nothing was drawn and nothing was sent.")
-        elif yes or agreed(None, f"{len(lines)} perturbed answers and send them"):
-            _answer_lines(Site(device, task_id, url), lines, as_json=as_json)
+        elif yes or agreed((), f"{len(lines)} perturbed answers and send them"):
+            _answer_lines(Site(device, task, url), lines, as_json=as_json)
         else:
             decline()
 
@@ -88,59 +84,80 @@ class Line:
     fields: dict[str, Any]
     invitation: str | None
 
-    def read_as(self, task: Task) -> "Line":
-        """The same with the task's values in place of other spellings of them."""
-        return replace(self, fields=read_record((*task.features, task.label), self.fields))
+
+class Spelled(Mapping[str, Any]):
+    """The record that a line stands for; a cell is read when the record is opened, not before."""
+
+    def __init__(self, task: Task, cells: Mapping[str, Any]) -> None:
+        self._fields = {field.name: field for field in (*task.features, task.label)}
+        self._cells = cells
+
+    def __getitem__(self, name: str) -> Any:
+        return read_value(self._fields[name], self._cells[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells)
+
+    def __len__(self) -> int:
+        return len(self._cells)
 
 
-def _read_lines(path: Path, subject: str, invitation: str | None) -> Iterator[Line]:
-    """The records of a CSV file; an empty cell is a missing value. Raises ``InvalidRecord``."""
-    seen: dict[str, int] = {}
+def _read_file(path: Path, subject: str, invitation: str | None) -> tuple[list[str], list[Line]]:
+    """The names of a CSV file's fields, and its lines; raises ``InvalidRecord``."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.DictReader(file)
+            names = list(rows.fieldnames or ())
             for name in filter(None, (subject, invitation)):
-                if name not in (rows.fieldnames or ()):
+                if name not in names:
                     raise InvalidRecord(f"{path} has no column {name!r}: see its first line.")
-            for fields in rows:
-                number = rows.line_num
-                who = fields.pop(subject)
-                code = None if invitation is None else fields.pop(invitation) or None
-                if None in fields or None in fields.values() or not who:
-                    raise InvalidRecord(f"Line {number} has too few or too many cells: mend it.")
-                if who in seen:
-                    raise InvalidRecord(
-                        f"Lines {seen[who]} and {number} are about the same subject: keep one, as "
-                        "each subject answers once."
-                    )
-                seen[who] = number
-                yield Line(number, who, dict(fields), code)
+                names.remove(name)
+            return names, list(_read_lines(rows, subject, invitation))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidRecord(f"{path} cannot be read as CSV in UTF-8 ({error}).") from None
 
 
-def _check_lines(task: Task, lines: Sequence[Line], *, any_misfits: bool) -> None:
-    """Say which records do not fit; raises ``InvalidRecord`` if many, unless ``any_misfits``."""
-    encoded = [(line, encode_record(task.features, task.label, line.fields)) for line in lines]
-    if task.group_sizes and encoded:
-        fewest = min(task.group_sizes[stratum(task, record)] for _, record in encoded)
+def _read_lines(
+    rows: "csv.DictReader[str]", subject: str, invitation: str | None
+) -> Iterator[Line]:
+    """The records of a CSV file; an empty cell is a missing value."""
+    seen: dict[str, int] = {}
+    for fields in rows:
+        number = rows.line_num
+        who = fields.pop(subject)
+        code = None if invitation is None else fields.pop(invitation) or None
+        if None in fields or None in fields.values() or not who:
+            raise InvalidRecord(f"Line {number} has too few or too many cells: mend it.")
+        if who in seen:
+            raise InvalidRecord(
+                f"Lines {seen[who]} and {number} are about the same subject: keep one, as "
+                "each subject answers once."
+            )
+        seen[who] = number
+        yield Line(number, who, dict(fields), code)
+
+
+def _say_findings(task: Task, lines: Sequence[Line], listed: int | None) -> None:
+    """Say which records do not fit, for a person who then decides; at most ``listed`` one by
+    one."""
+    opened = [(line.number, validate(task, Spelled(task, line.fields))) for line in lines]
+    if task.group_sizes and opened:
+        fewest = min(task.group_sizes[stratum(task, record.encoded)] for _, record in opened)
         say(
             "Each report discloses what a dry run of its record shows; the smallest group "
             f"among them has {fewest} people expected."
         )
-    misfits = [(line.number, e.misfit) for line, e in encoded if e.misfit is not None]
-    for number, misfit in misfits[:FAULTS_LISTED]:
-        say(f"Line {number}: {misfit}")
-    if not misfits:
+    misfits = [(number, record.findings) for number, record in opened if record.findings]
+    for number, findings in misfits[:listed]:
+        say(f"Line {number}: {' '.join(findings)}")
+    if misfits:
+        say(f"{_unfit(len(misfits), len(lines))}: their reports say so, perturbed.")
+    else:
         say(f"{len(lines)} records fit.")
-        return
-    count = f"{len(misfits)} of {len(lines)} records do not fit"
-    if not any_misfits and len(misfits) > max(FEW_MISFITS, SMALL_SHARE * len(lines)):
-        raise InvalidRecord(
-            f"{count}: mend the file, or send reports that say so, perturbed, with "
-            "--send-misfits. Nothing was drawn and nothing was sent."
-        )
-    say(f"{count}; their reports say so, perturbed.")
+
+
+def _unfit(misfits: int, lines: int) -> str:
+    return f"{misfits} of {lines} records do{'es' * (misfits == 1)} not fit"
 
 
 @dataclass(frozen=True)
@@ -148,13 +165,13 @@ class Site:
     """One device that answers a task for many subjects, over shared connections."""
 
     device: Device
-    task: str
+    task: Task
     url: str
 
     def counted(self) -> set[str]:
         """The subjects whose answer to the task is counted."""
         answers = self.device.ledger.answers()
-        return {entry.subject for entry in answers if entry.task == self.task and entry.counted}
+        return {entry.subject for entry in answers if entry.task == self.task.id and entry.counted}
 
     async def answer(
         self, lines: Sequence[Line], answered: Callable[[], object]
@@ -176,8 +193,8 @@ class Site:
             )
             async with turns:
                 try:
-                    outcome = await holder.answer(self.url, line.fields, line.invitation)
-                    outcomes[line.number] = outcome
+                    record = Spelled(self.task, line.fields)
+                    outcomes[line.number] = await holder.answer(self.url, record, line.invitation)
                 except PrivetError as error:
                     outcomes[line.number] = error
                 answered()
@@ -192,7 +209,7 @@ class Site:
         """The outcome of a line, as text and as an exit status."""
         if isinstance(outcome, StoredAnswer):
             return state_in_words(outcome), STATUSES[outcome.state]
-        kept = self.device.ledger.find(line.subject, self.task)
+        kept = self.device.ledger.find(line.subject, self.task.id)
         status = status_of(outcome, kept)
         if kept is None or status == EXIT_REFUSED:
             return outcome.detail, status
@@ -213,6 +230,12 @@ def _answer_lines(site: Site, lines: Sequence[Line], *, as_json: bool) -> None:
         else (line.number, *site.outcome(line, outcomes[line.number]))
         for line in lines
     ]
+    misfits = sum(isinstance(o, StoredAnswer) and o.misfit is not None for o in outcomes.values())
+    if misfits:
+        say(
+            f"{_unfit(misfits, len(lines))}, and their reports say so, perturbed: "
+            "--dry-run shows why."
+        )
     if as_json:
         print_json([{"line": number, "outcome": what} for number, what, _ in stated])
     else:

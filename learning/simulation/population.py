@@ -131,7 +131,7 @@ def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[n
             for row in rows
         ]
     X, y = np.array([record.x for record in records]), np.array([record.y for record in records])
-    return X, y, np.array([record.misfit is None for record in records])
+    return X, y, np.array([not record.faults for record in records])
 
 
 def _levels(

@@ -128,7 +128,7 @@ async def test_a_report_waits_for_a_moment_that_is_fixed_before_its_record_is_re
 
     monkeypatch.setattr(Departure, "of", fixed)
     monkeypatch.setattr(Departure, "wait", waited)
-    monkeypatch.setattr("privet.client.holder.encode_record", encoded)
+    monkeypatch.setattr("privet.client.opening.encode_record", encoded)
     url = f"https://curator.example/v1/tasks/{TASK.id}"
     await Holder(Network([reply]).client(), MemoryLedger()).answer(url, NEAR)
     assert order == ["GET", "moment", "record", "wait", "POST"]

@@ -92,7 +92,7 @@ def test_each_stratum_is_told_apart() -> None:
                         record |= {"income": 3}
                         record.pop("income" if task.label.name == "answer" else "answer")
                         encoded = encode_record(task.features, task.label, record)
-                        assert encoded.misfit is None
+                        assert encoded.faults == ()
                         assert task.strata is not None
                         cell = task.strata.of_cell[task.tree_of(0).locate_one(encoded.x)]
                         told.setdefault(disclosure(task, encoded), set()).add(int(cell))
@@ -189,7 +189,7 @@ def test_a_file_is_told_its_smallest_group_before_it_is_sent(command: Command) -
         asked = command.answer_lines(curator.url, lines, stdin="n\n")
         assert asked.stderr.index("has 260 people") < asked.stderr.index("Draw 2 perturbed")
         assert curator.posts == []
-        assert owner.disclosure(owner.fetch(curator.url), RECORD) == OPENLY
+        assert owner.validate(owner.fetch(curator.url), RECORD).disclosed == OPENLY
 
 
 def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import httpx
@@ -23,8 +24,11 @@ from privet.client import (
     ReportState,
     SqliteLedger,
     TaskRefused,
+    opening,
 )
+from privet.client.departure import Departure
 from privet.protocol.errors import (
+    InvalidRecord,
     InvalidRequest,
     Overloaded,
     ReportNotFound,
@@ -300,7 +304,6 @@ async def test_what_a_relay_no_longer_has_is_sent_again(ledger: SqliteLedger) ->
         {**RECORD, "age": "old"},
         {**RECORD, "age": math.nan},
         {**RECORD, "age": [33.5]},
-        {**RECORD, "more": 1},
     ],
     ids=str,
 )
@@ -316,6 +319,70 @@ async def test_a_record_that_does_not_fit_is_answered_like_any_other(record: Any
         sent = [(r.method, str(r.url), len(r.content), dict(r.headers)) for r in network.requests]
         seen.append((sent, ledger.spent("me")))
     assert seen[0] == seen[1]
+
+
+async def test_what_was_validated_is_answered_whatever_it_says() -> None:
+    """The findings are all of them, and for the caller; the report is the record's own; a record
+    of another task is the program's mistake, and so is a name that the task does not ask for."""
+    client, stream = Network([publish]).client(), Random(1).randbytes
+    for record, findings in [
+        (RECORD, []),
+        ({}, ["Missing fields", "'age' is missing", "'answer' is missing"]),
+        ({**RECORD, "age": "old", "answer": "maybe"}, ["'age' is 'old'", "'answer' is 'maybe'"]),
+    ]:
+        holder = Holder(client, MemoryLedger(), "me", Random(1).randbytes)
+        opened = holder.validate(TASK, record)
+        assert len(opened.findings) == len(findings)
+        assert all(said in found for said, found in zip(findings, opened.findings, strict=True))
+        answered = await holder.answer(URL, opened)
+        assert answered.misfit == (opened.findings[0] if findings else None)
+        stream = Random(1).randbytes
+        assert answered.report == make_report(TASK, record, stream).pack()
+    with pytest.raises(InvalidRequest, match="validated against the task"):
+        await Holder(client, MemoryLedger()).answer(URL, holder.validate(make_task(name="b"), {}))
+    for refused in (holder.validate, lambda _, record: holder.validate(TASK, record)):
+        with pytest.raises(InvalidRecord, match="Unknown fields 'aeg': the task asks for 'age'"):
+            refused(TASK, {"aeg": 30})
+    with pytest.raises(InvalidRecord, match="Nothing was drawn"):
+        await Holder(client, MemoryLedger(), "me", no_randomness).answer(URL, {"aeg": 30})
+
+
+async def test_reading_a_record_beforehand_does_not_show_in_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was validated is answered from a moment on that was fixed before it was read."""
+    order: list[object] = []
+
+    async def waited(departure: Departure) -> None:
+        order.append(departure)
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        order.append(request.method)
+        return publish(request)
+
+    monkeypatch.setattr(Departure, "wait", waited)
+    holder = Holder(Network([reply]).client(), MemoryLedger())
+    opened = holder.validate(TASK, RECORD)
+    await holder.answer(URL, opened)
+    first, get, second, post = order
+    assert (first, get, post) == (opened.departure, "GET", "POST")
+    assert second != first
+
+
+async def test_development_mode_says_loudly_what_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once a process, whatever becomes of the report, and only there: nobody else hears of it."""
+    monkeypatch.setattr(opening, "_said_in_development", False)
+    for flags, said in (
+        (SimpleNamespace(dev_mode=False), ""),
+        (SimpleNamespace(dev_mode=True), "THIS"),
+    ):
+        monkeypatch.setattr("sys.flags", flags)
+        await undelivered(MemoryLedger(), record={**RECORD, "answer": "maybe"})
+        assert said in capsys.readouterr().err
+    await undelivered(MemoryLedger(), record={})
+    assert capsys.readouterr().err == ""
 
 
 CANARY_AGE, CANARY_WORK = 47.123456789, "zq-canary-work"

@@ -1,9 +1,12 @@
 """A small holder that keeps every clause, and faults that can be planted in it."""
 
+import csv
 import json
 import os
 import time
+from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -82,11 +85,15 @@ def check(task: Task, given: Given, faults: tuple[str, ...]) -> None:
 
 def draw(task: Task, given: Given, faults: tuple[str, ...]) -> bytes | None:
     record: dict[str, Any] = json.loads(given.record)
-    fits = record["x"] != "many"
+    fits = record.get("x") != "many"
+    if set(record) - {"x", "y"} and "takes any name" not in faults:
+        raise PrivetError("an unknown name")
     if not fits and "is silent on a misfit" in faults:
         return None
     if fits and "sends another category" in faults:
         record = {**record, "x": 0}
+    if "refuses what it cannot read" in faults and not isinstance(record.get("x"), str | int):
+        raise PrivetError("unreadable")
     report = make_report(task, record, os.urandom)
     if "answers truthfully" in faults and task.questions[0].mechanism == "grr":
         truth = bytes([3 if fits else 4])
@@ -118,6 +125,20 @@ def send(given: Given, body: bytes, faults: tuple[str, ...]) -> int:
     if reply.json()["report"] != Report.unpack(body).id.hex() and "takes any receipt" not in faults:
         return 4
     return 0 if "takes held for counted" in faults else EXITS[reply.status_code]
+
+
+def site(given: Given, records: Path, *faults: str) -> int:
+    """Answer for each line of a file; the exit status of the worst."""
+    with records.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    misfits = sum(line["x"] == "many" for line in lines)
+    if misfits > 3 and "stops at many misfits" in faults:
+        return 1
+    statuses = {0}
+    for line in lines:
+        own = given.state.with_name(f"{given.state.name} {line.pop('subject')}")
+        statuses.add(holder(replace(given, state=own, record=json.dumps(line))))
+    return 1 if misfits and "says so by its exit status" in faults else max(statuses)
 
 
 def redrawn(body: bytes) -> bytes:

@@ -10,7 +10,7 @@ from privet.conformance.vectors import Vectors
 from privet.conformance.wire import Bench, open_bench
 from scripts.vectors_archive import write
 
-from .holders import holder
+from .holders import holder, site
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,11 @@ FAULTS = {
     "pads what subset draws": ["report-form"],
     "answers truthfully": ["report-law", "misfit"],
     "sends another category": ["report-law"],
-    "is silent on a misfit": ["misfit"],
+    "is silent on a misfit": ["misfit", "silence"],
+    "takes any name": ["names"],
+    "refuses what it cannot read": ["silence"],
+    "stops at many misfits": ["site-silence"],
+    "says so by its exit status": ["site-silence"],
     "redraws for a retry": ["drawn-once", "kept", "conflict"],
     "redraws when run again": ["drawn-once", "kept", "conflict"],
     "redraws at a conflict": ["conflict"],
@@ -63,8 +67,12 @@ def test_a_fault_fails_at_its_clauses_alone(
     def run(given: Given) -> int:
         return holder(given, *([] if fault is None else [fault]))
 
+    def run_site(given: Given, records: Path) -> int:
+        return site(given, records, *([] if fault is None else [fault]))
+
     bench.wire.scenes.clear()
-    verdicts = judge_all(Trial(bench, run, tmp_path, reports=40, vectors=vectors))
+    trial = Trial(bench, run, tmp_path, reports=40, vectors=vectors, site=run_site)
+    verdicts = judge_all(trial)
     assert failed(verdicts) == ([] if fault is None else FAULTS[fault])
 
 

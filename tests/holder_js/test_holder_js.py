@@ -23,6 +23,7 @@ from scripts import make_message_vectors, make_vectors
 from tests import strategies
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
 from tests.holder_js.node import NODE, evaluated
+from tests.protocol.examples import RECORD, make_task
 from tests.protocol.test_conditions import bound
 from tests.stat_checks import ALPHA
 
@@ -169,6 +170,86 @@ def test_what_the_other_holder_refuses_is_refused(
     """A kept answer without the pinned key's signature; the uninvited, and who is in few people."""
     given = {"task": task.canonical.hex(), "id": task.id, "isKept": is_kept, "options": options}
     assert evaluated(CHECKS, json.dumps(given)) == ends
+
+
+OPENS = """
+import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { answer, fetchTask, validate } from "./holder.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const { task, id, cases } = JSON.parse(readFileSync(0, "utf8"));
+const url = `https://curator.example/v1/tasks/${id}`;
+const loud = [];
+console.error = (text) => void loud.push(text);
+async function tried({ record, validated = false, ...options }) {
+  const [kept, calls] = [new Map(), []];
+  const http = async (_, { method, body }) => {
+    calls.push([method, body?.length ?? 0]);
+    const receipt = JSON.stringify({ report: kept.get(id)?.id, counted: true });
+    const headers = { "Content-Type": "application/vnd.privet.task+msgpack" };
+    return new Response(method === "GET" ? Buffer.from(task, "hex") : receipt, { headers });
+  };
+  const read = await fetchTask(url, { http: async (...given) => http(...given) });
+  calls.pop();
+  let findings = null;
+  try {
+    ({ findings } = validate(read, record));
+    const ready = validated ? validate(read, record) : record;
+    return [(await answer(url, ready, { http, kept, ...options })).counted, calls, findings];
+  } catch ({ type }) {
+    const sent = answer(url, record, { http, kept, ...options });
+    return [await sent.then(({ counted }) => counted, (problem) => problem.type), calls, findings];
+  }
+}
+console.log(JSON.stringify([await Promise.all(cases.map(tried)), loud.length]));
+"""
+ODD: list[Any] = [
+    {},
+    {"age": 67},
+    {**RECORD, "answer": "yess"},
+    {**RECORD, "age": "many"},
+    {**RECORD, "age": ["x"]},
+    {**RECORD, "work": {"a": None}, "age": None},
+    None,
+    "text",
+]
+"""Records that do not fit."""
+
+
+def opened(*cases: dict[str, Any]) -> Any:
+    """How ``answer`` ended for each case, its calls and the findings; how often it was loud."""
+    task = make_task()
+    given = {"task": task.canonical.hex(), "id": task.id, "cases": cases}
+    return evaluated(OPENS, json.dumps(given))
+
+
+def test_a_value_is_answered_and_a_name_is_refused() -> None:
+    """Whatever the values are: the same calls with as many bytes. An unknown name of a column, or
+    of an option, sends nothing: it is the program's mistake, and would waste a collection."""
+    validated: list[Any] = [{"record": record, "validated": True} for record in (RECORD, *ODD)]
+    plain: list[Any] = [{"record": record} for record in (RECORD, *ODD)]
+    (first, *others), loud = opened(*plain, *validated)
+    assert (first[0], first[2], loud) == (True, [], 0)
+    assert [call for call, _ in first[1]] == ["GET", "POST"]
+    assert [each[:2] for each in others] == [first[:2]] * len(others)
+    found = [each[2] for each in others]
+    assert [len(each) for each in found[: len(ODD)]] == [2, 1, 1, 1, 1, 2, 3, 3]
+    assert found[len(ODD)] == []
+    names: list[Any] = [
+        {"record": {**RECORD, "aeg": 67}},
+        {"record": {"aeg": None}, "validated": True},
+    ]
+    (wrong, absent, option), _ = opened(*names, {"record": RECORD, "mostEpsilom": 9})
+    assert wrong == absent == ["invalid-record", [["GET", 0]], None]
+    assert option == ["invalid-request", [], []]
+
+
+def test_development_mode_says_loudly_what_does_not_fit() -> None:
+    """On the console, once a page, and nowhere else."""
+    unfit: dict[str, Any] = {"record": {}}
+    assert opened({**unfit, "development": True}, {**unfit, "development": True})[1] == 1
+    quiet = [{**unfit, "development": False}, {"record": RECORD, "development": True}]
+    assert opened(*quiet)[1] == 0
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))

@@ -12,7 +12,7 @@ import { VERSION } from "../../page/calls.js";
 import { encodeRecord } from "../../page/features.js";
 import { decode, encode } from "../../page/msgpack.js";
 import { locate } from "../../page/partition.js";
-import { fromHex, makeReport } from "../../page/report.js";
+import { OpenedRecord, fromHex } from "../../page/report.js";
 import { createStratifiedMechanism, disclosureOf } from "../../page/strata.js";
 import { isSigned } from "../../page/signature.js";
 import { hex, idOf, packTask, readTask } from "../../page/task.js";
@@ -111,7 +111,7 @@ function checkBatch({ success, name, bytes, reports, admissions }) {
 function checkAnswer({ task: id, record, fits, columns, label, cells, stratum: told, seed, report }) {
   const task = tasks.get(id);
   const encoded = encodeRecord(task, record);
-  assert.equal(encoded.misfit === null, fits, JSON.stringify(record));
+  assert.equal(encoded.faults.length === 0, fits, JSON.stringify(record));
   if (fits) {
     assert.deepEqual(encoded.columns, columns);
     assert.equal(encoded.label, label);
@@ -121,7 +121,7 @@ function checkAnswer({ task: id, record, fits, columns, label, cells, stratum: t
     const { number, conditions, replaced } = disclosureOf(task, encoded);
     assert.deepEqual({ cell: number, conditions, replaced }, told, JSON.stringify(record));
   }
-  assert.equal(hex(makeReport(task, record, stream(seed)).bytes), report, seed);
+  assert.equal(hex(new OpenedRecord(task, record).draw(stream(seed)).bytes), report, seed);
   return 1;
 }
 
@@ -132,12 +132,12 @@ function checkValues({ listed, low, high, missing = null, unknown = null, reads 
     const what = JSON.stringify([listed ?? [low, high], value]);
     const field = { name: "x", missing, unknown, ...(listed ? { kind: "categorical", categories: listed } : { kind: "numeric", low, high }) };
     const asFeature = encodeRecord({ features: [field], label: { ...other, kind: "range" } }, { x: value, other: 0 });
-    assert.equal(asFeature.misfit === null, read !== null, what);
+    assert.equal(asFeature.faults.length === 0, read !== null, what);
     if (read !== null) assert.deepEqual(asFeature.columns, listed ? listed.map((name) => Number(name === read)) : [read / high], what);
     if (missing !== null || unknown !== null) continue;
     const label = { name: "x", ...(listed ? { kind: "classes", classes: listed } : { kind: "range", low, high }) };
     const asLabel = encodeRecord({ features: [other], label }, { x: value });
-    assert.equal(asLabel.misfit === null, read !== null, what);
+    assert.equal(asLabel.faults.length === 0, read !== null, what);
     if (read !== null) assert.equal(asLabel.label, listed ? listed.indexOf(read) : read, what);
   }
   return reads.length;

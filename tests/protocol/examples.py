@@ -63,9 +63,9 @@ def complete_tree(cells: int, columns: int = 1) -> Tree:
 
 def encoded(features: Features, record: dict[Any, Any]) -> Matrix:
     """A record's columns, label left out; raises ``InvalidRecord`` if it does not fit."""
-    x, _, misfit, _ = encode_record(features, CLASSES, {**record, CLASSES.name: "yes"})
-    if misfit is not None:
-        raise InvalidRecord(misfit)
+    x, _, faults, _ = encode_record(features, CLASSES, {**record, CLASSES.name: "yes"})
+    if faults:
+        raise InvalidRecord(faults[0])
     return x
 
 

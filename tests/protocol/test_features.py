@@ -113,8 +113,9 @@ class Unreadable:
 )
 def test_whatever_the_record_is_it_is_encoded(record: Any) -> None:
     """No exception ever: columns, a label and the reason, for what is no record at all too."""
-    x, y, misfit, _ = encode_record(FEATURES, CLASSES, record)
-    assert misfit
+    x, y, faults, _ = encode_record(FEATURES, CLASSES, record)
+    assert all(faults)
+    assert faults
     assert x.shape == (4,)
     assert y in (0.0, 1.0)
     assert set(x.tolist()) <= {0.0, 0.25, 1.0}

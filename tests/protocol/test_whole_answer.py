@@ -205,11 +205,11 @@ def test_the_whole_answer_by_enumeration(name: str) -> None:
     asked = ALL[name]
     by_cell: dict[int, list[tuple[bool, dict[Answers, Fraction]]]] = defaultdict(list)
     for record in fitting(asked) + misfits(asked):
-        x, _, misfit, _ = encode_record(asked.features, asked.label, record)
-        assert (misfit is None) is (record in fitting(asked))
+        x, _, faults, _ = encode_record(asked.features, asked.label, record)
+        assert (not faults) is (record in fitting(asked))
         strata = asked.strata
         cell = 0 if strata is None else int(strata.of_cell[asked.tree_of(0).locate_one(x)])
-        by_cell[cell].append((misfit is None, law(asked, record)))
+        by_cell[cell].append((not faults, law(asked, record)))
     assert len(by_cell) == max(len(asked.group_sizes), 1)
     worst = Fraction(1)
     for cell, found in by_cell.items():

@@ -62,7 +62,7 @@ def check_that_they_fit(data: bytes, **given: Any) -> None:
     for row, record in enumerate(records):
         kept = {name: value for name, value in record.items() if name not in empty}
         encoded = encode_record(features, label, read_record((*features, label), kept))
-        assert encoded.misfit is None
+        assert encoded.faults == ()
         assert np.array_equal(encoded.x, public.X[row])
         assert encoded.y == public.y[row]
 
