@@ -112,7 +112,7 @@ def create_app(
                 store.expiry, settings, clock, partial(curator.audit.add_entry, NOBODY)
             ),
             _refresh(state),
-            watch(metrics, store, settings.certificate_of),
+            watch(metrics, store, settings.certificate_of, clock),
         ]
         tasks = [asyncio.create_task(each) for each in background]
         yield

@@ -56,6 +56,11 @@ class Metrics(ServerMetrics):
             self._fit_seconds.labels(estimator)
         self._queue = self.gauge("privet_queue_reports", "Reports that wait for the disk.")
         self._jobs = self.gauge("privet_jobs", "Fits and new tasks under way or waiting.")
+        self._impossible = self.gauge(
+            "privet_impossible_tasks",
+            "Open tasks whose reports cannot all be honest.",
+            "livemax",
+        )
         self._backup = self.gauge(
             "privet_backup_timestamp_seconds",
             "Unix time of the newest backup; 0 if there is none.",
@@ -104,6 +109,10 @@ class Metrics(ServerMetrics):
         """Set the gauges of queued reports and running jobs."""
         self._queue.set(reports)
         self._jobs.set(jobs)
+
+    def found_impossible(self, tasks: int) -> None:
+        """Set how many open tasks have reports that cannot all be honest."""
+        self._impossible.set(tasks)
 
     def backed_up(self, moment: float) -> None:
         """Set when the newest backup was made, Unix time."""

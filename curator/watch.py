@@ -1,12 +1,16 @@
-"""Time of the newest backup and expiry of the proxy's TLS certificate, for alerting."""
+"""Background checks for alerts: the newest backup, the TLS certificate, impossible reports."""
 
 import asyncio
 import logging
 import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
 
-from privet.protocol.errors import StorageFailed
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.findings.impossible import impossible
+from privet.protocol.errors import StorageFailed, TaskNotFound
 
 from .datastore import Store
 from .datastore.audit import BACKED_UP
@@ -18,20 +22,62 @@ ANSWER_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
-async def watch(metrics: Metrics, store: Store, certificate_of: str) -> None:
+async def watch(
+    metrics: Metrics, store: Store, certificate_of: str, clock: Callable[[], float]
+) -> None:
     """Tell ``metrics`` every minute, until cancelled.
 
     ``certificate_of`` is ``host:port``, or empty where there is none to watch.
     """
+    tested: dict[str, TaskVerdict] = {}
     while True:
         try:
             moment = await run_in_threadpool(store.facts.read, BACKED_UP)
             metrics.backed_up(float(moment or 0.0))
+            tested = await run_in_threadpool(judge_tasks, store, clock(), tested)
+            metrics.found_impossible(sum(one.false for one in tested.values()))
         except StorageFailed as error:
-            log.warning("the time of the newest backup is not known: %s", error.detail)
+            log.warning("backups and reports are not watched: %s", error.detail)
         if certificate_of:
             metrics.certified(await run_in_threadpool(certificate_end, certificate_of))
         await asyncio.sleep(EVERY_SECONDS)
+
+
+@dataclass(frozen=True)
+class TaskVerdict:
+    """A test of a task's reports: ``false`` if its ``answers`` cannot all be honest."""
+
+    answers: int
+    false: bool
+
+
+def judge_tasks(
+    store: Store, now: float, before: Mapping[str, TaskVerdict]
+) -> dict[str, TaskVerdict]:
+    """Verdicts on the tasks that take reports at ``now``; those ``before`` hold until more come."""
+    tested = {}
+    for listed in store.tasks.listed():
+        if not listed.takes_reports(now):
+            continue
+        task_id = listed.task.id
+        try:
+            collected = store.standing.collected(task_id)
+        except TaskNotFound:  # deleted meanwhile
+            continue
+        answers = sum(question.n for question in collected.sums)
+        if task_id in before and before[task_id].answers == answers:
+            tested[task_id] = before[task_id]
+            continue
+        task, planned = collected.stored.task, collected.stored.planned
+        counts = (
+            QuestionCounts.of(task, number, question.vector, question.n, planned)
+            for number, question in enumerate(collected.sums)
+        )
+        false = impossible(list(counts))
+        tested[task_id] = TaskVerdict(answers, false is not None)
+        if false is not None:
+            log.warning("task %s: %s", task_id, false.sentence)
+    return tested
 
 
 def certificate_end(address: str) -> float:

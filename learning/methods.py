@@ -27,6 +27,7 @@ from .drift.distilled import distilled, distilled_depth, scored
 from .drift.fit import DRIFT
 from .drift.knowledge import Knowledge, public_knowledge
 from .findings.clipping import unclipped
+from .findings.impossible import impossible
 from .findings.selection import selection_factor
 from .lpct.cart import cart
 from .lpct.grid import grid, grid_depth
@@ -131,6 +132,11 @@ class Fitting:
         if self.base is not None:
             facts["public model"] = self.base.name
         facts |= facts_about(questions)
+        false = impossible(questions)
+        if false is not None:
+            facts["false reports"] = f"at least {false.least} of {false.n}"
+            least, most = (np.full_like(model.low, end) for end in model.bounds)
+            model = replace(model, low=least, high=most)
         return replace(
             model,
             estimator=self.estimator.name,

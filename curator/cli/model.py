@@ -159,6 +159,9 @@ def card(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> None:
 
 
 def _print_insight(insight: Document) -> None:
+    if insight.get("impossible"):
+        typer.echo(insight["sentence"])
+        return
     columns = ("holders", "95 % interval", "public records")
     misfits = {"reported": insight["misfits"]["value"], **insight["misfits"], "public": 0.0}
     rows = [_compared(row["name"], row) for row in insight["overall"]]

@@ -63,10 +63,11 @@ def collection(
     """The values of the part that is refreshed; None where they are for readers only."""
     stored = cases.read_task(curator, visitor, task_id)
     standing, task = cases.read_status(curator, visitor, task_id), stored.task
-    insight, needed = None, None
+    insight, needed, impossible = None, None, None
     if visitor.reads:
         needed = reading.reports_needed(curator, visitor, task_id, half_width(task, wanted))
         insight = _insight(task_id, curator, visitor)
+        impossible = reading.read_impossible(curator, visitor, task_id)
     return {
         "task": task,
         "stored": stored,
@@ -76,6 +77,7 @@ def collection(
         "needed": needed,
         "planned": stored.settings.get("holders"),
         "insight": insight,
+        "impossible": impossible,
     }
 
 

@@ -258,6 +258,13 @@ class IntervalView(View):
     high: float
 
 
+class ImpossibleView(View):
+    """Reports that no honest people can have sent together."""
+
+    least: int = Field(description="At least so many of the reports are false.")
+    n: int = Field(description="The reports that were tested.")
+
+
 class InsightView(View):
     """The differences between the holders and the public data."""
 
@@ -277,6 +284,10 @@ class InsightView(View):
     looks: Looks = Field(
         description="Whether intervals and differences hold at every look while reports come in, "
         "or at one that was chosen beforehand."
+    )
+    impossible: ImpossibleView | None = Field(
+        description="Absent where honest people may have sent all reports. Where they cannot, "
+        "intervals are as wide as can be and no difference is listed."
     )
 
     @classmethod

@@ -12,6 +12,7 @@ from privet.learning.core.escaping import markdown
 from privet.learning.core.looks import MEANING
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
+from privet.learning.findings.impossible import impossible
 from privet.learning.findings.insight import insight, question_about
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
@@ -139,6 +140,8 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
     if question_about(model, questions) is None:
         return ""
     comparison = insight(task.label, public, questions, model)
+    if comparison.impossible is not None:
+        return f"## Holders compared with public records\n\n{comparison.sentence}"
     rows = [
         [row.name, f"{row.reported:.3g}", f"{row.low:.3g} to {row.high:.3g}", f"{row.public:.3g}"]
         for row in comparison.overall
@@ -159,6 +162,9 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
         f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
         f"cells, and by {moved.max():.3g} at most, to first order.",
     ]
+    false = impossible(questions)
+    if false is not None:
+        return f"- {false.sentence}"
     share, bias = agreement(model, questions), offset(model, questions)
     if share is not None:
         lines.insert(0, _agreement(*share))

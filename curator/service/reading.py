@@ -9,6 +9,7 @@ from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.export.formats import EXPORTS
+from privet.learning.findings.impossible import Impossible, impossible
 from privet.learning.findings.insight import Insight, insight, question_about, reports_for
 from privet.learning.findings.node_shares import NodeShares, node_shares
 from privet.protocol.errors import InvalidRequest, ModelNotFound
@@ -117,11 +118,17 @@ def _insight(
     return fitted, comparison, paths
 
 
+def read_impossible(curator: Curator, actor: Actor, task_id: str) -> Impossible | None:
+    """The reports that cannot all be honest, with or without a model; raises ``TaskNotFound``."""
+    actor.need(Scope.READER, COUNTS)
+    return impossible(curator.question_counts(task_id))
+
+
 def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None:
     """The serving model's results for all holders, once no more reports count.
 
-    None before that, without a model or reports to ask, and for whoever sees no models. Raises
-    ``TaskNotFound``.
+    None before that, without a model or reports to ask, where these cannot all be honest, and for
+    whoever sees no models. Raises ``TaskNotFound``.
     """
     listed = read_head(curator, actor, task_id)
     if listed.is_earlier or not sees_models(curator, actor):
@@ -133,6 +140,8 @@ def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None
         kept = (task_id, number, curator.store.standing.read(task_id).reports)
         if kept not in curator.results:
             _, comparison, _ = _insight(curator, task_id, number)
+            if comparison.impossible is not None:
+                return None
             figures = tuple(
                 Figure(
                     name=row.name,

@@ -33,10 +33,14 @@ class Estimate:
     factor: float = ONE_LOOK
 
     def interval(self, low: float, high: float) -> "Interval":
-        """The value and its 95 % interval, clipped to [``low``, ``high``]."""
+        """The value and its 95 % interval, within [``low``, ``high``].
+
+        A value outside is first put at the nearest end, so that no interval outside shrinks to a
+        point, which would look like certainty.
+        """
         half = self.factor * sqrt(max(self.variance, 0.0))
-        ends = self.value, self.value - half, self.value + half
-        return Interval(*(min(max(end, low), high) for end in ends))
+        value = min(max(self.value, low), high)
+        return Interval(value, max(value - half, low), min(value + half, high))
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import locate
 from .clipping import all_clipped, public_distances, whole_means
+from .impossible import Impossible, impossible
 
 FALSE_DISCOVERY_RATE = 0.05
 NODES = np.linspace(-6.0, 6.0, 97)
@@ -136,6 +137,7 @@ class Insight:
     relabelled: int | None
     sentence: str
     looks: Looks
+    impossible: Impossible | None = None
 
 
 def insight(
@@ -151,6 +153,7 @@ def insight(
             "There are no reports about the label in this model's cells: wait for holders, or fit "
             "a model of a task that asks for the label."
         )
+    false = impossible(questions)
     public_by_cell = public_counts(label, public, question.partition, question.scale)
     overall = _overall(label, public, question, model)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
@@ -164,6 +167,11 @@ def insight(
     relabelled = None
     if isinstance(label, Classes):
         relabelled = int((model.values.argmax(axis=1) != before.argmax(axis=1)).sum())
+    sentence = _sentence(label, overall, differences, moved, relabelled, question.partition.cells)
+    if false is not None:
+        least, most = model.bounds
+        overall = tuple(replace(row, low=least, high=most, p_value=1.0) for row in overall)
+        misfits, differences, sentence = replace(misfits, low=0.0, high=1.0), (), false.sentence
     return Insight(
         question.n,
         misfits,
@@ -173,8 +181,9 @@ def insight(
         differences,
         moved,
         relabelled,
-        _sentence(label, overall, differences, moved, relabelled, question.partition.cells),
+        sentence,
         question.looks,
+        false,
     )
 
 

@@ -8,7 +8,7 @@ s below the node is p = W_s / W, where W_s counts only s. To first order
 where p is held fixed on the right: the noise of all cells together, with their covariances.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..core.counts import Estimate, Interval, QuestionCounts, public_counts
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.trees import ancestors, node_depth
+from .impossible import impossible
 from .insight import figure_weights, on_simplex, unclipped_mean
 
 
@@ -46,7 +47,8 @@ def node_shares(
 ) -> NodeShares:
     """Compare the reports to ``question`` below a ``model``'s ``node`` with public records there.
 
-    The interval of a share is all that is possible where the mass is not distinguished from zero.
+    The interval of a share is all that is possible where the mass is not distinguished from zero,
+    and where reports cannot all be honest.
     """
     tree = question.partition
     below = ancestors(tree, int(node_depth(tree)[node])) == node  # of each cell
@@ -54,10 +56,14 @@ def node_shares(
     public_by_cell = public_counts(label, public, tree)
     records = public_by_cell[below].sum()
     mass = question.mean(inside)
-    share = Share("", mass.interval(0.0, 1.0), float(records / public_by_cell.sum()))
+    false = impossible([question]) is not None
+    reported_mass = mass.interval(0.0, 1.0)
+    if false:
+        reported_mass = replace(reported_mass, low=0.0, high=1.0)
+    share = Share("", reported_mass, float(records / public_by_cell.sum()))
     least, most = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
     weights = dict(figure_weights(label, question))
-    if mass.value <= mass.factor * np.sqrt(mass.variance):
+    if false or mass.value <= mass.factor * np.sqrt(mass.variance):
         middle = 1.0 / label.slots if isinstance(label, Classes) else (least + most) / 2.0
         reported = [Interval(middle, least, most)] * len(weights)
     else:

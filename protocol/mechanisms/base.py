@@ -22,7 +22,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,27 @@ Counts = NDArray[np.float64]
 Sums = NDArray[np.int64]
 Payloads = NDArray[np.uint8]
 Words = NDArray[np.uint64]
+
+
+class Frequencies(NamedTuple):
+    """Unbiased numbers of holders, whose true values are not negative and add up to at most n.
+
+    Uncorrelated but for what follows from a fixed sum. One per coordinate, ``(coordinates,)``.
+    """
+
+    values: NDArray[np.float64]
+    n: int
+    """The reports that they are of; exact."""
+    own: float
+    """Variance that a holder adds to its own number."""
+    other: float
+    """Variance that a holder adds to every other number."""
+    least: float
+    """The least that one report can add to a number."""
+    length: float
+    """The greatest Euclidean length of what one report adds to all."""
+    kurtosis: float
+    """The kurtosis of what a report adds to a number that is not its holder's."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +204,13 @@ class Mechanism(ABC):
     @abstractmethod
     def misfit_variance(self, n: float, misfits: float) -> float:
         """Variance of ``misfits`` given the true number."""
+
+    @abstractmethod
+    def frequencies(self, sums: Sums, n: int) -> tuple[tuple[Frequencies, ...], ...]:
+        """For each stratum, the numbers that tests of honest reports are about, misfits included.
+
+        A stratum with several has the same reports in each.
+        """
 
     @abstractmethod
     def variance(self, n: float, counts: Counts) -> Counts:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Counts, Mechanism, Sums
+from .base import Counts, Frequencies, Mechanism, Sums
 
 
 def mean_variance(p: Fraction, q: Fraction, m: int) -> Fraction:
@@ -93,6 +93,23 @@ class FrequencyOracle(Mechanism):
         # (N_c - n q) / (p - q)
         N = self.supports(sums).astype(np.float64)
         return np.asarray((N - n * float(self.q)) / float(self.p - self.q))
+
+    def frequencies(self, sums: Sums, n: int) -> tuple[tuple[Frequencies, ...], ...]:
+        p, q, m = float(self.p), float(self.q), self.categories
+        largest = max(self.support_extremes(np.ones(m)))
+        squares = largest * (1 - q) ** 2 + (m - largest) * q**2
+        unit = (p - q) ** 2
+        of_own, of_other = p * (1 - p) / unit, q * (1 - q) / unit
+        numbers = Frequencies(
+            values=self._debiased(sums, n),
+            n=n,
+            own=of_own,
+            other=of_other,
+            least=-q / (p - q),
+            length=(squares / unit) ** 0.5,
+            kurtosis=1 / (q * (1 - q)) - 3,
+        )
+        return ((numbers,),)
 
     def variance(self, n: float, counts: Counts) -> Counts:
         # (n_c p (1 - p) + (n - n_c) q (1 - q)) / (p - q)^2

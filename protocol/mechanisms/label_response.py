@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidTask
-from .base import Counts, Mechanism, Payloads, Sums, Words
+from .base import Counts, Frequencies, Mechanism, Payloads, Sums, Words
 from .discrete_laplace import MAX_RESOLUTION, DiscreteLaplace, fine_steps
 from .exact import WORD, flip_threshold
 from .limits import checked_integer, checked_noise_table, checked_question
@@ -175,6 +175,21 @@ class LabelResponse(Mechanism):
 
     def misfits(self, sums: Sums, n: int) -> float:
         return float((sums[self.cells] - n * self._q) / (1 - 2 * self._q))
+
+    def frequencies(self, sums: Sums, n: int) -> tuple[tuple[Frequencies, ...], ...]:
+        # those of U only: labels have no bound that noise leaves in place
+        q, gain = self._q, 1 - 2 * self._q
+        values = np.asarray((sums[: self.cells + 1] - n * q) / gain, dtype=np.float64)
+        numbers = Frequencies(
+            values,
+            n,
+            own=q * (1 - q) / gain**2,
+            other=q * (1 - q) / gain**2,
+            least=-q / gain,
+            length=(1 - q) / gain * len(values) ** 0.5,
+            kurtosis=1 / (q * (1 - q)) - 3,
+        )
+        return ((numbers,),)
 
     def misfit_variance(self, n: float, misfits: float) -> float:  # noqa: ARG002
         return n * self._q * (1 - self._q) / (1 - 2 * self._q) ** 2

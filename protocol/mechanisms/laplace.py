@@ -27,6 +27,8 @@ from .limits import checked_integer, checked_noise_table, checked_question
 from .payloads import chunks, integer_width, read_integers
 from .vector_pair import Coordinate, VectorPair, coordinate_share
 
+LAPLACE_KURTOSIS = 6.0
+
 
 @dataclass(frozen=True)
 class Laplace(VectorPair):
@@ -69,7 +71,8 @@ class Laplace(VectorPair):
     def coordinate(self) -> Coordinate:
         offset, noise = self.lattice.moments(0)
         gain = self.lattice.moments(self.resolution)[0] - offset
-        return Coordinate(offset, gain, noise, (self.lattice.low, self.lattice.radius))
+        bounds = self.lattice.low, self.lattice.radius
+        return Coordinate(offset, gain, noise, bounds, kurtosis=LAPLACE_KURTOSIS)
 
     @property
     def coordinate_ratio(self) -> Fraction:

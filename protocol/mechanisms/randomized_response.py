@@ -46,7 +46,10 @@ class RandomizedResponse(BitPayloads, VectorPair):
     @property
     def coordinate(self) -> Coordinate:
         q = Fraction(self.flip_words, WORD)
-        return Coordinate(offset=q, gain=1 - 2 * q, noise=q * (1 - q), bounds=(0, 1))
+        noise = q * (1 - q)
+        return Coordinate(
+            offset=q, gain=1 - 2 * q, noise=noise, bounds=(0, 1), kurtosis=float(1 / noise) - 3
+        )
 
     @property
     def coordinate_ratio(self) -> Fraction:

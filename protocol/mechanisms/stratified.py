@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidTask
 from ..limits import MAX_SUMS
-from .base import Counts, Mechanism, Payloads, Sums, Words
+from .base import Counts, Frequencies, Mechanism, Payloads, Sums, Words
 from .discrete_laplace import DiscreteLaplace
 from .payloads import chunks, integer_width, read_integers
 
@@ -163,6 +163,10 @@ class StratifiedMechanism(Mechanism):
 
     def misfits(self, sums: Sums, n: int) -> float:  # noqa: ARG002
         return sum(self.inner.misfits(row[1:], int(row[0])) for row in self._table(sums))
+
+    def frequencies(self, sums: Sums, n: int) -> tuple[tuple[Frequencies, ...], ...]:  # noqa: ARG002
+        parts = (self.inner.frequencies(row[1:], int(row[0])) for row in self._table(sums))
+        return tuple(of_stratum for (of_stratum,) in parts)
 
     def misfit_variance(self, n: float, misfits: float) -> float:
         """See ``Mechanism.misfit_variance``: linear in both numbers, so that strata add up."""

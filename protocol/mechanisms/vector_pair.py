@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Counts, Mechanism, Sums
+from .base import Counts, Frequencies, Mechanism, Sums
 
 
 def coordinates_apart(cells: int, slots: int) -> int:
@@ -53,6 +53,7 @@ class Coordinate(NamedTuple):
     """s: its variance, whatever it holds."""
     bounds: tuple[int, int]
     """Its least and its greatest value."""
+    kurtosis: float
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,27 @@ class VectorPair(Mechanism):
     def _debiased(self, sums: Sums, n: int) -> NDArray[np.float64]:
         offset, gain = map(float, self.coordinate[:2])
         return np.asarray((sums - n * offset) / gain)
+
+    def frequencies(self, sums: Sums, n: int) -> tuple[tuple[Frequencies, ...], ...]:
+        offset, gain = map(float, self.coordinate[:2])
+        low, high = ((bound - offset) / gain for bound in self.coordinate.bounds)
+        furthest = max(-low, high)
+        parts = np.split(self._debiased(sums, n), [self.cells + 1])
+        variance = self._unit_variance
+        of_both = (
+            Frequencies(
+                values,
+                n,
+                own=variance,
+                other=variance,
+                least=low,
+                length=furthest * len(values) ** 0.5,
+                kurtosis=self.coordinate.kurtosis,
+            )
+            for values in parts
+            if len(values)
+        )
+        return (tuple(of_both),)
 
     def misfit_variance(self, n: float, misfits: float) -> float:  # noqa: ARG002
         return n * self._unit_variance

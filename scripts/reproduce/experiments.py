@@ -22,6 +22,7 @@ from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
 from scripts.reproduce.problems import REPEATING, SHIFTS, SIZES
+from scripts.reproduce.sent_falsely import ALARMS, SENT
 from scripts.reproduce.shapes import KINDS
 from scripts.reproduce.statements import (
     BY_DEFAULT,
@@ -496,6 +497,20 @@ OURS = [
         panels=("epsilon",),
         series=NAMES,
         replications=10,
+    ),
+    Experiment(
+        "statements-false",
+        "Part of the collections of 5 000 reports with an alarm, and of the false ones stated",
+        tuple(
+            Job("sent", "test for false reports", epsilon, (*settings, ("reports", 5_000)))
+            for epsilon in (0.5, 1.0, 2.0, 4.0)
+            for settings in SENT
+        ),
+        x="collection",
+        panels=("epsilon",),
+        series=ALARMS,
+        measures=("score", "bound"),
+        replications=200,
     ),
     Experiment(
         "ablations",

@@ -50,6 +50,7 @@ from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.intervals import hold
 from scripts.reproduce.ours import Privet, WithoutPrivacy, planned, public_stack, references
+from scripts.reproduce.sent_falsely import alarms
 from scripts.reproduce.shapes import Compared
 from scripts.reproduce.statements import list_differences, look_often
 
@@ -180,6 +181,7 @@ METHODS: dict[str, Method] = {
     **CASES,
     "list differences": list_differences,
     "look often": look_often,
+    "test for false reports": alarms,
     "hold": hold,
     "without the public shape": Compared(),
     **{f"ablation: {ablation.name}": ablation for ablation in ABLATIONS},

@@ -19,6 +19,7 @@ from privet.curator.watch import certificate_end, watch
 from privet.protocol.errors import StorageFailed
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import values
+from tests.manual_clock import ManualClock
 
 END = datetime(2031, 2, 3, 4, 5, 6, tzinfo=UTC)
 BACKUP, CERTIFICATE = (f"privet_{name}_timestamp_seconds" for name in ("backup", "certificate_end"))
@@ -66,7 +67,7 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
             while values(metrics.text().decode(), BACKUP) != {(): backup}:
                 await asyncio.sleep(0.01)
 
-    running = asyncio.create_task(watch(metrics, store, address))
+    running = asyncio.create_task(watch(metrics, store, address, ManualClock()))
     await told(0.0)
     store.facts.set(BACKED_UP, "1700000000.5")
     await told(1_700_000_000.5)

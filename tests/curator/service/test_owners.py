@@ -170,6 +170,7 @@ CASES: dict[str, Case] = {
     "read_insight": Case(
         Scope.READER, lambda task: (task, 2), route=Call("GET", f"{V1}/models/2/insight")
     ),
+    "read_impossible": Case(Scope.READER, lambda task: (task,)),
     "reports_needed": Case(Scope.READER, lambda task: (task, 0.1)),
     "list_tokens": Case(
         Scope.ADMIN, lambda _: (), route=Call("GET", "/v1/tokens"), page=Call("GET", "/access")
