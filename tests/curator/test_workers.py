@@ -6,10 +6,11 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import httpx
 import pytest
 
 from privet.curator.datastore import open_store
-from privet.curator.workers import Cancelled, Workers
+from privet.curator.workers import NICENESS, Cancelled, Workers
 from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.errors import PrivetError, TooLarge
 from scripts.servers import running_curator
@@ -147,6 +148,39 @@ def test_no_process_outlives_its_curator(doomed: Served, number: signal.Signals)
             assert b"urn:privet:problem:overloaded" in answer
         doomed.process.wait(30)
         wait_until(lambda: all(map(ended, processes)))
+
+
+ORPHANED = """
+import asyncio, subprocess
+from privet.curator.workers import Workers
+
+shell = ["sh", "-c", "echo $PPID $$; exec sleep 600"]
+work = Workers(1, 0, preloaded=[]).call(lambda run: run(subprocess.call, shell))
+asyncio.run(work)
+"""
+"""Tells the process that works for it, and one that this started."""
+
+
+def test_a_worker_ends_with_a_killed_curator() -> None:
+    """With all that it started, in the middle of its work."""
+    curator = subprocess.Popen([sys.executable, "-c", ORPHANED], stdout=subprocess.PIPE, text=True)
+    with curator:
+        assert curator.stdout is not None
+        processes = list(map(int, curator.stdout.readline().split()))
+        assert len(processes) == 2
+        assert not any(map(ended, processes))
+        curator.kill()
+    try:
+        wait_until(lambda: all(map(ended, processes)))
+    finally:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+async def test_a_worker_yields_to_reports(workers: Workers) -> None:
+    """Its priority is lower than the curator's."""
+    assert await workers.call(lambda run: run(os.nice, 0)) == min(os.nice(0) + NICENESS, 19)
 
 
 async def test_closing_ends_what_goes_on(tmp_path: Path) -> None:

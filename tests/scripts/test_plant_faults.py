@@ -1,11 +1,8 @@
 """Every fault of the table can still be planted, and its tests are there."""
 
-import pytest
-
 from scripts.plant_faults import faults
 
 
-@pytest.mark.slow
 def test_no_fault_is_stale() -> None:
     """Who changes a line that keeps a promise plants its fault in what takes its place."""
     stale = {fault.promise: fault.stale for fault in faults() if fault.stale}

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sqlalchemy import func, select
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore import open_store
+from privet.curator.datastore import open_store, schema
 from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.invitations import HOLD_SECONDS, InvitationCounts
 from privet.curator.datastore.models import ModelInfo
@@ -201,6 +202,7 @@ def test_delete_removes_everything(store: Store) -> None:
     store.standing.count_rejects(made.id, {"too-large": 1})
     store.tasks.move(made.id, Move.DELETE, NOW)
     assert store.tasks.listed() == []
+    assert rows_of_tasks(store) == 0
     assert store.tasks.was_deleted(made.id)
     assert not store.tasks.was_deleted(task("another").id)
     open_task(store, made)
@@ -208,6 +210,15 @@ def test_delete_removes_everything(store: Store) -> None:
     assert (status.reports, status.rejects, store.models.listed(made.id)) == (0, {}, [])
     assert take(store, cached, [own]) == [COUNTED]
     assert store.reports.take([many(cached, BULK, seed=1)], NOW)[0].tolist() == [COUNTED] * BULK
+
+
+def rows_of_tasks(store: Store) -> int:
+    """The number of rows of all tables that name a task."""
+    tables = [table for table in schema.metadata.tables.values() if "task_no" in table.c]
+    with store.engine.connect() as connection:
+        counts = [connection.scalar(select(func.count()).select_from(each)) for each in tables]
+    assert len(counts) > len(schema.OF_A_TASK)
+    return sum(count or 0 for count in counts)
 
 
 def test_buckets_divide_the_reports_by_time(store: Store) -> None:

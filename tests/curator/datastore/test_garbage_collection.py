@@ -138,6 +138,26 @@ async def test_a_failing_round_does_not_end_garbage_collection(
     assert "expiry failed" in caplog.text
 
 
+async def test_no_task_is_deleted_unless_a_setting_says_so(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in the five days after its end, in rounds of the whole garbage collection."""
+    monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
+    made = task(closes=int(NOW))
+    open_task(store, made)
+    clock, done = ManualClock(NOW), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def advance() -> float:
+        clock.advance(STEP_SECONDS)
+        if clock() > NOW + 5 * 86_400:
+            loop.call_soon_threadsafe(done.set)
+        return clock()
+
+    await collect_until(done, store.expiry, Settings(), advance, Mock())
+    assert [listed.task.id for listed in store.tasks.listed()] == [made.id]
+
+
 async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """By what went and of which task: ids first, the task later; and forgotten admissions."""
     monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
