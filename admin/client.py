@@ -92,8 +92,7 @@ class CuratorClient:
         self.url = url.rstrip("/")
         if "://" not in url:
             raise InvalidRequest(
-                f"The address {url!r} does not say how to connect: put http:// or https:// before "
-                "it."
+                f"The address {url!r} has no scheme: put http:// or https:// in front of it."
             )
         self._timeout = timeout
         self._headers = {"Authorization": f"Bearer {_sendable(token)}"} if token else {}

@@ -2,7 +2,7 @@
 
 PrivetError                  base of all errors of a holder's calls
 ├── HolderError              this holder's own refusal; a missing package is one too
-│   ├── TaskRefused          a task that promises less privacy than it says, or is not signed
+│   ├── TaskRefused          a task that gives less privacy than it claims, or is not signed
 │   ├── BudgetSpent          answering would take the subject past its cap
 │   └── LedgerFailed         the ledger cannot be read or written; nothing was sent
 ├── TransportError           (http_client.errors) unsafe address, no answer, not a curator's answer

@@ -81,7 +81,9 @@ def disclosure(task: Task, record: EncodedRecord) -> str:
     said = " and ".join(printable(each.in_words, 200) for each in conditions)
     names = dict.fromkeys(each.feature.name for each in conditions)
     replaced = ", ".join(printable(name, 200) for name in names if name in record.replaced)
-    instead = f"Another value stands in for the record's own: {replaced}. " if replaced else ""
+    instead = (
+        f"Another value is used in place of the record's own: {replaced}. " if replaced else ""
+    )
     size, total = task.group_sizes[cell], sum(task.group_sizes)
     return (
         f"Disclosed: {said or 'nothing, as everybody is in one group'}. "
@@ -198,7 +200,7 @@ def _sends(task: Task) -> str:
         f"the task's id{invitation} and 16 random bytes by which a repeated message is "
         "recognised. A record that does not fit the questions makes a message like any other"
         f"{of_group}. {apart} record, your name and the true answer stay here. Like any web "
-        "server, the curator's sees the network address that the message comes from."
+        "server, the one that gets it sees the network address that the message comes from."
     )
 
 

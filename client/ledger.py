@@ -160,7 +160,7 @@ def afford(
     caps: Caps, subject: str, epsilon: float, earlier: Iterable[StoredAnswer], now: float
 ) -> None:
     """Raise ``BudgetSpent`` if ``epsilon`` on top of ``earlier`` answers exceeds a cap."""
-    raising = "leave it, or raise the cap ({}) knowing what that means: privet-holder cap shows it."
+    raising = "leave it, or raise the cap ({}); privet-holder cap shows what a cap means."
     if epsilon > caps.task * (1 + SLACK):
         raise BudgetSpent(
             f"Answering costs epsilon {epsilon:g} and {subject!r} spends at most {caps.task:g} on "

@@ -39,9 +39,9 @@ def signed_by(offer: Offer, pinned: str | None = None) -> str:
     try:
         valid = _is_valid(offer.signature, signed_message(offer.task.id))
     except HolderError:
-        return f"It says: the key {key}. To check it, {install_command('pinned')}."
+        return f"Unverified, it names the key {key}. To verify it, {install_command('pinned')}."
     if not valid:
-        return f"Nobody: its signature is not that of the key {key} it came with."
+        return f"Nobody: its signature does not match the key {key} that came with it."
     return f"The key {key}. To take tasks from this curator only, pin it with --curator-key."
 
 

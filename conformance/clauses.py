@@ -546,7 +546,7 @@ CLAUSES = {
         report_law,
     ),
     "misfit": Clause(
-        "answers a record that does not fit by a report like any other",
+        "answers a record that does not fit with a report like any other",
         CATEGORY,
         misfit,
     ),
@@ -563,7 +563,7 @@ CLAUSES = {
         ("site",),
     ),
     "vectors": Clause(
-        "makes of the vectors' tasks, records and random bytes the same reports",
+        "draws the same reports from the vectors' tasks, records and random bytes",
         "protocol.md#vectors",
         vectors,
         ("vectors", "draw"),

@@ -236,7 +236,7 @@ class Settings(BaseSettings):
         if not any(self.oidc_values):
             raise ValueError(
                 "Set PRIVET_OIDC_ADMINS, PRIVET_OIDC_FITTERS or PRIVET_OIDC_READERS, or nobody "
-                "gets in"
+                "can sign in"
             )
         if not all(map(SAFE_URL.match, (self.oidc_issuer, self.oidc_redirect_uri))):
             raise ValueError(

@@ -39,8 +39,8 @@ NICENESS = 5
 END_SECONDS = 1.0
 
 MORE_MEMORY = (
-    "Give the task fewer cells, records or classes or a smaller public model, or the curator's "
-    "operator raises PRIVET_WORKER_MEMORY."
+    "Give the task fewer cells, records or classes or a smaller public model, or ask the "
+    "curator's operator to raise PRIVET_WORKER_MEMORY."
 )
 NO_MEMORY = f"This takes more memory than a worker process may have. {MORE_MEMORY}"
 
@@ -232,7 +232,8 @@ class _Process:
 def _died(exitcode: int | None) -> PrivetError:
     log.error("A worker process died with exit code %s.", exitcode)
     return Died(
-        f"The process that computed this died (exit code {exitcode}), perhaps for want of memory. "
+        f"The process that computed this died (exit code {exitcode}), perhaps because it ran "
+        "out of memory. "
         f"Nothing was changed. {MORE_MEMORY}"
     )
 

@@ -66,7 +66,7 @@ class Described(Message):
 class Measured(Described):
     """A numeric field."""
 
-    unit: Name | None = left_out(None, "What it is counted in.")
+    unit: Name | None = left_out(None, "Unit of the number.")
 
 
 class Numeric(Measured):

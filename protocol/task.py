@@ -94,7 +94,7 @@ class Asker(wire.Message):
     """The asker and the purpose, in their own words, for people before they answer."""
 
     name: Name = Field(description="The person or organization responsible.")
-    contact: Category = Field(description="Where people reach them.")
+    contact: Category = Field(description="How to reach them.")
     purpose: Category = Field(description="What the answers are for.")
     link: Link = Field(description="A web page about it, https.")
 
@@ -162,7 +162,7 @@ class Task(wire.Message):
     closes: Second | None = Field(default=None, description="End of collection, Unix time.")
     invited: bool = wire.left_out(False, "Whether only reports with an invitation count.")
     edition: int = wire.left_out(
-        1, "Tells it apart from deleted tasks that asked the same.", ge=1, lt=2**31
+        1, "Distinguishes it from deleted tasks with the same content.", ge=1, lt=2**31
     )
     asker: Asker | None = wire.left_out(None, "Who asks, and what for.")
     language: Language | None = wire.left_out(

@@ -187,7 +187,7 @@ class Relay:
             state = await self._in_spool(self._spool.state, task_id, bytes.fromhex(report_id))
         if state is None:
             raise ReportNotFound(
-                "This relay knows no such report, or no longer: send the same bytes again."
+                "This relay does not know the report, or no longer does: send the same bytes again."
             )
         if state in {HELD, COUNTED}:
             return JSONResponse({"report": report_id, "state": state, "reason": None})
@@ -232,7 +232,7 @@ class Relay:
         task_id = request.path_params["task_id"]
         receipt = await self._in_spool(self._spool.receipt, task_id, report.id, hash_of(report))
         if receipt is None:
-            raise ReportNotFound("This relay has no receipt of its curator for this report.")
+            raise ReportNotFound("This relay has no receipt from its curator for this report.")
         return JSONResponse(receipt.model_dump())
 
     async def _queued(self, report: StoredReport) -> str:

@@ -143,7 +143,7 @@ def serve(**options: Any) -> None:
             if name.startswith("PRIVET_RELAY_") and name not in VARIABLES:
                 raise CannotServe(
                     f"There is no setting {name}; privet-relay serve --help lists all. Remove it "
-                    "of the environment."
+                    "from the environment."
                 )
             if name in VARIABLES and not os.environ[name]:
                 raise CannotServe(f"{name} is empty: set it, or take it out of the environment.")

@@ -307,7 +307,7 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
         )
     if not all(REASON.fullmatch(name) and name not in RELAY_COUNTS for name in refused):
         raise UnexpectedResponse(
-            "The curator does not account for reports in words of the protocol."
+            "The curator accounts for reports in terms that the protocol does not have."
         )
     return Account(taken, refused, receipts)
 

@@ -41,16 +41,16 @@ class RelayStatus(CollectionStatus):
     """
 
     task: str
-    waiting: int = Field(description="Reports that are here still; all counts in steps.")
+    waiting: int = Field(description="Reports still waiting here; all counts are in steps.")
     counted: int = Field(description="Reports that the curator counted.")
     replayed: int = Field(description="Reports that it had counted before.")
     held: int = Field(description="Reports written as files, for the curator to collect.")
     refused: dict[str, int] = Field(description="Reports that it refused, by reason.")
-    least: int = Field(description="Fewest reports that are forwarded together.")
-    step: int = Field(description="What all counts are rounded down to a multiple of.")
+    least: int = Field(description="Minimum number of reports forwarded together.")
+    step: int = Field(description="All counts are rounded down to a multiple of this.")
     smallest_batch: int = Field(
-        description="Fewest that were taken together so far; where columns are disclosed, fewest "
-        "of a stratum."
+        description="Smallest number of reports taken together so far; with disclosed columns, of "
+        "one stratum."
     )
     local_epsilon: float
     central: Central | None

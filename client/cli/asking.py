@@ -31,9 +31,8 @@ def agreed(findings: Sequence[str], what: str = "a perturbed answer and send it"
     if findings:
         say(
             f"The record does not fit. {' '.join(findings)}\n"
-            "Correct it and run this again; or send a report, which then says, perturbed like "
-            "every other, that the record does not fit. If no report follows at all, the curator "
-            "may notice."
+            "Correct it and run this again, or send a report, which will state, perturbed like "
+            "every other, that the record does not fit. If you send none, the curator may notice."
         )
     try:
         return typer.confirm(f"Draw {what}?", err=True)

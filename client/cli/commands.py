@@ -38,7 +38,7 @@ def show(
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
-    """Fetch a task, check it, and say in plain words what answering would mean."""
+    """Fetch a task, check it, and explain in plain words what answering it means."""
     device = Device(SqliteLedger(), insecure_http, curator_key)
     with faults(), device.holder("me") as holder:
         _, explanation = explained(holder, url, curator_key, printed=not as_json)
@@ -54,10 +54,10 @@ def answer(
         typer.Option(help="A JSON object by feature name, label included; - reads stdin."),
     ] = None,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", help="CSV file with a record per line, for a site.")
+        Path | None, typer.Option("--csv", help="CSV file with one record per line.")
     ] = None,
     subject_column: Annotated[
-        str | None, typer.Option(help="With --csv: the column that says whom a line is about.")
+        str | None, typer.Option(help="With --csv: the column with the subject of each line.")
     ] = None,
     invitation_column: Annotated[
         str | None, typer.Option(help="With --csv: the column of invitations.")
@@ -80,11 +80,11 @@ def answer(
 ) -> None:
     """Explain a task, ask, then perturb the record and send the one report.
 
-    A record that does not fit the task is reported as that: before anything is sent you are told
-    why, and may mend it instead. If the task discloses columns, you are told what your report would
-    say openly. With --csv each line of a file is a record of its own subject, and gets a report of
-    its own. With --yes everything is sent at once, whatever the records say: read a --dry-run
-    first.
+    If the record does not fit the task, you see why before anything is sent and may correct it;
+    otherwise the report states, perturbed, that it does not fit. If the task discloses columns,
+    you see what your report would disclose. With --csv each line of a file is the record of one
+    subject and gets a report of its own. With --yes everything is sent without asking, whatever
+    the records say: do a --dry-run first.
     """
     device = Device(SqliteLedger(ledger), insecure_http, curator_key, smallest_group)
     if record is not None and csv_file is None and subject_column is None:
@@ -123,7 +123,7 @@ def budget(
         print_answers(answers)
         left = max(caps.year - in_year, 0)
         print(f"Spent {in_year:g} of epsilon {caps.year:g} within a year; {left:g} left.")
-        print(f"In all {spent:g}; one task may cost {caps.task:g}.")
+        print(f"In all {spent:g}; one task may cost at most {caps.task:g}.")
 
 
 def cap(
@@ -148,7 +148,7 @@ def cap(
         print_json({"subject": subject, "caps": asdict(caps)})
         return
     table = Table("within", "epsilon", "change at most", "even odds become at most")
-    table.title = "The odds of two records, after all answers"
+    table.title = "Limits on the odds of two records, after all answers"
     for name, most in (("one task", caps.task), ("a year", caps.year)):
         table.add_row(name, f"{most:g}", f"{odds(most)} times", f"{surest(most):.1%}")
     Console().print(table)
@@ -161,7 +161,7 @@ def resend(
     insecure_http: Insecure = False,
     as_json: Json = False,
 ) -> None:
-    """Ask relays what became of answers, and send again what nobody has; spends nothing."""
+    """Ask relays for the state of answers and resend what nobody has; spends no epsilon."""
     device = Device(SqliteLedger(ledger), insecure_http, curator_key)
     doing = Console(stderr=True).status("Asking and sending ...")
     with faults(), device.holder(subject) as holder, doing:
@@ -222,7 +222,7 @@ def page(
         bool, typer.Option("--no-browser", help="Do not open a browser; only print the address.")
     ] = False,
 ) -> None:
-    """Answer in a browser, on a page that this machine serves and not the curator.
+    """Answer in a browser, on a page that this machine serves instead of the curator.
 
     Ends with Ctrl-C. The page keeps a ledger of its own, in the browser.
     """
@@ -234,7 +234,7 @@ def page(
             return
         with answer_page_server(task_url, key, port) as server:
             address = "http://{}:{}/".format(*server.server_address)
-            print(f"Answer at {address} and end this with Ctrl-C.", flush=True)
+            print(f"Answer at {address} and stop this with Ctrl-C.", flush=True)
             if not no_browser:
                 webbrowser.open(address)
             with suppress(KeyboardInterrupt):

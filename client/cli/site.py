@@ -127,7 +127,7 @@ def _read_lines(
         who = fields.pop(subject)
         code = None if invitation is None else fields.pop(invitation) or None
         if None in fields or None in fields.values() or not who:
-            raise InvalidRecord(f"Line {number} has too few or too many cells: mend it.")
+            raise InvalidRecord(f"Line {number} has too few or too many cells: correct it.")
         if who in seen:
             raise InvalidRecord(
                 f"Lines {seen[who]} and {number} are about the same subject: keep one, as "

@@ -136,10 +136,10 @@ class Provider:
         Raises ``NotAuthorized``, ``InsufficientScope`` for somebody without a role, ``Overloaded``.
         """
         if not self.is_answer(answer, attempt):
-            raise NotAuthorized("This sign-in did not begin here, or too long ago: begin again.")
+            raise NotAuthorized("This sign-in was not started here, or too long ago: start again.")
         metadata = self._known().metadata
         if answer.get("iss", not metadata.get(NAMES_ITSELF) and self._issuer) != self._issuer:
-            raise NotAuthorized("The answer came from another OpenID provider: begin again.")
+            raise NotAuthorized("The answer came from another OpenID provider: start again.")
         if "code" not in answer:
             reason = answer.get("error", "no code")[:MAX_NAME]
             raise NotAuthorized(f"The OpenID provider did not let you in: {reason}.")
@@ -196,7 +196,7 @@ class Provider:
             secret = {"client_id": client, "client_secret": self._secret}
             answer = http.post(metadata["token_endpoint"], data=form | secret)
         if answer.status_code == httpx.codes.BAD_REQUEST:  # RFC 6749, section 5.2
-            raise NotAuthorized("The OpenID provider does not know this sign-in: begin again.")
+            raise NotAuthorized("The OpenID provider does not recognise this sign-in: start again.")
         tokens = answer.raise_for_status().json()
         return {name: tokens[name] for name in ("id_token", "access_token")}
 
@@ -235,8 +235,8 @@ class Provider:
             if held & set(filter(None, map(str.strip, listed.split(",")))):
                 return Person(claims["sub"], _name(claims), scope)
         raise InsufficientScope(
-            f"{Person(claims['sub'], '', Scope.READER).actor} has no role here: whoever runs the "
-            f"provider gives one, in the claim {self._settings.oidc_claim}."
+            f"{Person(claims['sub'], '', Scope.READER).actor} has no role here: ask whoever runs "
+            f"the provider for one, in the claim {self._settings.oidc_claim}."
         )
 
     def _known(self) -> Published:

@@ -121,8 +121,8 @@ class Tokens:
             if person is not None:
                 return person
             raise NotAuthorized(
-                "The token is not known here: check for a cut or an old one. The first admin token "
-                f"was shown at the curator's start, or is the one in its PRIVET_ADMIN_TOKEN. "
+                "The token is not known here: it may be cut short or out of date. The first admin "
+                "token was shown at the curator's start, or is the one in its PRIVET_ADMIN_TOKEN. "
                 f"{WAY_BACK}"
             )
         if match.expires is not None and match.expires <= now:
@@ -190,7 +190,7 @@ class Tokens:
         """
         if not name or len(name) > 64 or name == ENVIRONMENT or name.startswith(PERSON):
             raise InvalidRequest(
-                "Give the token a name of its own, of 1 to 64 letters, that does not begin with "
+                "Give the token a name of its own, of 1 to 64 characters, that does not begin with "
                 f"{PERSON}"
             )
         if scope is not Scope.ADMIN:
@@ -239,7 +239,7 @@ class Tokens:
         others = {token.name for token in self._good_admins(tokens)} - {name}
         if name in admins and not last and not others:
             raise InvalidRequest(
-                f"{name!r} is the last admin token: issue another first, or say --last "
+                f"{name!r} is the last admin token: issue another first, or use --last "
                 f"(?last=true). {WAY_BACK}"
             )
 

@@ -32,7 +32,7 @@ def issue(
     name: TokenName,
     scope: Annotated[str, typer.Option(help="admin, fitter, reader or relay.")] = "admin",
     days: Annotated[
-        float | None, typer.Option(help="Days until it ends; by default never.")
+        float | None, typer.Option(help="Days until it expires; by default never.")
     ] = None,
     last: Last = False,
 ) -> Document:
@@ -90,7 +90,9 @@ def _print_audit(entries: list[Document]) -> None:
 @remote(_print_audit)
 def audit(
     api: CuratorClient,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Most entries to show.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=1_000, help="Maximum number of entries to show.")
+    ] = 50,
     before: Annotated[int | None, typer.Option(help="Entries before this number.")] = None,
 ) -> Any:
     """Show who created, deleted, invited, fitted, promoted and issued what, the latest first."""
@@ -112,7 +114,7 @@ def make(
     try:
         make_key(path)
     except FileExistsError:
-        raise InvalidRequest(f"{path} is there already: keep it, or name another file.") from None
+        raise InvalidRequest(f"{path} already exists: keep it, or name another file.") from None
     typer.echo(read_key(path).key.hex())
     err().print("Holders pin this with --curator-key. Keep the file secret.")
 

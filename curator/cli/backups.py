@@ -227,7 +227,7 @@ def _restored(file: Path, address: str, aside: str = "") -> float:
     at = file_of(address)
     if at and at.exists() and not aside:
         raise InvalidRequest(
-            f"{at} is there already: name a new file, or let 'privet recover' move it aside."
+            f"{at} already exists: name a new file, or let 'privet recover' move it aside."
         )
     with (
         err().status("Copying ..."),

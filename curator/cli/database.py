@@ -40,7 +40,7 @@ def verify(
         str | None, typer.Option(help="Another database that should hold the same reports.")
     ] = None,
     audit_head: Annotated[
-        str, typer.Option(help="A head that was noted earlier, which the audit log must have.")
+        str, typer.Option(help="Head noted earlier, which the audit log must contain.")
     ] = "",
     *,
     as_json: AsJson = False,
@@ -79,7 +79,7 @@ def verify(
         if mark is not None:
             made = datetime.fromtimestamp(mark.made, UTC)
             err().print(
-                f"A whole backup of {made:%Y-%m-%d %H:%M} UTC, SHA-256 {mark.digest}.", **PLAIN
+                f"A complete backup of {made:%Y-%m-%d %H:%M} UTC, SHA-256 {mark.digest}.", **PLAIN
             )
         if compared is not None and not differences:
             err().print("Both databases hold the same reports.", **PLAIN)
@@ -94,7 +94,7 @@ def verify(
     faults += differences
     if faults:
         raise StorageFailed(
-            f"{len(faults)} things do not fit, first: {faults[0]}. Stop collecting, keep both "
+            f"{len(faults)} inconsistencies, the first: {faults[0]}. Stop collecting, keep both "
             "files, and compare with a backup."
         )
 
@@ -128,9 +128,9 @@ def collect(
     *,
     scheduler: Annotated[
         str | None,
-        typer.Option(help="Address of a Dask scheduler; else processes of this machine."),
+        typer.Option(help="Address of a Dask scheduler; by default local processes do the work."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes of this machine.")] = CORES,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of local processes.")] = CORES,
     source: Annotated[
         str, typer.Option(help="Name under which a task's status counts these reports.")
     ] = "files",
@@ -195,7 +195,7 @@ def collect(
         for fault in faults:
             err().print(printable(fault), **PLAIN)
     if faults:
-        raise MalformedReport(f"{len(faults)} things could not be collected; the rest is counted.")
+        raise MalformedReport(f"{len(faults)} things could not be collected; the rest was counted.")
 
 
 def _words(counts: Mapping[str, int]) -> list[str]:

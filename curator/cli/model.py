@@ -60,10 +60,10 @@ def fit(
     api: CuratorClient,
     task: TaskName,
     *,
-    estimator: Annotated[str | None, typer.Option(help="Estimator; by default the best.")] = None,
+    estimator: Annotated[str | None, typer.Option(help="Estimator; by default drift.")] = None,
     parameter: Parameter = None,
     promote: Annotated[
-        bool, typer.Option("--promote", help="Let it serve; otherwise only the first model does.")
+        bool, typer.Option("--promote", help="Let it serve; by default only the first model does.")
     ] = False,
 ) -> Document:
     """Fit a model from the reports so far, and keep it under the next number."""
@@ -87,7 +87,7 @@ def promote(
     api: CuratorClient,
     task: TaskName,
     number: Annotated[int, typer.Argument(metavar="NUMBER", help="Number of the model.")],
-    alias: Annotated[str, typer.Option("--as", help="Another name for it.")] = "serving",
+    alias: Annotated[str, typer.Option("--as", help="Alias of the model.")] = "serving",
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -114,11 +114,11 @@ def compare(
         print_json(change)
         return
     same = change["same_label"]
-    facts = {"likeliest class stays": "-" if same is None else f"{same:.1%} of records"}
+    facts = {"same likeliest class": "-" if same is None else f"{same:.1%} of records"}
     facts |= {
         "mean change of a value": change["mean"],
         "largest change": change["largest"],
-        "cell outside the first one's 95 % interval": f"{change['outside']:.1%} of records",
+        "value outside the first model's 95 % interval": f"{change['outside']:.1%} of records",
     }
     print_facts(f"From model {one} to {other}, on {change['records']} public records", facts)
 
@@ -131,7 +131,7 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="File; by default a name of its own, - for standard output."
+            "--out", "-o", help="File to write, by default in this folder; - for standard output."
         ),
     ] = None,
     format_: Annotated[str, typer.Option("--format", help="json, csv or onnx.")] = "json",
@@ -172,7 +172,7 @@ def _print_insight(insight: Document) -> None:
         for row in insight["differences"][:ROWS_LISTED]
     ]
     if rows:
-        print_table("Cells that differ, the surest first", ("", *columns), rows)
+        print_table("Cells that differ, the most certain first", ("", *columns), rows)
     typer.echo(insight["sentence"])
     typer.echo(f"Intervals and differences {MEANING[insight['looks']]}.")
 
@@ -353,8 +353,8 @@ def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
     names = ", ".join(dict.fromkeys(name for of_row in outside for name in of_row))
     if rows:
         err().print(
-            f"{rows} of {len(outside)} records have a value outside the published range, of "
-            f"{names}: the range's nearest end counts.",
+            f"{rows} of {len(outside)} records have a value outside the published range of "
+            f"{names}, which counts as the nearest end of the range.",
             **PLAIN,
         )
 
@@ -399,6 +399,6 @@ def _way(way: Document) -> tuple[str, str]:
     if way["worst_found"] is None:
         return reports, str(way["reports"])
     return reports, (
-        f"{way['reports']}; as many false ones, of those tried, moved a cell's value by up to "
-        f"{way['worst_found']:.3g}"
+        f"{way['reports']}; as many false reports moved a cell's value by up to "
+        f"{way['worst_found']:.3g}, among those tried"
     )

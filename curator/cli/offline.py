@@ -25,7 +25,9 @@ def mechanisms(
     classes: Annotated[int, typer.Option(help="Classes of the label.")] = 2,
     *,
     number: Annotated[bool, typer.Option("--number", help="The label is a number.")] = False,
-    max_bytes: Annotated[int | None, typer.Option(help="Longest answer auto may choose.")] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option(help="Maximum bytes of an answer, for auto.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare the mechanisms for one question, the least variance first.

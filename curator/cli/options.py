@@ -22,7 +22,7 @@ FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 Url = Annotated[str, typer.Option("--url", envvar="PRIVET_URL", help="Address of the curator.")]
 Token = Annotated[
     str | None,
-    typer.Option("--token", envvar="PRIVET_TOKEN", help="A token of the curator."),
+    typer.Option("--token", envvar="PRIVET_TOKEN", help="API token of the curator."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 TaskName = Annotated[

@@ -39,7 +39,7 @@ def print_error(detail: str) -> None:
 def check_free(path: Path | None, force: bool = False) -> None:
     """Raise ``InvalidRequest`` if ``path`` exists and is not to be overwritten."""
     if path is not None and path.exists() and not force:
-        raise InvalidRequest(f"{path} is there already: name another file, or say --force.")
+        raise InvalidRequest(f"{path} already exists: name another file, or use --force.")
 
 
 @contextmanager

@@ -28,23 +28,24 @@ def plan(
     central_epsilon: Annotated[
         float | None,
         typer.Option(
-            help="What shuffling by a relay shall leave of epsilon, which then is the most that a "
-            "holder would spend."
+            help="Central epsilon to reach by shuffling at a relay; --epsilon is then the most "
+            "that a holder may spend."
         ),
     ] = None,
     delta: Annotated[float, typer.Option(help="The delta of the central epsilon.")] = DELTA,
     batch: Annotated[
-        int, typer.Option(help="Fewest reports that the relay sends together, its --least.")
+        int,
+        typer.Option(help="Minimum number of reports that the relay sends together, its --least."),
     ] = BATCH,
     estimator: Annotated[
         str | None,
-        typer.Option(help="Estimator to plan for; by default that of a fit."),
+        typer.Option(help="Estimator to plan for; by default drift."),
     ] = None,
     target_shift: Annotated[
         float | None,
         typer.Option(help="Shift to detect: a share, by default .05, or in the label's units."),
     ] = None,
-    power: Annotated[float, typer.Option(help="Probability of showing it.")] = 0.8,
+    power: Annotated[float, typer.Option(help="Power: the probability of detecting it.")] = 0.8,
     half_width: Annotated[
         float | None,
         typer.Option(help="Precision of overall figures: a share, by default .02, or in units."),

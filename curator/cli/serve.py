@@ -55,7 +55,7 @@ def read_settings(options: dict[str, Any]) -> Settings:
     try:
         return Settings(**set_options)
     except ValidationError as error:
-        raise InvalidRequest(f"The settings are not possible: {first_fault(error)}") from None
+        raise InvalidRequest(f"Invalid settings: {first_fault(error)}") from None
 
 
 def announce(settings: Settings, address: str, token: str | None) -> None:
@@ -69,14 +69,14 @@ def announce(settings: Settings, address: str, token: str | None) -> None:
     if settings.log_format == "json":
         line = {"level": "warning", "logger": "privet", "admin_token": token}
         if token is not None:
-            event = "an admin token was made; it is shown this once"
+            event = "an admin token was made; it is shown only once"
             print(json.dumps({**line, "event": event}), file=sys.stderr, flush=True)
         said = {"url": address, "database": database, "documentation": f"{address}/docs"}
         logging.getLogger("privet").info("curator started", extra=said)
         return
     console = err()
     if token is not None:
-        console.print("[bold]Admin token[/] (shown this once; keep it):")
+        console.print("[bold]Admin token[/] (shown only once; keep it):")
         console.print(token, style="bold green", soft_wrap=True, highlight=False)
         console.print("Use it with --token or PRIVET_TOKEN.")
     console.print(

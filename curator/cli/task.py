@@ -72,7 +72,7 @@ def create(
         )
     except KeyboardInterrupt:
         raise InvalidRequest(
-            "Interrupted: the curator gives the task up, unless it was done already; "
+            "Interrupted: the curator abandons the task unless it was finished already; "
             "'privet task list' shows it then."
         ) from None
     view = response.json()
@@ -100,20 +100,20 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
         print_facts("Label", {"is": _label(infer_label(columns, parsed_settings).model_dump())})
     if parsed_settings.depth is None and "holders" not in settings:
         err().print(
-            f"The depth is chosen for {parsed_settings.holders} reports: say --holders if you "
-            "expect others.",
+            f"The depth is chosen for {parsed_settings.holders} reports: set --holders if you "
+            "expect another number.",
             **PLAIN,
         )
     if named and ask:
         err().print(
-            f"There is a task {settings['name']!r} already ({named[0][:SHORT_ID]}): unless this is "
-            "the same, both then go by their ids. --name gives another name.",
+            f"A task {settings['name']!r} already exists ({named[0][:SHORT_ID]}). Unless this is "
+            "the same task, commands then need the ids of both; --name gives another name.",
             **PLAIN,
         )
     if ask and sys.stdin.isatty():
         typer.confirm("A published task cannot be changed. Publish it?", abort=True)
     elif ask and remarks:
-        raise InvalidRequest("Nothing was published: mend what looks wrong, or say --yes.")
+        raise InvalidRequest("Nothing was published: correct what looks wrong, or use --yes.")
 
 
 def _print_tasks(tasks: list[Document]) -> None:
@@ -178,8 +178,8 @@ def print_view(view: Document) -> None:
         least = min(cell["holders"] for cell in view["strata"])
         if least < SMALLEST_GROUP:
             err().print(
-                f"Holders' devices refuse this task, since a group of {least} is expected, unless "
-                f"they agree with --smallest-group {least}; the answer page always refuses it."
+                f"One group is expected to have only {least} people, so holders refuse this task "
+                f"unless they set --smallest-group {least}; the answer page always refuses it."
             )
 
 
@@ -217,18 +217,18 @@ def invite(
     task: TaskName,
     count: Annotated[int, typer.Option(min=1, help="Number of invitations to create.")],
     days: Annotated[
-        float | None, typer.Option(help="Days until they end; by default never.")
+        float | None, typer.Option(help="Days until they expire; by default never.")
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="New file for them, which only you may read."),
+        typer.Option("--out", "-o", help="New file to write them to, readable only by you."),
     ] = None,
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Make single-use invitations; from then on the task counts invited reports only."""
+    """Create single-use invitations; from then on the task counts invited reports only."""
     if file is not None and file.exists():  # before they are made, and lost
-        raise InvalidRequest(f"{file} is there already: name a new file.")
+        raise InvalidRequest(f"{file} already exists: name a new file.")
     view = api.task(task)
     invitations = api.invite(view, count, days)
     if file is not None:
@@ -243,8 +243,8 @@ def invite(
         err().print("They will not be shown again. A holder answers with --invitation.", **PLAIN)
     if not view["task"].get("invited", False):
         err().print(
-            "This task does not say that it needs an invitation, so a holder without one learns it "
-            "after drawing: create tasks with --invited.",
+            "This task does not say that it needs an invitation, so holders without one learn that "
+            "only after drawing a report: create tasks with --invited.",
             **PLAIN,
         )
 
@@ -278,14 +278,14 @@ def uninvite(
 @app.command(epilog="Example: privet task delete Readmission")
 @remote()
 def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
-    """Remove a task with its public data, sums and models, for good."""
+    """Delete a task with its public data, sums and models, permanently."""
     task_id = api.task_id(task)
     if not yes:
         reports = api.status(task_id)["reports"]
         (name,) = (listed["name"] for listed in api.tasks() if listed["id"] == task_id)
         typer.confirm(
-            f"Remove {printable(name)!r} ({task_id[:SHORT_ID]}) with its {reports} reports and all "
-            "its models, for good?",
+            f"Permanently delete {printable(name)!r} ({task_id[:SHORT_ID]}) with its {reports} "
+            "reports and all its models?",
             abort=True,
         )
     api.remove(task_id)

@@ -70,7 +70,9 @@ class BatchReader:
             if about["type"] != "file":
                 raise MalformedReport("This is not a regular file: remove it.")
             if about["size"] > MAX_FILE_BYTES:
-                raise TooLarge(f"The file has more than {MAX_FILE_BYTES} bytes: no relay does.")
+                raise TooLarge(
+                    f"The file has more than {MAX_FILE_BYTES} bytes: no relay writes that many."
+                )
             content = self._files.cat_file(path)
         except OSError as error:
             raise _failed(f"{self.url}/{name}", error) from error
@@ -93,7 +95,9 @@ def _read(content: bytes, task: Task) -> Batch:
     described: dict[str, Any] = json.loads(file.schema_arrow.metadata[b"privet"])
     stated = str(described["task"])
     if stated != task.id:
-        raise MalformedReport(f"This is for the task {stated[:64]}: it is in another's folder.")
+        raise MalformedReport(
+            f"This is for the task {stated[:64]}: it is in another task's folder."
+        )
     questions = tuple(map(int, described["questions"]))
     check_questions(task, questions)
     width = sum(task.mechanisms[question].report_bytes for question in questions)

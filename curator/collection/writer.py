@@ -316,6 +316,6 @@ def _resolve(
 
 def _overloaded() -> Overloaded:
     return Overloaded(
-        "More reports are waiting than this curator can write down: "
+        "More reports are waiting than this curator can write: "
         "send the same report again in a second or more."
     )

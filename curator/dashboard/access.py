@@ -38,7 +38,9 @@ def issue(request: Request, curator: TheCurator, visitor: TheVisitor, form: TheF
     name, scope = str(form.get("name", "")).strip(), str(form.get("scope"))
     days = str(form.get("days", "")).strip()
     if scope not in list(Scope) or (days and not days.isdecimal()):
-        raise InvalidRequest("A token has one of the scopes, and ends after whole days or never.")
+        raise InvalidRequest(
+            "Give one of the scopes, and the days as a whole number or not at all."
+        )
     body = TokenRequest(scope=Scope(scope), days=float(days) if days else None)
     token = cases.issue_token(curator, visitor, name, body.scope, body.days)
     issued = IssuedToken(name=name, scope=body.scope, token=token)

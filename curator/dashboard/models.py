@@ -177,7 +177,9 @@ def promote(
 ) -> Response:
     alias = str(form.get("alias", SERVING)).strip()
     if not ALIAS.fullmatch(alias):
-        raise InvalidRequest("A name has small letters, digits and hyphens, a letter first.")
+        raise InvalidRequest(
+            "An alias has lower-case letters, digits and hyphens, and begins with a letter."
+        )
     fitting.promote(curator, visitor, task_id, number, alias)
     return see_other(f"/tasks/{task_id}#models")
 

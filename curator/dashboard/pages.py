@@ -195,5 +195,5 @@ def _error_page(
             request, "problem.html", problem.status, title=problem.title, detail=cause.detail
         )
     status = error.status_code if isinstance(error, HTTPException) else 422
-    detail = "There is no such page, or the form is not one of ours."
+    detail = "There is no such page, or the form is not the dashboard's."
     return page(request, "problem.html", status, title="This page cannot be shown", detail=detail)

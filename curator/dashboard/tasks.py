@@ -143,7 +143,7 @@ def show_collection(request: Request, values: TheCollection) -> Response:
 def move_task(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
     asked = str(form.get("move"))
     if asked not in MOVES:
-        raise InvalidRequest("A task is opened or closed here, and nothing else.")
+        raise InvalidRequest("A task can only be opened or closed here.")
     cases.move_task(curator, visitor, task_id, Move(asked))
     return see_other(f"/tasks/{task_id}")
 
@@ -153,7 +153,7 @@ def invite(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
     """New invitations as a file: one a line, each the link of one person."""
     count = str(form.get("count", "")).strip()
     if not count.isdecimal() or not 1 <= int(count) <= MOST_INVITATIONS:
-        raise InvalidRequest(f"Say how many people to invite: 1 to {MOST_INVITATIONS}.")
+        raise InvalidRequest(f"Give the number of people to invite, 1 to {MOST_INVITATIONS}.")
     link = holders_link(task_id, curator)
     made = cases.invite(curator, visitor, task_id, int(count))
     before = "" if link is None else f"{link['address']}#"

@@ -67,9 +67,9 @@ class Visitor:
         if self._may(scope):
             return
         if what or scope is Scope.READER:
-            raise NotAuthorized("This takes a token of scope reader or admin: sign in with one.")
+            raise NotAuthorized("This needs a token of scope reader or admin: sign in with one.")
         error = InsufficientScope if self.reads else NotAuthorized
-        raise error(f"This takes an {scope} token: sign in with one.")
+        raise error(f"This needs a token of scope {scope}: sign in with one.")
 
     def _may(self, scope: Scope) -> bool:
         return bool(self.scope) and Scope(self.scope).allows(scope)

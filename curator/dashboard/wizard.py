@@ -108,7 +108,7 @@ def settings_of(form: FormData) -> Publication:
     epsilon = _number(fields, "epsilon")
     if epsilon > TASK_CAP:
         raise InvalidRequest(
-            f"Epsilon is {epsilon:g}, and people's own page refuses more than {TASK_CAP:g} for one "
+            f"Epsilon is {epsilon:g}, and the answer page refuses more than {TASK_CAP:g} for one "
             "task: choose a smaller one, and expect more holders instead."
         )
     settings: dict[str, Any] = {
@@ -167,7 +167,7 @@ def _introduction(fields: dict[str, str]) -> dict[str, Any]:
         try:
             midnight = datetime.combine(date.fromisoformat(fields["last_day"]), time(), UTC)
         except ValueError:
-            raise InvalidRequest("last_day is no date: give one such as 2030-12-31.") from None
+            raise InvalidRequest("last_day is not a date: give one such as 2030-12-31.") from None
         given["closes"] = (midnight + timedelta(days=1)).isoformat()
     return given
 

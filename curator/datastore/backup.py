@@ -127,7 +127,7 @@ def restore(source: Engine, target: Engine, aside: str = "") -> float:
             faults = [f"{f.name}: {fault}" for f in findings(out) for fault in f.faults]
             if faults:
                 raise StorageFailed(
-                    f"What is in the backup does not fit, first {faults[0]}: use another backup."
+                    f"The backup is inconsistent, first {faults[0]}: use another backup."
                 )
             mark_restored(out, mark.made, time.time())
     return mark.made
@@ -181,7 +181,7 @@ def _checked(connection: Connection) -> Mark | None:
     mark: dict[str, Any] = dict(rows[0]) if len(rows) == 1 else {}
     if mark.get("digest") != _digest(connection, mark):
         raise StorageFailed(
-            "The backup is not as it was written, its digest is another: use another backup."
+            "The backup is not as it was written, since its digest differs: use another backup."
         )
     return Mark(mark["made"], mark["digest"].hex())
 
@@ -214,12 +214,12 @@ def _rows(connection: Connection) -> int:
 def new_file(file: Path, aside: Path | None = None) -> Iterator[Engine]:
     """An empty SQLite database that becomes ``file`` if the block ends well, and else nothing.
 
-    What is there already is then called ``aside``, with its logs. What a killed run has left in the
-    folder is removed. Raises ``InvalidRequest`` if the file is there already and has no other name
+    What already exists is then called ``aside``, with its logs. What a killed run has left in the
+    folder is removed. Raises ``InvalidRequest`` if the file already exists and has no other name
     to take, and ``StorageFailed`` if it cannot be made.
     """
     if file.exists() and aside is None:
-        raise InvalidRequest(f"{file} is there already: name a new file.")
+        raise InvalidRequest(f"{file} already exists: name a new file.")
     try:
         _remove_left(file.parent)
         with _partial(file) as part:
@@ -237,7 +237,7 @@ def new_file(file: Path, aside: Path | None = None) -> Iterator[Engine]:
             os.link(part, file)
         _sync(file.parent)
     except FileExistsError:
-        raise InvalidRequest(f"{file} is there already: name a new file.") from None
+        raise InvalidRequest(f"{file} already exists: name a new file.") from None
     except OSError as error:
         raise StorageFailed(
             f"Cannot write {file}: {error.strerror}. Check that its folder exists and may be "

@@ -393,7 +393,7 @@ class InviteRequest(BaseModel):
         gt=0,
         le=36_500,
         allow_inf_nan=False,
-        description="Days until they end; null for never.",
+        description="Days until they expire; null for never.",
     )
 
 

@@ -41,7 +41,7 @@ class TokenRequest(BaseModel):
         gt=0,
         le=36_500,
         allow_inf_nan=False,
-        description="Days until it ends; null for never.",
+        description="Days until it expires; null for never.",
     )
 
 

@@ -36,11 +36,11 @@ def write_card(
     sections = [
         f"# {markdown(task.name)}: model {fitted.number}",
         "\n".join(map(markdown, task.description.splitlines())),
-        "## What it is\n\n" + _facts(task, fitted),
-        "## What the holders gave\n\n" + _questions(task),
+        "## The model\n\n" + _facts(task, fitted),
+        "## What each holder reports\n\n" + _questions(task),
         _said(task, model, public, questions),
-        "## How far to trust it\n\n" + _trust(model, questions),
-        "## How the reports came\n\n" + _sources(sources) if sources else "",
+        "## Reliability\n\n" + _trust(model, questions),
+        "## Sources of the reports\n\n" + _sources(sources) if sources else "",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 

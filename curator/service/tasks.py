@@ -96,7 +96,7 @@ def _create(
     stored = store.tasks.read(task.id)
     if not created and stored.public_model != _fingerprint(onnx):
         raise InvalidTask(
-            "The same task is there already, with another public model or none: change the "
+            "The same task already exists, with another public model or none: change the "
             "task's name or description, or delete the other one."
         )
     if created:
@@ -216,8 +216,8 @@ def name_relay(curator: Curator, actor: Actor, address: str) -> None:
     actor.need(Scope.ADMIN)
     if address and not RELAY_ADDRESS.fullmatch(address):
         raise InvalidRequest(
-            "Give the relay's whole address, such as https://relay.example: https, since "
-            "browsers must be sure of the page that reads the answers."
+            "Give the relay's full address, such as https://relay.example. It needs https, so that "
+            "browsers can trust the page that reads the answers."
         )
     curator.store.facts.set(RELAY, address.rstrip("/"))
     curator.audit.add_entry(actor.id, "relay named", address=address)

@@ -195,8 +195,8 @@ def _fault(error: Exception, otherwise: str) -> InvalidPublicData:
     """The error to raise for onnxruntime's, which has no type of its own for lack of memory."""
     if NO_MEMORY.search(str(error)):
         return refused(
-            "takes more memory than a worker process may have: use a smaller one, or the curator's "
-            "operator raises PRIVET_WORKER_MEMORY."
+            "takes more memory than a worker process may have: use a smaller one, or ask the "
+            "curator's operator to raise PRIVET_WORKER_MEMORY."
         )
     return refused(otherwise)
 

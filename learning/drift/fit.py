@@ -84,6 +84,6 @@ DRIFT = Estimator(
     "drift",
     "Public model plus a private correction, a shift on the tree; the default.",
     fit_drift,
-    {"plain": Parameter(False, "Give a tree that predicts without the public model.")},
+    {"plain": Parameter(False, "Return a tree that predicts without the public model.")},
     takes_base=True,
 )

@@ -85,7 +85,7 @@ HISTOGRAM = Estimator(
     {
         "threshold": Parameter(
             0.0,
-            "Standard errors a cell's mass must have, or it predicts 0; 0: none.",
+            "Threshold in standard errors: a cell with less mass predicts 0; 0 turns it off.",
             low=0.0,
             high=1e6,
         )

@@ -219,7 +219,7 @@ PRUNED = Estimator(
     {
         "constants": Parameter(
             "calibrated",
-            "Algorithm 2 as printed, or with both data's statistics of one law.",
+            "Algorithm 2 as printed, or calibrated: both data's statistics follow the same law.",
             choices=("calibrated", "paper"),
         )
     },

@@ -81,13 +81,13 @@ WEIGHTED = Estimator(
     {
         "weight": Parameter(
             1.0,
-            "λ, what a public record counts for beside a report; 0: only reports, inf: only public "
-            "records.",
+            "λ, the weight of a public record relative to a report; 0 uses reports only, inf "
+            "public records only.",
             low=0.0,
         ),
         "counts": Parameter(
             "automatic",
-            "Private counts as they are, or none negative; automatic: none negative for numbers.",
+            "Whether negative private counts are kept or raised to 0; automatic raises numbers.",
             choices=("automatic", "unbiased", "clipped"),
         ),
     },

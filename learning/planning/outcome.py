@@ -153,7 +153,7 @@ class Plan:
         local = f"In a single cell they show {cell}{'' if here.cell_shift is None else ' or more'}."
         when = "at every look" if self.looks == "many" else "at one look, set beforehand"
         width = (
-            f"They tell every overall figure to ± {self.amount(here.half_width)} {when}. "
+            f"They give every overall figure to ± {self.amount(here.half_width)} {when}. "
             f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
             f"{self._fewer_cells}"
         )
@@ -176,9 +176,9 @@ class Plan:
         nothing = ""
         if void:
             nothing = (
-                f" But with {listed(void[0])} disclosed nothing would be told: no part of the "
-                "public records is evidence of a large enough group, or all levels split on hidden "
-                "columns."
+                f" But with {listed(void[0])} disclosed, reports would disclose nothing: no part "
+                "of the public records is evidence of a large enough group, or all levels split on "
+                "hidden columns."
             )
         return (
             f"For ± {self.amount(self.half_width)}, tasks planned for {_number(self.holders)} "
@@ -195,7 +195,7 @@ class Plan:
             f"Behind a relay that sends at least {together} reports together, a central (ε, δ) = "
             f"({relay.epsilon:g}, {relay.delta:g}) allows a local ε of {self.epsilon:g} with "
             f"{relay.mechanism}{most}. Without the relay it takes a local ε of "
-            f"{relay.epsilon:g}, which tells overall figures to "
+            f"{relay.epsilon:g}, which gives overall figures to "
             f"± {self.amount(relay.direct_width)}.",
             "The central guarantee holds against those who see only the curator's side, as long "
             f"as {together} of the reports in the batch are from honest holders and the relay "
@@ -219,13 +219,13 @@ class Plan:
         if self.for_width.holders is None or 2 * self.stop_after > self.for_width.holders:
             return ""
         return (
-            " So many holders get a tree with more cells by default, which tells less of all "
-            f"together: with the depth of this plan's, {_number(self.stop_after)} reports do."
+            " With so many holders the default tree has more cells, which makes overall figures "
+            f"less precise: with this plan's depth, {_number(self.stop_after)} reports are enough."
         )
 
     def _stopping(self) -> str:
         if self.looks == "once":
-            return "Stop when the planned reports are there: looks before that prove nothing."
+            return "Stop once the planned reports are in: earlier looks prove nothing."
         reached = f"expected after {_number(self.stop_after)} reports of this task"
         if self.stop_after > self.holders:
             reached += ", more than are planned"
@@ -247,7 +247,8 @@ class Plan:
             f"ε = {self.epsilon:g}). Somebody who sees the message and thinks two records equally "
             f"likely{self._alike} can be at most {sure:g}% sure which of them it comes from, "
             "whatever else they know; this holds against us too, and for as long as the message "
-            "exists. Messages are added up when they arrive, and only their sums are kept. With "
+            "exists. Messages are added up when they arrive; only their sums are kept, and a "
+            "random number of each, to recognise a repeated message. With "
             f"this number of people and this ε, a difference of {shift} between them and our "
             f"{_number(self.public_records)} public records is found with a probability of "
             f"{self.here.power:.0%}. A smaller ε would protect more and find less; fewer people "

@@ -29,7 +29,7 @@ SCARCE = "There are a quarter as many public records."
 TILTED = "There are a quarter as many public records, and most come from people of one kind."
 RARE = "Holders give the rarest answer more often: its odds are 4.5 times as high."
 LOWER = "Holders' numbers are higher, by half a standard deviation."
-OTHERS = "Three holders in ten, of one kind, answer otherwise than public records of that kind do."
+OTHERS = "Three holders in ten, of one kind, answer differently from public records of that kind."
 
 
 @dataclass(frozen=True, eq=False)

@@ -226,7 +226,7 @@ def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
             count, example = sum(unseen.values()), next(iter(unseen))
             warnings.warn(
                 f"No public record has the {feature.name!r} of {count} records, such as "
-                f"{example!r}: they count as {feature.unknown!r}, the commonest.",
+                f"{example!r}: they count as {feature.unknown!r}, the most common.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -239,8 +239,8 @@ def _specs(
         return (spec(of.hidden_depth),)
     if not grower.uses_public_model:
         raise InvalidTask(
-            f"Say how many of {of.grower}'s levels split on hidden columns (hidden_depth), or use "
-            "the grower distilled, which chooses by itself."
+            f"Give hidden_depth, the number of {of.grower}'s levels that split on hidden columns, "
+            "or use the grower distilled, which chooses it."
         )
     specs = [spec(hidden_depth) for hidden_depth in range(MOST_HIDDEN_LEVELS + 1)]
     return tuple(each for level, each in enumerate(specs) if each.depth >= level)

@@ -69,13 +69,13 @@ def remarks_on(values: ColumnValues) -> Iterator[str]:
         distinct = len(np.unique(present))
         whole = bool(np.equal(np.mod(present, 1), 0).all())
         if whole and distinct == len(values) >= FEWEST_IDS:
-            yield "has a whole number of its own in every row: ignore it if it is an id."
+            yield "has a different whole number in every row: ignore it if it is an id."
     else:
         counts = Counter(category_text(value) for value in values if not is_missing(value))
         distinct = len(counts)
         yield from _remarks_on_texts(counts)
     if distinct == 1:
-        yield "has the same value in every row: it tells nothing, so ignore it."
+        yield "has the same value in every row: ignore it, as it carries no information."
 
 
 def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
         examples = ", ".join(map(repr, sorted(texts)[:3]))
         yield (
             f"has {numbers} numbers and {counts.total() - numbers} texts ({examples}), so it "
-            f"becomes {len(counts)} categories: for a number, empty those cells or write numbers."
+            f"becomes {len(counts)} categories: to make it a number, empty those cells."
         )
     alike = defaultdict(list)
     for text in sorted(counts):

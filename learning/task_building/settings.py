@@ -60,7 +60,7 @@ class DescriptionSettings(SettingsModel):
     """Help for people who fill in a field."""
 
     description: str | None = Field(default=None, description="The question that people are asked.")
-    unit: str | None = Field(default=None, description="What a number is counted in.")
+    unit: str | None = Field(default=None, description="Unit of a number.")
 
 
 PER_QUESTION = (
@@ -85,7 +85,7 @@ class TaskSettings(SettingsModel):
     """
 
     name: Name = Field(description="Name of the task, for people.")
-    label: str = Field(min_length=1, description="The public column to be predicted.")
+    label: str = Field(min_length=1, description="Public column to predict.")
     epsilon: Epsilon = Field(
         description="Privacy budget of one holder, for all questions together."
     )
@@ -116,13 +116,13 @@ class TaskSettings(SettingsModel):
     hidden_depth: Depth | None = Field(
         default=None,
         description="How many of the depth's levels split on hidden columns, below the disclosed "
-        "ones; by default as few as follow the public model nearly as well as more. Growers other "
+        "ones; by default the fewest that follow the public model nearly as well. Growers other "
         "than distilled need it, unless all columns are disclosed.",
     )
     smallest_group: Count = Field(
         default=DEFAULT_SMALLEST_GROUP,
-        description="Smallest group: fewest holders who may be expected to share the disclosed "
-        "values; with 1 it may be a single person.",
+        description="Smallest group: minimum number of holders expected to share the disclosed "
+        "values; 1 allows a single person.",
     )
     label_type: Literal["classes", "range"] | None = Field(
         default=None,
@@ -157,8 +157,8 @@ class TaskSettings(SettingsModel):
     )
     min_leaf: Rows = Field(
         default=0,
-        description="Fewest public records on each side of a split; 0 keeps all 2^depth cells of "
-        "max_edge.",
+        description="Minimum number of public records on each side of a split; 0 keeps all 2^depth "
+        "cells of max_edge.",
     )
     seed: Seed = Field(default=0, description="Seed of growers that draw at random.")
     centred: Flag | None = Field(
@@ -175,7 +175,7 @@ class TaskSettings(SettingsModel):
         default=None,
         ge=1,
         strict=True,
-        description="Longest answer, in bytes, that the mechanism auto may take.",
+        description="Maximum bytes of an answer, with the mechanism auto.",
     )
     parameters: dict[str, int | float | str] = Field(
         default_factory=dict, description="Parameters of the mechanism, by name."
@@ -193,8 +193,8 @@ class TaskSettings(SettingsModel):
         default_factory=lambda: (QuestionSettings(),),
         min_length=1,
         max_length=MAX_QUESTIONS,
-        description="For several questions a list with what each has for itself, in place of the "
-        f"task's: {', '.join(PER_QUESTION)}; and asks (label or cell).",
+        description="For several questions, a list of their own settings, in place of the task's: "
+        f"{', '.join(PER_QUESTION)}; and asks (label or cell).",
     )
     opens: datetime | None = Field(
         default=None,
@@ -203,7 +203,7 @@ class TaskSettings(SettingsModel):
     )
     closes: datetime | None = Field(
         default=None,
-        description="Moment from which on reports no longer count, with its time zone, such as "
+        description="Moment from which reports no longer count, with its time zone, such as "
         "2030-12-31T18:00Z.",
     )
     quota: Count | None = Field(

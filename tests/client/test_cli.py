@@ -159,7 +159,7 @@ def test_the_holder_refuses_with_status_3(curator: FakeCurator, command: Command
 def test_caps_are_shown_and_changed_by_a_command(command: Command) -> None:
     """What a cap means is said in odds; one that is not named stays."""
     shown = command("cap").stdout
-    assert "The odds of two records, after all answers" in shown
+    assert "Limits on the odds of two records, after all answers" in shown
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in shown.splitlines()]
     assert ["one task", "2", "7.39 times", "88.1%"] in rows
     assert ["a year", "4", "54.6 times", "98.2%"] in rows

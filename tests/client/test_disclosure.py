@@ -66,7 +66,7 @@ def test_what_is_said_openly_in_words() -> None:
 
 def test_a_value_that_does_not_count_is_not_told_as_a_fact() -> None:
     """What stands in for it is said to, of columns that the stratum tells, and of no others."""
-    instead = " Another value stands in for the record's own: "
+    instead = " Another value is used in place of the record's own: "
     assert f"ward is heart.{instead}ward. About" in openly(DISCLOSING, {**RECORD, "ward": "garden"})
     assert f"{instead}age, ward. About" in openly(DISCLOSING, {"work": "shop", "answer": "yes"})
     for record in ({**RECORD, "work": "circus"}, {**ELSEWHERE, "ward": "garden"}, RECORD):

@@ -203,7 +203,7 @@ def test_words_say_who_signed() -> None:
     assert signed_by(Offer(TASK)).startswith("Nobody: this curator does not sign")
     assert signed_by(Offer(TASK, good)).startswith(f"The key {KEY}. ")
     assert signed_by(Offer(TASK, good), KEY) == f"The key that you pinned, {KEY}."
-    assert signed_by(Offer(TASK, wrong)).startswith("Nobody: its signature is not")
+    assert signed_by(Offer(TASK, wrong)).startswith("Nobody: its signature does not")
 
 
 @pytest.mark.usefixtures("impatient")

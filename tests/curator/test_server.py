@@ -131,7 +131,7 @@ def test_a_slow_head_is_cut_off_in_production(run: Run) -> None:
 def test_json_logs_have_no_plain_lines(run: Run) -> None:
     """Every line of a run is JSON: the first token, the start, each 5xx with its cause, the end."""
     events = {line["event"]: line for line in run.events}
-    assert len(events["an admin token was made; it is shown this once"]["admin_token"]) == 43
+    assert len(events["an admin token was made; it is shown only once"]["admin_token"]) == 43
     assert events["curator started"]["database"].endswith("privet.db")
     issued = events["token issued at a start without one"]
     assert (issued["logger"], issued["no"], len(issued["hash"])) == ("privet.audit", 2, 64)

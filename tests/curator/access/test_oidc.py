@@ -208,7 +208,7 @@ async def test_another_browser_cannot_finish(
     hold(http, ATTEMPT_COOKIE, attempt)
     again = await http.get(mine)
     assert again.status_code == 401
-    assert "begin again" in again.text
+    assert "start again" in again.text
     late = provider.sign_in(await begin(http), **ADMIN)
     clock.advance(ATTEMPT_SECONDS + 1)
     assert (await http.get(late)).status_code == 401
@@ -378,13 +378,13 @@ def test_no_or_a_wrong_code(ours: Provider, provider: OpenIdProvider) -> None:
     for answer, said in (
         ({"error": "access_denied"}, "access_denied"),
         ({}, "no code"),
-        ({"code": "guessed"}, "begin again"),
-        ({"code": stolen["code"]}, "begin again"),
+        ({"code": "guessed"}, "start again"),
+        ({"code": stolen["code"]}, "start again"),
     ):
         with pytest.raises(NotAuthorized, match=said):
             ours.finish({"state": attempt["state"], **answer}, attempt)
     for answer in ({}, {"state": ""}, {"state": "ä", "code": "x"}):
-        with pytest.raises(NotAuthorized, match="did not begin here"):
+        with pytest.raises(NotAuthorized, match="was not started here"):
             ours.finish(answer, {})
 
 

@@ -128,7 +128,7 @@ def test_a_backup_is_read_where_nothing_can_be_written(
     finally:
         folder.chmod(0o755)
     assert (verified.returncode, restored.returncode) == (0, 0), verified.stderr + restored.stderr
-    assert "A whole backup" in verified.stderr
+    assert "A complete backup" in verified.stderr
     assert target.exists()
 
 

@@ -123,7 +123,7 @@ def test_a_key_is_made_once_and_shown(cli: Cli, tmp_path: Path) -> None:
     made = cli("key", "make", str(path))
     assert re.fullmatch(r"[0-9a-f]{64}\n", made.out)
     again = cli("key", "make", str(path))
-    assert (again.code, "there already" in again.err) == (1, True)
+    assert (again.code, "already exists" in again.err) == (1, True)
     unsigned = cli("key", "show")
     assert (unsigned.code, "privet key make" in unsigned.err) == (1, True)
 
@@ -180,9 +180,7 @@ def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str
     sent = httpx.post(f"{url}/reports", content=body, headers={"Content-Type": REPORT_MEDIA_TYPE})
     assert sent.status_code == 201
     printed = " ".join(cli("fit", task.id, "--estimator", "weighted").out.split())
-    said = (
-        "direct reports │ 1; as many false ones, of those tried, moved a cell's value by up to 1 "
-    )
+    said = "direct reports │ 1; as many false reports moved a cell's value by up to 1, among those "
     assert said in printed
 
 
@@ -202,7 +200,7 @@ def test_a_value_outside_its_range_is_said(
     """Someone of 700 years is predicted as of the oldest public age, and that is said."""
     assert "outside" not in cli("predict", fitted, "--record", PERSON).err
     odd = json.dumps({**json.loads(PERSON), "age": 700})
-    said = "1 of 1 records have a value outside the published range, of age"
+    said = "1 of 1 records have a value outside the published range of age"
     assert said in cli("predict", fitted, "--record", odd).err
     file = tmp_path / "odd.csv"
     lines = Path(survey).read_text().splitlines()
@@ -371,7 +369,7 @@ def test_what_looks_wrong_is_not_published_unasked(
     create = ("task", "create", str(file), "--label", "label", "--epsilon", "1")
     refused = cli(*create)
     assert refused.code == 1
-    for words in ("59 numbers and 1 texts", "10000 reports", "say --yes"):
+    for words in ("59 numbers and 1 texts", "10000 reports", "use --yes"):
         assert words in refused.err
     assert "categorical" in refused.out
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
@@ -379,7 +377,7 @@ def test_what_looks_wrong_is_not_published_unasked(
     assert "cannot be changed" in questions[0]
     assert cli.json("task", "list") == []
     assert cli(*create, "--yes").code == 0
-    assert "is a task 'odd' already" in cli(*create).err
+    assert "task 'odd' already exists" in cli(*create).err
 
 
 def test_rows_that_do_not_fit_have_no_prediction(cli: Cli, fitted: str, tmp_path: Path) -> None:

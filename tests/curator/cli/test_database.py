@@ -35,7 +35,7 @@ def test_a_backup_verifies_and_equals_its_source(
     assert printed["differences"] == []
     verified = run(*compared)
     assert verified.code == 0
-    assert "A whole backup of" in verified.err
+    assert "A complete backup of" in verified.err
     assert "Both databases hold the same reports" in verified.err
     again = run("backup", str(tmp_path / "copy.db"), "--database", database)
     assert again.code == 1
@@ -117,7 +117,7 @@ def test_a_backup_is_restored(run: Cli, database: str, copy: str, tmp_path: Path
     assert "privet-holder resend" in restored.err
     assert run("verify", "--database", target, "--against", database).code == 0
     for source, place, said in (
-        (file, target, "is there already"),
+        (file, target, "already exists"),
         (str(tmp_path / "restored.db"), "sqlite:///x.db", "privet backup"),
     ):
         refused = run("restore", source, "--database", place)

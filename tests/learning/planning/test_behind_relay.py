@@ -93,7 +93,7 @@ def test_a_plan_says_what_the_relay_gains() -> None:
     allows, rests = found.answers[-2:]
     assert f"(0.3, 1e-08) allows a local ε of {found.epsilon:g} with {relay.mechanism}" in allows
     assert (
-        f"a local ε of 0.3, which tells overall figures to ± {direct.amount(relay.direct_width)}"
+        f"a local ε of 0.3, which gives overall figures to ± {direct.amount(relay.direct_width)}"
         in allows
     )
     assert "as long as 5 000 of the reports in the batch are from honest holders" in rests

@@ -41,7 +41,7 @@ def test_a_plan_answers_what_was_asked() -> None:
         "ε = 1 are enough: 90% of such collections do. For 80% it takes 7 400 holders at ε = 1, or "
         "ε = 0.8 with 10 000 holders.",
         "In a single cell they show 10.0 points or more.",
-        "They tell every overall figure to ± 1.5 points at every look. For ± 2.0 points it takes "
+        "They give every overall figure to ± 1.5 points at every look. For ± 2.0 points it takes "
         "6 000 holders at ε = 1, or ε = 0.7 with 10 000 holders.",
         "Stop at ± 2.0 points, expected after 5 500 reports of this task, or as soon as the "
         "difference that matters is listed: looking early or often does no harm.",
@@ -56,13 +56,13 @@ def test_a_plan_says_what_nothing_gives() -> None:
     assert "are too few" in said
     assert "Neither more holders nor a larger ε gives 80%. More public records may." in said
     assert "at one look, set beforehand" in said
-    assert "looks before that prove nothing" in said
+    assert "earlier looks prove nothing" in said
 
 
 def test_a_plan_says_what_its_own_tree_takes() -> None:
     """Where by default a larger collection gets more cells, and needs twice as many for them."""
     said = " ".join(replace(PLAN, for_width=Needed(11_000, None)).answers)
-    assert "with the depth of this plan's, 5 500 reports do" in said
+    assert "with this plan's depth, 5 500 reports are enough" in said
     assert "this plan's" not in " ".join(replace(PLAN, for_width=Needed(None, 2.0)).answers)
 
 
@@ -112,7 +112,7 @@ def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
     assert "age and job can be read as far as our 2 groups of people tell" in compared.board
     alone = (showing[0], replace(showing[1], stratum_count=1), showing[2])
     assert (
-        "with age and job disclosed nothing would be told"
+        "with age and job disclosed, reports would disclose nothing"
         in replace(PLAN, showing=alone).answers[-2]
     )
     more = " ".join(replace(PLAN, stop_after=20_000).answers)
