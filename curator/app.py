@@ -224,7 +224,7 @@ async def _refresh(state: State) -> None:
 def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget, metrics: Metrics) -> None:
     pages = dashboard.ROUTERS if settings.dashboard else ()
     for router in (*pages, *ROUTERS, health.router, openapi.router):
-        api.include_router(router)
+        api.router.routes += router.routes  # as they are: included, each would be built anew
         metrics.expect(router.routes)
     openapi.complete_document(api)
     add_problem_handlers(api)

@@ -1,5 +1,6 @@
 """What all tests share: the same generated examples in every run, and what holders answer to."""
 
+import fcntl
 import gc
 import logging
 import signal
@@ -30,6 +31,20 @@ gc.disable()
 
 # a shell lets what it starts in the background ignore it, and so would the processes of tests
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Let the first worker compile what all import; the others collect when that is done.
+
+    Together they would all compile everything, since no checkout comes with compiled files.
+    """
+    with Path(__file__).open() as this:
+        try:
+            fcntl.flock(this, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(this, fcntl.LOCK_SH)
+        return (yield)
 
 
 def pytest_collection_finish() -> None:
