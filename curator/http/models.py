@@ -279,6 +279,11 @@ class InsightView(View):
     differences: list[DifferenceView] = Field(
         description="Cells that differ beyond chance, at a false discovery rate of 5 %."
     )
+    seen_in_a_cell: float | None = Field(
+        description="Every difference in a cell of median noise from this one on would have been "
+        "listed with a probability of 80 %; null if none would. The same of an overall figure is "
+        "its `seen_from`."
+    )
     moved: float = Field(description="How far reports moved the model's values on average.")
     relabelled: int | None = Field(description="Cells whose likeliest class the reports changed.")
     looks: Looks = Field(
@@ -311,7 +316,7 @@ class InsightView(View):
 def read_insight(
     task_id: TaskId, number: ModelNumber, curator: TheCurator, caller: TheCaller
 ) -> InsightView:
-    """True if public data resemble the holders, where they differ, and what reports changed.
+    """Differences of holders and public data, what would have shown, and what reports changed.
 
     From the reports so far, so it takes a token of scope reader or admin. It costs no privacy.
     """

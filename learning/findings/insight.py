@@ -21,6 +21,10 @@ that error also has what growing cells on these very labels adds, (s - 1) p (1 -
 factor s of ``selection``. The mean of a number is compared by a normal law, with the public
 variance s p (1 - p) / (m_k + 1) on the scale [0, 1].
 
+No difference is never said without the least one that would have been seen. Given the public
+records, that is where the test rejects, plus ``ERRORS_BELOW`` standard errors of the reports, so
+that it would have rejected with the probability ``POWER``; the larger of both directions.
+
 Two-sided p-values of all cells are selected by Benjamini and Hochberg (1995), which keeps the
 expected part of false ones among the differences listed below ``FALSE_DISCOVERY_RATE``. Where R of
 C comparisons are listed, their intervals miss with probability 0.05 R / C each, so that of those
@@ -39,7 +43,15 @@ from privet.protocol.features import Classes, Label, Range
 
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, misfit_share, public_counts
-from ..core.looks import LEVEL, Looks, factor_at, p_of_equal_means, p_of_equal_shares, reports_until
+from ..core.looks import (
+    LEVEL,
+    Looks,
+    critical_difference,
+    factor_at,
+    p_of_equal_means,
+    p_of_equal_shares,
+    reports_until,
+)
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
@@ -48,6 +60,11 @@ from .clipping import all_clipped, public_distances, whole_means
 from .impossible import Impossible, impossible
 
 FALSE_DISCOVERY_RATE = 0.05
+POWER = 0.8
+ERRORS_BELOW = 0.8416212335729143
+"""Standard normal quantile of ``POWER``."""
+STEPS = np.linspace(0.0, 1.0, 81) ** 2
+"""Parts of the way from a share to 0 or 1 at which a test is tried."""
 NODES = np.linspace(-6.0, 6.0, 97)
 """Values of a standard normal variable over which p-values are averaged, also the rarest."""
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
@@ -61,7 +78,8 @@ REFERENCE = 100_000
 class Comparison:
     """One figure of the holders with its 95 % interval, and the public records' value.
 
-    ``p_value`` tests that both populations are alike.
+    ``p_value`` tests that both populations are alike. Every difference of ``seen_from`` or more
+    would have been told by it with the probability ``POWER``; None if no difference would.
     """
 
     name: str
@@ -70,6 +88,7 @@ class Comparison:
     high: float
     public: float
     p_value: float
+    seen_from: float | None
 
 
 @dataclass(frozen=True)
@@ -121,7 +140,9 @@ class Insight:
     ``misfits`` is the share of the reports whose record did not fit the task; the rest describes
     those whose record did.
     ``overall`` has one entry per class, or one for the mean label. ``differences`` are the cells
-    that differ significantly, most significant first. ``moved`` is the mean absolute change of the
+    that differ significantly, most significant first. In a cell of median noise every difference
+    of ``seen_in_a_cell`` or more would have been listed with the probability ``POWER``, were it the
+    only one; None if none would. ``moved`` is the mean absolute change of the
     model's values by the reports, over its cells by mass, in shares or in the label's units;
     ``relabelled`` is the number of the ``cells`` in which they changed the likeliest class, None
     for a numeric label. ``looks`` says at how many looks intervals and differences hold.
@@ -133,6 +154,7 @@ class Insight:
     cells: int
     overall: tuple[Comparison, ...]
     differences: tuple[CellDifference, ...]
+    seen_in_a_cell: float | None
     moved: float
     relabelled: int | None
     sentence: str
@@ -158,6 +180,7 @@ def insight(
     overall = _overall(label, public, question, model)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
     differences = cell_differences(label, question, public_by_cell, model.selection)
+    in_cell = _seen_in_a_cell(label, question, public_by_cell, model.selection)
     if isinstance(label, Range) and question.centred:
         differences = _whole(label, public, question, differences)
     before = model.without_reports().values
@@ -167,11 +190,15 @@ def insight(
     relabelled = None
     if isinstance(label, Classes):
         relabelled = int((model.values.argmax(axis=1) != before.argmax(axis=1)).sum())
-    sentence = _sentence(label, overall, differences, moved, relabelled, question.partition.cells)
+    effect = _effect(label, moved, relabelled, question.partition.cells)
+    sentence = f"{_comparison(label, overall, differences, in_cell)} {effect}"
     if false is not None:
         least, most = model.bounds
-        overall = tuple(replace(row, low=least, high=most, p_value=1.0) for row in overall)
-        misfits, differences, sentence = replace(misfits, low=0.0, high=1.0), (), false.sentence
+        overall = tuple(
+            replace(row, low=least, high=most, p_value=1.0, seen_from=None) for row in overall
+        )
+        misfits, in_cell = replace(misfits, low=0.0, high=1.0), None
+        differences, sentence = (), false.sentence
     return Insight(
         question.n,
         misfits,
@@ -179,6 +206,7 @@ def insight(
         question.partition.cells,
         overall,
         differences,
+        in_cell,
         moved,
         relabelled,
         sentence,
@@ -243,6 +271,10 @@ def _overall(
         sampled = _binomial_variance(shares, hits / m) / n
         noise = np.array([share.variance for share in reported])
         p_values = _share_p(question, hits, m, shares, np.sqrt(noise + sampled)).tolist()
+        seen = [
+            _seen_from(question, of_class, m, float(variance), n, LEVEL / _tests(label))
+            for of_class, variance in zip(hits.tolist(), noise, strict=True)
+        ]
     else:
         on_scale = _as_reported(label, public, question)
         expected, alike = [float(public.y.mean())], float(on_scale.mean())
@@ -255,8 +287,49 @@ def _overall(
             spread = (alike - label.low) * (label.high - alike)
         of_reports = distance.variance + spread / n
         p_values = [float(_mean_p(question, distance.value, of_reports, spread / m))]
-    figures = zip(weights, intervals, expected, p_values, strict=True)
+        least = critical_difference(of_reports, spread / m, 1, question.progress)
+        least += ERRORS_BELOW * float(np.sqrt(of_reports))
+        seen = [least if least < label.high - label.low else None]
+    figures = zip(weights, intervals, expected, p_values, seen, strict=True)
     return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
+
+
+def _tests(label: Label) -> int:
+    """The number of independent overall figures: of two classes the second mirrors the first."""
+    return label.slots if isinstance(label, Classes) and label.slots > 2 else 1
+
+
+def _seen_from(
+    question: QuestionCounts,
+    hits: float,
+    rows: float,
+    noise: float,
+    holders: float,
+    level: float,
+    selection: float = 1.0,
+) -> float | None:
+    """The least difference from ``hits`` of ``rows`` records that a test of a share would tell.
+
+    Every greater one that is possible is told with the probability ``POWER``; None if none is.
+    ``noise`` is the variance of the reported share of ``holders`` for given holders.
+    """
+    public = hits / rows if rows else 0.5
+    furthest, seen = 0.0, False
+    for end in (0.0, 1.0):
+        away = abs(end - public) * STEPS
+        shares = public + np.sign(end - public) * away
+        error = np.sqrt(noise + _binomial_variance(shares, np.full_like(shares, public)) / holders)
+        hit = np.full_like(shares, hits)
+        p = _share_p(question, hit, np.float64(rows), shares, error, selection)
+        unseen = np.flatnonzero(p > level)
+        if unseen.size and unseen[-1] == len(STEPS) - 1:
+            furthest = max(furthest, float(away[-1]))
+            continue
+        place = int(unseen[-1]) + 1 if unseen.size else 0
+        least = float(away[place] + ERRORS_BELOW * error[place])
+        seen = seen or least < away[-1]
+        furthest = max(furthest, min(least, float(away[-1])))
+    return furthest if seen else None
 
 
 def on_simplex(shares: Sequence[Estimate]) -> list[Interval]:
@@ -400,6 +473,34 @@ def _labels(
     ]
 
 
+def _seen_in_a_cell(
+    label: Label, question: QuestionCounts, public_by_cell: Floats, selection: float
+) -> float | None:
+    """The least difference that would have been listed in a cell of median noise; None if none."""
+    slots = label.slots if isinstance(label, Classes) else 1
+    level = FALSE_DISCOVERY_RATE / (len(public_by_cell) * (1 + slots))
+    rows, q = public_by_cell.sum(axis=1), _smoothed_shares(public_by_cell)
+    holders = np.maximum(question.plausible.sum(axis=1), 1.0)
+    noise = np.maximum(contrast_variance(question.noise, q), 0.0) / holders[:, None] ** 2
+    spread = q * (1.0 - q)
+    error = noise + spread / holders[:, None] + selection * spread / (rows + 1.0)[:, None]
+    cell = int(np.argsort(error.max(axis=1))[len(error) // 2])
+    slot = int(error[cell].argmax())
+    of_noise = float(noise[cell, slot])
+    if isinstance(label, Classes):
+        hits = float(public_by_cell[cell, slot])
+        return _seen_from(
+            question, hits, float(rows[cell]), of_noise, float(holders[cell]), level, selection
+        )
+    width = question.scale_of(label).width
+    reported = of_noise + float(spread[cell, slot] / holders[cell])
+    public = selection * float(spread[cell, slot] / (rows[cell] + 1.0))
+    tests = round(LEVEL / level)
+    least = critical_difference(reported, public, tests, question.progress)
+    least += ERRORS_BELOW * float(np.sqrt(reported))
+    return width * least if least < 1.0 else None
+
+
 def _binomial_variance(reported: Floats, public: Floats) -> Floats:
     """The variance p (1 - p) of one record, if p is either share: a few alike do not show 0."""
     t = np.clip(reported, 0.0, 1.0)
@@ -468,35 +569,53 @@ def _smoothed_shares(public_by_cell: Floats) -> Floats:
     return np.asarray((public_by_cell + average) / (public_by_cell.sum(axis=1) + 1.0)[:, None])
 
 
-def _sentence(
+def _comparison(
     label: Label,
     overall: Sequence[Comparison],
     differences: Sequence[CellDifference],
-    moved: float,
-    relabelled: int | None,
-    cells: int,
+    in_cell: float | None,
 ) -> str:
-    """Sentences on whether the public records resemble the holders, and whether reports
-    mattered."""
-    surest = min(overall if len(overall) > 2 else overall[-1:], key=lambda row: row.p_value)
-    differs = surest.p_value * len(overall) <= FALSE_DISCOVERY_RATE
+    """Sentences on where holders and public records differ, or from where on that would show."""
+    surest = min(overall[-_tests(label) :], key=lambda row: row.p_value)
     if isinstance(label, Classes):
-        as_text, unit = "{:.0%}".format, f"{100 * moved:.1f} points"
-        subject, group = f"{label.name} is {surest.name} for", "of"
+        as_text, subject, group = "{:.0%}".format, f"{label.name} is {surest.name} for", "of"
     else:
-        as_text, unit = "{:.4g}".format, f"{moved:.3g}"
-        subject, group = f"the mean {label.name} is", "among"
-    interval = f"{as_text(surest.reported)} [{as_text(surest.low)}, {as_text(surest.high)}]"
-    if differs:
+        as_text, subject, group = "{:.4g}".format, f"the mean {label.name} is", "among"
+    figures = (
+        f"{subject} {as_text(surest.reported)} [{as_text(surest.low)}, {as_text(surest.high)}] "
+        f"{group} holders and {as_text(surest.public)} {group} public records"
+    )
+    likely = f"would have shown with a probability of {POWER:.0%}"
+    if surest.p_value * _tests(label) <= FALSE_DISCOVERY_RATE:
+        first = f"The holders differ from the public records: {figures}."
+    else:
+        seen = [row.seen_from for row in overall]
+        from_here = None if None in seen else max(each for each in seen if each is not None)
         first = (
-            f"The holders differ from the public records: {subject} {interval} {group} holders and "
-            f"{as_text(surest.public)} {group} public records"
+            f"Overall figures do not tell holders from public records: {figures}; "
+            f"{_least(label, from_here)} {likely}."
         )
-    elif differences:
-        first = "Overall the holders resemble the public records, but some cells differ"
-    else:
-        first = "Nothing shows that the holders differ from the public records"
+    if differences:
+        one = len(differences) == 1
+        return f"{first} {len(differences)} difference{' ' if one else 's '}in cells " + (
+            "is listed." if one else "are listed."
+        )
+    return f"{first} None is listed in a cell: in half of them {_least(label, in_cell)} {likely}."
+
+
+def _least(label: Label, difference: float | None) -> str:
+    """The differences from this one on, in words."""
+    if difference is None:
+        return "no difference"
+    if isinstance(label, Classes):
+        return f"a difference of {max(100.0 * difference, 0.1):.2g} points or more"
+    return f"a difference of {difference:.3g} or more"
+
+
+def _effect(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
+    """A sentence on how far reports moved predictions."""
+    unit = f"{100 * moved:.1f} points" if isinstance(label, Classes) else f"{moved:.3g}"
     changed = ""
     if relabelled is not None:
         changed = f" and changed the likeliest class in {relabelled} of {cells} cells"
-    return f"{first}. The reports moved predictions by {unit} on average{changed}."
+    return f"The reports moved predictions by {unit} on average{changed}."

@@ -149,8 +149,9 @@ class Plan:
             f"overall, {of} {enough}: {self.here.power:.0%} of such collections do. "
             f"{self._needed(self.for_shift, f'{self.power:.0%}')}{more}"
         )
-        cell = self.amount(here.cell_shift, "no shift")
-        local = f"In a single cell they show {cell}{'' if here.cell_shift is None else ' or more'}."
+        cell = self.amount(here.cell_shift, "no shift, however large,")
+        least = "" if here.cell_shift is None else " or more"
+        local = f"In a single cell they show {cell}{least} in {self.power:.0%} of such collections."
         when = "at every look" if self.looks == "many" else "at one look, set beforehand"
         width = (
             f"They give every overall figure to ± {self.amount(here.half_width)} {when}. "

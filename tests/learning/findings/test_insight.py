@@ -11,6 +11,8 @@ from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
 from privet.learning.findings.insight import (
     FALSE_DISCOVERY_RATE,
+    POWER,
+    Comparison,
     Insight,
     cell_differences,
     insight,
@@ -273,13 +275,58 @@ def test_a_population_that_differs_is_found_and_said() -> None:
     assert model.n == found.reports
 
 
-def test_no_difference_is_said_as_such() -> None:
-    """From 200 reports at epsilon 0.5 the sentence is that nothing shows."""
+def test_no_difference_is_said_without_the_least_that_would_have_shown() -> None:
+    """No sentence claims likeness: before, "the holders resemble the public records"."""
     public = public_rows(NUMBER, PUBLIC, seed=1)
-    counts = counts_of(NUMBER, public_rows(NUMBER, 200, seed=2))
+    counts = counts_of(NUMBER, public_rows(NUMBER, 4_000, seed=2))
     found, _ = compared(NUMBER, counts, public, epsilon=0.5, seed=3)
-    assert found.sentence.startswith("Nothing shows that the holders differ")
+    assert found.sentence.startswith("Overall figures do not tell holders from public records: ")
     assert found.relabelled is None
+    least = found.overall[0].seen_from
+    assert least is not None
+    assert f"a difference of {least:.3g} or more would have shown with a probability of 80%" in (
+        found.sentence
+    )
+    assert "None is listed in a cell: in half of them no difference would" in found.sentence
+    few = counts_of(NUMBER, public_rows(NUMBER, 200, seed=2))
+    found, _ = compared(NUMBER, few, public, epsilon=0.5, seed=3)
+    assert found.overall[0].seen_from is None
+    assert "public records; no difference would have shown" in found.sentence
+
+
+@pytest.mark.quick("number, one look")
+@pytest.mark.parametrize(
+    ("label", "planned"),
+    [(BINARY, None), (BINARY, 4_000), (NUMBER, None), (NUMBER, 4_000)],
+    ids=["classes, one look", "classes, every look", "number, one look", "number, every look"],
+)
+def test_a_difference_that_would_have_shown_shows(label: Label, planned: int | None) -> None:
+    """Of holders further away, up or down, by as much as stated, 80 % and more are told.
+
+    Fewer than allowed here have a probability below 1e-6 if it is 80 %. That much less is told less
+    often, so the statement is not empty.
+    """
+    public, runs = public_rows(label, PUBLIC, seed=1), 40
+    share = public.y.mean() if label is BINARY else (public.y.mean() + 2.0) / 8.0
+    mechanism = create_mechanism("subset", 2.0, TREE.cells, 2, regression=label is NUMBER)
+    model = fit("weighted", label, public, [unasked(reports(TREE, np.ones((8, 2)), 2.0, 0))])
+
+    def told(moved: float, seed: int) -> Comparison:
+        rng = np.random.default_rng(seed)
+        law = np.outer(np.ones(TREE.cells), [1.0 - share - moved, share + moved]) / TREE.cells
+        counts = rng.multinomial(HOLDERS, law.ravel()).reshape(law.shape)
+        sums = simulate_sums(mechanism, counts, rng)
+        asked = QuestionCounts(TREE, mechanism, sums, HOLDERS, planned=planned)
+        return insight(label, public, [asked], model).overall[-1]
+
+    least = told(0.0, 0).seen_from
+    assert least is not None
+    least /= 1.0 if label is BINARY else 8.0
+    for sign in (-1.0, 1.0):
+        found = [told(sign * least, seed).p_value <= FALSE_DISCOVERY_RATE for seed in range(runs)]
+        less = [told(sign * least / 2, seed).p_value <= FALSE_DISCOVERY_RATE for seed in range(9)]
+        assert sum(found) >= binom.ppf(ALPHA, runs, POWER)
+        assert sum(less) < 9
 
 
 def test_without_reports_about_the_labels_there_is_nothing_to_say() -> None:

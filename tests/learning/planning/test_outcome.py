@@ -40,7 +40,7 @@ def test_a_plan_answers_what_was_asked() -> None:
         "To show that holders and public records differ by 5.0 points overall, 10 000 holders at "
         "ε = 1 are enough: 90% of such collections do. For 80% it takes 7 400 holders at ε = 1, or "
         "ε = 0.8 with 10 000 holders.",
-        "In a single cell they show 10.0 points or more.",
+        "In a single cell they show 10.0 points or more in 80% of such collections.",
         "They give every overall figure to ± 1.5 points at every look. For ± 2.0 points it takes "
         "6 000 holders at ε = 1, or ε = 0.7 with 10 000 holders.",
         "Stop at ± 2.0 points, expected after 5 500 reports of this task, or as soon as the "
