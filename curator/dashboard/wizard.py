@@ -37,7 +37,7 @@ OF_COLUMNS = (
     "label_range",
 )
 """Settings that the fields of single columns make."""
-COLLECTION = ("name", "holders", "description", "group", "looks", "invited", "draft")
+COLLECTION = ("name", "holders", "description", "smallest_group", "looks", "invited", "draft")
 APART = ("epsilon", "closes", "asker", "language")
 MORE = tuple(name for name in INPUTS if name not in (*OF_COLUMNS, *COLLECTION, *APART))
 """Settings that the form keeps folded up."""

@@ -99,8 +99,16 @@ def test_numbers_that_cannot_be_are_named() -> None:
             settings_of(FormData(FORM | {name: "many"}))
     assert settings_of(FormData(FORM | {"epsilon": f"{Caps().task:g}"})).epsilon == Caps().task
     for epsilon in ("2.01", "9"):
-        with pytest.raises(InvalidRequest, match="own page refuses more than 2"):
+        with pytest.raises(InvalidRequest, match="answer page refuses more than 2"):
             settings_of(FormData(FORM | {"epsilon": epsilon}))
+
+
+async def test_every_setting_has_one_field(http: Http) -> None:
+    """Two fields of one name would both be sent, and the empty one might win."""
+    form = await http.sign_in()
+    names = re.findall(r' name="([\w.]+)"', (await form("/new/columns", FILES)).text)
+    assert {"smallest_group", "mechanism", "looks"} <= set(names)
+    assert sorted(names) == sorted(set(names))
 
 
 async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
