@@ -7,7 +7,7 @@ where logs are kept on another machine, they show what is later missing or chang
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from privet.protocol.errors import StorageFailed
@@ -33,7 +33,7 @@ class Audit:
         """Note that the token or person ``actor`` did ``action``.
 
         What is done stays done if the database does not take the entry: the log has it then, and
-        says so.
+        says so. A token is kept with its entry or not at all.
         """
         self._write(AuditEntry(self.clock(), actor, action, subject, detail))
 
@@ -48,5 +48,9 @@ class Audit:
             kept = self.store.audit.add(entry, join_since)
         except StorageFailed as error:
             log.warning("%s is not in the audit log: %s", entry.action, error.__cause__ or error)
-        about = {"actor": entry.actor, "subject": entry.subject, "detail": dict(entry.detail)}
-        events.info(entry.action, extra={**about, "no": kept.no, "hash": kept.hash})
+        self.log(replace(entry, no=kept.no, hash=kept.hash))
+
+    def log(self, kept: AuditEntry) -> None:
+        """Log an entry that is in the database, for those who keep logs elsewhere."""
+        about = {"actor": kept.actor, "subject": kept.subject, "detail": dict(kept.detail)}
+        events.info(kept.action, extra={**about, "no": kept.no, "hash": kept.hash})

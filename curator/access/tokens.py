@@ -25,8 +25,9 @@ from privet.protocol.errors import (
     TooManyRequests,
 )
 
+from ..datastore.audit import AuditEntry
 from ..datastore.store import Store
-from ..datastore.tokens import StoredToken
+from ..datastore.tokens import ISSUED, ISSUED_AT_START, StoredToken
 from .audit import NOBODY, Audit
 from .rate_limit import Rate
 
@@ -163,10 +164,10 @@ class Tokens:
         if not self._good_admins(stored):
             token, made = self._made(FIRST, Scope.ADMIN, None)
             old = next((kept for kept in stored if kept.name == FIRST), None)
-            if self._store.tokens.replace(old, made):
-                self.audit.add_entry(
-                    NOBODY, "token issued at a start without one", FIRST, scope="admin"
-                )
+            about = AuditEntry(made.created, NOBODY, ISSUED_AT_START, FIRST, {})
+            kept = self._store.tokens.replace(old, made, about)
+            if kept is not None:
+                self.audit.log(kept)
                 return token
         admins = [(admin.name, admin.used) for admin in self._good_admins(self.listed())]
         if admins == [(FIRST, None)]:
@@ -196,12 +197,12 @@ class Tokens:
         if scope is not Scope.ADMIN:
             self._keep_an_admin(name, last=last)
         token, made = self._made(name, scope, days)
-        action = "token rotated" if self._store.tokens.put(made) else "token issued"
-        self.audit.add_entry(actor, action, name, scope=scope.value, days=days)
+        about = AuditEntry(made.created, actor, ISSUED, name, {"days": days})
+        self.audit.log(self._store.tokens.put(made, about))
         return token
 
-    def revoke(self, name: str, *, last: bool = False) -> bool:
-        """End a token; False if there is none of that name.
+    def revoke(self, name: str, *, last: bool = False, actor: str = NOBODY) -> bool:
+        """End a token; False if there is none of that name. ``actor`` is who did it.
 
         Raises ``InvalidRequest`` for the token of the settings, and, unless ``last``, for the last
         admin token.
@@ -212,7 +213,10 @@ class Tokens:
                 "restart it."
             )
         self._keep_an_admin(name, last=last)
-        return self._store.tokens.drop(name)
+        kept = self._store.tokens.drop(name, AuditEntry(self._clock(), actor, "", name, {}))
+        if kept is not None:
+            self.audit.log(kept)
+        return kept is not None
 
     def listed(self) -> list[StoredToken]:
         """All tokens, by name, as digests; that of the settings is the last."""

@@ -13,6 +13,7 @@ from . import sqlite
 from .database import BACKENDS, Backend, Database
 from .migrate import head, prepare_database
 from .store import Store
+from .structure import check_structure
 
 __all__ = [
     "BACKENDS",
@@ -34,7 +35,7 @@ def open_store(url: str) -> Store:
     parsed, backend = _parsed(url)
     database = Database(parsed, backend, head())
     try:
-        prepare_database(database)
+        prepare_database(database, check_structure)
     except StorageFailed:
         database.close()
         raise

@@ -136,8 +136,9 @@ def joins(entry: AuditEntry, last: AuditEntry, since: float | None) -> bool:
     return same and since is not None and last.at >= since
 
 
-def insert_audit(connection: Connection, entry: AuditEntry) -> None:
-    _append(connection, entry, _last(connection))
+def insert_audit(connection: Connection, entry: AuditEntry) -> AuditEntry:
+    """The entry as it is kept, with its number and hash."""
+    return _append(connection, entry, _last(connection))
 
 
 def check_chain(connection: Connection, noted: str = "") -> AuditChain:

@@ -10,7 +10,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -42,11 +42,13 @@ from .audit import BACKED_UP, SET_FACT, AuditEntry, insert_audit, mark_restored
 from .database import BACKENDS, snapshot, writing
 from .migrate import migrating, naming_failures, revision_of, upgrade
 from .schema import backup_mark
-from .verification import findings
+from .structure import check_structure
+from .verification import check_audit, findings
 
 log = logging.getLogger(__name__)
 
-ROWS_AT_ONCE = 2_000
+ROWS_AT_ONCE, BYTES_AT_ONCE = 2_000, 64 * 2**20
+"""Most rows in memory at a time, and most bytes of them unless one row has more."""
 PARTIAL = ".privet-partial"
 """Suffix of an unfinished backup; its writer holds a lock on it."""
 OBJECTS = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
@@ -113,7 +115,8 @@ def restore(source: Engine, target: Engine, aside: str = "") -> float:
     One transaction, so a target that is interrupted stays as it was. On a server, what is in it is
     moved to the new schema ``aside`` if that is named. Returns when the backup was made, Unix time.
     Raises ``InvalidRequest`` if the source is not a backup or the target is not empty, and
-    ``StorageFailed`` if the backup is damaged, its sums do not fit, or others use the target.
+    ``StorageFailed`` if the backup is damaged, its sums, audit log or tokens do not fit, or others
+    use the target.
     """
     with snapshot(source) as reading:
         mark = _checked(reading)
@@ -125,6 +128,7 @@ def restore(source: Engine, target: Engine, aside: str = "") -> float:
             _copy(reading, out)
             upgrade(out)
             faults = [f"{f.name}: {fault}" for f in findings(out) for fault in f.faults]
+            faults += check_audit(out).faults
             if faults:
                 raise StorageFailed(
                     f"The backup is inconsistent, first {faults[0]}: use another backup."
@@ -170,6 +174,7 @@ def check_backup(source: Engine) -> Mark | None:
 def _checked(connection: Connection) -> Mark | None:
     if connection.dialect.name != "sqlite":
         return None
+    check_structure(connection)
     fault = connection.scalar(text("PRAGMA integrity_check(1)"))
     if fault != "ok":
         raise StorageFailed(
@@ -198,9 +203,10 @@ def _digest(connection: Connection, mark: Mapping[str, Any]) -> bytes:
     for kind, name, sql in connection.exec_driver_sql(OBJECTS).all():
         digest.update(msgpack.packb([kind, name, sql]))
         if kind == "table" and name != backup_mark.name:
-            key = connection.exec_driver_sql(KEY, (name,)).scalars()
+            key = connection.exec_driver_sql(KEY, (name,)).scalars().all()
             every = select(text("*")).select_from(table(name)).order_by(*map(column, key))
-            for part in connection.execute(every).partitions(ROWS_AT_ONCE):
+            at_once = _rows_at_once(connection, name, key)
+            for part in connection.execute(every).partitions(at_once):
                 digest.update(b"".join(msgpack.packb(tuple(row)) for row in part))
     return digest.digest()
 
@@ -297,13 +303,22 @@ def _copy(reading: Connection, out: Connection) -> int:
     copied = 0
     upgrade(out, revision_of(reading))
     for copy in _reflected(out):
-        rows = reading.execute(select(copy), execution_options={"yield_per": ROWS_AT_ONCE})
+        at_once = _rows_at_once(reading, copy.name, copy.c.keys())
+        rows = reading.execute(select(copy), execution_options={"yield_per": at_once})
         for part in rows.mappings().partitions():
             out.execute(insert(copy), [dict(row) for row in part])
             copied += len(part)
         if out.dialect.name == "postgresql" and "no" in copy.c:
             out.execute(text(NEXT_NUMBER.format(copy.name)))
     return copied
+
+
+def _rows_at_once(connection: Connection, name: str, columns: Iterable[str]) -> int:
+    """Rows of a table that may be in memory at a time; their lengths are read without them."""
+    length = "length" if connection.dialect.name == "sqlite" else "pg_column_size"
+    widest = " + ".join(f'coalesce(max({length}("{each}")), 0)' for each in columns)
+    longest: int = connection.exec_driver_sql(f'SELECT {widest} FROM "{name}"').scalar_one()  # noqa: S608 - names of our own tables
+    return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(longest, 1)))
 
 
 def _reflected(connection: Connection) -> list[Table]:

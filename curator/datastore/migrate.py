@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -34,11 +34,12 @@ CHECK = {
 HERE = Path(__file__).parent / "migrations"
 
 
-def prepare_database(database: Database) -> None:
+def prepare_database(database: Database, check_backup: Callable[[Connection], None]) -> None:
     """Create the tables in an empty database; otherwise check that they are this version's.
 
-    A backup becomes a database in use: it loses its mark, and notes from when it is. Raises
-    ``StorageFailed`` for a database that cannot be opened or written, and as ``check_schema`` does.
+    A backup that ``check_backup`` accepts becomes a database in use: it loses its mark, and notes
+    from when it is. Raises ``StorageFailed`` for a database that cannot be opened or written, and
+    as ``check_schema`` does.
     """
     engine = database.engine
     with naming_failures(engine):
@@ -50,6 +51,7 @@ def prepare_database(database: Database) -> None:
         check_schema(engine)
         if backup_mark.name in tables:
             with database.writing() as connection:
+                check_backup(connection)
                 unmark(connection)
 
 

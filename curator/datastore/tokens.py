@@ -1,11 +1,19 @@
-"""Tokens as they are kept, by their digests."""
+"""Tokens as they are kept, by their digests, each with the audit entry that says so."""
 
-from dataclasses import asdict, dataclass
+import json
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import Connection, delete, select, text, update
 
+from .audit import AuditEntry, insert_audit
 from .database import Database
-from .schema import tokens
+from .schema import audit, tokens
+
+ISSUED, ROTATED = "token issued", "token rotated"
+ISSUED_AT_START = "token issued at a start without one"
+REVOKED = "token revoked"
+"""Actions of the audit log: the last of each token says if there is one, and which."""
 
 PUT_FIRST = """
 INSERT INTO tokens (name, scope, digest, created, expires, used)
@@ -33,26 +41,33 @@ class TokenStore:
 
     database: Database
 
-    def put(self, token: StoredToken) -> bool:
-        """Keep a token under its name; whether it is in place of an earlier one of that name."""
+    def put(self, token: StoredToken, entry: AuditEntry) -> AuditEntry:
+        """Keep a token under its name, and the audit entry ``entry`` about it, which says if it is
+        in place of an earlier one of that name; the entry as it is kept."""
         values = asdict(token)
         in_place = update(tokens).where(tokens.c.name == token.name).values(values)
         with self.database.writing() as connection:
             while not connection.execute(text(PUT_FIRST), values).rowcount:
                 if connection.execute(in_place).rowcount:  # else it was dropped meanwhile
-                    return True
-        return False
+                    entry = replace(entry, action=ROTATED)
+                    break
+            return insert_audit(connection, _about(token, entry))
 
-    def replace(self, old: StoredToken | None, new: StoredToken) -> bool:
-        """Keep ``new`` in place of ``old``, which has its name, or of none.
+    def replace(
+        self, old: StoredToken | None, new: StoredToken, entry: AuditEntry
+    ) -> AuditEntry | None:
+        """Keep ``new`` in place of ``old``, which has its name, or of none, and ``entry`` about it.
 
-        False if another of that name is kept by now: of several that do so at once one gets True.
+        None if another of that name is kept by now: of several that do so at once one gets an
+        entry.
         """
         with self.database.writing() as connection:
             if old is not None:
                 same = (tokens.c.name == old.name) & (tokens.c.digest == old.digest)
                 connection.execute(delete(tokens).where(same))
-            return connection.execute(text(PUT_FIRST), asdict(new)).rowcount > 0
+            if not connection.execute(text(PUT_FIRST), asdict(new)).rowcount:
+                return None
+            return insert_audit(connection, _about(new, entry))
 
     def listed(self) -> list[StoredToken]:
         """All tokens, by name."""
@@ -63,11 +78,37 @@ class TokenStore:
                 for r in rows
             ]
 
-    def drop(self, name: str) -> bool:
-        """Forget a token; False if there was none of that name."""
+    def drop(self, name: str, entry: AuditEntry) -> AuditEntry | None:
+        """Forget a token, and keep ``entry`` about that; None if there was none of that name."""
         with self.database.writing() as connection:
-            return connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount > 0
+            if not connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount:
+                return None
+            return insert_audit(connection, replace(entry, action=REVOKED, subject=name))
 
     def mark_used(self, name: str, now: float) -> None:
         with self.database.writing() as connection:
             connection.execute(update(tokens).where(tokens.c.name == name).values(used=now))
+
+
+def short_digest(digest: bytes) -> str:
+    """The digest by which the audit log tells a token from another, of no use to find either."""
+    return sha256(digest).hexdigest()[:16]
+
+
+def issued_tokens(connection: Connection) -> dict[str, tuple[str, str]]:
+    """Name -> scope and short digest of the token that the audit log says was issued last."""
+    about_tokens = audit.c.action.in_((ISSUED, ROTATED, ISSUED_AT_START, REVOKED))
+    rows = select(audit.c.subject, audit.c.action, audit.c.detail).where(about_tokens)
+    issued: dict[str, tuple[str, str]] = {}
+    for row in connection.execute(rows.order_by(audit.c.no)):
+        if row.action == REVOKED:
+            issued.pop(row.subject, None)
+        else:
+            detail = json.loads(row.detail)
+            issued[row.subject] = (str(detail.get("scope")), str(detail.get("token")))
+    return issued
+
+
+def _about(token: StoredToken, entry: AuditEntry) -> AuditEntry:
+    said = {"scope": token.scope, "token": short_digest(token.digest)}
+    return replace(entry, subject=token.name, detail={**entry.detail, **said})

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from sqlalchemy import Connection, Engine, func, select
@@ -21,8 +21,10 @@ from .reports import (
     unpacked_checksum,
     vector_of,
 )
-from .schema import buckets, public_data, sums, tasks
+from .schema import buckets, public_data, sums, tasks, tokens
+from .structure import check_structure
 from .tasks import PUBLIC_MODEL, TaskRow, head_of
+from .tokens import issued_tokens, short_digest
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,27 @@ def verify(source: Engine) -> list[Finding]:
     """Recompute counts and checksums of every task from its report ids and sums."""
     check_schema(source)
     with snapshot(source) as connection:
+        check_structure(connection)
         return findings(connection)
 
 
 def verify_audit(source: Engine, noted: str = "") -> AuditChain:
-    """Recompute the audit log's chain; see ``check_chain``."""
+    """Recompute the audit log's chain, and compare the tokens with it; see ``check_audit``."""
     check_schema(source)
     with snapshot(source) as connection:
-        return check_chain(connection, noted)
+        check_structure(connection)
+        return check_audit(connection, noted)
+
+
+def check_audit(connection: Connection, noted: str = "") -> AuditChain:
+    """The state of the audit log, see ``check_chain``; each token must be as its entry says."""
+    chain, issued = check_chain(connection, noted), issued_tokens(connection)
+    faults = [
+        f"the token {row.name!r} is not the one that the audit log says was issued"
+        for row in connection.execute(select(tokens).order_by(tokens.c.name))
+        if issued.get(row.name) != (row.scope, short_digest(bytes(row.digest)))
+    ]
+    return replace(chain, faults=(*chain.faults, *faults))
 
 
 def findings(connection: Connection) -> list[Finding]:

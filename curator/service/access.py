@@ -46,9 +46,8 @@ def issue_token(
 def revoke_token(curator: Curator, actor: Actor, name: str, *, last: bool = False) -> None:
     """End a token at once; raises ``InvalidRequest`` without one, and as ``Tokens.revoke`` does."""
     actor.need(Scope.ADMIN)
-    if not curator.tokens.revoke(name, last=last):
+    if not curator.tokens.revoke(name, last=last, actor=actor.id):
         raise InvalidRequest(f"There is no token {name!r}: GET {TOKENS} lists them.")
-    curator.audit.add_entry(actor.id, "token revoked", name)
 
 
 def read_audit(

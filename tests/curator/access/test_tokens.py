@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from privet.curator.access.tokens import ENVIRONMENT, Scope, Tokens
+from privet.curator.datastore.audit import AuditEntry
 from privet.curator.datastore.store import Store
-from privet.curator.datastore.tokens import StoredToken
+from privet.curator.datastore.tokens import ISSUED, StoredToken
 from privet.protocol.errors import (
     InvalidRequest,
     NotAuthorized,
@@ -51,13 +52,16 @@ def test_a_token_that_another_start_made_stays(
     """In place of none or of one that has ended; the later start says who showed it."""
     plain = store.tokens.replace
 
-    def beaten(old: StoredToken | None, new: StoredToken) -> bool:
-        plain(old, replace(new, digest=b"2" * 32))
-        return plain(old, new)
+    def beaten(old: StoredToken | None, new: StoredToken, entry: AuditEntry) -> AuditEntry | None:
+        plain(old, replace(new, digest=b"2" * 32), entry)
+        return plain(old, new, entry)
 
     monkeypatch.setattr(store.tokens, "replace", beaten)
     if ended is not None:
-        store.tokens.put(StoredToken("first", "admin", b"1" * 32, 0.0, ended))
+        store.tokens.put(
+            StoredToken("first", "admin", b"1" * 32, 0.0, ended),
+            AuditEntry(0.0, "", ISSUED, "", {}),
+        )
     assert tokens.first_start() is None
     assert [each.digest for each in store.tokens.listed()] == [b"2" * 32]
     assert "showed it" in caplog.text
@@ -132,8 +136,9 @@ def test_rotation_and_revocation_end_a_token(store: Store, tokens: Tokens) -> No
         tokens.check(new, Scope.READER)
     tokens.issue("eye", Scope.READER)
     entries = [entry for entry in store.audit.entries(9) if entry.action != "sign-in failed"]
-    assert [(entry.actor, entry.action, entry.detail["days"]) for entry in entries] == [
+    assert [(entry.actor, entry.action, entry.detail.get("days")) for entry in entries] == [
         ("", "token issued", None),
+        ("", "token revoked", None),
         ("ops", "token rotated", 9),
         ("", "token issued", 9),
     ]

@@ -11,7 +11,7 @@ from privet.curator.datastore.expiry import GRACE_SECONDS, STEP_SECONDS
 from privet.curator.datastore.invitations import HOLD_SECONDS
 from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.store import Store
-from privet.curator.datastore.tokens import StoredToken
+from privet.curator.datastore.tokens import ISSUED, ROTATED, StoredToken
 from privet.protocol.errors import PrivetError, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
@@ -47,6 +47,7 @@ def verbs() -> set[str]:
 
 
 ADMISSION = bytes(16)
+ABOUT = AuditEntry(NOW, "", ISSUED, "", {})
 Keep = tuple[float, float | None]
 IDS_GO: Keep = (0.0, None)
 TASKS_GO: Keep = (1e9, 0.0)
@@ -116,7 +117,7 @@ def with_an_admission(store: Store, made: Task) -> None:
 
 
 def with_a_token(store: Store, made: Task) -> None:
-    store.tokens.put(token(made))
+    store.tokens.put(token(made), ABOUT)
 
 
 def filled(store: Store, made: Task) -> None:
@@ -321,35 +322,39 @@ RACES = {
         before=with_invitations,
     ),
     "tokens.put, new": Race(
-        lambda store, made, which: store.tokens.put(token(made, which)),
+        lambda store, made, which: store.tokens.put(token(made, which), ABOUT).action == ROTATED,
         (False, True),
         kept_tokens,
         1,
         before=lambda store, made: None,
     ),
     "tokens.put, in place": Race(
-        lambda store, made, which: store.tokens.put(token(made, which + 1)),
+        lambda store, made, which: (
+            store.tokens.put(token(made, which + 1), ABOUT).action == ROTATED
+        ),
         (True, True),
         kept_tokens,
         1,
         before=with_a_token,
     ),
     "tokens.replace": Race(
-        lambda store, made, which: store.tokens.replace(token(made), token(made, which + 1)),
+        lambda store, made, which: bool(
+            store.tokens.replace(token(made), token(made, which + 1), ABOUT)
+        ),
         (False, True),
         kept_tokens,
         1,
         before=with_a_token,
     ),
     "tokens.replace, none": Race(
-        lambda store, made, which: store.tokens.replace(None, token(made, which)),
+        lambda store, made, which: bool(store.tokens.replace(None, token(made, which), ABOUT)),
         (False, True),
         kept_tokens,
         1,
         before=lambda store, made: None,
     ),
     "tokens.drop": Race(
-        lambda store, made, _: store.tokens.drop(made.id),
+        lambda store, made, _: bool(store.tokens.drop(made.id, ABOUT)),
         (False, True),
         kept_tokens,
         0,

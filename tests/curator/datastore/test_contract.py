@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store, schema
+from privet.curator.datastore.audit import AuditEntry
 from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.invitations import HOLD_SECONDS, InvitationCounts
 from privet.curator.datastore.models import ModelInfo
@@ -19,7 +20,15 @@ from privet.curator.datastore.report_ids import BULK
 from privet.curator.datastore.reports import Outcome, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.tasks import PUBLIC_MODEL
-from privet.curator.datastore.tokens import StoredToken
+from privet.curator.datastore.tokens import (
+    ISSUED,
+    REVOKED,
+    ROTATED,
+    StoredToken,
+    issued_tokens,
+    short_digest,
+)
+from privet.curator.datastore.verification import check_audit
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,
@@ -320,24 +329,33 @@ def test_a_quota_is_for_admitted_reports_too(store: Store) -> None:
 
 
 def test_tokens_are_kept_by_name(store: Store) -> None:
-    """A token is replaced under its name and forgotten on demand."""
+    """A token is replaced under its name and forgotten on demand, and each time an audit entry is
+    kept that says which."""
     one, two = StoredToken("a", "admin", b"1" * 32, NOW), StoredToken("b", "reader", b"2" * 32, NOW)
-    assert not store.tokens.put(two)
-    assert not store.tokens.put(one)
+    about = AuditEntry(NOW, "ops", ISSUED, "", {})
+    assert store.tokens.put(two, about).action == ISSUED
+    assert store.tokens.put(one, about).action == ISSUED
     assert store.tokens.listed() == [one, two]
     newer = StoredToken("a", "reader", b"3" * 32, NOW + 1)
-    assert store.tokens.put(newer)
+    assert store.tokens.put(newer, about).action == ROTATED
     assert store.tokens.listed() == [newer, two]
-    assert not store.tokens.replace(None, one)
-    assert not store.tokens.replace(one, one)
+    assert not store.tokens.replace(None, one, about)
+    assert not store.tokens.replace(one, one, about)
     assert store.tokens.listed() == [newer, two]
-    assert store.tokens.replace(newer, one)
+    assert store.tokens.replace(newer, one, about)
     assert store.tokens.listed() == [one, two]
-    assert store.tokens.drop("a")
-    assert not store.tokens.drop("a")
+    assert store.tokens.drop("a", about)
+    assert not store.tokens.drop("a", about)
     assert store.tokens.listed() == [two]
-    assert store.tokens.replace(one, newer)
+    assert store.tokens.replace(one, newer, about)
     assert store.tokens.listed() == [newer, two]
+    with store.database.reading() as connection:
+        assert check_audit(connection).faults == ()
+        kept = {row.name: (row.scope, short_digest(row.digest)) for row in store.tokens.listed()}
+        assert issued_tokens(connection) == kept
+    entries = [(entry.action, entry.subject) for entry in store.audit.entries(9)[::-1]]
+    issued = [(ISSUED, "b"), (ISSUED, "a"), (ROTATED, "a"), (ISSUED, "a")]
+    assert entries == [*issued, (REVOKED, "a"), (ISSUED, "a")]
 
 
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:

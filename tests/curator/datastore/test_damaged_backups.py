@@ -4,20 +4,24 @@ import random
 import shutil
 import sqlite3
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, inspect
+from sqlalchemy import Engine, event, inspect
 
 from privet.curator.datastore import open_engine, open_store
 from privet.curator.datastore.audit import AuditEntry, insert_audit
-from privet.curator.datastore.backup import backup, check_backup, restore
+from privet.curator.datastore.backup import backup, check_backup, migrate, restore
 from privet.curator.datastore.database import writing
 from privet.curator.datastore.migrate import naming_failures
 from privet.curator.datastore.schema import backup_mark, metadata
+from privet.curator.datastore.tokens import ISSUED, StoredToken
+from privet.curator.datastore.verification import verify, verify_audit
 from privet.protocol.errors import InvalidRequest, StorageFailed
 from tests.curator.datastore.made import NOW, fill
 
@@ -32,8 +36,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory, small_runs: None) -> Path:
     """A backup of a database with rows in every table."""
     folder = tmp_path_factory.mktemp("whole")
     url = f"sqlite:///{folder}/privet.db"
-    open_store(url).close()
     fill(url)
+    with closing(open_store(url)) as store:
+        token = StoredToken("ops", "admin", b"1" * 32, NOW)
+        store.tokens.put(token, AuditEntry(NOW, "env", ISSUED, "", {}))
     engine = open_engine(url)
     with writing(engine) as logging:
         insert_audit(logging, AuditEntry(NOW, "somebody", "something done", "a task", {}))
@@ -65,10 +71,9 @@ def assert_refused(file: Path) -> None:
     """Neither is it called whole, nor is anything taken from it."""
     target = file.with_name("target.db")
     with opened(file) as engine, opened(target) as into:
-        with pytest.raises(StorageFailed, match="another backup"):
-            check_backup(engine)
-        with pytest.raises(StorageFailed, match="another backup"):
-            restore(engine, into)
+        for refusing in (check_backup, partial(restore, target=into)):
+            with pytest.raises(StorageFailed, match=r"another backup|restore a backup"):
+                refusing(engine)
         assert inspect(into).get_table_names() == []
 
 
@@ -168,23 +173,187 @@ def is_called_whole(file: Path) -> bool:
             return False
 
 
+@pytest.fixture(scope="module")
+def restored(whole: Path) -> Path:
+    """A database in use, of what is in the backup."""
+    file = whole.with_name("restored.db")
+    with opened(whole) as engine, opened(file) as target:
+        restore(engine, target)
+    return file
+
+
+@pytest.fixture
+def used(restored: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(restored, tmp_path / "used.db"))
+
+
+HAND_MADE_TOKENS = (
+    "INSERT INTO tokens VALUES ('mine', 'admin', x'00', 1.0, NULL, NULL)",
+    "UPDATE tokens SET digest = x'00'",
+    "UPDATE tokens SET name = 'mine'",
+    "UPDATE tokens SET scope = 'reader'",
+)
+
+
+@pytest.mark.parametrize("change", HAND_MADE_TOKENS)
+def test_a_token_takes_an_entry_of_the_audit_log(used: Path, change: str) -> None:
+    """Of its name, scope and digest."""
+    with opened(used) as engine:
+        assert verify_audit(engine).faults == ()
+        with closing(sqlite3.connect(used)) as connection:
+            connection.execute(change)
+            connection.commit()
+        (fault,) = verify_audit(engine).faults
+        assert "not the one that the audit log says" in fault
+
+
+def test_a_token_that_comes_back_is_noticed(used: Path) -> None:
+    """It was issued once, and then revoked."""
+    with closing(open_store(f"sqlite:///{used}")) as store:
+        (token,) = store.tokens.listed()
+        assert store.tokens.drop("ops", AuditEntry(NOW, "", "", "", {}))
+        assert verify_audit(store.engine).faults == ()
+    with closing(sqlite3.connect(used)) as connection:
+        row = (token.name, token.scope, token.digest, token.created, None, None)
+        connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", row)
+        connection.commit()
+    with opened(used) as engine:
+        assert verify_audit(engine).faults
+
+
+EVIL = "abs(-9223372036854775808)"
+"""An error wherever it is evaluated."""
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (f"ALTER TABLE tasks ADD COLUMN more BLOB AS ({EVIL})", "another table 'tasks'"),
+        (f"ALTER TABLE alembic_version ADD COLUMN more AS ({EVIL})", "'alembic_version'"),
+        (f"CREATE TABLE more (a, b AS ({EVIL}) UNIQUE)", "has the "),
+        (f"CREATE TABLE more (a CHECK ({EVIL}))", "has the table 'more'"),
+        ("CREATE INDEX more ON tasks (created)", "has the index 'more'"),
+        ("CREATE TRIGGER more AFTER INSERT ON tokens BEGIN DELETE FROM tasks; END", "the trigger"),
+        (f"CREATE VIEW more AS SELECT {EVIL}", "has the view 'more'"),
+        ("ALTER TABLE tasks RENAME TO tasks_old", "tasks_old"),
+        ("DROP TABLE seen", "lacks the table 'seen'"),
+    ],
+)
+def test_nothing_is_read_of_a_file_that_acts_by_itself(
+    copy: Path, used: Path, tmp_path: Path, change: str, said: str
+) -> None:
+    """Neither of a backup nor of a database in use: no expression of its own is evaluated."""
+    for file in (copy, used):
+        with closing(sqlite3.connect(file)) as connection:
+            connection.execute(change)
+            connection.commit()
+        with opened(file) as engine:
+            for check in (check_backup, migrate, verify, verify_audit):
+                with pytest.raises(StorageFailed, match=said):
+                    check(engine)
+    with opened(copy) as engine, opened(tmp_path / "target.db") as target:
+        with pytest.raises(StorageFailed, match=said):
+            restore(engine, target)
+        assert inspect(target).get_table_names() == []
+    with pytest.raises(StorageFailed, match=said):
+        open_store(f"sqlite:///{copy}")
+
+
+def test_what_acts_by_itself_in_postgresql_is_noticed(
+    postgres_url: str, open_database: Callable[[str], Engine]
+) -> None:
+    """In Privet's own tables, which others may have beside theirs."""
+    engine = open_database(postgres_url)
+    verify(engine)
+    of_others = "CREATE TABLE others (a int, b int GENERATED ALWAYS AS (a + 1) STORED)"
+    drop_others = "DROP TABLE others"
+    function = "CREATE FUNCTION act() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'"
+    changes = [
+        (of_others, drop_others, None),
+        (
+            f"{function}; CREATE TRIGGER act BEFORE INSERT ON tokens EXECUTE FUNCTION act()",
+            "DROP FUNCTION act CASCADE",
+            "the trigger 'act' on 'tokens'",
+        ),
+        (
+            "CREATE RULE act AS ON DELETE TO audit DO INSTEAD NOTHING",
+            "DROP RULE act ON audit",
+            "the rule 'act'",
+        ),
+        (
+            "ALTER TABLE tasks ADD COLUMN act int GENERATED ALWAYS AS (no + 1) STORED",
+            "ALTER TABLE tasks DROP COLUMN act",
+            "computed",
+        ),
+        ("ALTER TABLE seen RENAME TO hidden", "ALTER TABLE hidden RENAME TO seen", "'seen'"),
+    ]
+    for change, undo, said in changes:
+        with writing(engine) as connection:
+            connection.exec_driver_sql(change)
+        try:
+            if said is None:
+                verify(engine)
+                continue
+            for check in (verify, verify_audit):
+                with pytest.raises(StorageFailed, match=said):
+                    check(engine)
+        finally:
+            with writing(engine) as connection:
+                connection.exec_driver_sql(undo)
+    verify(engine)
+
+
+def size_of(given: tuple[Any, ...]) -> int:
+    """Bytes of the largest group of rows among the parameters of an execution."""
+    parameters = given[3]
+    rows = parameters if isinstance(parameters, list) else [parameters]
+    return sum(len(value) for row in rows for value in row if isinstance(value, bytes | str))
+
+
+def test_rows_are_read_a_few_at_a_time(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of large ones fewer: memory is bounded by a number of bytes or one row."""
+    monkeypatch.setattr("privet.curator.datastore.backup.BYTES_AT_ONCE", 1_000)
+    seen = Counter[int]()
+    with opened(whole) as engine, opened(tmp_path / "target.db") as target:
+        event.listen(target, "before_cursor_execute", lambda *given: seen.update([size_of(given)]))
+        restore(engine, target)
+    assert 0 < max(seen) < 5_000
+
+
 @pytest.mark.parametrize(
     "damage",
-    ["UPDATE sums SET n = n + 1", "DELETE FROM public_data", "UPDATE buckets SET reports = 0"],
+    [
+        "UPDATE sums SET n = n + 1",
+        "DELETE FROM public_data",
+        "UPDATE buckets SET reports = 0",
+    ],
 )
 def test_what_does_not_fit_is_not_restored(
-    whole: Path, tmp_path: Path, damage: str, open_database: Callable[[str], Engine], new_url: str
+    used: Path, damage: str, open_database: Callable[[str], Engine], new_url: str
 ) -> None:
     """Though the backup has it as it was written: it was damaged when it was made."""
-    source, file = tmp_path / "source.db", tmp_path / "copy.db"
-    with opened(whole) as engine, opened(source) as target:
-        restore(engine, target)
-    with closing(sqlite3.connect(source)) as connection:
+    assert_not_restored(used, damage, open_database(new_url))
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE audit SET actor = 'eve' WHERE no = 1", HAND_MADE_TOKENS[0]]
+)
+def test_a_broken_audit_log_is_not_restored(used: Path, tmp_path: Path, damage: str) -> None:
+    """Nor is a token that nobody issued."""
+    with opened(tmp_path / "target.db") as target:
+        assert_not_restored(used, damage, target)
+
+
+def assert_not_restored(used: Path, damage: str, target: Engine) -> None:
+    """Nothing is taken from a backup of the database ``used`` with the damage."""
+    file = used.with_name("copy.db")
+    with closing(sqlite3.connect(used)) as connection:
         connection.execute(damage)
         connection.commit()
-    with opened(source) as engine:
+    with opened(used) as engine:
         backup(engine, file, NOW)
-    target = open_database(new_url)
     with opened(file) as engine:
         assert check_backup(engine)
         with pytest.raises(StorageFailed, match="another backup"):
