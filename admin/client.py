@@ -139,7 +139,7 @@ class CuratorClient:
         return self._json("POST", f"{self._path(task)}/close")
 
     def invite(self, task: TaskName, count: int, days: float | None = None) -> list[str]:
-        """New single-use invitations for ``days``; from then on only invited reports count."""
+        """New single-use invitations for ``days``, to a task that was created as ``invited``."""
         body = {"count": count, "days": days}
         document = self._json("POST", f"{self._path(task)}/invitations", json=body)
         return list(document["invitations"])

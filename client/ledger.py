@@ -46,7 +46,7 @@ CREATE TABLE answers (
     report    BLOB    NOT NULL,  -- the bytes that are sent, perturbed already
     drawn     REAL    NOT NULL,  -- when they were drawn, Unix time
     invitation TEXT,             -- sent only to that address
-    state     TEXT    NOT NULL,  -- drawn, held, counted or refused
+    state     TEXT    NOT NULL,  -- drawn, held, counted, refused or lost
     reason    TEXT,              -- why it was refused, or what the last attempt ended in
     disclosed TEXT NOT NULL DEFAULT '',  -- what it discloses, in words
     PRIMARY KEY (subject, task)

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from privet.learning.task_building.settings import TaskSettings
-from privet.protocol.limits import MAX_TRANSLATIONS
+from privet.learning.task_building.settings import Count, TaskSettings
+from privet.protocol.limits import MAX_TRANSLATIONS, SMALLEST_GROUP
 from privet.protocol.task import Asker, Language, Task, Translation
 
 
@@ -23,7 +23,19 @@ class Publication(TaskSettings):
         "pairs of a text and its translation.",
     )
 
+    smallest_batch: Count | None = Field(
+        default=None,
+        description="Fewest reports that relays forward together, at the end of the collection as "
+        "well; by default 20, or half the holders if that is less.",
+    )
+
+    @property
+    def fewest_together(self) -> int:
+        """The smallest batch that is published."""
+        return self.smallest_batch or min(SMALLEST_GROUP, max(1, self.holders // 2))
+
     def introduced(self, task: Task) -> Task:
-        """``task`` with who asks and its translations; raises ``InvalidTask``."""
+        """``task`` with who asks, its translations and its smallest batch; raises
+        ``InvalidTask``."""
         told = {name: getattr(self, name) for name in ("asker", "language", "translations")}
-        return task.model_copy(update=told)
+        return task.model_copy(update={**told, "smallest_batch": self.fewest_together})

@@ -168,9 +168,10 @@ class Settings(BaseSettings):
         default=10.0, gt=0, description="Seconds within which the head of a request must arrive."
     )
     keep_ids_days: float = Field(
-        default=1.0,
+        default=3.0,
         ge=0,
-        description="Days to keep report ids after a task's closing time.",
+        description="Days to keep report ids after a task's closing time; no fewer than the grace "
+        "period of 3.",
     )
     keep_tasks_days: float | None = Field(
         default=None,

@@ -13,6 +13,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
 from http.cookiejar import CookieJar
@@ -121,6 +122,8 @@ class Reply:
     retry_after: str | None
     body: bytes
     signature: str | None = None
+    date: float | None = None
+    """When it was sent by the server's clock, Unix time."""
 
 
 class ReportClient:
@@ -251,9 +254,13 @@ class ReportClient:
         return (await self._status(address, self._retry)).body
 
     async def collection(self, address: TaskAddress) -> CollectionStatus:
-        """True if a task takes reports, asked once; raises as ``status`` does."""
+        """The status of a task's collection, asked for once; raises as ``status`` does."""
+        return (await self.dated_collection(address))[0]
+
+    async def dated_collection(self, address: TaskAddress) -> tuple[CollectionStatus, float | None]:
+        """The same, and the time by the server's clock, Unix time, where it says so."""
         reply = await self._status(address, replace(self._retry, attempts=1))
-        return _read_as(CollectionStatus, reply, "no curator's status")
+        return _read_as(CollectionStatus, reply, "no curator's status"), reply.date
 
     async def _status(self, address: TaskAddress, retry: Retry) -> Reply:
         return await self._persist(Request(READ_STATUS, READ_STATUS.url(address.url)), retry)
@@ -379,8 +386,16 @@ async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
         media_type=response.headers.get("content-type", "").split(";")[0].strip().lower(),
         retry_after=response.headers.get("retry-after"),
         signature=response.headers.get(SIGNATURE_HEADER),
+        date=_date(response.headers.get("date")),
         body=bytes(body),
     )
+
+
+def _date(header: str | None) -> float | None:
+    try:
+        return None if header is None else parsedate_to_datetime(header).timestamp()
+    except ValueError:
+        return None
 
 
 def _read_as(form: type[Form], reply: Reply, otherwise: str) -> Form:

@@ -251,13 +251,13 @@ export async function send(url, drawn, options = {}) {
  * @param {string} url the task's address
  * @param {string} id the report's
  * @param {Options} [options]
- * @returns {Promise<{state: "held" | "counted" | "refused", reason: string | null}>}
+ * @returns {Promise<{state: "held" | "counted" | "refused" | "lost", reason: string | null}>}
  * @throws {Problem} `report-not-found`: send it again
  */
 export async function statusOf(url, id, options = {}) {
   const reply = await persist(CALLS.readReport, url, options, { id });
   const { state, reason } = json(reply);
-  if (!["held", "counted", "refused"].includes(state)) throw unexpected(reply);
+  if (!["held", "counted", "refused", "lost"].includes(state)) throw unexpected(reply);
   return { state, reason };
 }
 

@@ -25,7 +25,7 @@ const ANSWERS = "answers";
  * @property {string} id the report's, 32 hexadecimal digits
  * @property {Uint8Array} bytes the report
  * @property {number} drawn Unix time in seconds
- * @property {"drawn" | "held" | "counted" | "refused"} state
+ * @property {"drawn" | "held" | "counted" | "refused" | "lost"} state
  * @property {string | null} reason of a refusal, or of the last attempt that failed, for people
  * @property {string | null} detail the same as the server worded it
  */

@@ -21,6 +21,9 @@ const SAID = {
   "curator-down": "unreachable", internal: "unreachable", "ledger-failed": "storage",
 };
 
+/** Why a relay lost a message, by the reason that it gives. */
+const LOST = { "task-not-open": "lostLate", "task-not-found": "lostDeleted", "too-few": "lostFew" };
+
 /** What is said in place of another text where the study shows columns. */
 const OF_GROUP = {
   sentStay: "sentStayDisclosed", sentMessage: "sentMessageDisclosed", learnLead: "learnLeadDisclosed", learnAfter: "learnAfterDisclosed",
@@ -324,7 +327,8 @@ async function showEarlier(ledger, earlier) {
   if (earlier.state === "held" && earlier.url === url) {
     try {
       const { state, reason } = await statusOf(url, earlier.id);
-      answer = { ...earlier, state, reason: reason in SAID ? say(SAID[reason]) : null, detail: reason };
+      const why = (state === "lost" ? LOST : SAID)[reason];
+      answer = { ...earlier, state, reason: why === undefined ? null : say(why), detail: reason };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const state = error.type === "report-not-found" ? "drawn" : "held";
@@ -341,9 +345,9 @@ async function showEarlier(ledger, earlier) {
 }
 
 async function showReceipt(ledger, answer) {
-  const { state, reason, drawn, bytes, closes = null, group = null, detail = null } = answer;
+  const { state, reason, drawn, bytes, epsilon, closes = null, group = null, detail = null } = answer;
   $("receipt-title").textContent = say(`${state}Title`);
-  $("outcome").textContent = [reason, say(state, { host })].filter(Boolean).join(" ");
+  $("outcome").textContent = [reason, say(state, { host, share: texts.percent(epsilon / CAPS.year) })].filter(Boolean).join(" ");
   $("receipt-facts").textContent = say("receiptFacts", { size: bytes.length, date: texts.date(drawn) });
   $("receipt-group").hidden = group === null;
   $("receipt-group").textContent = group ?? "";

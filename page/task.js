@@ -205,6 +205,7 @@ const SCHEMA = fields(
     opens: seconds,
     closes: seconds,
     invited: one(true),
+    smallest_batch: integer(1, 10 ** 12),
     edition: integer(2, 2 ** 31 - 1),
     asker,
     language,
@@ -212,7 +213,7 @@ const SCHEMA = fields(
     disclosed: list(name, 1, MAX.columns),
     group_sizes: list(integer(0, 2 ** 53 - 1), 1, MAX.cells),
   },
-  ["invited", "edition", "asker", "language", "translations", "disclosed", "group_sizes"],
+  ["invited", "smallest_batch", "edition", "asker", "language", "translations", "disclosed", "group_sizes"],
 );
 
 // ---- the task

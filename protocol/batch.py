@@ -7,6 +7,8 @@ A *batch* is a msgpack map of binary columns with one row per report, in any ord
     payloads     per report the payloads of its answers, one after the other
     question     the one question that all of them answer; absent where they answer all
     admissions   16 bytes for each admission of its holders; absent where nobody is invited
+    in_time      true: each report was taken while the task was open, as last published to the
+                 relay, so it counts until the grace period ends; absent where that is not said
 
 An *admission* asks for holders with invitations to be let in. It is sent first, and the reports of
 its holders follow in a batch that names it, so that nothing says which report came with which
@@ -15,6 +17,7 @@ invitation (docs/adr/0402)::
     version      3
     id           16 random bytes
     invitations  32 bytes per holder, the SHA-256 of its invitation, ascending, each once
+    in_time      as in a batch
 
 The URL identifies the task. In a task with a single question, a batch with ``question`` 0 and one
 without it mean the same. Neither message is ever hashed, so they need not be in canonical form, but
@@ -38,8 +41,8 @@ from .task import Task
 ADMISSION_ID_BYTES = 16
 INVITATION_DIGEST_BYTES = 32
 
-COLUMNS = frozenset({"version", "ids", "payloads", "question", "admissions"})
-ADMISSION_FIELDS = frozenset({"version", "id", "invitations"})
+COLUMNS = frozenset({"version", "ids", "payloads", "question", "admissions", "in_time"})
+ADMISSION_FIELDS = frozenset({"version", "id", "invitations", "in_time"})
 
 ByteRows = NDArray[np.uint8]
 ReportId = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
@@ -51,13 +54,15 @@ class Batch:
     """B reports that all answer ``questions``, in ascending order.
 
     ``ids`` is (B, 16); ``payloads`` is (B, sum of the questions' payload lengths); ``admissions``
-    are the ids of the admissions that let their holders in.
+    are the ids of the admissions that let their holders in. ``in_time`` is the relay's word that
+    each was taken while the task was open.
     """
 
     questions: tuple[int, ...]
     ids: ByteRows
     payloads: ByteRows
     admissions: tuple[bytes, ...] = ()
+    in_time: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -97,6 +102,8 @@ class Batch:
             fields["question"] = self.questions[0]
         if self.admissions:
             fields["admissions"] = b"".join(self.admissions)
+        if self.in_time:
+            fields["in_time"] = True
         return wire.pack(fields)
 
     @classmethod
@@ -110,7 +117,8 @@ class Batch:
         if not {"version", "ids", "payloads"} <= set(fields) <= COLUMNS:
             raise MalformedReport(
                 "The body is not a batch: send the map {version, ids, payloads}, with question "
-                "where each holder answers one and admissions where holders are invited."
+                "where each holder answers one, admissions where holders are invited, and in_time "
+                "where all were taken in time."
             )
         _check_version(fields, "batch")
         ids = _column(fields, "ids", REPORT_ID_BYTES)
@@ -132,24 +140,28 @@ class Batch:
             rows = _column(fields, "admissions", ADMISSION_ID_BYTES)
             admissions = tuple(row.tobytes() for row in rows[: count + 1])
             check_admissions(admissions, count)
-        return cls(questions, ids, payloads, admissions)
+        return cls(questions, ids, payloads, admissions, _in_time(fields))
 
 
 @dataclass(frozen=True, eq=False)
 class Admission:
     """The invitations of N holders, without what they report.
 
-    ``id`` has 16 random bytes; ``invitations`` is (N, 32), the SHA-256 of each, ascending.
+    ``id`` has 16 random bytes; ``invitations`` is (N, 32), the SHA-256 of each, ascending;
+    ``in_time`` is as in a batch.
     """
 
     id: bytes
     invitations: ByteRows
+    in_time: bool = False
 
     @classmethod
-    def of(cls, admission_id: bytes, digests: Collection[bytes]) -> "Admission":
+    def of(
+        cls, admission_id: bytes, digests: Collection[bytes], *, in_time: bool = False
+    ) -> "Admission":
         """The admission of N holders whose invitations have these distinct ``digests``."""
         rows = np.frombuffer(b"".join(sorted(digests)), dtype=np.uint8)
-        return cls(admission_id, rows.reshape(-1, INVITATION_DIGEST_BYTES))
+        return cls(admission_id, rows.reshape(-1, INVITATION_DIGEST_BYTES), in_time)
 
     def __len__(self) -> int:
         return len(self.invitations)
@@ -163,7 +175,7 @@ class Admission:
         """The message, in canonical form."""
         invitations = self.invitations.tobytes()
         fields = {"version": wire.VERSION, "id": self.id, "invitations": invitations}
-        return wire.pack(fields)
+        return wire.pack(fields | ({"in_time": True} if self.in_time else {}))
 
     @classmethod
     def unpack(cls, data: bytes, max_invitations: int | None = None) -> "Admission":
@@ -172,9 +184,10 @@ class Admission:
         Raises ``MalformedReport`` for bytes that are none, ``TooLarge`` above ``max_invitations``.
         """
         fields = _unpacked(data, ADMISSION_FIELDS)
-        if set(fields) != ADMISSION_FIELDS:
+        if set(fields) | {"in_time"} != ADMISSION_FIELDS:
             raise MalformedReport(
-                "The body is not an admission: send the map {version, id, invitations}."
+                "The body is not an admission: send the map {version, id, invitations}, and "
+                "in_time where all were taken in time."
             )
         _check_version(fields, "admission")
         admission_id, rows = fields["id"], _column(fields, "invitations", INVITATION_DIGEST_BYTES)
@@ -184,7 +197,7 @@ class Admission:
             raise TooLarge(
                 f"The admission has {len(rows)} invitations: send at most {max_invitations}."
             )
-        admission = cls(admission_id, rows)
+        admission = cls(admission_id, rows, _in_time(fields))
         if not len(rows) or any(second <= first for first, second in pairwise(admission.digests)):
             raise MalformedReport(
                 "invitations must have at least one row, ascending and each once."
@@ -271,6 +284,13 @@ def _check_version(fields: dict[str, Any], what: str) -> None:
         raise MalformedReport(
             f"The {what}'s version is {str(version)[:20]}: send version {wire.VERSION}."
         )
+
+
+def _in_time(fields: dict[str, Any]) -> bool:
+    said = fields.get("in_time", False)
+    if said is not ("in_time" in fields):
+        raise MalformedReport("in_time must be true, or absent.")
+    return said
 
 
 def _column(fields: dict[str, Any], name: str, width: int, count: int | None = None) -> ByteRows:

@@ -58,6 +58,9 @@ class ReportState(StrEnum):
     """At a relay, which will deliver it."""
     COUNTED = "counted"
     REFUSED = "refused"
+    """For what it is, or for how it came."""
+    LOST = "lost"
+    """Taken by a relay, and too late or too few to count."""
 
 
 REPORT_MOVES: dict[tuple[ReportState, ReportState], str] = {
@@ -68,12 +71,22 @@ REPORT_MOVES: dict[tuple[ReportState, ReportState], str] = {
     (ReportState.HELD, ReportState.HELD): "the relay has it still",
     (ReportState.HELD, ReportState.COUNTED): "the curator counted it",
     (ReportState.HELD, ReportState.REFUSED): "the curator refused it",
+    (ReportState.HELD, ReportState.LOST): "the relay could not deliver it in time",
+    (ReportState.LOST, ReportState.HELD): "a relay took it once more",
+    (ReportState.LOST, ReportState.COUNTED): "the curator counted it all the same",
+    (ReportState.LOST, ReportState.LOST): "it was lost once more",
     (ReportState.REFUSED, ReportState.HELD): "a relay took it all the same",
     (ReportState.REFUSED, ReportState.COUNTED): "the curator counted it all the same",
     (ReportState.REFUSED, ReportState.REFUSED): "it was refused again",
 }
 """The moves of a report from each state, and their causes. Other news changes nothing: a counted
 report stays counted, and an attempt that nobody answered says nothing."""
+LOSSES = {
+    "task-not-open": "the collection had ended before the curator got it",
+    "task-not-found": "the task was deleted",
+    "too-few": "too few others were with it for anybody to hide among them",
+}
+"""Why a relay lost a report, by the reason that it gives."""
 FOR_GOOD = frozenset(ReportState) - {state for state, _ in REPORT_MOVES}
 """The states that no news changes."""
 

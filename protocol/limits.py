@@ -30,7 +30,10 @@ SPARE_BYTES = 2**16
 MAX_TEXT_BYTES = 40_000
 
 BATCH, DELTA = 1_000, 1e-6
-"""Fewest reports that a relay sends together, and the delta of what that adds to their privacy."""
+"""Reports that a relay waits for, and the delta of what sending them together adds to privacy."""
+LATE_SECONDS = 3 * 86_400
+"""The grace period: seconds after a collection has ended in which what relays took in time still
+counts. A weekend."""
 TASK_CAP, YEAR_CAP = 2.0, 4.0
 """Default caps on the epsilon that a holder spends: on one task, and on all within 365 days."""
 SMALLEST_GROUP = 20

@@ -121,11 +121,12 @@ class ReportStatus(wire.Message):
     """A relay's response to a query about a report it took.
 
     ``held``: durable at the relay, and may still count; ``counted`` by the curator;
-    ``refused`` by the curator, and ``reason`` names the problem.
+    ``refused`` by the curator, and ``reason`` names the problem; ``lost`` by the relay, for a
+    reason in ``LOSSES``.
     """
 
     report: str = Field(pattern=r"^[0-9a-f]{32}$", description="The report's id, in hexadecimal.")
-    state: Literal[ReportState.HELD, ReportState.COUNTED, ReportState.REFUSED]
+    state: Literal[ReportState.HELD, ReportState.COUNTED, ReportState.REFUSED, ReportState.LOST]
     reason: str | None = Field(default=None, pattern=r"^[a-z][a-z-]{0,63}$")
 
 

@@ -12,7 +12,15 @@ class CollectionStatus(BaseModel):
 
     collecting: bool | None = Field(description="Whether a report would be counted now.")
     over: bool | None = Field(
-        description="Whether its closing time has passed, so that none can count."
+        description="Whether its closing time has passed, so that no new one can count."
+    )
+    settled: bool | None = Field(
+        default=None,
+        description="Whether the grace period is over too, so that counts grow no more; before "
+        "that, what relays took in time still counts.",
+    )
+    expected: int | None = Field(
+        default=None, description="Number of reports that the asker expects."
     )
     invited: bool | None = Field(description="Whether only invited reports count.")
     asks_again: bool = Field(

@@ -161,6 +161,12 @@ class Task(wire.Message):
     opens: Second | None = Field(default=None, description="First second of collection, Unix time.")
     closes: Second | None = Field(default=None, description="End of collection, Unix time.")
     invited: bool = wire.left_out(False, "Whether only reports with an invitation count.")
+    smallest_batch: int | None = wire.left_out(
+        None,
+        "Fewest reports that a relay forwards together, at the end of the collection as well.",
+        ge=1,
+        le=10**12,
+    )
     edition: int = wire.left_out(
         1, "Distinguishes it from deleted tasks with the same content.", ge=1, lt=2**31
     )

@@ -66,7 +66,7 @@ from privet.protocol.errors import (
     ReportNotFound,
     TaskNotFound,
 )
-from privet.protocol.lifecycle import ReportState, not_invited, not_open
+from privet.protocol.lifecycle import LOSSES, ReportState, not_invited, not_open
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.receipts import hash_of
 from privet.protocol.report import (
@@ -124,7 +124,7 @@ class Relay:
         self._tasks = checked.url.removesuffix(NO_TASK)
         self._spool = spool
         self._least = least
-        self.watch = TaskWatch(client, self.address)
+        self.watch = TaskWatch(client, self.address, wall=clock)
         self._readiness = Readiness(spool.check)
         self._clock = clock
         self._queue: asyncio.Queue[tuple[StoredReport, asyncio.Future[str]]]
@@ -191,7 +191,8 @@ class Relay:
             )
         if state in {HELD, COUNTED}:
             return JSONResponse({"report": report_id, "state": state, "reason": None})
-        return JSONResponse({"report": report_id, "state": ReportState.REFUSED, "reason": state})
+        outcome = ReportState.LOST if state in LOSSES else ReportState.REFUSED
+        return JSONResponse({"report": report_id, "state": outcome, "reason": state})
 
     async def post_report(self, request: Request) -> Response:
         """Keep one report and answer when it is durable."""
@@ -206,11 +207,14 @@ class Relay:
                 report = await to_thread.run_sync(parse_report, task, body)
             else:
                 report = parse_report(task, body)
-            if refusal is not None:
-                earlier = await self._in_spool(self._spool.state, task.id, report.id)
-                if earlier not in {HELD, COUNTED}:
+            stored = _stored(task, report, head.invitation)
+            if refusal is None:
+                state = await self._queued(stored)
+            else:  # what it took in time it has not forgotten
+                earlier = await self._in_spool(self._spool.known, stored)
+                if earlier not in {HELD, COUNTED, CONFLICT}:
                     raise refusal
-            state = await self._queued(_stored(task, report, head.invitation))
+                state = str(earlier)
         if state == CONFLICT:
             raise ReportConflict(
                 "This report id was taken here with other answers. A stored report must be sent "
@@ -248,8 +252,8 @@ class Relay:
         """The error with which the curator would refuse a new report without an invitation, if
         known."""
         collection = await self.watch.look(task.id)
-        closed = task.closes is not None and self._clock() >= task.closes
-        if closed if collection is None else not collection.collecting:
+        closed = task.closes is not None and self._clock() - self.watch.ahead >= task.closes
+        if closed or (collection is not None and not collection.collecting):
             return not_open(task)
         return not_invited() if collection is not None and collection.invited else None
 

@@ -2,8 +2,9 @@
 
 A batch is one file, ``FOLDER/TASK/DIGEST.parquet``: the columns ``id`` and ``payload``, of fixed
 width and in the batch's order, and in the schema's metadata the task's id, the numbers of the
-questions and the admissions, as JSON. DIGEST is the SHA-256 of the same batch as a message. So a
-relay that writes a batch again after a crash writes the same file, and a file appears whole.
+questions, the admissions, and whether its reports were taken in time, as JSON. DIGEST is the
+SHA-256 of the same batch as a message. So a relay that writes a batch again after a crash writes
+the same file, and a file appears whole.
 
 Any address that fsspec knows will do: ``/srv/batches``, ``s3://bucket/batches``.
 """
@@ -44,6 +45,7 @@ class BatchWriter:
             "task": task_id,
             "questions": batch.questions,
             "admissions": [admission_id.hex() for admission_id in batch.admissions],
+            "in_time": batch.in_time,
         }
         columns = [_fixed(batch.ids), _fixed(batch.payloads)]
         table = pa.table(columns, ["id", "payload"]).replace_schema_metadata(

@@ -140,12 +140,13 @@ def insert(
 
 
 def read(db: sqlite3.Connection, number: int) -> Batch:
-    """The batch of this number."""
+    """The batch of this number, whose reports were taken while their task was open."""
     query = "SELECT task, questions, reports, ids, payloads FROM batches WHERE number = ?"
     task, questions, count, *columns = db.execute(query, (number,)).fetchone()
     ids, payloads = (np.frombuffer(column, np.uint8).reshape(count, -1) for column in columns)
     named = db.execute("SELECT id FROM admissions WHERE batch = ? ORDER BY id", (number,))
-    return Batch(questions_of((task, questions)), ids, payloads, tuple(i for (i,) in named))
+    admissions = tuple(i for (i,) in named)
+    return Batch(questions_of((task, questions)), ids, payloads, admissions, in_time=True)
 
 
 def admitted(db: sqlite3.Connection, key: Key, least: int, about: int) -> list[int]:

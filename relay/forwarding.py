@@ -1,7 +1,9 @@
 """Sending reports on: shuffled, in batches that are large enough to hide in.
 
-A batch leaves the spool when the curator has counted its reports or refused them for good. A task
-that takes no reports may take them again, so its reports wait until it does, is over, or is gone.
+A batch leaves the spool when the curator has counted its reports or refused them for good. What was
+taken while a task was open counts until the grace period after its end is over (docs/adr/0409): so
+when a collection has ended, all that may go together goes. What is left then is lost, and this is
+tallied by reason: too few for anybody to hide among, too late, or of a task that was deleted.
 
 Where holders are invited, the curator is first asked about the invitations of at least as many, and
 what it takes is sent later, in batches that name that admission (docs/adr/0402).
@@ -42,7 +44,7 @@ from .batches import MAX_BYTES, TaskQueue
 from .errors import SpoolFailed
 from .outcomes import HELD, Account
 from .spool import NOT_INVITED, Spool
-from .status import RELAY_COUNTS
+from .status import RELAY_COUNTS, at_the_end, wait_for
 from .task_watch import CLOSED, TaskWatch
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ MAX_BATCH = 50_000
 KEEP_STATES_DAYS = 30
 DAY_SECONDS = 86_400
 REASON = re.compile(r"[a-z][a-z-]{0,63}")
+TOO_FEW = "too-few"
 NOT_OPEN = problem_of(TaskNotOpen("")).name
 NOT_ADMITTED = problem_of(NotAdmitted("")).name
 GONE = problem_of(TaskNotFound("")).name
@@ -61,7 +64,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Forwarder:
-    """Forwards a task's reports as soon as ``least`` of them wait, never fewer together.
+    """Forwards a task's reports as soon as enough of them wait, about ``least`` (``wait_for``).
 
     ``address`` says where the curator publishes a task, by the task's id. What became of reports is
     known for ``KEEP_STATES_DAYS`` after they have left. With a ``folder``, batches are written
@@ -96,26 +99,54 @@ class Forwarder:
         What fails stays as it is and is sent again, the same reports in the same order.
         """
         stuck = await self._send_sealed() | await self._ask_drawn()
-        invited = {}
+        ways = {}
         for queue in await to_thread.run_sync(self.spool.queues):
-            status = await self._look(queue.task)
-            if status is not None and status.over and not status.collecting:
-                await self._abandon(queue.task, NOT_OPEN, sealed=False)
-            if status is None or not status.collecting:
-                stuck.add(queue.task)
-            elif queue.task not in stuck:
-                invited[queue.task] = bool(status.invited)
-                if status.invited:
-                    stuck |= await self._ask(queue)
+            if queue.task not in ways:
+                ways[queue.task] = await self._way(queue.task)
+            way = ways[queue.task]
+            if way is not None and way.invited and not way.settled and queue.task not in stuck:
+                stuck |= await self._ask(queue, way)
         for queue in await to_thread.run_sync(self.spool.queues):
-            if queue.task in invited and queue.task not in stuck:
-                stuck |= await self._forward(queue, invited=invited[queue.task])
+            way = ways.get(queue.task)
+            if way is not None and not way.settled and queue.task not in stuck:
+                stuck |= await self._forward(queue, way)
+        rest = dict[str, int]()
+        for queue in await to_thread.run_sync(self.spool.queues):
+            rest[queue.task] = max(rest.get(queue.task, 0), queue.single + queue.admitted)
+        for task, most in rest.items():
+            way = ways.get(task)
+            if way is not None and way.settled:
+                reason = TOO_FEW if most < way.least else NOT_OPEN
+                await self._abandon(task, reason, sealed=False)
+            elif way is not None and way.last and most < way.least and task not in stuck:
+                await self._abandon(task, TOO_FEW, sealed=False)
 
-    async def _ask(self, queue: TaskQueue) -> set[str]:
+    async def _way(self, task_id: str) -> "_Way | None":
+        """How a task's reports go now; None if they stay."""
+        status = await self._look(task_id)
+        if status is None or status is CLOSED:
+            return None
+        try:
+            task = (await self.client.offer(self.address(task_id))).task
+        except PrivetError as error:
+            log.warning("reports of task %s stay here: %s", task_id[:16], error.detail)
+            return None
+        ended = not status.collecting
+        if ended and task.opens is not None and self.clock() < task.opens:
+            return None
+        return _Way(
+            at_the_end(task, self.least) if ended else wait_for(task, self.least, status),
+            task.stratum_bytes,
+            invited=bool(status.invited),
+            last=ended and bool(status.over),
+            settled=ended and bool(status.settled),
+        )
+
+    async def _ask(self, queue: TaskQueue, way: "_Way") -> set[str]:
         """Ask about the waiting reports' invitations in batches; returns the tasks that stay."""
         away = await to_thread.run_sync(self.spool.turn_away, queue.task, self._today())
         _log_refusal(queue.task, away, NOT_INVITED)
-        return await self._in_batches(queue, queue.single, self.spool.draw, self._ask_drawn)
+        return await self._in_batches(queue, way, queue.single, self.spool.draw, self._ask_drawn)
 
     async def _ask_drawn(self) -> set[str]:
         """Ask about what is drawn; returns the tasks for which there is no answer."""
@@ -145,27 +176,25 @@ class Forwarder:
             return None
         return refused
 
-    async def _forward(self, queue: TaskQueue, *, invited: bool) -> set[str]:
+    async def _forward(self, queue: TaskQueue, way: "_Way") -> set[str]:
         """Seal and send what waits in a queue; returns the tasks that stay."""
-        waiting = queue.admitted if invited else queue.single
-        seal = partial(self.spool.seal, invited=invited)
-        return await self._in_batches(queue, waiting, seal, self._send_sealed)
+        waiting = queue.admitted if way.invited else queue.single
+        seal = partial(self.spool.seal, invited=way.invited)
+        return await self._in_batches(queue, way, waiting, seal, self._send_sealed)
 
     async def _in_batches(
         self,
         queue: TaskQueue,
+        way: "_Way",
         waiting: int,
         take: Callable[..., bool],
         send: Callable[[], Awaitable[set[str]]],
     ) -> set[str]:
         """Take and send batches until too few reports are left; returns the tasks that stay."""
-        stratum_bytes = await self._stratum_bytes(queue.task)
-        if stratum_bytes is None:
-            return {queue.task}
-        key = (queue.task, queue.questions)
-        take, stuck = partial(take, *key, self.least, stratum_bytes=stratum_bytes), set[str]()
-        while waiting >= self.least and not stuck:
-            about = batch_size(waiting, self.least, queue.width)
+        key, stuck = (queue.task, queue.questions, way.least), set[str]()
+        take = partial(take, *key, stratum_bytes=way.stratum_bytes)
+        while waiting >= way.least and not stuck:
+            about = batch_size(waiting, way.least, queue.width)
             while not await to_thread.run_sync(take, about):
                 if about >= waiting:
                     return stuck
@@ -219,7 +248,7 @@ class Forwarder:
         except PrivetError as error:
             log.warning("reports of task %s stay here: %s", task[:16], error.detail)
             return False
-        if NOT_OPEN in account.refused and not await self._is_over(task):
+        if NOT_OPEN in account.refused and not await self._is_settled(task):
             log.warning("reports of task %s stay here: it takes none now", task[:16])
             return False
         await to_thread.run_sync(self.spool.settle, number, account, self._today(), group_size)
@@ -236,7 +265,7 @@ class Forwarder:
         return Account({HELD: len(batch)})
 
     async def _look(self, task: str) -> CollectionStatus | None:
-        """True if the task takes reports, as far as is known; drops what waits for a gone one."""
+        """The task's status, as far as is known; drops what waits for a gone one."""
         try:
             return await self.watch.look(task)
         except TaskNotFound:
@@ -244,14 +273,13 @@ class Forwarder:
             return CLOSED
 
     async def _takes(self, task: str) -> bool:
-        """True unless the task is known to be closed for now."""
-        status = await self._look(task)
-        return status is None or bool(status.collecting or status.over)
+        """True unless the task is known to be not there."""
+        return (await self._look(task)) is not CLOSED
 
-    async def _is_over(self, task: str) -> bool:
-        """True if a task that takes no reports never will."""
+    async def _is_settled(self, task: str) -> bool:
+        """True if a task that takes no reports will not take these."""
         try:
-            return bool((await self.watch.refused(task)).over)
+            return bool((await self.watch.refused(task)).settled)
         except TaskNotFound:
             return True
 
@@ -267,6 +295,20 @@ class Forwarder:
 
     def _today(self) -> int:
         return int(self.clock() // DAY_SECONDS)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How a task's reports go on."""
+
+    least: int
+    """Fewest that go together."""
+    stratum_bytes: int
+    invited: bool
+    last: bool
+    """True if no more can come, so that what does not go now never will."""
+    settled: bool
+    """True if nothing counts any more."""
 
 
 def _log_refusal(task: str, count: int, reason: str) -> None:

@@ -33,17 +33,22 @@ class Account:
 
 
 def take_in(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) -> str | None:
-    """Note that a report is held from now on; None if so, else what became of it before.
-
-    ``conflict`` if another one was taken under its id. A report that was refused before it went out
-    is held again.
-    """
-    key = _key_of(task, report_id)
-    query = "SELECT coalesce(state, 'held'), sent, digest FROM states WHERE key = ?"
-    row = db.execute(query, (key,)).fetchone()
-    if row is None or (row[0] not in {HELD, COUNTED} and not row[1]):
+    """Note that a report is held from now on; None if so, else what became of it before."""
+    before = known(db, task, report_id, digest)
+    if before is None:
         held = "INSERT OR REPLACE INTO states (key, digest, sent) VALUES (?, ?, 0)"
-        db.execute(held, (key, digest))
+        db.execute(held, (_key_of(task, report_id), digest))
+    return before
+
+
+def known(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) -> str | None:
+    """What became of a report; ``conflict`` if another one was taken under its id.
+
+    None if it is new, or was refused or lost before it went out, and may be taken.
+    """
+    query = "SELECT coalesce(state, 'held'), sent, digest FROM states WHERE key = ?"
+    row = db.execute(query, (_key_of(task, report_id),)).fetchone()
+    if row is None or (row[0] not in {HELD, COUNTED} and not row[1]):
         return None
     return CONFLICT if row[2] != digest else str(row[0])
 

@@ -113,7 +113,8 @@ class Spool:
             batches.remove_singles(db, key, map(bytes, batch.ids))
             paired = invitations.tobytes()
             number = batches.insert(db, task, batch, sealed=False, invitations=paired)
-            asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), list(map(bytes, invitations)))
+            digests = list(map(bytes, invitations))
+            asked = Admission.of(os.urandom(ADMISSION_ID_BYTES), digests)
             row = (asked.id, number, asked.invitations.tobytes())
             db.execute("INSERT INTO admissions VALUES (?, ?, ?)", row)
             return True
@@ -130,7 +131,10 @@ class Spool:
         query = "SELECT id, invitations FROM admissions WHERE batch = ?"
         with self._file.transaction() as db:
             rows = db.execute(query, (number,)).fetchall()
-        return [Admission.of(i, split(column, INVITATION_DIGEST_BYTES)) for i, column in rows]
+        return [
+            Admission.of(i, split(column, INVITATION_DIGEST_BYTES), in_time=True)
+            for i, column in rows
+        ]
 
     def admit(self, number: int, refused: Set[bytes], day: int) -> int:
         """Unlink the reports of a drawn batch from their invitations; return the number removed.
@@ -254,6 +258,11 @@ class Spool:
         """``held``, ``counted``, or why a report was refused; None if it is not known here."""
         with self._file.transaction() as db:
             return outcomes.state_of(db, task, report_id)
+
+    def known(self, report: StoredReport) -> str | None:
+        """What ``add`` would say of a report that was taken before; None if it were new."""
+        with self._file.transaction() as db:
+            return outcomes.known(db, report.task, report.id, report.digest)
 
     def receipt(self, task: str, report_id: bytes, digest: bytes) -> SignedReceipt | None:
         """The curator's receipt for a report that it counted; None if there is none here."""

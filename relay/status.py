@@ -8,6 +8,7 @@ a holder or through somebody it invited, hide nobody.
 from pydantic import BaseModel, Field, ValidationError
 
 from privet.http_client.errors import UnexpectedResponse
+from privet.protocol.lifecycle import LOSSES
 from privet.protocol.limits import DELTA
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.status import CollectionStatus
@@ -18,9 +19,29 @@ TAKEN = ("counted", "replayed", "held")
 RELAY_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
 """Tallies that are not reasons of refusal."""
 UNKNOWN = CollectionStatus(collecting=None, over=None, invited=None)
+PARTS = 8
+"""In how many batches, about, the expected reports of a small task go."""
 STEP = 1_000
 """Counts are in steps of this or more, so nothing is claimed of smaller batches."""
 CONDITION = "if at least this many reports in the batch are not the observer's own"
+
+
+def wait_for(task: Task, least: int, status: CollectionStatus | None) -> int:
+    """The number of reports that wait for each other while more may come.
+
+    ``least``; but where the task says how few may go together, no more than its asker can expect.
+    """
+    if task.smallest_batch is None:
+        return least
+    if status is not None and status.expected is not None:
+        least = min(least, status.expected // PARTS)
+    return max(least, task.smallest_batch)
+
+
+def at_the_end(task: Task, least: int) -> int:
+    """Fewest reports that may go together once no more can come: what the task says, else
+    ``least``."""
+    return least if task.smallest_batch is None else task.smallest_batch
 
 
 class Central(BaseModel):
@@ -46,7 +67,13 @@ class RelayStatus(CollectionStatus):
     replayed: int = Field(description="Reports that it had counted before.")
     held: int = Field(description="Reports written as files, for the curator to collect.")
     refused: dict[str, int] = Field(description="Reports that it refused, by reason.")
-    least: int = Field(description="Minimum number of reports forwarded together.")
+    lost: dict[str, int] = Field(
+        description="Reports that came too late, or with too few others, to count, by reason."
+    )
+    least: int = Field(description="Reports that wait for each other.")
+    at_the_end: int = Field(
+        description="Fewest that are forwarded together once no more can come; fewer are lost."
+    )
     step: int = Field(description="All counts are rounded down to a multiple of this.")
     smallest_batch: int = Field(
         description="Smallest number of reports taken together so far; with disclosed columns, of "
@@ -64,6 +91,7 @@ class RelayStatus(CollectionStatus):
         collection: CollectionStatus | None = None,
     ) -> "RelayStatus":
         """The status from a spool's tallies; takes a tenth of a second where a number is new."""
+        last, least = at_the_end(task, least), wait_for(task, least, collection)
         step = max(least, STEP)
         tallies = {name: n - n % step for name, n in tallies.items()}
         smallest = tallies.get("smallest_batch", 0)
@@ -78,8 +106,14 @@ class RelayStatus(CollectionStatus):
             counted=tallies.get("counted", 0),
             replayed=tallies.get("replayed", 0),
             held=tallies.get("held", 0),
-            refused={name: n for name, n in tallies.items() if n and name not in RELAY_COUNTS},
+            refused={
+                name: n
+                for name, n in tallies.items()
+                if n and name not in RELAY_COUNTS and name not in LOSSES
+            },
+            lost={name: n for name, n in tallies.items() if n and name in LOSSES},
             least=least,
+            at_the_end=last,
             step=step,
             smallest_batch=smallest,
             **said,
@@ -108,11 +142,14 @@ class RelayStatus(CollectionStatus):
                 f"{self.central.condition}"
             )
         refused = ", ".join(f"{reason}: {n}" for reason, n in self.refused.items())
+        lost = ", ".join(f"{n}, {LOSSES[reason]}" for reason, n in self.lost.items())
         return [
             ("delivered and counted", str(self.counted)),
             ("waiting here", f"{self.waiting}, sent on when {self.least} are together"),
+            ("at the end", f"sent on if at least {self.at_the_end} are left, else lost"),
             ("counts are", f"rounded down to multiples of {self.step}"),
             ("refused by the curator", refused or "none"),
+            ("lost", lost or "none"),
             ("local epsilon", f"{self.local_epsilon:g} against everybody, this relay included"),
             ("central (epsilon, delta)", central),
         ]

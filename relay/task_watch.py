@@ -1,12 +1,13 @@
 """Cached status of the curator's tasks.
 
-The relay asks for a task's status at most every few seconds, and less and less often while the task
-takes none. It asks by the clock from the first call about a task on, so that the curator does not
-see from its questions when holders come. An answer that does not come in time counts as none: then
-reports are kept.
+The relay asks for a task's status every few seconds, and less and less often once that can change
+no more, so a task that is opened again is seen at once. It asks by the clock from the first call
+about a task on, so that the curator does not see from its questions when holders come. An answer
+that does not come in time counts as none: then reports are kept.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +18,12 @@ from privet.protocol.errors import PrivetError, TaskNotFound
 from privet.protocol.status import CollectionStatus
 
 SHORTEST, LONGEST = 5.0, 60.0
-"""Seconds until a status is asked for again; doubled from one to the other for a closed task."""
+"""Seconds until a status is asked for again; doubled from one to the other once it is settled."""
 ANSWER_SECONDS = 5.0
-CLOSED = CollectionStatus(collecting=False, over=False, invited=False)
+log = logging.getLogger(__name__)
+CLOSED = CollectionStatus(collecting=False, over=False, settled=False, invited=False)
+EXACT_SECONDS, WRONG_SECONDS = 2.0, 60.0
+"""Difference of two clocks that says nothing, and one that is told the operator."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,11 @@ class TaskWatch:
     client: ReportClient
     address: Callable[[str], TaskAddress]
     clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
+        self.ahead = 0.0
+        """Seconds by which this machine's time is ahead of the curator's."""
         self._running = False
         self._looks: dict[str, _Look] = {}
         self._fetches: dict[str, asyncio.Future[CollectionStatus | None]] = {}
@@ -82,7 +89,8 @@ class TaskWatch:
         status = None
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                status = await self.client.collection(self.address(task))
+                status, date = await self.client.dated_collection(self.address(task))
+            self._compare(date)
         except TaskNotFound:
             self._looks.pop(task, None)
             raise
@@ -91,12 +99,25 @@ class TaskWatch:
         self._keep(task, status)
         return status
 
+    def _compare(self, date: float | None) -> None:
+        """Learn how far the clocks are apart from the date of the curator's response."""
+        if date is None:
+            return
+        before, apart = self.ahead, self.wall() - date
+        self.ahead = 0.0 if abs(apart) < EXACT_SECONDS else apart
+        if abs(self.ahead) > WRONG_SECONDS >= abs(before):
+            log.warning(
+                "this machine's clock is %.0f seconds ahead of the curator's, which is believed: "
+                "set it",
+                self.ahead,
+            )
+
     def _keep(self, task: str, status: CollectionStatus | None) -> None:
         before = self._looks.get(task)
         pause = SHORTEST if before is None else before.pause
-        if status is not None and status.collecting:
+        if status is not None and not (status.over and status.settled):
             pause = SHORTEST
         elif status is not None and before is not None:
-            was_collecting = before.status is not None and before.status.collecting
-            pause = pause if was_collecting else min(2 * pause, LONGEST)
+            was_settled = before.status is not None and before.status.settled
+            pause = min(2 * pause, LONGEST) if was_settled else pause
         self._looks[task] = _Look(status, self.clock() + pause, pause)

@@ -18,6 +18,7 @@ EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5
 OWN_REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress)
 STATUSES = {
     ReportState.REFUSED: EXIT_FAULT,
+    ReportState.LOST: EXIT_FAULT,
     ReportState.DRAWN: EXIT_KEPT,
     ReportState.HELD: EXIT_HELD,
     ReportState.COUNTED: 0,

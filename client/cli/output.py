@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from privet.protocol.lifecycle import ReportState
+from privet.protocol.lifecycle import LOSSES, ReportState
 from privet.protocol.wire import printable
 
 from ..explanation import Explanation
@@ -90,6 +90,10 @@ def state_in_words(answer: StoredAnswer) -> str:
         return "counted"
     if answer.state is ReportState.HELD:
         return "held by a relay, not counted yet: privet-holder resend asks what became of it"
+    if answer.state is ReportState.LOST:
+        why = LOSSES.get(answer.reason or "", answer.reason or "without a reason")
+        spent = f"epsilon {answer.epsilon:g} is spent all the same"
+        return f"lost by the relay, because {printable(why, 200)}; {spent}"
     if answer.state is ReportState.REFUSED:
         return f"refused: {printable(answer.reason or 'without a reason', 200)}"
     return f"kept, not counted: {printable(answer.reason or 'never sent', 200)}"

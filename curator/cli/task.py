@@ -226,7 +226,7 @@ def invite(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Create single-use invitations; from then on the task counts invited reports only."""
+    """Create single-use invitations to a task that was created with --invited."""
     if file is not None and file.exists():  # before they are made, and lost
         raise InvalidRequest(f"{file} already exists: name a new file.")
     view = api.task(task)
@@ -241,12 +241,6 @@ def invite(
         for invitation in invitations:
             typer.echo(invitation)
         err().print("They will not be shown again. A holder answers with --invitation.", **PLAIN)
-    if not view["task"].get("invited", False):
-        err().print(
-            "This task does not say that it needs an invitation, so holders without one learn that "
-            "only after drawing a report: create tasks with --invited.",
-            **PLAIN,
-        )
 
 
 @app.command(epilog="Example: privet task invitations Readmission")

@@ -144,7 +144,9 @@ class BatchUpload:
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:
         asked = Admission.unpack(body, self.settings.max_batch_reports)
         now = self.clock()
-        refused = self.store.invitations.admit(task_id, asked.id, asked.digests, now)
+        refused = self.store.invitations.admit(
+            task_id, asked.id, asked.digests, now, in_time=asked.in_time
+        )
         listed = [digest.hex() for digest in refused]
         return JSONResponse({"held": len(asked) - len(refused), "refused": listed})
 
@@ -218,6 +220,11 @@ def check_batch(task: CachedTask, body: bytes, max_reports: int, relay: str) -> 
 def checked(task: CachedTask, batch: Batch, relay: str) -> CheckedBatch:
     """The valid reports of a batch with their total, and the ids of the others."""
     answers = [PerturbedAnswers(*column) for column in batch.payloads_by_question(task.task)]
-    group = replace(task.group(batch.ids, answers), admissions=batch.admissions, relay=relay)
+    group = replace(
+        task.group(batch.ids, answers),
+        admissions=batch.admissions,
+        relay=relay,
+        in_time=batch.in_time,
+    )
     kept, valid = task.checked(group)
     return CheckedBatch(kept, batch.ids[~valid])

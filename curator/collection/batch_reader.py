@@ -105,7 +105,7 @@ def _read(content: bytes, task: Task) -> Batch:
     admissions = tuple(map(bytes.fromhex, described["admissions"]))
     if admissions:
         check_admissions(admissions, len(ids))
-    return Batch(questions, ids, payloads, admissions)
+    return Batch(questions, ids, payloads, admissions, described.get("in_time") is True)
 
 
 def _columns(file: pq.ParquetFile, widths: Sequence[int]) -> list[NDArray[np.uint8]]:

@@ -25,6 +25,7 @@ from .reports import (
     is_open,
     packed_checksum,
     sums_checksum,
+    takes_late,
     unpacked_checksum,
     vector_of,
 )
@@ -32,7 +33,7 @@ from .reports import (
 BUCKET_SECONDS = 86_400
 """Sums and checksums are kept per day of arrival."""
 READ_TASK = """
-SELECT id, no, state, opens, closes, invited, ids_gone, quota,
+SELECT id, no, state, moved, opens, closes, invited, ids_gone, quota, filled,
     (SELECT max(run) FROM id_runs WHERE task_no = tasks.no),
     (SELECT version_num FROM alembic_version)
 FROM tasks WHERE id = ?
@@ -44,6 +45,7 @@ WHERE task_no = ? AND digest = ? AND unused = TRUE AND (expires IS NULL OR expir
 HELD_INVITATIONS = "SELECT invitations FROM admissions WHERE task_no = ? AND id = ?"
 END_ADMISSION = "DELETE FROM admissions WHERE task_no = ? AND id = ?"
 COUNT_REPORTS = "SELECT COALESCE(SUM(reports), 0) FROM buckets WHERE task_no = ?"
+SET_FILLED = "UPDATE tasks SET filled = ? WHERE no = ? AND filled IS NULL"
 ADD_RELAYED = """
 INSERT INTO relayed (task_no, starts, curator, relay, reports) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (task_no, relay, starts, curator)
@@ -73,11 +75,14 @@ class CountedTask(NamedTuple):
     id: str
     no: int
     state: str
+    moved: float
     opens: int | None
     closes: int | None
     invited: bool
     ids_gone: bool
     quota: int | None
+    filled: float | None
+    """When the quota was reached."""
     last_run: int | None
     """The newest run of its ids, see ``ReportIds``."""
     revision: str | None
@@ -104,7 +109,8 @@ class ReportStore:
         is the same and a CONFLICT otherwise, and adds nothing. New reports for a task that takes
         none at ``now`` are NOT_OPEN, and those beyond its quota OVER_QUOTA; reports for a task that
         is not there are NO_TASK. Of several reports under one id in a group the first decides.
-        Every group is for a different task.
+        Every group is for a different task. A group that a relay took in time counts until the
+        grace period ends, all of it: its relay could not know that a quota was reached.
 
         In a task with invitations, a new report whose invitation is absent, unknown, held or used
         is NOT_INVITED. A group that names admissions needs one held invitation for each new report
@@ -215,7 +221,7 @@ class Counting:
         """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
         ids, fingerprints = group.ids.take(first, axis=0), group.fingerprints[first]
         place = (self.cursor, task.no, task.last_run)
-        takes_reports = is_open(task.state, task.opens, task.closes, self.now)
+        takes_reports = self._takes(task, in_time=group.in_time)
         if takes_reports and not task.invited and task.quota is None:
             known = self.report_ids.claim(*place, ids, fingerprints)
             return _outcomes(known, fingerprints, Outcome.COUNTED)
@@ -225,7 +231,8 @@ class Counting:
         outcomes = _outcomes(known, fingerprints, Outcome.NOT_INVITED)
         new = np.flatnonzero(~known.there)
         arrived = new[np.argsort(first[new])]
-        left = len(new) if task.quota is None else task.quota - self._counted(task.no)
+        counted = 0 if task.quota is None else self._counted(task.no)
+        left = len(new) if task.quota is None or group.in_time else task.quota - counted
         admitted, beyond = arrived[: max(left, 0)], arrived[max(left, 0) :]
         if task.invited and group.admissions:
             if not self._end_admissions(task.no, group.admissions, len(admitted)):
@@ -237,7 +244,15 @@ class Counting:
         self.report_ids.claim(*place, ids[admitted], fingerprints[admitted])
         outcomes[admitted] = Outcome.COUNTED
         outcomes[beyond] = Outcome.OVER_QUOTA
+        if task.quota is not None and counted + len(admitted) >= task.quota:
+            self.cursor.execute(SET_FILLED, (self.now, task.no))
         return outcomes
+
+    def _takes(self, task: CountedTask, *, in_time: bool) -> bool:
+        """True if a report counts now, for all that is known of when it was sent."""
+        if not in_time:
+            return is_open(task.state, task.opens, task.closes, self.now)
+        return takes_late(task.state, task.moved, task.opens, task.closes, task.filled, self.now)
 
     def _counted(self, task_no: int) -> int:
         """Reports of a task that were counted before this transaction, by all curators."""

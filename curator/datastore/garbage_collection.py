@@ -7,6 +7,7 @@ from collections.abc import Callable
 from starlette.concurrency import run_in_threadpool
 
 from privet.protocol.errors import StorageFailed
+from privet.protocol.limits import LATE_SECONDS
 
 from ..settings import Settings
 from .expiry import ExpiryStore
@@ -25,10 +26,12 @@ async def collect_garbage(
 ) -> None:
     """Expire now and every hour, until cancelled; whatever fails is logged and tried again.
 
-    ``add_entry`` puts each removal into the audit log.
+    ``add_entry`` puts each removal into the audit log. Nothing of a task is removed within its
+    grace period, while relays may still deliver.
     """
     days = settings.keep_tasks_days
-    keep_ids, keep_tasks = settings.keep_ids_days * DAY, None if days is None else days * DAY
+    keep_ids = max(settings.keep_ids_days * DAY, LATE_SECONDS)
+    keep_tasks = None if days is None else max(days * DAY, LATE_SECONDS)
     while True:
         try:
             expired = await run_in_threadpool(expiry.expire, clock(), keep_ids, keep_tasks)

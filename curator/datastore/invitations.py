@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select, text, update
 
 from privet.protocol.batch import INVITATION_DIGEST_BYTES, split
-from privet.protocol.errors import InvalidRequest
+from privet.protocol.errors import IllegalMove, InvalidRequest
 from privet.protocol.lifecycle import not_open
 
 from .database import Database
@@ -52,28 +52,40 @@ class InvitationStore:
     database: Database
 
     def issue(self, task_id: str, digests: Sequence[bytes], expires: float | None = None) -> None:
-        """Keep invitations until ``expires``; from then on the task counts invited reports only.
+        """Keep invitations until ``expires`` for a task that was published for invited holders.
 
         ``digests`` are their SHA-256, which reports have in a ``ReportGroup``; what is kept
         is ``hidden(digest)``. Each serves for one report; one that is kept already stays as it is.
-        Raises ``TaskNotFound``.
+        Raises ``TaskNotFound``, and ``IllegalMove`` for a task for everybody.
         """
         with self.database.writing(locked=[task_id]) as connection:
-            task_no = need_task(connection, task_id).no
-            row = {"task_no": task_no, "expires": expires}
+            task = need_task(connection, task_id)
+            if not task.invited:
+                raise IllegalMove(
+                    "This task was published for everybody: reports that came without an "
+                    "invitation would be lost, and its link would not serve. Create another task "
+                    "with invited set, and invite to that."
+                )
+            row = {"task_no": task.no, "expires": expires}
             rows = [{**row, "digest": hidden(digest)} for digest in digests]
             connection.execute(text(ADD_INVITATION), rows)
-            connection.execute(update(tasks).where(tasks.c.no == task_no).values(invited=True))
 
     def admit(
-        self, task_id: str, admission: bytes, digests: Sequence[bytes], now: float
+        self,
+        task_id: str,
+        admission: bytes,
+        digests: Sequence[bytes],
+        now: float,
+        *,
+        in_time: bool = False,
     ) -> list[bytes]:
         """Hold the unused invitations among ``digests`` for a batch to come; returns the others.
 
         From then on they serve for no other report. The same admission again has the same answer
         until its batch is counted; ``expire`` makes its invitations unused again ``HOLD_SECONDS``
         after it was made. Raises ``TaskNotFound``, ``TaskNotOpen`` if the task takes no reports at
-        ``now``, and ``InvalidRequest`` if the admission holds other invitations.
+        ``now``, or none that a relay took ``in_time`` if these were, and ``InvalidRequest`` if the
+        admission holds other invitations.
         """
         asked = sha256(b"".join(digests)).digest()
         with self.database.writing(locked=[task_id]) as connection:
@@ -82,7 +94,7 @@ class InvitationStore:
             earlier = connection.execute(select(admissions).where(same)).one_or_none()
             if earlier is None:
                 stored = stored_task(row)
-                if not stored.takes_reports(now):
+                if not (stored.takes_late(now) if in_time else stored.takes_reports(now)):
                     raise not_open(stored.task)
                 held = _hold(connection, row.no, [hidden(digest) for digest in digests], now)
                 values = {"task_no": row.no, "id": admission, "asked": asked, "made": now}

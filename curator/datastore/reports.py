@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.lifecycle import TaskState
+from privet.protocol.limits import LATE_SECONDS
 from privet.protocol.task import Task
 
 from .report_ids import Fingerprints, Ids, Mask
@@ -94,6 +95,8 @@ class ReportGroup:
     """Admissions that a relay's batch names instead; see ``InvitationStore.admit``."""
     relay: str = ""
     """Name of the token that a batch came with; empty for reports that were sent directly."""
+    in_time: bool = False
+    """True if a relay says that it took each while the task was open."""
     total: Addition | None = None
     """The total of all reports, if it was computed before the transaction."""
 
@@ -139,6 +142,33 @@ class ReportGroup:
             for answer in self.answers
         }
         return Addition(len(self), checksum(self.ids), sums)
+
+
+def ended_at(state: str, moved: float, closes: int | None, filled: float | None) -> float | None:
+    """When a collection ended, or will: by its closing time, by hand, or by its quota."""
+    by_hand = moved if state == TaskState.CLOSED else None
+    return min((end for end in (by_hand, closes, filled) if end is not None), default=None)
+
+
+def is_settled(
+    state: str, moved: float, closes: int | None, filled: float | None, now: float
+) -> bool:
+    """True once the grace period after the end is over."""
+    end = ended_at(state, moved, closes, filled)
+    return end is not None and now >= end + LATE_SECONDS
+
+
+def takes_late(
+    state: str,
+    moved: float,
+    opens: int | None,
+    closes: int | None,
+    filled: float | None,
+    now: float,
+) -> bool:
+    """True if reports count that a relay took while the task was open."""
+    begun = state != TaskState.DRAFT and (opens is None or now >= opens)
+    return begun and not is_settled(state, moved, closes, filled, now)
 
 
 def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:

@@ -44,6 +44,7 @@ tasks = _table(
     _value("invited", Boolean),
     _value("ids_gone", Boolean),
     Column("quota", BigInteger),
+    Column("filled", Float),
     Column("marked", Float),
     _value("canonical", LargeBinary),
     _value("settings", Text),
@@ -108,6 +109,18 @@ relayed = _table(
     _key("starts", BigInteger),
     _key("curator"),
     _value("reports", BigInteger),
+)
+
+held = _table(
+    "held",
+    _key("task_no"),
+    _key("relay", String(64)),
+    _value("at", Float),
+    _value("reports", BigInteger),
+    _value("least", BigInteger),
+    _value("lost", Text),
+    Column("since", Float),
+    _value("counted", BigInteger),
 )
 
 rejects = _table(
@@ -183,7 +196,18 @@ audit = _table(
     _value("hash", String(64)),
 )
 
-OF_A_TASK = (public_data, buckets, sums, relayed, rejects, invitations, admissions, models, aliases)
+OF_A_TASK = (
+    public_data,
+    buckets,
+    sums,
+    relayed,
+    held,
+    rejects,
+    invitations,
+    admissions,
+    models,
+    aliases,
+)
 """Tables whose rows are deleted together with their task; report ids are removed later."""
 
 backup_mark = Table(

@@ -1,5 +1,6 @@
 """The status of a collection: sums, counts, checksums and refusals."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,8 @@ class Status:
     """Counted reports that came in batches, by the name of the relay's token."""
     invited: bool = False
     """True if only invited reports count."""
+    expected: int | None = None
+    """Number of reports that its asker expects."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +116,7 @@ class StatusStore:
                 rejects=dict(iter(connection.execute(refused))),
                 relayed=_relayed(connection, task.no),
                 invited=bool(task.invited),
+                expected=json.loads(task.settings).get("holders"),
             )
 
 

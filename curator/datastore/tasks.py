@@ -18,11 +18,12 @@ from privet.protocol import wire
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidTask, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState, after
+from privet.protocol.limits import LATE_SECONDS
 from privet.protocol.task import TASK_BOUNDS, Task
 
 from .database import Database
 from .removal import remove_listed_ids, remove_task
-from .reports import is_open
+from .reports import ended_at, is_open, takes_late
 from .schema import deleted_tasks, public_data, tasks
 
 PUBLIC_MODEL = "public_model"
@@ -39,6 +40,7 @@ INSERT INTO tasks (
 ) ON CONFLICT (id) DO NOTHING RETURNING no
 """
 
+OF_ROW = ("state", "created", "moved", "marked", "filled")
 TaskRow = Row[*tuple[Any, ...]]
 
 
@@ -81,18 +83,64 @@ def published_task(task_id: str, canonical: bytes) -> Task:
     return Task.parse(canonical, task_id)
 
 
-@dataclass(frozen=True)
-class StoredTask:
-    """A published task with the curator's own data about it."""
+@dataclass(frozen=True, kw_only=True)
+class ListedTask:
+    """A task as lists show it, also one of an earlier version."""
 
-    task: Task
+    task: Task | TaskHead
     state: TaskState
-    settings: Mapping[str, Any]
     created: float
     moved: float
     """Unix time at which it entered its state."""
     marked: float | None = None
     """Since when its removal, or that of its report ids, is due; None if it is not."""
+    filled: float | None = None
+    """When its quota was reached; None if it was not."""
+
+    @property
+    def is_earlier(self) -> bool:
+        """True if an earlier version made it, which this program does not read."""
+        return self.task.version != wire.VERSION
+
+    def is_over(self, now: float) -> bool:
+        """True if its published end has come or its quota is reached, so that no new report can
+        count any more."""
+        closes = self.task.closes
+        return self.filled is not None or (closes is not None and now >= closes)
+
+    def takes_reports(self, now: float) -> bool:
+        """True if it is open, ``now`` lies within its published dates, and its quota is not
+        reached.
+
+        Not one of an earlier version, whose reports this program does not read.
+        """
+        task = self.task
+        is_now = is_open(self.state, task.opens, task.closes, now)
+        return not self.is_earlier and self.filled is None and is_now
+
+    def takes_late(self, now: float) -> bool:
+        """True if reports count that a relay took while it was open."""
+        task = self.task
+        late = takes_late(self.state, self.moved, task.opens, task.closes, self.filled, now)
+        return not self.is_earlier and late
+
+    @property
+    def settles(self) -> float | None:
+        """When its grace period ends; None if no end is known."""
+        end = ended_at(self.state, self.moved, self.task.closes, self.filled)
+        return None if end is None else end + LATE_SECONDS
+
+    def is_settled(self, now: float) -> bool:
+        """True if its counts grow no more, unless it is opened again."""
+        return self.settles is not None and now >= self.settles
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredTask(ListedTask):
+    """A published task with the curator's own data about it."""
+
+    task: Task
+    settings: Mapping[str, Any]
 
     @property
     def public_model(self) -> str | None:
@@ -111,41 +159,6 @@ class StoredTask:
             return None
         holders: int = self.settings.get("holders", DEFAULT_HOLDERS)
         return holders / len(self.task.questions) if self.task.allocation == "one" else holders
-
-    def is_over(self, now: float) -> bool:
-        """True if its published end has come, so that no report can count any more."""
-        return self.task.closes is not None and now >= self.task.closes
-
-    def takes_reports(self, now: float) -> bool:
-        """True if it is open and ``now`` lies within its published dates."""
-        return is_open(self.state, self.task.opens, self.task.closes, now)
-
-
-@dataclass(frozen=True)
-class ListedTask:
-    """A task as lists show it, also one of an earlier version."""
-
-    task: Task | TaskHead
-    state: TaskState
-    created: float
-    marked: float | None = None
-
-    @property
-    def is_earlier(self) -> bool:
-        """True if an earlier version made it, which this program does not read."""
-        return self.task.version != wire.VERSION
-
-    def is_over(self, now: float) -> bool:
-        """True if its published end has come, so that no report can count any more."""
-        return self.task.closes is not None and now >= self.task.closes
-
-    def takes_reports(self, now: float) -> bool:
-        """True if it is open and ``now`` lies within its published dates.
-
-        Not one of an earlier version, whose reports this program does not read.
-        """
-        task = self.task
-        return not self.is_earlier and is_open(self.state, task.opens, task.closes, now)
 
 
 def no_task(task_id: str) -> TaskNotFound:
@@ -210,20 +223,18 @@ class TaskStore:
         """The task as lists show it; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
             row = need_task(connection, task_id)
-        return ListedTask(head_of(row), TaskState(row.state), row.created, row.marked)
+        return ListedTask(task=head_of(row), **_of_row(row))
 
     def listed(self) -> list[ListedTask]:
         """All tasks, oldest first."""
         heads_before = self._heads
-        columns = (tasks.c[name] for name in ("no", "id", "state", "created", "marked"))
+        columns = (tasks.c[name] for name in ("no", "id", *OF_ROW))
         with self.database.reading() as connection:
             rows = connection.execute(select(*columns).order_by(tasks.c.no)).all()
             new = next((row.no for row in rows if row.id not in heads_before), None)
             read = {} if new is None else _heads_from(connection, new)
         self._heads = heads = {row.id: heads_before.get(row.id) or read[row.id] for row in rows}
-        return [
-            ListedTask(heads[row.id], TaskState(row.state), row.created, row.marked) for row in rows
-        ]
+        return [ListedTask(task=heads[row.id], **_of_row(row)) for row in rows]
 
     def public_data(self, task_id: str) -> PublicData:
         """The task's encoded public data; raises ``TaskNotFound``."""
@@ -275,14 +286,13 @@ def need_task(connection: Connection, task_id: str) -> TaskRow:
 
 
 def stored_task(row: TaskRow) -> StoredTask:
-    return StoredTask(
-        published_task(row.id, bytes(row.canonical)),
-        TaskState(row.state),
-        json.loads(row.settings),
-        row.created,
-        row.moved,
-        row.marked,
-    )
+    task, settings = published_task(row.id, bytes(row.canonical)), json.loads(row.settings)
+    return StoredTask(task=task, settings=settings, **_of_row(row))
+
+
+def _of_row(row: TaskRow) -> dict[str, Any]:
+    """The state of a task and its times."""
+    return {name: getattr(row, name) for name in OF_ROW} | {"state": TaskState(row.state)}
 
 
 def head_of(row: TaskRow) -> Task | TaskHead:

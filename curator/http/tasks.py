@@ -250,6 +250,8 @@ class StatusView(CollectionStatus):
             state=stored.state,
             collecting=stored.takes_reports(standing.at),
             over=stored.is_over(standing.at),
+            settled=stored.is_settled(standing.at),
+            expected=standing.expected,
             invited=standing.invited,
             asks_again=standing.asks_again,
             reports=standing.reports,
@@ -407,12 +409,12 @@ class Invitations(BaseModel):
     "/{task_id}/invitations",
     status_code=status.HTTP_201_CREATED,
     summary="Invite holders",
-    responses=described(InvalidRequest),
+    responses=described(InvalidRequest, IllegalMove),
 )
 def invite(
     task_id: TaskId, body: InviteRequest, curator: TheCurator, caller: TheCaller
 ) -> Invitations:
-    """Make invitations, each good for one report; from then on only invited reports count.
+    """Make invitations, each good for one report, to a task that was created with `invited`.
 
     A holder sends its own in the header `Privet-Invitation`. Give each person one, so that nobody
     can answer twice; the person who distributes them should not see who sends which report.

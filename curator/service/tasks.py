@@ -50,6 +50,7 @@ class Standing:
     """``reports`` is a multiple of this."""
     models: int
     invited: bool
+    expected: int | None
     asks_again: bool
     """True if holders should resend counted reports, as some may be lost."""
     exact: Status | None
@@ -155,6 +156,7 @@ def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
         step=1 if reads else STEP,
         models=models,
         invited=status.invited,
+        expected=status.expected,
         asks_again=restored is not None
         and stored.created <= restored
         and stored.takes_reports(now),
@@ -177,10 +179,12 @@ def move_task(curator: Curator, actor: Actor, task_id: str, move: Move) -> Liste
     """Open or close a task; raises ``TaskNotFound`` or ``IllegalMove``."""
     actor.need(Scope.ADMIN)
     now, tasks = curator.clock(), curator.store.tasks
-    closes = tasks.read(task_id).task.closes if move is Move.OPEN else None
-    if closes is not None and closes <= now:
+    opened = tasks.read(task_id) if move is Move.OPEN else None
+    if opened is not None and opened.filled is not None:
+        raise IllegalMove("The task has reached its quota of reports: create another task.")
+    if opened is not None and opened.is_over(now):
         raise IllegalMove(
-            "The task's closing time has passed, and it was published with it, so no report "
+            "The task's closing time has passed, and it was published with it, so no new report "
             "can count any more: create another task."
         )
     state = tasks.move(task_id, move, now)
@@ -228,7 +232,7 @@ def invite(
 ) -> list[str]:
     """New invitations, each good for one report within ``days``; only a hash is kept.
 
-    From then on the task counts invited reports only. Raises ``TaskNotFound``.
+    Raises ``TaskNotFound``, and ``IllegalMove`` for a task that was published for everybody.
     """
     actor.need(Scope.ADMIN)
     invitations = [secrets.token_urlsafe(INVITATION_BYTES) for _ in range(count)]

@@ -179,7 +179,8 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
     upload = {"files": {"public": ("a.csv", samples.survey(60))}}
     record = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
     answers = {"field.0": "30", "field.1": "9", "field.2": "nurse", "field.3": "False"}
-    settings = '{"name": "survey", "label": "label", "epsilon": 1, "depth": 2, "grower": "cart"}'
+    settings = '{"name": "survey", "label": "label", "epsilon": 1, "depth": 2, "grower": "cart",'
+    settings += ' "invited": true}'
     asked: dict[str, dict[str, Any]] = {
         "POST /v1/tasks": {**upload, "data": {"settings": settings}},
         "POST /v1/tasks/{task_id}/invitations": {"json": {"count": 2}},

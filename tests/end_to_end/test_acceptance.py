@@ -82,7 +82,12 @@ class Pair:
 def pair(curator: RunningCurator, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """Tasks that are open, closed, and open to invited holders; what comes goes on at once."""
     ids = {
-        name: curator.create(samples.survey(), description=f"acceptance, {name}", **SETTINGS)
+        name: curator.create(
+            samples.survey(),
+            description=f"acceptance, {name}",
+            invited=name == "invited",
+            **SETTINGS,
+        )
         for name in ("open", "closed", "invited")
     }
     curator.post(f"/v1/tasks/{ids['closed']}/close")

@@ -1,6 +1,8 @@
 """Batches: columns in, columns out, and what no reader takes."""
 
 import random
+from dataclasses import replace
+from functools import partial
 
 import msgpack
 import numpy as np
@@ -59,6 +61,23 @@ def test_more_rows_than_allowed_are_too_large() -> None:
     assert len(Admission.unpack(packed, max_invitations=4)) == 4
     with pytest.raises(TooLarge, match="at most 3"):
         Admission.unpack(packed, max_invitations=3)
+
+
+@pytest.mark.parametrize("said", [False, None, 1, "true", b"\x01"])
+def test_a_relay_says_that_all_came_in_time_or_nothing(said: object) -> None:
+    """One word for the whole message, which is true or not there."""
+    batch, asked = batch_of(CENTRED_REPORTS[:2]), Admission.of(bytes(16), [bytes(32)])
+    assert not Batch.unpack(batch.pack(), CENTRED).in_time
+    assert Batch.unpack(replace(batch, in_time=True).pack(), CENTRED).in_time
+    assert not Admission.unpack(asked.pack()).in_time
+    assert Admission.unpack(replace(asked, in_time=True).pack()).in_time
+    for packed, unpack in (
+        (batch.pack(), partial(Batch.unpack, task=CENTRED)),
+        (asked.pack(), Admission.unpack),
+    ):
+        wrong = msgpack.packb({**msgpack.unpackb(packed), "in_time": said})
+        with pytest.raises(MalformedReport, match="in_time"):
+            unpack(wrong)
 
 
 @pytest.mark.parametrize(

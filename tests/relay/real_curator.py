@@ -39,19 +39,21 @@ class Curator:
     task: Task = field(default_factory=task)
     clock: ManualClock = field(default_factory=lambda: ManualClock(NOW))
     signer: Signer | None = None
+    quota: int | None = None
     asked: list[list[bytes]] = field(default_factory=list)
     sent: list[frozenset[bytes]] = field(default_factory=list)
     """The report ids of each batch."""
     lie: Callable[[httpx.Request], httpx.Response | None] = lambda _: None
 
     def __post_init__(self) -> None:
-        open_task(self.store, self.task)
+        open_task(self.store, self.task, quota=self.quota)
         self.app = create_curator(
             Settings(), store=self.store, clock=self.clock, signer=self.signer
         )
         self.token = self.app.state.curator.tokens.issue("relay", Scope.RELAY)
 
     def invite(self, count: int) -> list[str]:
+        """New invitations; the task says that it counts invited reports only."""
         made = [f"invitation-{i}" for i in range(count)]
         self.store.invitations.issue(self.task.id, [sha256(own.encode()).digest() for own in made])
         return made
@@ -75,10 +77,12 @@ class Curator:
         if call in {"admissions", "batch"}:
             fields = msgpack.unpackb(await request.aread())
             if call == "admissions":
-                assert set(fields) == {"version", "id", "invitations"}
+                assert set(fields) == {"version", "id", "invitations", "in_time"}
                 self.asked.append(rows(fields["invitations"], 32))
             else:
-                assert set(fields) - {"admissions"} == {"version", "ids", "payloads", "question"}
+                assert fields["in_time"] is True
+                columns = {"version", "ids", "payloads", "question", "in_time"}
+                assert set(fields) - {"admissions"} == columns
                 self.sent.append(frozenset(rows(fields["ids"], 16)))
         answer = self.lie(request)
         if answer is not None:

@@ -15,6 +15,7 @@ from privet.client import Holder, MemoryLedger, ReportState, StoredAnswer
 from privet.curator.datastore.schema import admissions, invitations
 from privet.protocol.errors import NotAdmitted, PrivetError
 from privet.relay.spool import Spool
+from tests.curator.datastore.made import task
 from tests.fake_curator import problem
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying, rows
 
@@ -24,7 +25,7 @@ LEAST = 4
 
 @pytest.fixture
 async def curator() -> AsyncIterator[Curator]:
-    made = Curator()
+    made = Curator(task=task(invited=True))
     yield made
     made.close()
 

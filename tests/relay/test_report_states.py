@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-import logging
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -13,8 +13,9 @@ import pytest
 
 from privet.client import ReportClient, ReportState, Retry
 from privet.http_client.address import TaskAddress
-from privet.protocol.errors import NotAuthorized, ReportNotFound, TaskNotFound, TaskNotOpen
+from privet.protocol.errors import NotAuthorized, ReportNotFound, TaskNotOpen
 from privet.protocol.lifecycle import Move
+from privet.protocol.report import make_report
 from privet.relay import task_watch
 from privet.relay.task_watch import TaskWatch
 from tests.curator.datastore.made import NOW, task
@@ -73,73 +74,12 @@ async def test_a_restored_curator_asks_again_through_its_relays(
             await other.forwarder.forward()
             assert restored.counted == 1
         assert (await other.client.collection(other.address)).asks_again
-        restored.invite(1)
-        assert not (await other.client.collection(other.address)).asks_again
     restored.close()
-
-
-@pytest.mark.parametrize("sealed", [False, True])
-async def test_reports_of_a_task_that_is_closed_for_a_moment_are_kept(
-    setting: Setting, monkeypatch: pytest.MonkeyPatch, *, sealed: bool
-) -> None:
-    """They wait, whether the relay knew of it or learns it from the refusal, and count at last."""
-    answers = [await setting.holder(f"{i}").answer(setting.address.url, RECORD) for i in range(3)]
-    if sealed:  # the relay looked before it was closed, and looks no more
-        monkeypatch.setattr(task_watch, "SHORTEST", 1e9)
-        await setting.watch.look(setting.address.id)
-    setting.curator.move(Move.CLOSE)
-    await setting.forwarder.forward()
-    assert bool(setting.spool.sealed()) == sealed
-    assert setting.spool.tallies(setting.address.id) == {"waiting": 3}
-    for answer in answers:
-        assert (
-            await setting.client.report_status(setting.address, answer.report_id)
-        ).state == ReportState.HELD
-    setting.curator.move(Move.OPEN)
-    setting.forwarder.watch._looks.clear()
-    await setting.forwarder.forward()
-    assert setting.curator.counted == 3
-    for answer in answers:
-        assert (
-            await setting.client.report_status(setting.address, answer.report_id)
-        ).state == ReportState.COUNTED
-
-
-@pytest.mark.parametrize("sealed", [False, True])
-async def test_reports_are_refused_when_their_task_is_over(
-    setting: Setting, caplog: pytest.LogCaptureFixture, *, sealed: bool
-) -> None:
-    """Past its closing time none can count: the holder learns it, and the log has no id."""
-    holder = setting.holder()
-    answered = await holder.answer(setting.address.url, RECORD)
-    if sealed:
-        setting.spool.seal(setting.address.id, (0,), 1, 1)
-    setting.curator.clock.advance(CLOSES - NOW)
-    caplog.set_level(logging.WARNING)
-    await setting.forwarder.forward()
-    status = await setting.client.report_status(setting.address, answered.report_id)
-    assert (status.state, status.reason) == ("refused", "task-not-open")
-    assert setting.spool.tallies(setting.address.id) == {"waiting": 0, "task-not-open": 1}
-    assert await holder.ask_relays() == []
-    (known,) = holder.ledger.answers("me")
-    assert (known.state, known.reason) == (ReportState.REFUSED, "task-not-open")
-    assert "1 reports were refused (task-not-open)" in caplog.text
-    assert answered.report_id not in caplog.text
-
-
-async def test_reports_of_a_task_that_is_gone_are_refused(setting: Setting) -> None:
-    """Sealed or waiting, they leave the spool, and their holders learn it."""
-    first = await setting.holder("a").answer(setting.address.url, RECORD)
-    setting.spool.seal(setting.address.id, (0,), 1, 1)
-    second = await setting.holder("b").answer(setting.address.url, RECORD)
-    setting.curator.move(Move.DELETE)
-    await setting.forwarder.forward()
-    assert setting.spool.tallies(setting.address.id) == {"waiting": 0, "task-not-found": 2}
-    for answered in (first, second):
-        status = await setting.client.report_status(setting.address, answered.report_id)
-        assert (status.state, status.reason) == ("refused", "task-not-found")
-    with pytest.raises(TaskNotFound):
-        await setting.holder("c").answer(setting.address.url, RECORD)
+    invited = Curator(task=task(invited=True))
+    invited.app.state.curator.restored = NOW
+    async with relaying(invited, tmp_path / "invited", 1) as other:
+        assert not (await other.client.collection(other.address)).asks_again
+    invited.close()
 
 
 async def test_what_is_known_to_be_refused_is_refused_at_once(setting: Setting) -> None:
@@ -154,22 +94,33 @@ async def test_what_is_known_to_be_refused_is_refused_at_once(setting: Setting) 
     assert [answer.state for answer in closed.ledger.answers()] == [ReportState.REFUSED]
     setting.curator.move(Move.OPEN)
     assert [answer.state for answer in await closed.resend()] == [ReportState.HELD]
-    setting.curator.store.invitations.issue(
-        setting.address.id, [sha256(INVITATION.encode()).digest()]
-    )
-    with pytest.raises(NotAuthorized, match="invited"):
-        await setting.holder("b").answer(setting.address.url, RECORD)
     assert (await setting.client.send(*sent)).state == ReportState.HELD
     assert setting.spool.tallies(setting.address.id) == {"waiting": 2}
 
 
+@pytest.fixture
+async def inviting(tmp_path: Path) -> AsyncIterator[Setting]:
+    """The same, where holders are invited: by ``INVITATION``."""
+    curator = Curator(task=task(invited=True))
+    curator.store.invitations.issue(curator.task.id, [sha256(INVITATION.encode()).digest()])
+    async with relaying(curator, tmp_path / "inviting", 1) as made:
+        yield made
+    curator.close()
+
+
+async def test_who_has_no_invitation_is_refused_at_once(inviting: Setting) -> None:
+    """Nothing gets into the spool."""
+    report = make_report(inviting.curator.task, RECORD, os.urandom)
+    with pytest.raises(NotAuthorized, match="invited"):
+        await inviting.client.send(inviting.address, report.pack(), report.id.hex())
+    assert inviting.spool.tallies(inviting.address.id) == {"waiting": 0}
+
+
 async def test_a_wrong_invitation_is_learned_and_can_be_mended(
-    setting: Setting, caplog: pytest.LogCaptureFixture
+    inviting: Setting, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Wrong and used ones are refused by the curator; the same report goes with the right one."""
-    setting.curator.store.invitations.issue(
-        setting.address.id, [sha256(INVITATION.encode()).digest()]
-    )
+    setting = inviting
     holder = setting.holder()
     await holder.answer(setting.address.url, RECORD, "wrong")
     await setting.forwarder.forward()
@@ -243,16 +194,20 @@ async def test_a_silent_curator_keeps_nobody_out() -> None:
     assert (await watch.refused("t")).collecting is False
 
 
-async def test_a_closed_task_is_looked_at_less_and_less_often(
+async def test_only_a_settled_task_is_looked_at_less_and_less_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """From five seconds to a minute; an open one again every five."""
+    """From five seconds to a minute; one that can be opened again every five, so that it is seen.
+
+    Nothing that is over can be opened again.
+    """
     monkeypatch.setattr(task_watch, "SHORTEST", 5.0)
     monkeypatch.setattr(task_watch, "LONGEST", 60.0)
-    curator = Watched(collecting(False))
+    curator = Watched({**collecting(False), "over": True, "settled": True})
     assert await curator.look_each_second(0, 200) == [0, 5, 15, 35, 75, 135, 195]
-    curator.status = collecting(True)
-    assert await curator.look_each_second(200, 270) == [255, 260, 265]
+    for again in ({"settled": True}, {"over": True}, {"collecting": True}):
+        curator = Watched(collecting(False) | again)
+        assert await curator.look_each_second(0, 16) == [0, 5, 10, 15]
 
 
 async def test_the_curator_does_not_see_when_holders_come(monkeypatch: pytest.MonkeyPatch) -> None:

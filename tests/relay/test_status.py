@@ -22,7 +22,7 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     assert status.central is not None
     assert status.central.epsilon == epsilon_of_batch(task, 100_000, DELTA)
     assert (status.central.reports, status.central.delta) == (100_000, DELTA)
-    assert status.refused == {"task-not-open": 7_000}
+    assert (status.lost, status.refused) == ({"task-not-open": 7_000}, {})
     lines = dict(status.lines())
     assert lines["local epsilon"].startswith("4 against everybody")
     assert lines["central (epsilon, delta)"].startswith("(0.111, 1e-06) against who sees")

@@ -4,8 +4,8 @@ A schedule is a list of steps; ``run`` carries it out in a ``World``, lets all f
 everybody try again, and returns what must not be:
 
 - a report that was acknowledged as counted is not in the sums, or anything is in them twice;
-- a report that a relay acknowledged is neither counted nor refused in the end, while its task takes
-  reports, nor is one that was drawn;
+- a report that a relay acknowledged is neither counted nor refused in the end, before the grace
+  period of its task is over, nor is one that was drawn, while its task takes reports;
 - a holder sends two different reports, or one that its ledger does not have;
 - curators do not count a refused report once, or what they keep of a task does not fit together;
 - a task is created twice, or removed before its time or without a note in the audit log;
@@ -47,7 +47,7 @@ from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import TaskCache
 from privet.curator.collection.upload import ReportUpload
 from privet.curator.collection.writer import Writer
-from privet.curator.datastore import expiry, garbage_collection, open_store
+from privet.curator.datastore import expiry, garbage_collection, open_store, reports
 from privet.curator.datastore.verification import verify, verify_audit
 from privet.curator.http import tasks
 from privet.curator.http.requests import Caller
@@ -104,7 +104,7 @@ TASK = Task(
 )
 PUBLICATION = Publication(name=TASK.name, label="y", epsilon=TRUTHFUL)
 SETTINGS = Settings(keep_ids_days=0.0, keep_tasks_days=0.0)
-ROUND_SECONDS = GRACE_SECONDS = 6 * HOUR
+ROUND_SECONDS = GRACE_SECONDS = LATE_SECONDS = 6 * HOUR
 """Of expiry, so that a day is enough for all of it."""
 RETRY = Retry(attempts=2)
 NOT_COUNTED = {"task-not-found", "storage-failed"}
@@ -446,18 +446,22 @@ class Collection(World):
     def check_acknowledged(self, body: bytes, best: int, counted: set[int]) -> None:
         report = Report.unpack(body)
         ((_, payload),) = report.answers
-        if payload[0] not in counted and (best == 201 or self.takes_reports()):
+        if payload[0] not in counted and (best == 201 or self.takes_late()):
             state = self.relay.spool.state(TASK.id, report.id)
             if best == 201 or state in {None, "held", "counted"}:
                 self.fault(f"a report was acknowledged with {best} and does not count ({state})")
 
     def check_expiry(self, *, excused: bool) -> None:
-        if self.stranger.clock() < CLOSES:
+        if self.stranger.clock() < CLOSES + LATE_SECONDS:
             self.fault("the task was removed before its time")
         for removal in expiry.Removal:
             times = self.noted[removal.value, TASK.id]
             if times > 1 or not (times or excused):
                 self.fault(f"{removal.value} is noted {times} times")
+
+    def takes_late(self) -> bool:
+        """True if what a relay took in time still counts."""
+        return self.curators[0].store.tasks.read(TASK.id).takes_late(self.stranger.clock())
 
     def takes_reports(self) -> bool:
         return self.curators[0].store.tasks.read(TASK.id).takes_reports(self.stranger.clock())
@@ -470,6 +474,8 @@ def run(steps: Sequence[Step], seed: int = 0) -> tuple[list[str], list[str]]:
         tempfile.TemporaryDirectory(dir=FAST) as folder,
         mock.patch.object(garbage_collection, "EVERY_SECONDS", ROUND_SECONDS),
         mock.patch.object(expiry, "GRACE_SECONDS", GRACE_SECONDS),
+        mock.patch.object(garbage_collection, "LATE_SECONDS", LATE_SECONDS),
+        mock.patch.object(reports, "LATE_SECONDS", LATE_SECONDS),
     ):
         world = Collection(Path(folder), seed)
         with world.running() as runner:

@@ -40,6 +40,12 @@ def cached(store: Store) -> CachedTask:
 
 
 @pytest.fixture
+def invited(store: Store) -> CachedTask:
+    """A task for invited holders."""
+    return open_task(store, task("invited", invited=True))
+
+
+@pytest.fixture
 def go_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """The store counts nothing before it is set."""
     event, take = threading.Event(), store.reports.take

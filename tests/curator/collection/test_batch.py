@@ -125,7 +125,7 @@ async def admit(http: httpx.AsyncClient, cached: CachedTask, *digests: bytes) ->
 
 
 async def test_invitations_come_apart_from_reports(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask
+    http: httpx.AsyncClient, store: Store, invited: CachedTask
 ) -> None:
     """As a set, before the batch, which has one row for each that is held, or counts for nothing.
 
@@ -133,6 +133,7 @@ async def test_invitations_come_apart_from_reports(
     ids.
     """
     good = sorted(hashlib.sha256(bytes([i])).digest() for i in range(3))
+    cached = invited
     store.invitations.issue(cached.id, good)
     reports = [report(cached.task) for _ in range(4)]
     for _ in range(2):
@@ -150,10 +151,11 @@ async def test_invitations_come_apart_from_reports(
 
 
 async def test_an_admission_is_asked_for_by_a_relay(
-    http: httpx.AsyncClient, store: Store, cached: CachedTask, settings: Settings
+    http: httpx.AsyncClient, store: Store, invited: CachedTask, settings: Settings
 ) -> None:
     """With its token, of no more than a batch holds, for a task that is open."""
     digest = hashlib.sha256(b"golden").digest()
+    cached = invited
     store.invitations.issue(cached.id, [digest])
     many = [i.to_bytes(32, "big") for i in range(settings.max_batch_reports + 1)]
     assert_problem(await admit(http, cached, *many), TooLarge)

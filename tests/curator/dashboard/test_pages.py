@@ -316,7 +316,7 @@ async def test_tokens_are_issued_and_revoked_and_both_noted(http: Http) -> None:
 
 async def test_invitations_are_a_file_of_links(http: Http) -> None:
     """One a line; then only invited reports count, which the page says."""
-    task, form = await http.task(), await http.sign_in()
+    task, form = await http.task(invited=True), await http.sign_in()
     path = f"/tasks/{task}/invitations"
     bare = await form(path, count="3")
     assert "attachment" in bare.headers["content-disposition"]

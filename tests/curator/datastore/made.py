@@ -7,12 +7,14 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
+from sqlalchemy import update
 
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.expiry import STEP_SECONDS, Expired
 from privet.curator.datastore.migrate import head
 from privet.curator.datastore.reports import PerturbedAnswers, ReportGroup
+from privet.curator.datastore.schema import tasks
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.tasks import PUBLIC_MODEL
 from privet.learning.core.public_data import PublicData
@@ -62,6 +64,12 @@ def public() -> PublicData:
 def open_task(store: Store, made: Task, now: float = NOW, quota: int | None = None) -> CachedTask:
     assert store.tasks.create(made, {"quota": quota}, public(), now, TaskState.OPEN)
     return CachedTask(made)
+
+
+def only_invited(store: Store, task_id: str) -> None:
+    """Let a task with reports count invited ones from now on, which no published task does."""
+    with store.database.writing() as connection:
+        connection.execute(update(tasks).where(tasks.c.id == task_id).values(invited=True))
 
 
 def report(

@@ -15,7 +15,17 @@ from privet.curator.datastore.tokens import ISSUED, ROTATED, StoredToken
 from privet.protocol.errors import PrivetError, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
-from tests.curator.datastore.made import FEW, NOW, group, many, open_task, public, report, task
+from tests.curator.datastore.made import (
+    FEW,
+    NOW,
+    group,
+    many,
+    only_invited,
+    open_task,
+    public,
+    report,
+    task,
+)
 from tests.curator.datastore.servers import new_store
 
 READING = {
@@ -66,6 +76,7 @@ class Race:
     """What the store says afterwards."""
     state: object
     before: Callable[[Store, Task], object] = open_task
+    invited: bool = False
 
     def run(self, store: Store, made: Task, curator: int) -> object:
         try:
@@ -74,9 +85,9 @@ class Race:
             return type(error).__name__
 
 
-def task_of(number: int) -> Task:
+def task_of(number: int, *, invited: bool = False) -> Task:
     """The task of a round, whose collection ends now."""
-    return task(str(number), closes=int(NOW) + 10)
+    return task(str(number), closes=int(NOW) + 10, invited=invited)
 
 
 def code(made: Task, number: int = 0) -> bytes:
@@ -130,6 +141,7 @@ def filled(store: Store, made: Task) -> None:
     store.standing.count_rejects(made.id, {"too-large": 1})
     store.models.add(made.id, b"model", {}, NOW)
     store.models.name(made.id, "serving", 1)
+    only_invited(store, made.id)
     store.invitations.issue(made.id, [code(made)])
     store.invitations.admit(made.id, ADMISSION, [code(made)], NOW)
 
@@ -248,9 +260,15 @@ RACES = {
         reports,
         1,
         before=with_invitations,
+        invited=True,
     ),
     "reports.take, one admission": Race(
-        send_admitted, ("COUNTED", "NOT_ADMITTED"), reports, 1, before=with_an_admission
+        send_admitted,
+        ("COUNTED", "NOT_ADMITTED"),
+        reports,
+        1,
+        before=with_an_admission,
+        invited=True,
     ),
     "reports.take, one relay": Race(
         send_relayed,
@@ -291,12 +309,14 @@ RACES = {
         (None, None),
         lambda store, made: store.invitations.count(made.id, NOW).issued,
         2,
+        invited=True,
     ),
     "invitations.issue, the same": Race(
         lambda store, made, _: store.invitations.issue(made.id, [code(made)]),
         (None, None),
         lambda store, made: store.invitations.count(made.id, NOW).issued,
         1,
+        invited=True,
     ),
     "invitations.admit, the same": Race(
         lambda store, made, _: len(store.invitations.admit(made.id, ADMISSION, [code(made)], NOW)),
@@ -304,6 +324,7 @@ RACES = {
         lambda store, made: store.invitations.count(made.id, NOW).used,
         1,
         before=with_invitations,
+        invited=True,
     ),
     "invitations.admit, two want one": Race(
         lambda store, made, which: len(
@@ -313,6 +334,7 @@ RACES = {
         lambda store, made: store.invitations.count(made.id, NOW).used,
         1,
         before=with_invitations,
+        invited=True,
     ),
     "invitations.revoke": Race(
         lambda store, made, _: store.invitations.revoke(made.id),
@@ -320,6 +342,7 @@ RACES = {
         lambda store, made: store.invitations.count(made.id, NOW).revoked,
         2,
         before=with_invitations,
+        invited=True,
     ),
     "tokens.put, new": Race(
         lambda store, made, which: store.tokens.put(token(made, which), ABOUT).action == ROTATED,
@@ -408,6 +431,7 @@ RACES = {
         lambda store, made: store.invitations.count(made.id, NOW).used,
         0,
         before=with_an_admission,
+        invited=True,
     ),
     "check": Race(lambda store, made, _: store.check(), (None, None), is_gone, False),
 }

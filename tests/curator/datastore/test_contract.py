@@ -250,9 +250,8 @@ def test_an_invitation_serves_once(store: Store) -> None:
 
     One that is made again stays used.
     """
-    cached = open_task(store, task())
+    cached = open_task(store, task(invited=True))
     good = digests(2)
-    assert not store.standing.read(cached.id).invited
     store.invitations.issue(cached.id, good)
     assert store.standing.read(cached.id).invited
     first, *others = [report(cached.task) for _ in range(4)]
@@ -272,7 +271,7 @@ def admitted(cached: CachedTask, count: int, *admissions: bytes) -> ReportGroup:
 
 def test_held_invitations_serve_for_their_batch_alone(store: Store) -> None:
     """Neither a report nor another admission gets them, and all are used up by the batch."""
-    cached, good = open_task(store, task()), digests(4)
+    cached, good = open_task(store, task(invited=True)), digests(4)
     store.invitations.issue(cached.id, good)
     assert store.invitations.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
     assert store.invitations.admit(cached.id, b"1" * 16, [*good[:3], bytes(32)], NOW) == [bytes(32)]
@@ -291,7 +290,7 @@ def test_held_invitations_serve_for_their_batch_alone(store: Store) -> None:
 
 def test_an_admission_holds_what_it_held(store: Store) -> None:
     """Its id names one set of invitations, in one task, that takes reports."""
-    cached, good = open_task(store, task(closes=int(NOW) + 10)), digests(2)
+    cached, good = open_task(store, task(invited=True, closes=int(NOW) + 10)), digests(2)
     store.invitations.issue(cached.id, good)
     store.invitations.admit(cached.id, b"1" * 16, good[:1], NOW)
     with pytest.raises(InvalidRequest, match="draw a new id"):
@@ -306,7 +305,7 @@ def test_an_admission_holds_what_it_held(store: Store) -> None:
 
 def test_an_admission_without_its_batch_is_forgotten(store: Store) -> None:
     """After seven days its invitations serve again, and its batch needs it anew."""
-    cached, good = open_task(store, task()), digests(2)
+    cached, good = open_task(store, task(invited=True)), digests(2)
     store.invitations.issue(cached.id, good)
     store.invitations.admit(cached.id, b"1" * 16, good, NOW)
     late = admitted(cached, 2, b"1" * 16)
@@ -320,7 +319,7 @@ def test_an_admission_without_its_batch_is_forgotten(store: Store) -> None:
 
 def test_a_quota_is_for_admitted_reports_too(store: Store) -> None:
     """Those beyond it are refused for that, also when the batch comes again."""
-    cached, good = open_task(store, task(), quota=2), digests(3)
+    cached, good = open_task(store, task(invited=True), quota=2), digests(3)
     store.invitations.issue(cached.id, good)
     store.invitations.admit(cached.id, b"1" * 16, good, NOW)
     own = admitted(cached, 3, b"1" * 16)
@@ -393,7 +392,7 @@ def test_a_task_counts_no_more_than_its_quota(store: Store) -> None:
 
 def test_a_quota_uses_no_invitation_up(store: Store) -> None:
     """An invitation that came after the quota was reached is still unused."""
-    cached = open_task(store, task(), quota=2)
+    cached = open_task(store, task(invited=True), quota=2)
     codes = digests(3)
     store.invitations.issue(cached.id, codes)
     given = [None, codes[0], codes[0], codes[1], codes[2]]

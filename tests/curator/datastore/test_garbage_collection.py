@@ -163,9 +163,9 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
     made = task(closes=int(NOW))
     open_task(store, made)
-    open_task(store, task("invited"))
-    store.invitations.issue(task("invited").id, [bytes(32)])
-    store.invitations.admit(task("invited").id, bytes(16), [bytes(32)], NOW)
+    other = open_task(store, task("invited", invited=True))
+    store.invitations.issue(other.id, [bytes(32)])
+    store.invitations.admit(other.id, bytes(16), [bytes(32)], NOW)
     clock, notes, done = ManualClock(NOW), list[tuple[str, str | int]](), asyncio.Event()
     loop = asyncio.get_running_loop()
 

@@ -45,7 +45,7 @@ def test_two_curators_at_once(name: str, curators: tuple[Store, Store], rounds: 
 
     with ThreadPoolExecutor(2) as pool:
         for number in range(rounds):
-            made = task_of(number)
+            made = task_of(number, invited=race.invited)
             race.before(curators[0], made)
             told = sorted(pool.map(run, range(2)), key=str)
             assert told == sorted(race.told, key=str), number

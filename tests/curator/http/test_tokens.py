@@ -6,6 +6,7 @@ import pytest
 
 from privet.curator.app import CuratorApp
 from privet.protocol.errors import (
+    IllegalMove,
     InsufficientScope,
     InvalidRequest,
     NotAuthorized,
@@ -102,7 +103,7 @@ async def test_impossible_tokens_are_refused(http: Http, name: str, asked: dict[
 
 async def test_an_invitation_is_good_for_one_report(http: Http) -> None:
     """Without one, with a wrong one, or with a used one a new report is refused and not counted."""
-    task_id = await http.task()
+    task_id = await http.task(invited=True)
     address = f"/v1/tasks/{task_id}"
     made = await http.post(f"{address}/invitations", headers=http.admin, json={"count": 2})
     first, second = made.json()["invitations"]
@@ -122,6 +123,7 @@ async def test_an_invitation_is_good_for_one_report(http: Http) -> None:
     ("task_id", "asked", "error"),
     [
         ("0" * 64, {"count": 1}, TaskNotFound),
+        (None, {"count": 1}, IllegalMove),
         (None, {"count": 0}, InvalidRequest),
         (None, {"count": 10**9}, InvalidRequest),
         (None, {}, InvalidRequest),
@@ -146,7 +148,7 @@ async def test_metrics_are_for_readers(http: Http, app: CuratorApp) -> None:
 async def test_the_audit_log_says_who_did_what(http: Http) -> None:
     """The latest first, by the names of tokens, without what is secret; for admins only."""
     ops = await http.bearer("admin", "ops")
-    task_id = await http.task()
+    task_id = await http.task(invited=True)
     address = f"/v1/tasks/{task_id}"
     await http.post(f"{address}/invitations", headers=ops, json={"count": 2})
     await http.post(f"{address}/close", headers=ops)

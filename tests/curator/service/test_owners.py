@@ -22,6 +22,7 @@ from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFoun
 from privet.protocol.lifecycle import Move
 from tests.curator import samples
 from tests.curator.dashboard.test_wizard import ASKER
+from tests.curator.datastore.made import only_invited
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import values
 from tests.curator.http.conftest import TOKEN, Http, client_of
@@ -245,6 +246,7 @@ def filled() -> tuple[bytes, str]:
     answer(curator, task, [RECORD | {"label": 1}])
     done(fitting.fit(curator, ADMIN, task.id, "weighted", {}))
     access.issue_token(curator, ADMIN, "old", Scope.READER)
+    only_invited(store, task.id)
     store.close()
     return Path(str(store.engine.url.database)).read_bytes(), str(task.id)
 

@@ -1,0 +1,295 @@
+"""What becomes of reports that a relay took in time when their collection ends, however it does.
+
+They count until the grace period is over; what cannot is lost, and everybody concerned is told.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import httpx
+import numpy as np
+import pytest
+
+from privet.client import ReportState, StoredAnswer
+from privet.client.cli.output import state_in_words
+from privet.curator.collection.task_cache import CachedTask
+from privet.curator.datastore import garbage_collection
+from privet.curator.datastore.expiry import STEP_SECONDS
+from privet.curator.datastore.reports import Outcome
+from privet.curator.settings import Settings
+from privet.protocol.batch import Batch
+from privet.protocol.errors import IllegalMove, QuotaReached, TaskNotFound, TaskNotOpen
+from privet.protocol.lifecycle import Move
+from privet.protocol.limits import LATE_SECONDS
+from privet.protocol.report import Report
+from privet.protocol.status import CollectionStatus
+from privet.relay import task_watch
+from privet.relay.status import at_the_end, wait_for
+from tests.curator.datastore.made import NOW, report, take, task
+from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
+
+CLOSES = int(NOW) + 37
+pytestmark = pytest.mark.usefixtures("always_looking")
+LEAST = 20
+
+
+@contextlib.asynccontextmanager
+async def collecting(
+    path: Path, least: int = LEAST, quota: int | None = None, **fields: object
+) -> AsyncIterator[Setting]:
+    """A relay before a curator with one task."""
+    curator = Curator(task=task(**fields), quota=quota)  # type: ignore[arg-type]
+    async with relaying(curator, path / "spool", least) as made:
+        yield made
+    curator.close()
+
+
+async def answers(setting: Setting, count: int, start: int = 0) -> list[StoredAnswer]:
+    """As many holders answer, and are told that the relay holds it."""
+    names = range(start, start + count)
+    given = [await setting.holder(f"{i}").answer(setting.address.url, RECORD) for i in names]
+    assert {each.state for each in given} == {ReportState.HELD}
+    return given
+
+
+async def known(setting: Setting, given: list[StoredAnswer]) -> set[tuple[str, str | None]]:
+    """What the relay says of answers, as state and reason."""
+    stated = [await setting.client.report_status(setting.address, own.report_id) for own in given]
+    return {(each.state, each.reason) for each in stated}
+
+
+COUNTED = {(ReportState.COUNTED, None)}
+HELD = {(ReportState.HELD, None)}
+
+
+def lost(reason: str) -> set[tuple[str, str | None]]:
+    return {(ReportState.LOST, reason)}
+
+
+async def test_what_came_before_the_closing_time_counts_after_it(tmp_path: Path) -> None:
+    """Fifteen people, where a relay waits for twenty and the task lets five go together."""
+    async with collecting(tmp_path, closes=CLOSES, smallest_batch=5) as setting:
+        given = await answers(setting, 15)
+        await setting.forwarder.forward()
+        assert setting.curator.sent == []
+        setting.curator.clock.advance(CLOSES - NOW)
+        with pytest.raises(TaskNotOpen):
+            await setting.holder("late").answer(setting.address.url, RECORD)
+        await setting.forwarder.forward()
+        assert setting.curator.counted == 15
+        assert await known(setting, given) == COUNTED
+
+
+async def test_fewer_than_the_task_lets_go_are_lost_and_told(tmp_path: Path) -> None:
+    """Where it says nothing, fewer than the relay's least: at once, since nobody comes any more."""
+    async with collecting(tmp_path, closes=CLOSES) as setting:
+        holder = setting.holder()
+        await holder.answer(setting.address.url, RECORD)
+        given = await answers(setting, 14)
+        setting.curator.clock.advance(CLOSES - NOW)
+        await setting.forwarder.forward()
+        assert setting.curator.sent == []
+        assert await known(setting, given) == lost("too-few")
+        assert setting.spool.tallies(setting.address.id) == {"waiting": 0, "too-few": 15}
+        assert await holder.ask_relays() == []
+        (kept,) = holder.ledger.answers("me")
+        assert (kept.state, kept.reason) == (ReportState.LOST, "too-few")
+        assert holder.ledger.spent("me") == setting.curator.task.epsilon
+        words = state_in_words(kept)
+        assert words.startswith("lost by the relay, because too few others were with it")
+        assert words.endswith("epsilon 1 is spent all the same")
+
+
+async def test_nothing_counts_after_the_grace_period(tmp_path: Path) -> None:
+    """A relay that was away for so long says so, of what it had sealed as of the rest."""
+    async with collecting(tmp_path, least=2, closes=CLOSES) as setting:
+        sealed = await answers(setting, 2)
+        assert setting.spool.seal(setting.address.id, (0,), 2, 2)
+        waiting = await answers(setting, 3, start=2)
+        setting.curator.clock.advance(CLOSES - NOW + LATE_SECONDS)
+        await setting.forwarder.forward()
+        assert setting.curator.counted == 0
+        assert await known(setting, [*sealed, *waiting]) == lost("task-not-open")
+
+
+async def test_only_what_a_relay_took_in_time_counts_late(tmp_path: Path) -> None:
+    """Neither a report that comes to the curator itself, nor a batch that does not say so."""
+    async with collecting(tmp_path, closes=CLOSES) as setting:
+        curator, made = setting.curator, setting.curator.task
+        curator.clock.advance(CLOSES - NOW)
+        with pytest.raises(TaskNotOpen):
+            await curator.direct.send(
+                curator.direct.address(f"{CURATOR}/v1/tasks/{made.id}"),
+                (own := report(made)).pack(),
+                own.id.hex(),
+            )
+        refused = await post(curator, report(made), in_time=False)
+        assert list(refused["failed"]) == ["task-not-open"]
+        assert (await post(curator, report(made), in_time=True))["counted"] == 1
+
+
+async def post(curator: Curator, own: Report, *, in_time: bool) -> dict[str, Any]:
+    """What the curator says of a batch of one report."""
+    ids = np.frombuffer(own.id, np.uint8)[None]
+    payloads = np.frombuffer(own.answers[0][1], np.uint8)[None]
+    batch = Batch((0,), ids, payloads, in_time=in_time)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(curator.app)) as http:
+        answer = await http.post(
+            f"{CURATOR}/v1/tasks/{curator.task.id}/reports/batch",
+            content=batch.pack(),
+            headers={"Authorization": f"Bearer {curator.token}"},
+        )
+    return dict(answer.json())
+
+
+@pytest.mark.parametrize("unaware", [False, True])
+async def test_what_a_relay_held_when_a_task_was_closed_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, unaware: bool
+) -> None:
+    """Whether the relay knew of it or not."""
+    async with collecting(tmp_path, least=3) as setting:
+        given = await answers(setting, 3)
+        if unaware:  # it looked before, and looks no more
+            monkeypatch.setattr(task_watch, "SHORTEST", 1e9)
+            await setting.watch.look(setting.address.id)
+        setting.curator.move(Move.CLOSE)
+        await setting.forwarder.forward()
+        assert await known(setting, given) == COUNTED
+
+
+async def test_a_task_that_is_closed_by_hand_may_open_again(tmp_path: Path) -> None:
+    """Too few wait for that until the grace period ends; who comes then is taken at once."""
+    async with collecting(tmp_path, least=3) as setting:
+        given = await answers(setting, 2)
+        setting.curator.move(Move.CLOSE)
+        await setting.forwarder.forward()
+        assert await known(setting, given) == HELD
+        with pytest.raises(TaskNotOpen):
+            await setting.holder("between").answer(setting.address.url, RECORD)
+        setting.curator.move(Move.OPEN)
+        given += await answers(setting, 1, start=2)
+        await setting.forwarder.forward()
+        assert await known(setting, given) == COUNTED
+        given = await answers(setting, 2, start=3)
+        setting.curator.move(Move.CLOSE)
+        setting.curator.clock.advance(LATE_SECONDS)
+        await setting.forwarder.forward()
+        assert await known(setting, given) == lost("too-few")
+        setting.curator.move(Move.OPEN)
+        again = await setting.client.send(setting.address, given[0].report, given[0].report_id)
+        assert again.state == ReportState.HELD
+
+
+async def test_a_quota_that_is_reached_meanwhile_counts_what_relays_hold(tmp_path: Path) -> None:
+    """All of it, within the grace period; whoever comes later is refused, here and there."""
+    async with collecting(tmp_path, least=3, quota=2) as setting:
+        curator = setting.curator
+        given = await answers(setting, 3)
+        single = [report(curator.task) for _ in range(3)]
+        outcomes = take(curator.store, CachedTask(curator.task), single)
+        assert outcomes == [Outcome.COUNTED, Outcome.COUNTED, Outcome.OVER_QUOTA]
+        with pytest.raises(TaskNotOpen):
+            await setting.holder("late").answer(setting.address.url, RECORD)
+        with pytest.raises(QuotaReached):
+            await curator.direct.send(
+                curator.direct.address(f"{CURATOR}/v1/tasks/{curator.task.id}"),
+                (own := report(curator.task)).pack(),
+                own.id.hex(),
+            )
+        await setting.forwarder.forward()
+        assert await known(setting, given) == COUNTED
+        assert curator.counted == 5
+        curator.clock.advance(LATE_SECONDS)
+        assert list((await post(curator, report(curator.task), in_time=True))["failed"]) == [
+            "task-not-open"
+        ]
+        assert curator.counted == 5
+
+
+async def test_what_waits_for_a_deleted_task_is_lost_and_told(tmp_path: Path) -> None:
+    """Sealed or waiting, it leaves the spool; deletion is the one end without a grace period."""
+    async with collecting(tmp_path, least=1) as setting:
+        given = await answers(setting, 1)
+        setting.spool.seal(setting.address.id, (0,), 1, 1)
+        given += await answers(setting, 1, start=1)
+        setting.curator.move(Move.DELETE)
+        await setting.forwarder.forward()
+        assert setting.spool.tallies(setting.address.id) == {"waiting": 0, "task-not-found": 2}
+        assert await known(setting, given) == lost("task-not-found")
+        with pytest.raises(TaskNotFound):
+            await setting.holder("late").answer(setting.address.url, RECORD)
+
+
+async def test_inviting_to_a_task_for_everybody_is_refused_and_loses_nothing(
+    tmp_path: Path,
+) -> None:
+    """Its link stays true: whoever answers without an invitation goes on to count."""
+    async with collecting(tmp_path, least=3) as setting:
+        given = await answers(setting, 2)
+        with pytest.raises(IllegalMove, match="published for everybody"):
+            setting.curator.invite(3)
+        given += await answers(setting, 1, start=2)
+        await setting.forwarder.forward()
+        assert await known(setting, given) == COUNTED
+
+
+async def test_invited_holders_count_after_the_closing_time(tmp_path: Path) -> None:
+    """Their invitations are held, and their reports counted, within the grace period."""
+    async with collecting(
+        tmp_path, least=9, closes=CLOSES, invited=True, smallest_batch=4
+    ) as setting:
+        given = await setting.answers(setting.curator.invite(4))
+        setting.curator.clock.advance(CLOSES - NOW)
+        await setting.forwarder.forward()
+        assert await known(setting, given) == COUNTED
+
+
+async def test_expiry_waits_for_the_end_of_the_grace_period(tmp_path: Path) -> None:
+    """Whatever the settings say: a report that a relay brings late is counted once."""
+    async with collecting(tmp_path, least=3, closes=CLOSES) as setting:
+        curator, seen = setting.curator, []
+        given = await answers(setting, 3)
+        settings = Settings(keep_ids_days=0.0, keep_tasks_days=0.0)
+
+        def step() -> float:
+            curator.clock.advance(STEP_SECONDS)
+            seen.append(curator.clock())
+            if curator.clock() >= CLOSES + LATE_SECONDS - 2 * STEP_SECONDS:
+                raise asyncio.CancelledError
+            return curator.clock()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(garbage_collection, "EVERY_SECONDS", 0.0)
+            with pytest.raises(asyncio.CancelledError):
+                await garbage_collection.collect_garbage(
+                    curator.store.expiry, settings, step, Mock()
+                )
+        assert len(seen) > 8
+        await setting.forwarder.forward()
+        assert await known(setting, given) == COUNTED
+
+
+@pytest.mark.parametrize(
+    ("smallest", "least", "expected", "waits", "last"),
+    [
+        (None, 1_000, 800, 1_000, 1_000),
+        (20, 1_000, 800, 100, 20),
+        (20, 1_000, 100_000, 1_000, 20),
+        (20, 1_000, None, 1_000, 20),
+        (20, 5, 800, 20, 20),
+        (20, 1_000, 40, 20, 20),
+        (7, 1_000, 15, 7, 7),
+    ],
+)
+def test_a_relay_waits_for_no_more_than_may_come(
+    smallest: int | None, least: int, expected: int | None, waits: int, last: int
+) -> None:
+    """An eighth of what the asker expects, and never fewer than the task says."""
+    asked = task(smallest_batch=smallest)
+    status = CollectionStatus(collecting=True, over=False, invited=False, expected=expected)
+    assert wait_for(asked, least, status) == waits
+    assert at_the_end(asked, least) == last
