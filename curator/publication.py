@@ -29,13 +29,9 @@ class Publication(TaskSettings):
         "well; by default 20, or half the holders if that is less.",
     )
 
-    @property
-    def fewest_together(self) -> int:
-        """The smallest batch that is published."""
-        return self.smallest_batch or min(SMALLEST_GROUP, max(1, self.holders // 2))
-
     def introduced(self, task: Task) -> Task:
         """``task`` with who asks, its translations and its smallest batch; raises
         ``InvalidTask``."""
         told = {name: getattr(self, name) for name in ("asker", "language", "translations")}
-        return task.model_copy(update={**told, "smallest_batch": self.fewest_together})
+        by_default = min(SMALLEST_GROUP, max(1, self.holders // 2))
+        return task.model_copy(update={**told, "smallest_batch": self.smallest_batch or by_default})

@@ -123,7 +123,7 @@ class Reply:
     body: bytes
     signature: str | None = None
     date: float | None = None
-    """When it was sent by the server's clock, Unix time."""
+    """Unix time at which it was sent, by the server's clock."""
 
 
 class ReportClient:

@@ -58,7 +58,7 @@ class ReportState(StrEnum):
     """At a relay, which will deliver it."""
     COUNTED = "counted"
     REFUSED = "refused"
-    """For what it is, or for how it came."""
+    """Refused for its content, or for how it was sent."""
     LOST = "lost"
     """Taken by a relay, and too late or too few to count."""
 
@@ -86,7 +86,7 @@ LOSSES = {
     "task-not-found": "the task was deleted",
     "too-few": "too few others were with it for anybody to hide among them",
 }
-"""Why a relay lost a report, by the reason that it gives."""
+"""Reasons for which a relay loses a report, in words."""
 FOR_GOOD = frozenset(ReportState) - {state for state, _ in REPORT_MOVES}
 """The states that no news changes."""
 

@@ -122,7 +122,7 @@ class Forwarder:
                 await self._abandon(task, TOO_FEW, sealed=False)
 
     async def _way(self, task_id: str) -> "_Way | None":
-        """How a task's reports go now; None if they stay."""
+        """The way of a task's reports now; None if they stay."""
         status = await self._look(task_id)
         if status is None or status is CLOSED:
             return None
@@ -299,7 +299,7 @@ class Forwarder:
 
 @dataclass(frozen=True)
 class _Way:
-    """How a task's reports go on."""
+    """The way of a task's reports to the curator."""
 
     least: int
     """Fewest that go together."""

@@ -42,7 +42,7 @@ def take_in(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) 
 
 
 def known(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) -> str | None:
-    """What became of a report; ``conflict`` if another one was taken under its id.
+    """State of a report; ``conflict`` if another one was taken under its id.
 
     None if it is new, or was refused or lost before it went out, and may be taken.
     """

@@ -82,7 +82,7 @@ class CountedTask(NamedTuple):
     ids_gone: bool
     quota: int | None
     filled: float | None
-    """When the quota was reached."""
+    """Unix time at which the quota was reached."""
     last_run: int | None
     """The newest run of its ids, see ``ReportIds``."""
     revision: str | None
@@ -221,7 +221,11 @@ class Counting:
         """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
         ids, fingerprints = group.ids.take(first, axis=0), group.fingerprints[first]
         place = (self.cursor, task.no, task.last_run)
-        takes_reports = self._takes(task, in_time=group.in_time)
+        if group.in_time:
+            ends = (task.closes, task.filled, self.now)
+            takes_reports = takes_late(task.state, task.moved, task.opens, *ends)
+        else:
+            takes_reports = is_open(task.state, task.opens, task.closes, self.now)
         if takes_reports and not task.invited and task.quota is None:
             known = self.report_ids.claim(*place, ids, fingerprints)
             return _outcomes(known, fingerprints, Outcome.COUNTED)
@@ -247,12 +251,6 @@ class Counting:
         if task.quota is not None and counted + len(admitted) >= task.quota:
             self.cursor.execute(SET_FILLED, (self.now, task.no))
         return outcomes
-
-    def _takes(self, task: CountedTask, *, in_time: bool) -> bool:
-        """True if a report counts now, for all that is known of when it was sent."""
-        if not in_time:
-            return is_open(task.state, task.opens, task.closes, self.now)
-        return takes_late(task.state, task.moved, task.opens, task.closes, task.filled, self.now)
 
     def _counted(self, task_no: int) -> int:
         """Reports of a task that were counted before this transaction, by all curators."""

@@ -40,7 +40,8 @@ INSERT INTO tasks (
 ) ON CONFLICT (id) DO NOTHING RETURNING no
 """
 
-OF_ROW = ("state", "created", "moved", "marked", "filled")
+LISTED = ("no", "id", "state", "created", "moved", "marked", "filled")
+"""Columns that lists read."""
 TaskRow = Row[*tuple[Any, ...]]
 
 
@@ -95,7 +96,7 @@ class ListedTask:
     marked: float | None = None
     """Since when its removal, or that of its report ids, is due; None if it is not."""
     filled: float | None = None
-    """When its quota was reached; None if it was not."""
+    """Unix time at which its quota was reached; None if it was not."""
 
     @property
     def is_earlier(self) -> bool:
@@ -126,7 +127,7 @@ class ListedTask:
 
     @property
     def settles(self) -> float | None:
-        """When its grace period ends; None if no end is known."""
+        """Unix time at which its grace period ends; None if no end is known."""
         end = ended_at(self.state, self.moved, self.task.closes, self.filled)
         return None if end is None else end + LATE_SECONDS
 
@@ -223,18 +224,18 @@ class TaskStore:
         """The task as lists show it; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
             row = need_task(connection, task_id)
-        return ListedTask(task=head_of(row), **_of_row(row))
+        return _listed(row, head_of(row))
 
     def listed(self) -> list[ListedTask]:
         """All tasks, oldest first."""
         heads_before = self._heads
-        columns = (tasks.c[name] for name in ("no", "id", *OF_ROW))
+        columns = (tasks.c[name] for name in LISTED)
         with self.database.reading() as connection:
             rows = connection.execute(select(*columns).order_by(tasks.c.no)).all()
             new = next((row.no for row in rows if row.id not in heads_before), None)
             read = {} if new is None else _heads_from(connection, new)
         self._heads = heads = {row.id: heads_before.get(row.id) or read[row.id] for row in rows}
-        return [ListedTask(task=heads[row.id], **_of_row(row)) for row in rows]
+        return [_listed(row, heads[row.id]) for row in rows]
 
     def public_data(self, task_id: str) -> PublicData:
         """The task's encoded public data; raises ``TaskNotFound``."""
@@ -286,13 +287,27 @@ def need_task(connection: Connection, task_id: str) -> TaskRow:
 
 
 def stored_task(row: TaskRow) -> StoredTask:
-    task, settings = published_task(row.id, bytes(row.canonical)), json.loads(row.settings)
-    return StoredTask(task=task, settings=settings, **_of_row(row))
+    return StoredTask(
+        task=published_task(row.id, bytes(row.canonical)),
+        settings=json.loads(row.settings),
+        state=TaskState(row.state),
+        created=row.created,
+        moved=row.moved,
+        marked=row.marked,
+        filled=row.filled,
+    )
 
 
-def _of_row(row: TaskRow) -> dict[str, Any]:
-    """The state of a task and its times."""
-    return {name: getattr(row, name) for name in OF_ROW} | {"state": TaskState(row.state)}
+def _listed(row: TaskRow, task: Task | TaskHead) -> ListedTask:
+    """The task in a row as lists show it."""
+    return ListedTask(
+        task=task,
+        state=TaskState(row.state),
+        created=row.created,
+        moved=row.moved,
+        marked=row.marked,
+        filled=row.filled,
+    )
 
 
 def head_of(row: TaskRow) -> Task | TaskHead:

@@ -181,7 +181,8 @@ def test_an_address_that_cannot_be_used_is_named(address: str) -> None:
 @pytest.mark.parametrize("name", RACES)
 def test_no_verb_writes_into_another_schema(name: str, url: str, open_database: Open) -> None:
     """A curator whose database was migrated meanwhile changes nothing more."""
-    race, made, engine = RACES[name], task_of(0), open_database(url)
+    race, engine = RACES[name], open_database(url)
+    made = task_of(0, invited=race.invited)
     with closing(open_store(url)) as store, engine.connect() as connection:
         known = connection.scalar(text("SELECT version_num FROM alembic_version"))
         connection.rollback()

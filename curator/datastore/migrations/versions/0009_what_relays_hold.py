@@ -1,4 +1,4 @@
-"""When a quota was reached, and what relays hold and have lost."""
+"""The time at which a quota was reached, and the reports that relays hold and have lost."""
 
 import sqlalchemy as sa
 from alembic import op
