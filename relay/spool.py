@@ -260,7 +260,7 @@ class Spool:
             return outcomes.state_of(db, task, report_id)
 
     def known(self, report: StoredReport) -> str | None:
-        """The state that ``add`` would return for a report that was taken before; None if it were new."""
+        """The state that ``add`` would return for a known report; None if it were new."""
         with self._file.transaction() as db:
             return outcomes.known(db, report.task, report.id, report.digest)
 

@@ -331,7 +331,7 @@ class Collection(World):
 
     def create(self, curator: CuratorNode) -> None:
         def run(*_: object, **__: object) -> Any:
-            return TASK.canonical, public()
+            return TASK, public()
 
         with self.good_reason(curator):
             task, is_new = _create(curator.service, ADMIN, PUBLICATION, b"", None, run)
