@@ -145,7 +145,7 @@ class ReportGroup:
 
 
 def ended_at(state: str, moved: float, closes: int | None, filled: float | None) -> float | None:
-    """Unix time at which a collection ended, or will: by its closing time, by hand, or by its quota."""
+    """The end of a collection, Unix time: its closing time, or by hand, or by its quota."""
     by_hand = moved if state == TaskState.CLOSED else None
     return min((end for end in (by_hand, closes, filled) if end is not None), default=None)
 
