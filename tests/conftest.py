@@ -3,6 +3,7 @@
 import fcntl
 import gc
 import logging
+import os
 import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 from privet.client import SqliteLedger
 from tests.fake_curator import FakeCurator, serving
@@ -28,6 +30,10 @@ settings.load_profile("everywhere")
 
 # what is imported and collected stays: looking through it for garbage takes a tenth of a run's time
 gc.disable()
+
+# a worker for each core leaves none to threads of linear algebra, which spin while they wait
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+threadpool_limits(1)
 
 # a shell lets what it starts in the background ignore it, and so would the processes of tests
 signal.signal(signal.SIGINT, signal.default_int_handler)

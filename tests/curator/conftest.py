@@ -4,8 +4,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
 from privet.curator.datastore import migrate
 from privet.curator.workers import Workers
@@ -18,6 +20,30 @@ class SharedWorkers(Workers):
 
     def close(self) -> None:
         """Stay."""
+
+
+class Compiled(dict[Any, Any]):
+    """Compiled statements, one for all engines of a dialect."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get((key[0].name, *key[1:]), default)
+
+    def __setitem__(self, key: Any, compiled: Any) -> None:
+        super().__setitem__((key[0].name, *key[1:]), compiled)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def statements_are_compiled_once() -> Iterator[None]:
+    """A test's new engine need not compile what another test's has."""
+    compiled, make = Compiled(), Engine.__init__
+
+    def made(engine: Engine, *arguments: Any, **options: Any) -> None:
+        make(engine, *arguments, **options)
+        engine._compiled_cache = compiled
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "__init__", made)
+        yield
 
 
 @pytest.fixture
