@@ -42,6 +42,7 @@ from .http import ROUTERS, health, openapi
 from .http.problems import add_problem_handlers
 from .http.rate_limit import RateLimit
 from .http.state import State
+from .limits import LIMITS, Limits
 from .metrics import Metrics
 from .service import Curator
 from .settings import Settings
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from .access.oidc import Provider
 
 REFRESH_SECONDS = 5.0
+MAX_WAITING_JOBS = 16
+"""Fits and task creations that may wait; above it the answer is 503."""
 MAX_WAITING = 8
 """Large predictions that may wait, as may exports and comparisons; above it the answer is 503."""
 BODIES_IN_MEMORY = 256 * 2**20
@@ -93,6 +96,7 @@ def create_app(
     clock: Callable[[], float] = time.time,
     signer: Signer | None = None,
     workers: Workers | None = None,
+    limits: Limits = LIMITS,
 ) -> CuratorApp:
     """A curator's application over ``store``, or over the one that ``settings`` name.
 
@@ -137,11 +141,12 @@ def create_app(
         telemetry=NO_TELEMETRY,
     )
     api.state.shared = state
-    budget = BodyBudget(max(BODIES_IN_MEMORY, settings.max_batch_bytes))
-    _add_routes(api, settings, budget, metrics)
+    budget = BodyBudget(BODIES_IN_MEMORY)
+    _add_routes(api, settings, limits, budget, metrics)
     intake = Intake(TaskCache(store), state.writer, state.rejects, metrics, budget, signer)
     inner = CountCalls(_with_headers(api, settings), metrics)
-    batch = BatchUpload(inner, intake, settings, tokens, store, clock, SECURITY)
+    rate = settings.relay_rate_limit
+    batch = BatchUpload(inner, intake, rate, tokens, store, clock, limits, SECURITY)
     headers = (*SECURITY, *cors.HEADERS) if settings.cors_holders else SECURITY
     stack: ASGIApp = ReportUpload(batch, intake, headers)
     if settings.rate_limit:  # of all posts, single reports among them
@@ -166,7 +171,7 @@ def _state(
     bearer = None if provider is None else provider.bearer
     memory = settings.worker_memory
     if workers is None:  # not those without work, which are false
-        workers = Workers(settings.max_jobs, settings.max_waiting_jobs, memory)
+        workers = Workers(settings.max_jobs, MAX_WAITING_JOBS, memory)
     curator = Curator(
         store,
         clock,
@@ -221,17 +226,19 @@ async def _refresh(state: State) -> None:
         await asyncio.sleep(REFRESH_SECONDS)
 
 
-def _add_routes(api: FastAPI, settings: Settings, budget: BodyBudget, metrics: Metrics) -> None:
+def _add_routes(
+    api: FastAPI, settings: Settings, limits: Limits, budget: BodyBudget, metrics: Metrics
+) -> None:
     pages = dashboard.ROUTERS if settings.dashboard else ()
     for router in (*pages, *ROUTERS, health.router, openapi.router):
         api.router.routes += router.routes  # as they are: included, each would be built anew
         metrics.expect(router.routes)
     openapi.complete_document(api)
     add_problem_handlers(api)
-    upload = BodyLimit(settings.max_public_bytes, UPLOAD_SECONDS)
+    upload = BodyLimit(limits.public_bytes, UPLOAD_SECONDS)
     api.add_middleware(
         BodyLimits,
-        limit=BodyLimit(settings.max_request_bytes, BODY_SECONDS),
+        limit=BodyLimit(limits.request_bytes, BODY_SECONDS),
         exceptional=dict.fromkeys((TASKS, *(wizard.UPLOADS if pages else ())), upload),
         budget=budget,
     )

@@ -29,6 +29,10 @@ from .datastore.schema_watch import watching_schema
 from .logs import set_up_logs
 from .settings import Settings
 
+HEADER_SECONDS = 10.0
+"""Time within which the head of a request must arrive, as in ``deploy/nginx.conf``."""
+SHUTDOWN_SECONDS = 10
+"""Time to finish accepted requests before stopping."""
 WORKER_SECONDS = 120
 """Time a process has to start, or to answer its supervisor, before it is replaced."""
 
@@ -75,14 +79,14 @@ def _prepare(settings: Settings) -> str | None:
 
 
 def _limits(settings: Settings) -> ConnectionLimits:
-    return ConnectionLimits(settings.header_seconds, proxies=settings.trusted_proxies)
+    return ConnectionLimits(HEADER_SECONDS, proxies=settings.trusted_proxies)
 
 
 def _config(settings: Settings) -> uvicorn.Config:
     return server_config(
         partial(_application, settings),
         _limits(settings),
-        max(1, round(settings.shutdown_seconds)),
+        SHUTDOWN_SECONDS,
         factory=True,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=settings.trusted_proxies or None,

@@ -132,46 +132,17 @@ class Settings(BaseSettings):
         description="Audience of the provider's access tokens (JWT) that the API accepts. "
         "Unset: it accepts none.",
     )
-    max_public_bytes: int = Field(
-        default=256 * MIB, gt=0, description="Maximum size of an upload of public data, in bytes."
-    )
-    max_batch_bytes: int = Field(
-        default=64 * MIB, gt=0, description="Maximum size of a batch of reports, in bytes."
-    )
-    max_batch_reports: int = Field(
-        default=1_000_000, gt=0, description="Maximum number of reports in a batch."
-    )
-    max_request_bytes: int = Field(
-        default=8 * MIB,
-        gt=0,
-        description="Maximum size of a prediction request, in bytes; other requests may "
-        "have 64 KiB.",
-    )
     max_jobs: int = Field(
         default=1,
         ge=1,
         description="Number of fits and task creations that run at the same time, each in "
         "its own process.",
     )
-    max_waiting_jobs: int = Field(
-        default=16,
-        ge=0,
-        description="Number of fits and task creations that may wait; further ones get 503.",
-    )
     worker_memory: int = Field(
         default=4096 * MIB,
         gt=0,
         description="Memory limit, in bytes of data, of each process that fits, creates "
         "tasks or makes large predictions; what needs more is refused.",
-    )
-    header_seconds: float = Field(
-        default=10.0, gt=0, description="Seconds within which the head of a request must arrive."
-    )
-    keep_ids_days: float = Field(
-        default=3.0,
-        ge=0,
-        description="Days to keep report ids after a task's closing time; no fewer than the grace "
-        "period of 3.",
     )
     keep_tasks_days: float | None = Field(
         default=None,
@@ -214,9 +185,6 @@ class Settings(BaseSettings):
     )
     log_format: Literal["console", "json"] = Field(
         default="console", description="Logs for people (console) or as JSON lines (json)."
-    )
-    shutdown_seconds: float = Field(
-        default=10.0, gt=0, description="Seconds to finish accepted requests before stopping."
     )
 
     @field_validator("admin_token", "oidc_client_secret")

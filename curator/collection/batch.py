@@ -49,7 +49,7 @@ from ..access.tokens import Tokens
 from ..datastore.report_ids import Ids, keys_of
 from ..datastore.reports import Outcome, Outcomes, PerturbedAnswers, ReportGroup
 from ..datastore.store import Store
-from ..settings import Settings
+from ..limits import LIMITS, Limits
 from .intake import Intake
 from .task_cache import CachedTask
 from .upload import task_of_call
@@ -78,15 +78,17 @@ class BatchUpload:
 
     app: ASGIApp
     intake: Intake
-    settings: Settings
+    rate_limit: int
+    """Reports per minute and token; 0 for no limit."""
     tokens: Tokens
     store: Store
     clock: Callable[[], float]
+    limits: Limits = LIMITS
     headers: Headers = ()
 
     def __post_init__(self) -> None:
         self._turns = Turns(MAX_BATCHES, MAX_WAITING)
-        self._rate = Rate(self.settings.relay_rate_limit)
+        self._rate = Rate(self.rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a POST of a batch or an admission; pass all other calls on."""
@@ -120,7 +122,7 @@ class BatchUpload:
             body = await self._body(receive, head, BATCH_MEDIA_TYPE, share)
             async with self._turns:
                 batch = await run_in_threadpool(
-                    check_batch, task, body, self.settings.max_batch_reports, relay
+                    check_batch, task, body, self.limits.batch_reports, relay
                 )
                 self._check_rate(relay)  # others may have been counted meanwhile
                 self._rate.count(relay, len(batch.valid) + len(batch.invalid))
@@ -130,7 +132,7 @@ class BatchUpload:
     async def _body(
         self, receive: Receive, head: Head, media_type: str, share: MemoryShare
     ) -> bytes:
-        limit = self.settings.max_batch_bytes
+        limit = self.limits.batch_bytes
         return await read_typed(receive, head, media_type, limit=limit, share=share)
 
     async def _admit(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
@@ -142,7 +144,7 @@ class BatchUpload:
                 return await run_in_threadpool(self._hold, task_id, body)
 
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:
-        asked = Admission.unpack(body, self.settings.max_batch_reports)
+        asked = Admission.unpack(body, self.limits.batch_reports)
         now = self.clock()
         refused = self.store.invitations.admit(
             task_id, asked.id, asked.digests, now, in_time=asked.in_time

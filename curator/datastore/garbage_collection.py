@@ -27,11 +27,10 @@ async def collect_garbage(
     """Expire now and every hour, until cancelled; whatever fails is logged and tried again.
 
     ``add_entry`` puts each removal into the audit log. Nothing of a task is removed within its
-    grace period, while relays may still deliver.
+    grace period, while relays may still deliver; report ids go right after it.
     """
     days = settings.keep_tasks_days
-    keep_ids = max(settings.keep_ids_days * DAY, LATE_SECONDS)
-    keep_tasks = None if days is None else max(days * DAY, LATE_SECONDS)
+    keep_ids, keep_tasks = LATE_SECONDS, None if days is None else max(days * DAY, LATE_SECONDS)
     while True:
         try:
             expired = await run_in_threadpool(expiry.expire, clock(), keep_ids, keep_tasks)

@@ -23,8 +23,10 @@ from privet.protocol.features import Label
 from privet.protocol.partition import Partition
 
 SCRIPT = """
+from privet.curator import app, server
 from privet.curator.cli import main
 from tests.curator import endless
+app.MAX_WAITING_JOBS = server.SHUTDOWN_SECONDS = 1
 endless.register()
 main(["serve"])
 """

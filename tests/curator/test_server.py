@@ -65,11 +65,19 @@ class Run:
     events: list[dict[str, Any]]
 
 
+IMPATIENT = """
+from privet.curator import server
+from privet.curator.cli import main
+server.HEADER_SECONDS = 2.0
+main(["serve"])
+"""
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     folder = tmp_path_factory.mktemp("curator")
-    settings = {"log_format": "json", "header_seconds": "2"}
-    with running_curator(folder, admin_token=None, **settings) as curator:
+    command = ["-c", IMPATIENT]
+    with running_curator(folder, command=command, admin_token=None, log_format="json") as curator:
         store, made = open_store(f"sqlite:///{folder}/privet.db"), task()
         open_task(store, made, 0.0)
         reports = [report(made) for _ in range(200)]
@@ -279,7 +287,7 @@ def test_a_setting_without_its_package_says_what_to_install(
     monkeypatch.setitem(sys.modules, "joserfc", None)
     settings = OpenIdProvider(ManualClock(), "https://a.example").settings
     store = new_store()
-    with pytest.raises(PrivetError, match=r"privet\[curator,oidc\]"):
+    with pytest.raises(PrivetError, match=r"\[curator,oidc\]"):
         create_app(Settings.model_validate(settings), store=store)
     store.close()
 

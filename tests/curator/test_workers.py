@@ -79,9 +79,8 @@ def serving(folder: Path) -> Iterator[Served]:
     store = open_store(database)
     open_task(store, MADE, 0.0)
     store.close()
-    settings = {"max_jobs": "1", "max_waiting_jobs": "1", "shutdown_seconds": "1"}
     command = ["-c", endless.SCRIPT]
-    with running_curator(folder, command=command, admin_token=SECRET, **settings) as running:
+    with running_curator(folder, command=command, admin_token=SECRET) as running:
         curator = Served(running.url, running.process, folder)
         assert curator.send(1) == [201]
         yield curator

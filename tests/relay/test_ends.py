@@ -253,7 +253,7 @@ async def test_expiry_waits_for_the_end_of_the_grace_period(tmp_path: Path) -> N
     async with collecting(tmp_path, least=3, closes=CLOSES) as setting:
         curator, seen = setting.curator, []
         given = await answers(setting, 3)
-        settings = Settings(keep_ids_days=0.0, keep_tasks_days=0.0)
+        settings = Settings(keep_tasks_days=0.0)
 
         def step() -> float:
             curator.clock.advance(STEP_SECONDS)

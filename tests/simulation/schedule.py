@@ -51,6 +51,7 @@ from privet.curator.datastore import expiry, garbage_collection, open_store, rep
 from privet.curator.datastore.verification import verify, verify_audit
 from privet.curator.http import tasks
 from privet.curator.http.requests import Caller
+from privet.curator.limits import LIMITS
 from privet.curator.metrics import Metrics
 from privet.curator.publication import Publication
 from privet.curator.service.tasks import _create, move_task
@@ -103,7 +104,7 @@ TASK = Task(
     closes=CLOSES,
 )
 PUBLICATION = Publication(name=TASK.name, label="y", epsilon=TRUTHFUL)
-SETTINGS = Settings(keep_ids_days=0.0, keep_tasks_days=0.0)
+SETTINGS = Settings(keep_tasks_days=0.0)
 ROUND_SECONDS = GRACE_SECONDS = LATE_SECONDS = 6 * HOUR
 """Of expiry, so that a day is enough for all of it."""
 RETRY = Retry(attempts=2)
@@ -157,9 +158,9 @@ class CuratorNode(Node):
         tokens = self.service.tokens
         self.writer = Writer(self.store, self.clock, metrics(), max_queue=100)
         self.rejects = Rejects(self.store.standing.count_rejects)
-        budget = BodyBudget(SETTINGS.max_batch_bytes)
+        budget = BodyBudget(LIMITS.batch_bytes)
         intake = Intake(TaskCache(self.store), self.writer, self.rejects, metrics(), budget)
-        batch = BatchUpload(self.reads(), intake, SETTINGS, tokens, self.store, self.clock)
+        batch = BatchUpload(self.reads(), intake, 0, tokens, self.store, self.clock)
 
         def note(action: str, subject: str = "", **detail: Any) -> None:
             self.world.noted[action, subject] += 1

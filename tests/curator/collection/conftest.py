@@ -14,6 +14,7 @@ from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.reports import Outcomes, ReportGroup
 from privet.curator.datastore.store import Store
+from privet.curator.limits import Limits
 from privet.curator.settings import Settings
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.curator.datastore.servers import new_file
@@ -58,17 +59,18 @@ def go_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return event
 
 
+SMALL = Limits(batch_reports=1000, batch_bytes=100_000)
+
+
 @pytest.fixture
 def settings() -> Settings:
-    """Settings with a known token and small limits."""
-    return Settings.model_validate(
-        {"admin_token": TOKEN, "max_batch_reports": 1000, "max_batch_bytes": 100_000}
-    )
+    """Settings with a known token."""
+    return Settings(admin_token=TOKEN)  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def app(settings: Settings, store: Store, clock: ManualClock) -> Iterator[CuratorApp]:
-    made = create_app(settings, store=store, clock=clock)
+    made = create_app(settings, store=store, clock=clock, limits=SMALL)
     yield made
     made.state.writer.stop()
     made.state.rejects.close()

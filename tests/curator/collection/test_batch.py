@@ -29,7 +29,7 @@ from privet.protocol.errors import (
 )
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import Report
-from tests.curator.collection.conftest import ADMIN, TOKEN
+from tests.curator.collection.conftest import ADMIN, SMALL, TOKEN
 from tests.curator.collection.test_upload import send
 from tests.curator.datastore.made import (
     NOW,
@@ -151,13 +151,13 @@ async def test_invitations_come_apart_from_reports(
 
 
 async def test_an_admission_is_asked_for_by_a_relay(
-    http: httpx.AsyncClient, store: Store, invited: CachedTask, settings: Settings
+    http: httpx.AsyncClient, store: Store, invited: CachedTask
 ) -> None:
     """With its token, of no more than a batch holds, for a task that is open."""
     digest = hashlib.sha256(b"golden").digest()
     cached = invited
     store.invitations.issue(cached.id, [digest])
-    many = [i.to_bytes(32, "big") for i in range(settings.max_batch_reports + 1)]
+    many = [i.to_bytes(32, "big") for i in range(SMALL.batch_reports + 1)]
     assert_problem(await admit(http, cached, *many), TooLarge)
     url = f"/v1/tasks/{cached.id}/admissions"
     assert_problem(await http.post(url, content=b"\xc1"), MalformedReport)
@@ -244,22 +244,17 @@ async def test_a_quota_refuses_what_is_beyond_it(http: httpx.AsyncClient, store:
     assert_problem(await send(http, cached, report(cached.task).pack()), QuotaReached)
 
 
-async def test_limits_of_a_batch(
-    http: httpx.AsyncClient, settings: Settings, cached: CachedTask
-) -> None:
+async def test_limits_of_a_batch(http: httpx.AsyncClient, cached: CachedTask) -> None:
     """Too many reports, too many bytes and what is no batch are refused whole."""
-    reports = [report(cached.task) for _ in range(settings.max_batch_reports + 1)]
+    reports = [report(cached.task) for _ in range(SMALL.batch_reports + 1)]
     assert_problem(await send_batch(http, cached, pack(reports)), TooLarge)
-    large = bytes(settings.max_batch_bytes + 1)
+    large = bytes(SMALL.batch_bytes + 1)
     assert_problem(await send_batch(http, cached, large), TooLarge)
     assert_problem(await send_batch(http, cached, b"\xc1"), MalformedReport)
 
 
 async def test_batches_wait_their_turn_up_to_a_bound(
-    http: httpx.AsyncClient,
-    settings: Settings,
-    cached: CachedTask,
-    go_on: threading.Event,
+    http: httpx.AsyncClient, cached: CachedTask, go_on: threading.Event
 ) -> None:
     """More than are counted at a time wait; one more than may wait is a 503 with Retry-After."""
     allowed = MAX_BATCHES + MAX_WAITING
@@ -274,9 +269,7 @@ async def test_batches_wait_their_turn_up_to_a_bound(
     assert [answer["counted"] for answer in answers] == [1] * allowed
 
 
-async def test_silent_bodies_take_no_place(
-    http: httpx.AsyncClient, settings: Settings, cached: CachedTask
-) -> None:
+async def test_silent_bodies_take_no_place(http: httpx.AsyncClient, cached: CachedTask) -> None:
     """Any number of senders that announce a batch and send nothing keep no batch out."""
     over, begun = asyncio.Event(), []
 

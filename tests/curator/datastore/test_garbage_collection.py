@@ -178,7 +178,7 @@ async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPat
         clock.advance(STEP_SECONDS)
         return clock()
 
-    settings = Settings(keep_ids_days=1, keep_tasks_days=9)
+    settings = Settings(keep_tasks_days=9)
     await collect_until(done, store.expiry, settings, advance, note)
     assert notes == [
         ("report ids expired", made.id),

@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from privet.curator.app import CuratorApp, create_app
+from privet.curator.limits import Limits
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
@@ -120,10 +121,9 @@ class Http(httpx.AsyncClient):
 async def app(clock: ManualClock, workers: Workers) -> AsyncIterator[CuratorApp]:
     settings = Settings(
         admin_token=TOKEN,  # type: ignore[arg-type]  # pydantic makes it a secret
-        max_public_bytes=100_000,
-        max_request_bytes=20_000,
     )
-    made = create_app(settings, store=new_store(), clock=clock, workers=workers)
+    small = Limits(public_bytes=100_000, request_bytes=20_000)
+    made = create_app(settings, store=new_store(), clock=clock, workers=workers, limits=small)
     async with made.api.router.lifespan_context(made.api):
         yield made
 
