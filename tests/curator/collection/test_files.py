@@ -252,7 +252,7 @@ def test_files_that_are_not_for_a_task_are_refused(
     """Another task's, one with foreign columns, without rows, of other questions, too large."""
     batches, own = BatchFolder(folder), batch_of([report(cached.task)])
     other = task("another")
-    with pytest.raises(MalformedReport, match="another's folder"):
+    with pytest.raises(MalformedReport, match="another task's folder"):
         batches.read(batches.write(other.id, own), cached.task)
     with pytest.raises(WrongQuestions):
         batches.read(batches.write(cached.id, Batch((7,), own.ids, own.payloads)), cached.task)
