@@ -37,7 +37,7 @@ class PostgresServer:
         self._programs = _programs(folder)
         folder.chmod(0o700)
         if os.geteuid() == 0:
-            os.chown(folder, *_nobody())
+            os.chown(folder, *nobody())
         made = ("--auth=trust", "--encoding=utf8", "--no-locale", "--no-sync", "-U", "postgres")
         self._started("initdb", *made, "-D", str(folder / "data")).wait()
         self.start()
@@ -62,7 +62,7 @@ class PostgresServer:
         self._process.wait()
 
     def _started(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
-        user, group = _nobody() if os.geteuid() == 0 else (None, None)
+        user, group = nobody() if os.geteuid() == 0 else (None, None)
         with (self._folder / "log").open("ab") as log:
             return subprocess.Popen(
                 [self._programs / program, *arguments],
@@ -88,7 +88,8 @@ def postgres_server(*settings: str) -> Iterator[PostgresServer]:
             server.stop()
 
 
-def _nobody() -> tuple[int, int]:
+def nobody() -> tuple[int, int]:
+    """The user and group ids of ``nobody``."""
     nobody = pwd.getpwnam("nobody")
     return nobody.pw_uid, nobody.pw_gid
 

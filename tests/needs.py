@@ -28,6 +28,7 @@ DEBIAN = {
     "node": "nodejs",
     "npm": "npm",
     "openssl": "openssl",
+    "pgbouncer": "pgbouncer",
     "promtool": "prometheus",
     "systemd-analyze": "systemd",
 }

@@ -55,6 +55,9 @@ class Backend(IdRows, Protocol):
     def slot(self, cursor: DBAPICursor, /) -> int:
         """The slot whose sums this transaction may change."""
 
+    def make_durable(self, cursor: DBAPICursor, /) -> None:
+        """Have the transaction's end wait for the disk, as after ``hold_schema`` and a lock."""
+
     def write_probe(self, cursor: DBAPICursor, /) -> None:
         """Write a row, and what fails where reports find no room."""
 
@@ -123,9 +126,12 @@ def writing(engine: Engine, revision: str | None = None) -> Iterator[Connection]
         engine.connect().execution_options(privet_writes=True) as connection,
         connection.begin(),
     ):
-        if revision is not None:
-            backend = BACKENDS[engine.dialect.name]
-            check_revision(backend.hold_schema(backend.cursor_of(connection.connection)), revision)
+        backend = BACKENDS[engine.dialect.name]
+        cursor = backend.cursor_of(connection.connection)
+        if revision is None:
+            backend.make_durable(cursor)
+        else:
+            check_revision(backend.hold_schema(cursor), revision)
         yield connection
 
 

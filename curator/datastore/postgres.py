@@ -1,17 +1,18 @@
 """PostgreSQL: any number of curators share a task.
 
 Locks are advisory ones of the transaction: they end with it, however it ends, and a waiting
-exclusive lock is not overtaken by shared ones.
+exclusive lock is not overtaken by shared ones. Nothing outlives a transaction in the server's
+session, neither settings nor prepared statements: with a pooler the next one may be another's.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from socket import gethostname
 from typing import Any, cast
 
-from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, text
+from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, event, text
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import OperationalError
 
@@ -25,7 +26,9 @@ SELECT ?, id, fingerprint FROM unnest(?::bytea[], ?::bigint[]) AS new (id, finge
 ON CONFLICT DO NOTHING RETURNING id
 """
 LOOKUP = "SELECT id, fingerprint FROM report_ids WHERE task_no = ? AND id = ANY(?::bytea[])"
-HOLD = "pg_try_advisory_xact_lock_shared(5797973, 2)"
+DURABLE = "set_config('synchronous_commit', 'on', true)"
+"""Has this transaction's commit wait for the disk; part of a statement, to be no round trip."""
+HOLD = f"pg_try_advisory_xact_lock_shared(5797973, 2), {DURABLE}"
 """Locks the schema with others; false if somebody changes it, or waits to."""
 SHARE = f"SELECT {HOLD}, pg_advisory_xact_lock_shared(?)"
 EXCLUSIVE = f"SELECT {HOLD}, pg_advisory_xact_lock(?)"
@@ -54,27 +57,29 @@ ORDER BY 1
 LOCK_SECONDS = 30
 """Seconds that a migration waits for each lock; meanwhile all other processes wait behind it."""
 LOCK_NOT_AVAILABLE = "55P03"
-SETTINGS = {
-    "synchronous_commit": "on",
-    "default_transaction_isolation": r"read\ committed",
-    "timezone": "UTC",
-}
 
 
-def open_engine(url: URL, curator: bool = False, settings: Mapping[str, str] = SETTINGS) -> Engine:
+def open_engine(url: URL, curator: bool = False) -> Engine:
     kind = "curator" if curator else "command"
     return create_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_pre_ping=True,
+        isolation_level="READ COMMITTED",  # said as each transaction begins
         connect_args={
-            "options": " ".join(f"-c {name}={value}" for name, value in settings.items()),
             "application_name": f"privet {kind}, process {os.getpid()} on {gethostname()}",
+            "prepare_threshold": None,
         },
     )
 
 
 def open_reader(url: URL) -> Engine:
-    return open_engine(url, settings={**SETTINGS, "default_transaction_read_only": "on"})
+    engine = open_engine(url)
+    event.listen(engine, "connect", _only_read)
+    return engine
+
+
+def _only_read(connection: Any, _record: Any) -> None:
+    connection.read_only = True  # said as each transaction begins
 
 
 def others(engine: Engine, rolling: bool) -> list[str]:
@@ -87,6 +92,7 @@ def others(engine: Engine, rolling: bool) -> list[str]:
 def alone(engine: Engine) -> Iterator[Connection]:
     try:
         with engine.begin() as connection:
+            connection.exec_driver_sql(f"SELECT {DURABLE}")
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'")
             connection.exec_driver_sql(CHANGE_SCHEMA)
             yield connection
@@ -165,10 +171,24 @@ def slot(cursor: DBAPICursor) -> int:
     )
 
 
+def make_durable(cursor: DBAPICursor) -> None:
+    cursor.execute(f"SELECT {DURABLE}")
+
+
 def write_probe(cursor: DBAPICursor) -> None:
-    """Write a row, and before it a temporary file: a row may find room in pages that are there."""
+    """Write a row, and before it a temporary file: a row may find room in pages that are there.
+
+    Raises ``StorageFailed`` if the commit would not wait for the disk.
+    """
     for statement in PROBES:
         cursor.execute(statement)
+    waits = cursor.execute("SHOW synchronous_commit").fetchone()[0]
+    if waits != "on":
+        raise StorageFailed(
+            f"The server, or what is between it and the curator, has synchronous_commit = {waits} "
+            "in a transaction that set it to on: what is counted could be lost. Connect to the "
+            "server itself."
+        )
 
 
 def _key(task_id: str) -> int:

@@ -5,14 +5,17 @@ import os
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.engine.interfaces import DBAPICursor
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore import open_store, schema
+from privet.curator.datastore import open_store, postgres, schema
 from privet.curator.datastore.audit import AuditEntry
+from privet.curator.datastore.database import writing
 from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.invitations import HOLD_SECONDS, InvitationCounts
 from privet.curator.datastore.models import ModelInfo
@@ -33,6 +36,7 @@ from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,
     ModelNotFound,
+    StorageFailed,
     TaskNotFound,
     TaskNotOpen,
 )
@@ -506,11 +510,32 @@ def test_an_alias_stands_for_one_model(store: Store) -> None:
     assert [info.aliases for info in store.models.listed(made.id)] == [("serving",)]
 
 
-def test_a_commit_waits_for_the_disk(store: Store) -> None:
-    """So that a report survives a power cut from the moment it is answered."""
+def test_a_commit_waits_for_the_disk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a report survives a power cut from the moment it is answered, whatever the server's
+    default is; each kind of transaction that writes is asked before its end."""
     asked, waits = {
         "sqlite": ("PRAGMA synchronous", 2),
         "postgresql": ("SHOW synchronous_commit", "on"),
     }[store.engine.dialect.name]
-    with store.engine.connect() as connection:
-        assert connection.exec_driver_sql(asked).scalar() == waits
+    cached, found, backend = open_task(store, task()), [], store.database.backend
+    slot = backend.slot
+
+    def asking(cursor: DBAPICursor) -> int:
+        found.append(cursor.execute(asked).fetchone()[0])
+        return slot(cursor)
+
+    monkeypatch.setattr(backend, "slot", asking)
+    take(store, cached, [report(cached.task)])
+    for opened in (store.database.writing, partial(writing, store.engine)):
+        with opened() as connection:
+            found.append(connection.exec_driver_sql(asked).scalar())
+    if waits == "on":
+        with postgres.alone(store.engine) as connection:
+            found.append(connection.exec_driver_sql(asked).scalar())
+    assert set(found) == {waits}
+    assert len(found) >= 3
+    store.check()
+    if waits == "on":
+        monkeypatch.setattr(postgres, "HOLD", postgres.HOLD.replace("'on'", "'off'"))
+        with pytest.raises(StorageFailed, match="synchronous_commit = off"):
+            store.check()
