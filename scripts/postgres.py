@@ -61,6 +61,11 @@ class PostgresServer:
         self._process.send_signal(AT_ONCE)
         self._process.wait()
 
+    def output_of(self, program: str, *arguments: str) -> str:
+        """The output of one of the server's programs."""
+        command = [str(self._programs / program), *arguments]
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
     def _started(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
         user, group = nobody() if os.geteuid() == 0 else (None, None)
         with (self._folder / "log").open("ab") as log:

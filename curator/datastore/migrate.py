@@ -117,11 +117,18 @@ def revision_of(connection: Connection) -> str:
             "The database has no schema version: either it is not Privet's, or its first migration "
             "was cut short. Give an empty database, or restore a backup."
         )
-    if not set(revisions) <= {revision.revision for revision in _scripts().walk_revisions()}:
+    known = known_revisions()
+    if not set(revisions) <= known:
+        has = f"The database has schema {', '.join(revisions)}"
+        if max(revisions) < min(known):
+            raise StorageFailed(
+                f"{has}, which is older than the first release: Privet migrates databases of "
+                f"releases, from schema {min(known)} on. Finish its collections with the version "
+                "that wrote it; for new ones give an empty database."
+            )
         raise StorageFailed(
-            f"The database has schema {', '.join(revisions)}, which this Privet, with "
-            f"schema {head()}, does not know: start the one that wrote it, or restore a backup "
-            "that was made before its migration."
+            f"{has}, which is newer than this Privet, with schema {head()}: start the one that "
+            "wrote it, or restore a backup that was made before its migration."
         )
     return revisions[0]
 
@@ -165,6 +172,11 @@ def naming_failures(engine: Engine) -> Iterator[None]:
 def head() -> str:
     """The revision of this version's schema."""
     return str(_scripts().get_current_head())
+
+
+def known_revisions() -> set[str]:
+    """The revisions that this version migrates, and its own."""
+    return {script.revision for script in _scripts().walk_revisions()}
 
 
 @cache

@@ -25,8 +25,9 @@ from privet.curator.datastore import open_store
 from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.task import Task
 from scripts.servers import SERVE, RunningCurator, running_curator
-from tests.curator.datastore.made import NEXT, next_migration, open_task, report, task
-from tests.curator.datastore.servers import drop_database, new_database
+from tests.curator.datastore.made import FEW, NEXT, next_migration, open_task, report, task
+from tests.curator.datastore.servers import drop_database, load_frozen, new_database
+from tests.curator.datastore.test_frozen import REVISIONS
 
 ROOT = Path(__file__).parents[2]
 HOLDERS = 4
@@ -37,9 +38,11 @@ runpy.run_module("privet.curator", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.fixture
-def database() -> Iterator[str]:
+@pytest.fixture(params=REVISIONS)
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """One that a release has made."""
     url = new_database()
+    load_frozen(url, request.param)
     yield url
     drop_database(url)
 
@@ -122,8 +125,10 @@ def run(version: tuple[str, ...], *arguments: str) -> tuple[int, str, str]:
 def test_a_rolling_upgrade_under_load(
     database: str, next_version: tuple[str, str], tmp_path: Path
 ) -> None:
-    """Old curators stop at the migration, new ones go on, and every report counts once."""
+    """Old curators stop at the migration, new ones go on, and every report counts once; what was
+    there from a release stays."""
     made, address = task(), ("--database", database)
+    assert run(("-m", "privet.curator"), "migrate", *address)[0] == 0
     with closing(open_store(database)) as store:
         open_task(store, made, 0.0)
     with ExitStack() as stack:
@@ -152,7 +157,7 @@ def test_a_rolling_upgrade_under_load(
             assert curator.process.wait(60) == 1
             last = json.loads(curator.log.read_text().splitlines()[-1])
             assert last["level"] == "critical"
-            assert f"schema {NEXT}, which this Privet" in last["event"]
+            assert f"schema {NEXT}, which is newer than this Privet" in last["event"]
         assert holders.acknowledged == migrated
         assert set(holders.refused) == {503}
 
@@ -167,4 +172,6 @@ def test_a_rolling_upgrade_under_load(
     counted = seen.json()["reports"]
     assert counted == holders.acknowledged >= 400
     assert status == 0
-    assert json.loads(found)["tasks"] == [{"task": made.id, "reports": counted, "faults": []}]
+    *frozen, ours = json.loads(found)["tasks"]
+    assert ours == {"task": made.id, "reports": counted, "faults": []}
+    assert [(each["reports"], each["faults"]) for each in frozen] == [(FEW + 5, [])] * 2

@@ -6,13 +6,15 @@ the disk.
 
 import atexit
 import os
+import sqlite3
 import tempfile
 import weakref
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
+import psycopg
 from sqlalchemy import Engine, NullPool, create_engine, make_url, text
 
 from privet.curator.datastore import open_store
@@ -78,6 +80,18 @@ def new_file(folder: Path, content: bytes | None = None) -> str:
     file.touch(0o600)
     file.write_bytes(_file() if content is None else content)
     return f"sqlite:///{file}"
+
+
+def load_frozen(url: str, revision: str) -> None:
+    """Fill an empty database with that of a release, see ``freeze``."""
+    kind = make_url(url).get_backend_name()
+    dump = (Path(__file__).parent / f"frozen/{revision}.{kind}.sql").read_text(encoding="utf-8")
+    if kind == "sqlite":
+        with closing(sqlite3.connect(str(make_url(url).database))) as connection:
+            connection.executescript(dump)
+    else:
+        with psycopg.connect(url) as connection:
+            connection.execute(dump.encode())
 
 
 @cache
