@@ -27,15 +27,18 @@ class HistOfTree(PublicPartition):
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
         columns = X.shape[1]
-        self.shown_: Integers = np.unique(
+        self.disclosed_: Integers = np.unique(
             range(columns) if self.disclosed is None else self.disclosed
         )
-        if len(self.shown_) and not 0 <= self.shown_[0] <= self.shown_[-1] < columns:
+        if len(self.disclosed_) and not 0 <= self.disclosed_[0] <= self.disclosed_[-1] < columns:
             msg = f"disclosed is {self.disclosed}: give the numbers of columns, 0 to {columns - 1}."
             raise ValueError(msg)
-        self.hidden_: Integers = np.setdiff1d(np.arange(columns), self.shown_)
-        in_public, in_private = self._columns(public.X, self.shown_), self._columns(X, self.shown_)
-        depth = self._depth(in_private, 0) if len(self.shown_) else 0
+        self.hidden_: Integers = np.setdiff1d(np.arange(columns), self.disclosed_)
+        in_public, in_private = (
+            self._columns(public.X, self.disclosed_),
+            self._columns(X, self.disclosed_),
+        )
+        depth = self._depth(in_private, 0) if len(self.disclosed_) else 0
         self.tree_ = self._grown(PublicData(in_public, public.y), depth, rng)
         self.grid_ = grid_partition(max(len(self.hidden_), 1), self.bins)
         leaves, hidden = locate(self.tree_, in_private), self._columns(X, self.hidden_)
@@ -55,7 +58,7 @@ class HistOfTree(PublicPartition):
         return X[:, columns] if len(columns) else np.zeros((len(X), 1))
 
     def _values(self, X: Floats) -> Floats:
-        leaves = locate(self.tree_, self._columns(X, self.shown_))
+        leaves = locate(self.tree_, self._columns(X, self.disclosed_))
         cells = locate(self.grid_, self._columns(X, self.hidden_))
         return np.asarray(self.shares_[leaves, cells])
 

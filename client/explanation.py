@@ -54,12 +54,12 @@ def _asked_by(task: Task) -> tuple[str, ...]:
     """The asker's own words; empty if the task names none."""
     if task.asker is None:
         return ()
-    told = task.asker
+    asker = task.asker
     return (
-        printable(told.name, 200),
-        f"Purpose: {printable(told.purpose, 1_000)}",
-        f"Contact: {printable(told.contact, 1_000)}",
-        f"More: {printable(told.link, 1_000)}",
+        printable(asker.name, 200),
+        f"Purpose: {printable(asker.purpose, 1_000)}",
+        f"Contact: {printable(asker.contact, 1_000)}",
+        f"More: {printable(asker.link, 1_000)}",
     )
 
 
@@ -207,9 +207,9 @@ def _sends(task: Task) -> str:
 def _means(task: Task) -> str:
     """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
     of_cell = " of the same group" if task.disclosed else ""
-    told = "Your group is not hidden. " if task.disclosed else ""
+    group = "Your group is not hidden. " if task.disclosed else ""
     return (
-        f"{told}Epsilon {task.epsilon:g} means: no record makes this message more than "
+        f"{group}Epsilon {task.epsilon:g} means: no record makes this message more than "
         f"{odds(task.epsilon)} times as likely as another record{of_cell} does. Somebody who "
         f"thinks two possible records{of_cell} equally likely can be at most "
         f"{surest(task.epsilon):.1%} sure after seeing it, whatever else they know and however "

@@ -47,7 +47,7 @@ class Holder:
     """One subject's side of every task; light, so that thousands fit into one process.
 
     Holders may share ``http`` and ``ledger``. With a ``curator_key``, 64 hexadecimal digits, only
-    tasks signed with it are answered, and only where the signature is shown. Tasks with disclosed
+    tasks signed with it are answered, and only where the signature is present. Tasks with disclosed
     columns are answered if they expect ``smallest_group`` people or more in every stratum.
     Randomness and time are the operating system's unless a test or a simulation says otherwise.
     Without ``wait``, which is for simulations and tests, a report leaves as soon as it is drawn,

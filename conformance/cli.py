@@ -13,8 +13,8 @@ import typer
 from rich.table import Table
 
 from privet.curator.cli.options import FILE, AsJson
-from privet.curator.cli.output import err, escaped, out, print_error, print_json
-from privet.protocol.errors import InvalidRequest, PrivetError
+from privet.curator.cli.output import err, escaped, out, print_json, run
+from privet.protocol.errors import InvalidRequest
 
 from .clauses import CLAUSES, Trial, Verdict, judge_all, program, site_program
 from .vectors import NO_VECTORS, Vectors
@@ -115,11 +115,4 @@ def _drawn(command: str, given: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    try:
-        app(arguments)
-    except PrivetError as error:
-        print_error(error.detail)
-        return 1
-    except SystemExit as left:
-        return left.code if isinstance(left.code, int) else 0
-    return 0
+    return run(app, arguments)

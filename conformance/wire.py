@@ -172,8 +172,8 @@ def receipt(call: RecordedCall, status: int = 201, report_id: str | None = None)
         sent_id = Report.unpack(call.body).id.hex()
     except PrivetError:
         return problem(MalformedReport("A test."))
-    told = {"report": report_id or sent_id, "counted": status == 201}
-    return Response(json.dumps(told), status, media_type=JSON_MEDIA_TYPE)
+    receipt = {"report": report_id or sent_id, "counted": status == 201}
+    return Response(json.dumps(receipt), status, media_type=JSON_MEDIA_TYPE)
 
 
 def problem(error: PrivetError, retry_after: int | None = None) -> Response:

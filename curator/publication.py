@@ -25,13 +25,15 @@ class Publication(TaskSettings):
 
     smallest_batch: Count | None = Field(
         default=None,
-        description="Fewest reports that relays forward together, at the end of the collection as "
-        "well; by default 20, or half the holders if that is less.",
+        description="Minimum number of reports that relays forward together, also at the end of "
+        "the collection; by default 20, or half the holders if that is less.",
     )
 
     def introduced(self, task: Task) -> Task:
         """``task`` with who asks, its translations and its smallest batch; raises
         ``InvalidTask``."""
-        told = {name: getattr(self, name) for name in ("asker", "language", "translations")}
+        given = {name: getattr(self, name) for name in ("asker", "language", "translations")}
         by_default = min(SMALLEST_GROUP, max(1, self.holders // 2))
-        return task.model_copy(update={**told, "smallest_batch": self.smallest_batch or by_default})
+        return task.model_copy(
+            update={**given, "smallest_batch": self.smallest_batch or by_default}
+        )

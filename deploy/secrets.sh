@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes what is missing of a stack's secrets, each in a volume that only those who need it mount; what
-# is there stays. Makes the folder of backups one that the stack can write.
+# Makes the stack's missing secrets, each in a volume that only its readers mount, and keeps those that
+# exist. Makes the folder of backups writable for the stack.
 set -eu
 cd /run/privet
 umask 077

@@ -34,7 +34,7 @@ export function odds(epsilon) {
 /**
  * @param {number} many of 100 people
  * @param {string} label what the picture says
- * @returns {SVGElement} 100 people, so many of them filled
+ * @returns {SVGElement} 100 people, `many` of them filled
  */
 export function people(many, label) {
   const drawn = svg("svg", { class: "people", viewBox: `0 0 ${10 * COLUMNS} ${15 * ROWS}`, role: "img", "aria-label": label });

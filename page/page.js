@@ -79,7 +79,7 @@ function sayProblem(error) {
   return error.said ? error.message : say(SAID[error.type] ?? "failed");
 }
 
-/** A problem that the reader is told in these words. */
+/** A problem stated to the reader in these words. */
 function stop(type, key, values) {
   throw Object.assign(new Problem(type, say(key, values)), { said: true });
 }
@@ -183,8 +183,8 @@ function introduce(task, translate) {
     element("p", { className: "key" }, figure(true), say("learnMany", numbers)),
     element("p", { className: "key" }, figure(false), say("learnFew", numbers)),
   );
-  const shown = { odds: texts.number(odds(epsilon)), epsilon: texts.number(epsilon), surest: texts.percent(surest(epsilon)), of: disclosed.length > 0 ? say("learnOfGroup") : "" };
-  $("odds").textContent = say("learnOdds", shown);
+  const values = { odds: texts.number(odds(epsilon)), epsilon: texts.number(epsilon), surest: texts.percent(surest(epsilon)), of: disclosed.length > 0 ? say("learnOfGroup") : "" };
+  $("odds").textContent = say("learnOdds", values);
 }
 
 /** Whether all that was filled in fits; if not, each fault stands at its field and in a summary. */

@@ -100,7 +100,7 @@ export default {
   refusedTitle: "Ihre Nachricht wurde nicht angenommen",
   refused: "Ihre Nachricht zählt nicht. Wenn Sie glauben, dass der Grund nicht mehr besteht, können Sie sie noch einmal senden.",
   lostTitle: "Ihre Nachricht ist verloren",
-  lost: "Die Zwischenstelle {host} hatte sie und konnte sie nicht rechtzeitig weitergeben. Sie zählt nicht. Dieses Gerät hat sie trotzdem verlassen, also verbraucht sie {share} dessen, was diese Seite in einem Jahr zulässt.",
+  lost: "Der Relais-Server {host} hatte sie, konnte sie aber nicht rechtzeitig weitergeben. Sie zählt nicht. Weil sie dieses Gerät trotzdem verlassen hat, verbraucht sie {share} von dem, was diese Seite in einem Jahr zulässt.",
   lostLate: "Die Studie war beendet, bevor sie ankam.",
   lostDeleted: "Die Studie wurde gelöscht.",
   lostFew: "Zu wenige andere haben geantwortet, um Sie unter ihnen zu verbergen.",

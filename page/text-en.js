@@ -24,7 +24,7 @@ export default {
   sentStayDisclosed: "Your answers stay on this device, except for what your group reveals. When you close this page, they are gone.",
   sentGroup: "This page turns them into one short message. It also states openly which group of people you are in, based only on {names}. You will see your group before you send.",
   sentMessageDisclosed: "Randomness is mixed into everything else. So, beyond your group, the message says little about you.",
-  sentGoes: "Nothing but this message is sent, to {host}. As with any website, that server also sees your network address and when you visit.",
+  sentGoes: "Only this message is sent, and only to {host}. As with any website, that server also sees your network address and when you visit.",
   sentInvited: "Your invitation is sent with it. It can reveal that you answered, but not what you answered.",
   sentTotal: "Over thousands of messages the randomness evens out. That shows what is true of many people, not what is true of you.",
 
@@ -100,7 +100,7 @@ export default {
   refusedTitle: "Your message was not accepted",
   refused: "Your message does not count. You can send it again if you think that the reason no longer applies.",
   lostTitle: "Your message is lost",
-  lost: "The relay, {host}, had it and could not pass it on in time. It does not count. It has left this device all the same, so it uses {share} of what this page allows within a year.",
+  lost: "The relay server, {host}, had it but could not pass it on in time. It does not count. It left this device all the same, so it uses {share} of what this page allows within a year.",
   lostLate: "The study had ended before it arrived.",
   lostDeleted: "The study was deleted.",
   lostFew: "Too few others answered for you to hide among them.",

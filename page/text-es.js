@@ -100,7 +100,7 @@ export default {
   refusedTitle: "Su mensaje no se ha aceptado",
   refused: "Su mensaje no cuenta. Si cree que el motivo ya no existe, puede enviarlo otra vez.",
   lostTitle: "Su mensaje se ha perdido",
-  lost: "El intermediario, {host}, lo tenía y no pudo transmitirlo a tiempo. No cuenta. Aun así ha salido de este dispositivo, de modo que gasta el {share} de lo que esta página permite en un año.",
+  lost: "El servidor intermediario, {host}, lo tenía, pero no pudo entregarlo a tiempo. No cuenta. Aun así salió de este dispositivo, de modo que usa un {share} de lo que esta página permite en un año.",
   lostLate: "El estudio había terminado antes de que llegara.",
   lostDeleted: "El estudio se ha borrado.",
   lostFew: "Respondieron demasiado pocas personas para que usted quede oculto entre ellas.",

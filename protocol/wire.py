@@ -111,10 +111,10 @@ def fault_text(kind: str, message: str) -> str:
 
 def printable(text: str, longest: int = 1_000) -> str:
     """``text`` without control characters, and not longer than ``longest``."""
-    shown = "".join(
+    visible = "".join(
         c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
     )
-    return shown if len(shown) <= longest else shown[: longest - 3] + "..."
+    return visible if len(visible) <= longest else visible[: longest - 3] + "..."
 
 
 class _Counter:

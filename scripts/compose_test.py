@@ -164,8 +164,8 @@ def check_database(stack: Stack) -> None:
 def check_holder(stack: Stack, task_id: str) -> None:
     """A holder's own image trusts the certificate and takes the task from the relay."""
     address = f"https://proxy:8444/v1/tasks/{task_id}"
-    shown = stack.compose("run", "--rm", "--no-deps", "holder", "show", address, "--json")
-    assert json.loads(shown)["task"] == task_id, shown
+    explained = stack.compose("run", "--rm", "--no-deps", "holder", "show", address, "--json")
+    assert json.loads(explained)["task"] == task_id, explained
     stack.say("a holder's container verifies the task through the relay")
 
 

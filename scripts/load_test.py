@@ -182,9 +182,9 @@ async def _sent(
         while not sending.done():
             await asyncio.wait([sending], timeout=LOOK_SECONDS)
             p50, p99 = (1000 * s for s in outcomes.quantiles(0.5, 0.99, last=LIVE))
-            shown = f"{outcomes.rate:,.0f}/s  p50 {p50:.1f} ms  p99 {p99:.1f} ms"
-            shown += f"  refused {outcomes.refused}"
-            progress.update(bar, completed=outcomes.acknowledged, live=shown)
+            figures = f"{outcomes.rate:,.0f}/s  p50 {p50:.1f} ms  p99 {p99:.1f} ms"
+            figures += f"  refused {outcomes.refused}"
+            progress.update(bar, completed=outcomes.acknowledged, live=figures)
             progress.refresh()
         sending.result()
 

@@ -1,4 +1,5 @@
-"""Write page/calls.js, what the holder in JavaScript reads of ``protocol.calls``.
+"""Write page/calls.js, what the holder in JavaScript reads of ``protocol.calls``, and the table of
+errors in docs/calls.md.
 
 python -m scripts.write_calls
 """
@@ -12,7 +13,10 @@ from privet.protocol.errors import PROBLEM_BASE, PROBLEMS
 from privet.protocol.lifecycle import REPORT_MOVES
 from privet.protocol.wire import VERSION
 
+from .pages import fill, markdown
+
 PATH = Path(__file__).parents[1] / "page" / "calls.js"
+DOCS = Path(__file__).parents[1] / "docs" / "calls.md"
 NAMES = {
     "readTask": calls.READ_TASK,
     "readStatus": calls.READ_STATUS,
@@ -52,6 +56,15 @@ def module() -> str:
     return "\n".join(lines) + "\n"
 
 
+def errors() -> str:
+    """The table of problem types, in Markdown."""
+    rows = (
+        (f"`{problem.name}`", f"`{error.__name__}`", str(problem.status), problem.title)
+        for error, problem in PROBLEMS.items()
+    )
+    return markdown(("name", "class", "status", "title"), rows)
+
+
 def _set(items: Iterable[object]) -> str:
     listed = [*items]
     if all(isinstance(item, int) for item in listed):
@@ -72,3 +85,4 @@ def _call(call: calls.Call) -> str:
 
 if __name__ == "__main__":
     PATH.write_text(module(), encoding="utf-8")
+    fill(DOCS, {"errors": errors()})

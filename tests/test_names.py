@@ -1,6 +1,7 @@
-"""A public name has one meaning: no two rooms define it."""
+"""A public name has one meaning: no two rooms define it. Words that were given up stay away."""
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,23 @@ SHARED = {
     "main": "each program has its own",
     "fit": "the service's use case is a call of learning's, with its checks, audit entry and count",
 }
+
+GIVEN_UP = {
+    "shown": "disclosed, or the thing itself",
+    "told": "reported, detected, or the thing itself",
+    "crowd": "group size, smallest group",
+    "company": "group size, smallest group",
+    "fate": "report state",
+    "canary": "given up (ADR 0010)",
+}
+"""Words that no name in the code has, and what stands in their place."""
+NOT_SAID = re.compile(
+    r"\b(crowd|company|fate|canary|vouch\w*|mend(s|ed)?|by reasoning|for time's sake)\b",
+    re.I,
+)
+"""Words that no docstring, message, page or document has."""
+QUOTED = ("docs/adr", "docs/tables/tried.md")
+"""Records of what was decided then, in the words of then."""
 
 
 def packages() -> Iterator[Path]:
@@ -68,3 +86,48 @@ def test_no_two_rooms_define_a_name() -> None:
             twice[name] = sorted(inside)
     assert twice == {}
     assert SHARED.keys() <= rooms.keys()
+
+
+def parts(name: str) -> set[str]:
+    """The words of a name in snake or camel case."""
+    return {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)}
+
+
+def names(tree: ast.Module) -> Iterator[str]:
+    """All names in a module, those of arguments and attributes among them."""
+    for node in ast.walk(tree):
+        for field in ("id", "arg", "name", "attr"):
+            name = getattr(node, field, None)
+            if isinstance(name, str):
+                yield name
+
+
+def code() -> Iterator[Path]:
+    """The modules of all packages, and the programs beside them."""
+    for folder in (*packages(), ROOT / "scripts", ROOT / "bench"):
+        yield from sorted(folder.rglob("*.py"))
+
+
+def test_no_name_has_a_word_that_was_given_up() -> None:
+    """One word for one thing; in docs/glossary.md they stand."""
+    found = {
+        f"{path.relative_to(ROOT)}: {name}": GIVEN_UP[word]
+        for path in code()
+        for name in names(ast.parse(path.read_text(encoding="utf-8")))
+        for word in parts(name) & GIVEN_UP.keys()
+    }
+    assert found == {}
+
+
+def test_no_text_has_a_word_that_was_given_up() -> None:
+    """Neither in code, pages and templates, nor in the documentation, but for its records."""
+    files = [*code(), *(ROOT / "page").glob("*.js"), *(ROOT / "curator/dashboard").rglob("*.html")]
+    files += [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    assert len(files) > 300
+    found = {
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in files
+        if not path.relative_to(ROOT).as_posix().startswith(QUOTED)
+        for match in NOT_SAID.finditer(path.read_text(encoding="utf-8"))
+    }
+    assert found == set()

@@ -101,8 +101,8 @@ def _dry_run(
     if disclosed and not as_json:
         say(disclosed)
     if as_json:
-        told = {"answered": earlier is not None, "dry_run": True, "findings": findings}
-        print_json({**asdict(explanation), **told, "disclosed": disclosed})
+        more = {"answered": earlier is not None, "dry_run": True, "findings": findings}
+        print_json({**asdict(explanation), **more, "disclosed": disclosed})
     elif earlier is not None:
         say(f"Answered before ({state_in_words(earlier)}). Dry run: nothing was sent.")
     else:

@@ -8,8 +8,6 @@ from importlib.metadata import version as installed_version
 
 import typer
 
-from privet.protocol.errors import PrivetError
-
 from . import (
     access,
     backups,
@@ -20,7 +18,7 @@ from . import (
     serve,
     task,
 )
-from .output import print_error
+from .output import run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -68,11 +66,4 @@ def version() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    try:
-        app(arguments)
-    except PrivetError as error:
-        print_error(error.detail)
-        return 1
-    except SystemExit as left:
-        return left.code if isinstance(left.code, int) else 0
-    return 0
+    return run(app, arguments)

@@ -36,7 +36,7 @@ def backup(
     keep_days: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Keep the newest of each of so many days in the folder; remove the others."
+            min=1, help="Days of which to keep the newest backup in the folder; others are removed."
         ),
     ] = None,
 ) -> None:

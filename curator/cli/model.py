@@ -154,7 +154,7 @@ def export(
 
 @remote()
 def card(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> None:
-    """Print a model's card in Markdown: what it is, from what, how far to trust it."""
+    """Print a model card in Markdown: the model, its data, its reliability."""
     typer.echo(api.card(task, model=model))
 
 
@@ -166,7 +166,8 @@ def _print_insight(insight: Document) -> None:
     misfits = {"reported": insight["misfits"]["value"], **insight["misfits"], "public": 0.0}
     rows = [_compared(row["name"], row) for row in insight["overall"]]
     rows.append(_compared("records that did not fit", misfits))
-    print_table(f"What {insight['reports']} reports say", ("", *columns), rows)
+    title = f"Holders compared with public records (reports: {insight['reports']})"
+    print_table(title, ("", *columns), rows)
     rows = [
         _compared(f"{row['name'] or 'share of all'}, where {' and '.join(row['path'])}", row)
         for row in insight["differences"][:ROWS_LISTED]

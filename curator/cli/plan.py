@@ -87,13 +87,13 @@ def print_plan(plan: "Plan") -> None:
         sentence: f"{100 * gain.value:+.1f} ± {100 * gain.standard_error:.1f}"
         for sentence, gain in plan.gains.items()
     }
-    print_facts(f"What the reports are worth, in {plan.unit}", gains)
+    print_facts(f"Gain from the reports, in {plan.unit}", gains)
 
 
 def variations(plan: "Plan") -> Table:
     table = Table(
-        title=f"Power to detect {plan.amount(plan.target_shift)}, and what is detected with "
-        f"{plan.power:.0%}",
+        title=f"Power to detect {plan.amount(plan.target_shift)}, and shifts detected with a power "
+        f"of {plan.power:.0%}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,

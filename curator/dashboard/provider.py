@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ATTEMPT_COOKIE, ATTEMPT_SECONDS, PATH = "privet-sign-in", 600, "/sign-in"
 KNOWN_COOKIE, KNOWN_SECONDS = "privet-known", 90 * 24 * 3600
-"""The cookie of a browser in which somebody has signed in, whose failures count as theirs alone."""
+"""The cookie of a browser in which somebody has signed in, whose failures count as theirs only."""
 
 router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False)
 

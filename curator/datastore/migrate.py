@@ -68,13 +68,13 @@ def migrating(engine: Engine, *, rolling: bool = False) -> Iterator[Connection]:
         with writing(engine) as connection:
             yield connection
         return
-    backend, last, told = BACKENDS[engine.dialect.name], time.monotonic() + WAIT_SECONDS, [""]
+    backend, last, named = BACKENDS[engine.dialect.name], time.monotonic() + WAIT_SECONDS, [""]
     while others := backend.others(engine, rolling):
         if time.monotonic() >= last:
             raise _in_use(others)
-        if others != told:
+        if others != named:
             log.warning("Waiting for others that use the database: %s", "; ".join(others))
-            told = others
+            named = others
         time.sleep(LOOK_SECONDS)
     if staying := backend.others(engine, False):
         log.warning("These will stop by themselves: %s", "; ".join(staying))

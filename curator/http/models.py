@@ -261,7 +261,7 @@ class IntervalView(View):
 class ImpossibleView(View):
     """Reports that no honest people can have sent together."""
 
-    least: int = Field(description="At least so many of the reports are false.")
+    least: int = Field(description="Least number of false reports.")
     n: int = Field(description="The reports that were tested.")
 
 

@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
@@ -145,6 +145,16 @@ TheCaller = Annotated[Caller, Depends(caller_of)]
 PerhapsReader = Annotated[Caller, Depends(_perhaps_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
 TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
+Days = Annotated[
+    float | None,
+    Field(
+        strict=True,
+        gt=0,
+        le=36_500,
+        allow_inf_nan=False,
+        description="Days until expiry; null for never.",
+    ),
+]
 ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]
 
 

@@ -38,6 +38,7 @@ from .requests import (
     BINARY,
     EXAMPLE_ID,
     AdminOnly,
+    Days,
     PerhapsReader,
     StrictRoute,
     TaskId,
@@ -389,18 +390,11 @@ class InviteRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"count": 100}]})
 
     count: int = Field(ge=1, le=MOST_INVITATIONS, strict=True)
-    days: float | None = Field(
-        default=None,
-        strict=True,
-        gt=0,
-        le=36_500,
-        allow_inf_nan=False,
-        description="Days until they expire; null for never.",
-    )
+    days: Days = None
 
 
 class Invitations(BaseModel):
-    """New invitations, shown this once."""
+    """New invitations, shown only once."""
 
     invitations: list[str]
 

@@ -15,7 +15,7 @@ from ..datastore.audit import AuditEntry
 from ..datastore.tokens import StoredToken
 from ..service import access as cases
 from .problems import described
-from .requests import AdminOnly, StrictRoute, TheCaller, TheCurator, moment
+from .requests import AdminOnly, Days, StrictRoute, TheCaller, TheCurator, moment
 
 router = APIRouter(prefix=API, tags=["tokens"], route_class=StrictRoute, dependencies=[AdminOnly])
 TokenName = Annotated[str, Path(description="Name of the token.", examples=["dashboard"])]
@@ -35,18 +35,11 @@ class TokenRequest(BaseModel):
         default=Scope.ADMIN,
         description="Scope: everything, reading and fitting, reading, or sending batches.",
     )
-    days: float | None = Field(
-        default=None,
-        strict=True,
-        gt=0,
-        le=36_500,
-        allow_inf_nan=False,
-        description="Days until it expires; null for never.",
-    )
+    days: Days = None
 
 
 class IssuedToken(BaseModel):
-    """A new token, shown this once."""
+    """A new token, shown only once."""
 
     name: str
     scope: Scope

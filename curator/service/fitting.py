@@ -80,13 +80,13 @@ async def fit(
         work = partial(_fit, curator, actor, task_id, estimator, parameters, promote)
         fitted = await call(curator.workers, work)
     except BaseException as error:
-        curator.metrics.not_fitted(problem_of(_as_told(error)).name)
+        curator.metrics.not_fitted(problem_of(_as_reported(error)).name)
         raise
     curator.metrics.fitted(fitted.summary["estimator"], time.perf_counter() - started)
     return fitted
 
 
-def _as_told(error: BaseException) -> PrivetError:
+def _as_reported(error: BaseException) -> PrivetError:
     """The error as reported to the caller, who has left if the call was cancelled."""
     if isinstance(error, asyncio.CancelledError):
         return InvalidRequest("")

@@ -40,7 +40,7 @@ class Disclosure:
 def grow_strata(grow: Grow, growth: Growth, disclosure: Disclosure) -> Partition:
     """At most ``2**(depth - hidden_depth)`` strata of at most ``2**hidden_depth`` cells.
 
-    A single stratum, which tells nothing, if no group in a part would be large enough.
+    A single stratum, which discloses nothing, if no group in a part would be large enough.
     """
     upper, spec = Partition.root(growth.X.shape[1]), growth.spec
     if spec.depth > spec.hidden_depth and disclosure.columns.any():

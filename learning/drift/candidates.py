@@ -28,7 +28,7 @@ from ..core.public_model import BaseModel, Linear, Link, Trees, apply_link
 FOREST_TREES = 200
 """Trees of a forest that is the whole public model; parts of one have a part of them."""
 VALIDATION_TREES = 30
-"""Trees of a forest in cross-validation: enough to tell it from other models, at a seventh of the
+"""Trees of a forest in cross-validation: enough to rank it among other models, at a seventh of the
 time."""
 ROUNDS = 100
 """scikit-learn's default number of rounds of boosting, without its early stopping."""

@@ -14,7 +14,7 @@ LEAST_SPREAD = 0.02
 """Least p (1 - p) in (1), that of p = .02: a share that is taken to be 0 still varies."""
 LEAST_SHARE = 1e-3
 """Least p in the sampling covariance of counts, so that it has an inverse; small beside the shares
-that reports tell apart."""
+that reports distinguish."""
 LEAST_COUNT = 1e-6
 """Least expected count, likewise: nobody may have reported from a stratum. Any number far below
 one report."""

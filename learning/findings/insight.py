@@ -79,7 +79,7 @@ class Comparison:
     """One figure of the holders with its 95 % interval, and the public records' value.
 
     ``p_value`` tests that both populations are alike. Every difference of ``seen_from`` or more
-    would have been told by it with the probability ``POWER``; None if no difference would.
+    would have been detected with the probability ``POWER``; None if no difference would.
     """
 
     name: str
@@ -308,9 +308,9 @@ def _seen_from(
     level: float,
     selection: float = 1.0,
 ) -> float | None:
-    """The least difference from ``hits`` of ``rows`` records that a test of a share would tell.
+    """The least difference from ``hits`` of ``rows`` records that a test of a share would detect.
 
-    Every greater one that is possible is told with the probability ``POWER``; None if none is.
+    Every greater one that is possible is detected with the probability ``POWER``; None if none is.
     ``noise`` is the variance of the reported share of ``holders`` for given holders.
     """
     public = hits / rows if rows else 0.5
@@ -592,7 +592,7 @@ def _comparison(
         seen = [row.seen_from for row in overall]
         from_here = None if None in seen else max(each for each in seen if each is not None)
         first = (
-            f"Overall figures do not tell holders from public records: {figures}; "
+            f"Overall figures do not distinguish holders from public records: {figures}; "
             f"{_least(label, from_here)} {likely}."
         )
     if differences:
@@ -600,7 +600,7 @@ def _comparison(
         return f"{first} {len(differences)} difference{' ' if one else 's '}in cells " + (
             "is listed." if one else "are listed."
         )
-    return f"{first} None is listed in a cell: in half of them {_least(label, in_cell)} {likely}."
+    return f"{first} No cell is listed: in half of them {_least(label, in_cell)} {likely}."
 
 
 def _least(label: Label, difference: float | None) -> str:

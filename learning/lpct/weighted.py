@@ -6,8 +6,8 @@ debiased) and the public data (Q). The estimate is
     eta = (V_P + lambda V_Q) / (U_P + lambda U_Q)                                          (eq. 8)
 
 for every class, V being the count of the class. For a numeric label V is the sum of t, the label on
-[0, 1]. lambda = 0 gives the reports alone (eq. 7), and with unbiased counts of a number LPDT's
-regression tree (Ma et al., 2023, eq. 5); lambda = infinity gives the public records alone (eq. 4 on
+[0, 1]. lambda = 0 uses the reports only (eq. 7), and with unbiased counts of a number LPDT's
+regression tree (Ma et al., 2023, eq. 5); lambda = infinity uses the public records only (eq. 4 on
 public data). ``ratio`` handles cells whose mass is not positive.
 """
 

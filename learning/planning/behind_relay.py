@@ -1,9 +1,9 @@
 """The local epsilon that a central guarantee allows behind a relay, for the mechanism that is best.
 
 A holder's report hides among those that the relay sends with it (``protocol.shuffling``), so the
-same central (ε, δ) allows a larger local ε, the more so the more reports go together. Which
-mechanism tells most is another question there than at equal local ε: the reports of some hide
-better. The local ε stays what holds against everybody, the relay included.
+same central (ε, δ) allows a larger local ε, the more so the more reports go together. The most
+precise mechanism need not be that of equal local ε, since reports of some mechanisms hide each
+other better. The local ε stays what holds against everybody, the relay included.
 """
 
 from collections.abc import Callable

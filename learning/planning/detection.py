@@ -40,7 +40,7 @@ EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference to be told, with the variances of both estimates.
+    """A difference to detect, with the variances of both estimates.
 
     It is one of ``tests``, and ``largest`` is the greatest that there can be.
     """
@@ -53,16 +53,16 @@ class Difference:
 
     @cached_property
     def critical(self) -> float:
-        """The least estimated difference that is told."""
+        """The least estimated difference that is detected."""
         progress = 1.0 if self.looks == "many" else None
         return critical_difference(self.reported, self.public, self.tests, progress)
 
     def power(self, delta: float) -> float:
-        """The probability with which a difference of ``delta`` is told."""
+        """The probability of detecting a difference of ``delta``."""
         return float(ndtr((delta - self.critical) / sqrt(self.reported + self.public)))
 
     def smallest(self, power: float) -> float | None:
-        """The difference that is told with probability ``power``; None above ``largest``."""
+        """The difference that is detected with probability ``power``; None above ``largest``."""
         delta = self.critical + float(ndtri(power)) * sqrt(self.reported + self.public)
         return delta if delta < self.largest else None
 

@@ -1,4 +1,4 @@
-"""The result of planning, and how it is told."""
+"""The result of planning, and its sentences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,9 +28,9 @@ class Prospect:
     """The detectable differences with ``holders`` reports at ``epsilon``.
 
     ``half_width`` is that of the widest overall 95 % interval. ``overall_shift`` and ``cell_shift``
-    are the smallest differences between holders and public records that are shown with the plan's
-    power, of a class's share, or of a mean in the label's units; None where the largest possible
-    one is not. ``power`` is the probability that the plan's target is shown.
+    are the smallest differences between holders and public records detected with the plan's power,
+    of a class's share, or of a mean in the label's units; None where the largest possible
+    one is not. ``power`` is the probability that the plan's target is detected.
     """
 
     holders: int
@@ -68,9 +68,9 @@ class BehindRelay:
     """The local epsilon that a central (``epsilon``, ``delta``) among ``batch`` honest reports
     allows.
 
-    ``mechanism`` and the plan's epsilon tell most with it, up to a local epsilon of ``cap``; the
-    central epsilon that is then shown is ``stated``. Without a relay the local epsilon itself would
-    have to be that small, and overall figures be told to ``direct_width``.
+    ``mechanism`` and the plan's epsilon are the most precise with it, up to a local epsilon of
+    ``cap``; the central epsilon that then holds is ``stated``. Without a relay the local epsilon
+    itself would have to be that small, and overall figures known to ``direct_width``.
     """
 
     epsilon: float
@@ -159,8 +159,8 @@ class Plan:
             f"{self._fewer_cells}"
         )
         compared = [self._compared()] if self.showing else []
-        told = [fair, shift, local, width, *compared, self._stopping()]
-        return told if self.relay is None else [*told, *self._behind_relay(self.relay)]
+        sentences = [fair, shift, local, width, *compared, self._stopping()]
+        return sentences if self.relay is None else [*sentences, *self._behind_relay(self.relay)]
 
     def _compared(self) -> str:
         """A comparison of tasks that disclose no column, the plan's, and all."""
@@ -220,7 +220,7 @@ class Plan:
         if self.for_width.holders is None or 2 * self.stop_after > self.for_width.holders:
             return ""
         return (
-            " With so many holders the default tree has more cells, which makes overall figures "
+            " With that many holders the default tree has more cells, which makes overall figures "
             f"less precise: with this plan's depth, {_number(self.stop_after)} reports are enough."
         )
 

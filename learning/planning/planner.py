@@ -48,7 +48,7 @@ POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
 """Default targets: shift and half-width in shares, or in parts of a number's range."""
 HOLDER_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
 EPSILON_STEPS = (0.5, 1.0, 2.0)
-"""Multiples of the planned holders and epsilon that are shown."""
+"""Multiples of the planned holders and epsilon in the table."""
 FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
@@ -84,8 +84,8 @@ def plan(
 
     With ``central_epsilon`` reports come through a relay that sends at least ``batch`` of honest
     holders together. The plan then has the mechanism, unless one is set, and the local epsilon that
-    tell most with a central (``central_epsilon``, ``delta``); ``epsilon`` is the most that holders
-    accept, by default ``TASK_CAP``. Raises ``InvalidRequest`` for impossible settings and
+    are most precise with a central (``central_epsilon``, ``delta``); ``epsilon`` is the most that
+    holders accept, by default ``TASK_CAP``. Raises ``InvalidRequest`` for impossible settings and
     ``InvalidPublicData`` for too few records.
     """
     shuffling = None
@@ -271,7 +271,7 @@ class Planner:
             )
 
     def stop_after(self, width: float) -> int:
-        """Reports to the planned task after which overall figures are told to ± ``width``."""
+        """Reports to the planned task after which overall figures are known to ± ``width``."""
         holders, looks = self.settings.holders, self.settings.looks
         variance = self.detection(holders, self.settings.epsilon).variance
         return reports_until(variance / width**2, holders if looks == "many" else None)
@@ -304,7 +304,7 @@ class Planner:
         )
 
     def prospect(self, holders: float, epsilon: float, target: float, power: float) -> Prospect:
-        """The same in figures: what is shown with probability ``power``, and the target's power."""
+        """In figures: what is detected with probability ``power``, and the target's power."""
         detected = self.detection(holders, epsilon)
         return Prospect(
             max(1, round(holders)),

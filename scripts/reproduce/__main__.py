@@ -30,7 +30,7 @@ def main(
         bool, typer.Option("--quick", help="One replication, for a first look.")
     ] = False,
     replications: Annotated[
-        int, typer.Option(min=0, help="At most so many replications each; 0 for all.")
+        int, typer.Option(min=0, help="Maximum number of replications each; 0 for all.")
     ] = 0,
     only: Annotated[str, typer.Option(help="Beginnings of names, with commas.")] = "",
     methods: Annotated[str, typer.Option(help="Only these, with semicolons.")] = "",
@@ -86,21 +86,21 @@ def main(
     if write_docs:
         write_pages(tables)
         return
-    shown = KEPT / "results.md"
-    text = pages.sections(EXPERIMENTS, tables, shown, KEPT / "figures", results)
-    shown.write_text(text, encoding="utf-8")
-    print(f"See {shown}.")
+    page = KEPT / "results.md"
+    text = pages.sections(EXPERIMENTS, tables, page, KEPT / "figures", results)
+    page.write_text(text, encoding="utf-8")
+    print(f"See {page}.")
 
 
 def write_pages(tables: Mapping[str, pd.DataFrame]) -> None:
     """Fill every place of the documentation with its tables or notes."""
     noted = [experiment for name in pages.NOTES.values() for experiment in beginning(name)]
-    shown = [replace(e, notes=None) if e in noted else e for e in EXPERIMENTS]
+    without_notes = [replace(e, notes=None) if e in noted else e for e in EXPERIMENTS]
     for name, places in pages.PAGES.items():
         page = DOCS / name
         filled = {
             place: pages.sections(
-                beginning([place], shown), tables, page, DOCS / "figures", EXPECTED
+                beginning([place], without_notes), tables, page, DOCS / "figures", EXPECTED
             )
             for place in places
         }

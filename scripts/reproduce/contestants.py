@@ -153,8 +153,8 @@ def fitted(model: Any, split: Split) -> Any:
     if isinstance(split.label, Range) and "label_range" in model.get_params():
         model.set_params(label_range=(split.label.low, split.label.high))
     public = (split.public.X, split.public.y)
-    told = {"feature_range": (0.0, 1.0)} if isinstance(model, Baseline) else {}
-    return model.fit(split.private.X, split.private.y, public=public, **told)
+    declared = {"feature_range": (0.0, 1.0)} if isinstance(model, Baseline) else {}
+    return model.fit(split.private.X, split.private.y, public=public, **declared)
 
 
 def scores(model: Any, split: Split) -> Scores:

@@ -341,6 +341,6 @@ async def test_an_insight_compares_holders_with_public_data(http: Http, fitted: 
     insight = (await http.get(address, headers=http.admin)).json()
     assert (insight["task"], insight["model"], insight["reports"]) == (fitted, 1, 1)
     assert sum(row["public"] for row in insight["overall"]) == pytest.approx(1.0)
-    assert insight["sentence"].startswith("Overall figures do not tell holders from public")
+    assert insight["sentence"].startswith("Overall figures do not distinguish holders from public")
     missing = await http.get(f"/v1/tasks/{fitted}/models/2/insight", headers=http.admin)
     assert_problem(missing, ModelNotFound, "no model 2")

@@ -280,14 +280,16 @@ def test_no_difference_is_said_without_the_least_that_would_have_shown() -> None
     public = public_rows(NUMBER, PUBLIC, seed=1)
     counts = counts_of(NUMBER, public_rows(NUMBER, 4_000, seed=2))
     found, _ = compared(NUMBER, counts, public, epsilon=0.5, seed=3)
-    assert found.sentence.startswith("Overall figures do not tell holders from public records: ")
+    assert found.sentence.startswith(
+        "Overall figures do not distinguish holders from public records: "
+    )
     assert found.relabelled is None
     least = found.overall[0].seen_from
     assert least is not None
     assert f"a difference of {least:.3g} or more would have shown with a probability of 80%" in (
         found.sentence
     )
-    assert "None is listed in a cell: in half of them no difference would" in found.sentence
+    assert "No cell is listed: in half of them no difference would" in found.sentence
     few = counts_of(NUMBER, public_rows(NUMBER, 200, seed=2))
     found, _ = compared(NUMBER, few, public, epsilon=0.5, seed=3)
     assert found.overall[0].seen_from is None
