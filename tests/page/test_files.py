@@ -103,7 +103,7 @@ def test_every_text_is_used_and_there() -> None:
         page.FILES[name].decode() for name in ("page.js", "form.js", "results.js", page.INDEX)
     )
     known = set(catalogue("text-en.js"))
-    states = {"drawn", "held", "counted", "refused"}
+    states = {"drawn", "held", "counted", "refused", "lost"}
     asked = set(re.findall(r'data-text="(\w+)"|say\("(\w+)"', code))
     assert {key for pair in asked for key in pair if key} <= known
     named = set(re.findall(r'"(\w+)"', code)) | states | {f"{state}Title" for state in states}
