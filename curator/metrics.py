@@ -11,6 +11,15 @@ SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000, 100_000, 1_000_000)
 COUNTED, REPLAYED, REFUSED = "counted", "replayed", "refused"
 
 
+HELD = {
+    "held_reports": "Reports of a task that a relay says it holds.",
+    "held_since_timestamp_seconds": "Unix time since which a relay has held reports and none of "
+    "them counted; 0 if it holds none.",
+    "lost_reports": "Reports of a task that a relay says it lost.",
+    "counted_reports": "Counted reports of a task whose relay holds or has lost some, all ways.",
+}
+
+
 class Metrics(ServerMetrics):
     """One process's counters; ``certified`` if there is a certificate to watch."""
 
@@ -55,6 +64,10 @@ class Metrics(ServerMetrics):
         for estimator in estimators:
             self._fit_seconds.labels(estimator)
         self._queue = self.gauge("privet_queue_reports", "Reports that wait for the disk.")
+        self._held = {
+            name: self.gauge(f"privet_{name}", about, "mostrecent", ["relay", "task"])
+            for name, about in HELD.items()
+        }
         self._jobs = self.gauge("privet_jobs", "Fits and new tasks under way or waiting.")
         self._impossible = self.gauge(
             "privet_impossible_tasks",
@@ -97,6 +110,11 @@ class Metrics(ServerMetrics):
     def waited(self, seconds: float) -> None:
         """Observe how long the first report of a commit had waited."""
         self._report_seconds.observe(seconds)
+
+    def told(self, relay: str, task_id: str, values: Sequence[float]) -> None:
+        """Set the gauges of ``HELD`` for a relay and a task, in their order."""
+        for gauge, value in zip(self._held.values(), values, strict=True):
+            gauge.labels(relay, self.task(task_id)).set(value)
 
     def fitted(self, estimator: str, seconds: float) -> None:
         self._fits["fitted"].inc()

@@ -37,6 +37,7 @@ from privet.protocol.calls import (
     SEND_REPORT,
     SIGNATURE_HEADER,
     TASK_MEDIA_TYPE,
+    TELL_HOLDINGS,
     Call,
 )
 from privet.protocol.errors import (
@@ -50,7 +51,7 @@ from privet.protocol.report import (
     ReportStatus,
 )
 from privet.protocol.signature import Signature
-from privet.protocol.status import CollectionStatus
+from privet.protocol.status import CollectionStatus, Holdings
 from privet.protocol.task import Task
 from privet.protocol.wire import printable
 
@@ -237,6 +238,11 @@ class ReportClient:
     async def send_admission(self, address: TaskAddress, admission: bytes) -> bytes:
         """POST an admission; return the body of the response. Raises as ``send_batch``."""
         return await self._send_as_relay(SEND_ADMISSION, address, admission, {})
+
+    async def tell_holdings(self, address: TaskAddress, holdings: Holdings) -> None:
+        """Tell the curator what a relay holds of a task and has lost. Raises as ``send_batch``."""
+        body = holdings.model_dump_json().encode()
+        await self._send_as_relay(TELL_HOLDINGS, address, body, {})
 
     async def _send_as_relay(
         self, call: Call, address: TaskAddress, body: bytes, headers: Mapping[str, str]

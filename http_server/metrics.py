@@ -44,7 +44,7 @@ PROCESS = {
     "process_resident_memory_bytes": "Resident memory of a server process.",
     "process_open_fds": "Open files and connections of a server process.",
 }
-Mode = Literal["livesum", "livemin", "livemax"]
+Mode = Literal["livesum", "livemin", "livemax", "mostrecent"]
 DISK = {
     "free": "Free bytes on the disk where the server writes.",
     "size": "Size of that disk in bytes.",

@@ -13,6 +13,7 @@ from .errors import (
     PROBLEMS,
     InsufficientScope,
     InvalidReport,
+    InvalidRequest,
     MalformedReport,
     NotAdmitted,
     NotAuthorized,
@@ -177,5 +178,21 @@ SEND_ADMISSION = Call(
     body=ADMISSION_MEDIA_TYPE,
     max_response=8 * 2**20,
 )
+TELL_HOLDINGS = Call(
+    "POST",
+    "/held",
+    {200: "Kept, in place of what the relay said before."},
+    (
+        TaskNotFound,
+        NotAuthorized,
+        InsufficientScope,
+        InvalidRequest,
+        TooLarge,
+        UnsupportedMediaType,
+        Overloaded,
+        StorageFailed,
+    ),
+    body=JSON_MEDIA_TYPE,
+)
 HOLDER_CALLS = (READ_TASK, READ_STATUS, SEND_REPORT, READ_REPORT, GET_RECEIPT)
-RELAY_CALLS = (SEND_BATCH, SEND_ADMISSION)
+RELAY_CALLS = (SEND_BATCH, SEND_ADMISSION, TELL_HOLDINGS)

@@ -1,6 +1,11 @@
-"""The status of a collection, common to curators and relays: each adds counts of its own."""
+"""The status of a collection, common to curators and relays: each adds counts of its own.
 
-from pydantic import BaseModel, ConfigDict, Field
+And what a relay tells its curator of the reports that wait there, or are lost.
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
 
 from .results import Results
 
@@ -32,4 +37,22 @@ class CollectionStatus(BaseModel):
         default=None,
         description="What the model that serves says of all holders, once no more reports count; "
         "for readers only where models are.",
+    )
+
+
+class Holdings(BaseModel):
+    """The reports of a task that a relay holds, and those that it lost."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"examples": [{"reports": 40, "least": 100, "lost": {"too-few": 7}}]},
+    )
+
+    reports: NonNegativeInt = Field(
+        description="Reports that wait there; in steps while more may come."
+    )
+    least: PositiveInt = Field(description="Reports that it waits for.")
+    lost: dict[Annotated[str, Field(pattern="^[a-z][a-z-]{0,63}$")], NonNegativeInt] = Field(
+        max_length=16, description="Reports that it lost, by reason."
     )

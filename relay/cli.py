@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from .errors import CannotServe
 from .forwarding import Forwarder
 from .spool import Spool
 from .status import RelayStatus
+from .telling import Teller
 
 EXIT_FAULT, EXIT_BROKEN = 1, 3
 STOP_SECONDS = 10
@@ -259,6 +261,7 @@ async def _serve(settings: Settings) -> None:
                 spool,
                 settings.least,
             )
+            teller = Teller(client, relay.address, spool, settings.least, relay.watch, time.time)
             forwarder = Forwarder(
                 client,
                 relay.address,
@@ -266,6 +269,7 @@ async def _serve(settings: Settings) -> None:
                 settings.least,
                 relay.watch,
                 folder=folder,
+                teller=None if settings.token is None else teller,
             )
             await _refuse_relay(relay.address(NO_TASK), insecure_http=settings.insecure_http)
             allow_connections(limits.connections)

@@ -46,6 +46,7 @@ from .outcomes import HELD, Account
 from .spool import NOT_INVITED, Spool
 from .status import RELAY_COUNTS, at_the_end, wait_for
 from .task_watch import CLOSED, TaskWatch
+from .telling import Teller
 
 if TYPE_CHECKING:
     from .batch_writer import BatchWriter
@@ -68,7 +69,7 @@ class Forwarder:
 
     ``address`` says where the curator publishes a task, by the task's id. What became of reports is
     known for ``KEEP_STATES_DAYS`` after they have left. With a ``folder``, batches are written
-    there for ``privet collect``, not posted.
+    there for ``privet collect``, not posted; with a ``teller``, the curator hears what is held.
     """
 
     client: ReportClient
@@ -78,6 +79,7 @@ class Forwarder:
     watch: TaskWatch
     clock: Callable[[], float] = time.time
     folder: "BatchWriter | None" = None
+    teller: Teller | None = None
     _forgot: int = field(default=0, init=False)
 
     async def run(self, every: float) -> None:
@@ -89,6 +91,8 @@ class Forwarder:
             await asyncio.sleep(every)
             try:
                 await self.forward()
+                if self.teller is not None:
+                    await self.teller.tell()
                 await self._forget()
             except SpoolFailed as error:
                 log.warning("nothing was forwarded: %s", error.detail)

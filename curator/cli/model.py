@@ -27,6 +27,7 @@ from .output import (
     PLAIN,
     check_free,
     err,
+    lost_in,
     naming_target,
     print_facts,
     print_json,
@@ -205,6 +206,13 @@ def _print_status(document: Document) -> None:
             "refused": document["rejects"],
             "checksum": document["checksum"],
         }
+    relays = document.get("relays") or ()
+    for relay in relays:
+        facts[f"held at {relay['relay']}"] = relay["held"]
+    for reason, count in lost_in(relays).items():
+        facts[f"lost, because {reason}"] = count
+    if not document["settled"] and not document["collecting"] and "settles" in document:
+        facts["may still grow until"] = when(document["settles"])
     print_facts(f"Task {document['id'][:12]}", facts)
 
 

@@ -1,6 +1,7 @@
 """The commands' output: tables for people, JSON for scripts, errors that say what to do."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from privet.protocol.errors import InvalidRequest, PrivetError
+from privet.protocol.lifecycle import LOSSES
 from privet.protocol.wire import printable
 
 SHORT_ID = 12
@@ -111,6 +113,14 @@ def as_text(value: Any) -> str:
 
 def day(moment: str) -> str:
     return datetime.fromisoformat(moment).strftime("%Y-%m-%d")
+
+
+def lost_in(relays: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Reports that relays lost, by the reason in words."""
+    lost = Counter[str]()
+    for relay in relays:
+        lost.update({LOSSES.get(name, name): count for name, count in relay["lost"].items()})
+    return lost
 
 
 def when(moment: str) -> str:

@@ -275,7 +275,10 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
     """Delete a task with its public data, sums and models, permanently."""
     task_id = api.task_id(task)
     if not yes:
-        reports = api.status(task_id)["reports"]
+        status = api.status(task_id)
+        reports, relays = status["reports"], status.get("relays") or ()
+        if held := sum(relay["held"] for relay in relays):
+            err().print(f"Relays hold about {held} reports of it, which would be lost.", **PLAIN)
         (name,) = (listed["name"] for listed in api.tasks() if listed["id"] == task_id)
         typer.confirm(
             f"Permanently delete {printable(name)!r} ({task_id[:SHORT_ID]}) with its {reports} "

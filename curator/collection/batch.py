@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -28,19 +29,24 @@ from privet.protocol.batch import (
 from privet.protocol.calls import (
     ADMISSION_MEDIA_TYPE,
     BATCH_MEDIA_TYPE,
+    JSON_MEDIA_TYPE,
     RECEIPT_HEADER,
     SEND_ADMISSION,
     SEND_BATCH,
+    TELL_HOLDINGS,
 )
 from privet.protocol.errors import (
     PROBLEMS,
+    InvalidRequest,
     NotAuthorized,
     PrivetError,
     TooManyRequests,
     WrongPayload,
 )
 from privet.protocol.receipts import hashes_of
+from privet.protocol.status import Holdings
 from privet.protocol.task import Task
+from privet.protocol.wire import first_fault
 
 from ..access.rate_limit import Rate
 from ..access.signing import Signer
@@ -57,6 +63,7 @@ from .writer import REASONS, refusal
 
 Take = Callable[[str, Scope, Receive], Awaitable[Response]]
 WRONG_PAYLOAD = PROBLEMS[WrongPayload].name
+MAX_HOLDINGS_BYTES = 2**12
 MAX_BATCHES, MAX_WAITING = 4, 64
 """Batches counted at a time, and complete ones that may wait; above it the answer is 503."""
 
@@ -91,8 +98,9 @@ class BatchUpload:
         self._rate = Rate(self.rate_limit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a POST of a batch or an admission; pass all other calls on."""
-        for call, take in ((SEND_BATCH, self._take), (SEND_ADMISSION, self._admit)):
+        """Answer a relay's POST; pass all other calls on."""
+        calls = ((SEND_BATCH, self._take), (SEND_ADMISSION, self._admit))
+        for call, take in (*calls, (TELL_HOLDINGS, self._hear)):
             task_id = task_of_call(scope, call)
             if task_id is not None:
                 scope[ROUTE] = call.path
@@ -142,6 +150,25 @@ class BatchUpload:
             body = await self._body(receive, head, ADMISSION_MEDIA_TYPE, share)
             async with self._turns:
                 return await run_in_threadpool(self._hold, task_id, body)
+
+    async def _hear(self, task_id: str, scope: Scope, receive: Receive) -> JSONResponse:
+        head = Head.of(scope)
+        relay = await self._authorized(scope, head)
+        with self.intake.budget.share() as share:
+            body = await read_typed(
+                receive, head, JSON_MEDIA_TYPE, limit=MAX_HOLDINGS_BYTES, share=share
+            )
+        try:
+            holdings = Holdings.model_validate_json(body)
+        except ValidationError as error:
+            raise InvalidRequest(first_fault(error)) from None
+        standing = self.store.standing
+        told = await run_in_threadpool(standing.tell, task_id, relay, holdings, self.clock())
+        counted = (await run_in_threadpool(standing.read, task_id)).reports
+        lost = sum(holdings.lost.values())
+        values = (holdings.reports, told.since or 0, lost, counted)
+        self.intake.metrics.told(relay, task_id, values)
+        return JSONResponse(holdings.model_dump())
 
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:
         asked = Admission.unpack(body, self.limits.batch_reports)

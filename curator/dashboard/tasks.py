@@ -9,7 +9,7 @@ from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASK
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes
-from privet.protocol.lifecycle import Move
+from privet.protocol.lifecycle import LOSSES, Move
 from privet.protocol.task import Task
 
 from ..datastore.models import SERVING
@@ -78,6 +78,7 @@ def collection(
         "planned": stored.settings.get("holders"),
         "insight": insight,
         "impossible": impossible,
+        "losses": LOSSES,
     }
 
 

@@ -7,15 +7,39 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection, func, select, text
 
+from privet.protocol.status import Holdings
+
 from .database import Database
 from .reports import QuestionSums, checksum_text, unpacked_checksum, vector_of
-from .schema import buckets, rejects, relayed, sums
+from .schema import buckets, held, rejects, relayed, sums
 from .tasks import StoredTask, find_task, head_of, need_task, stored_task
 
 COUNT_REJECTS = """
 INSERT INTO rejects (task_no, reason, count) VALUES (:task_no, :reason, :count)
 ON CONFLICT (task_no, reason) DO UPDATE SET count = rejects.count + excluded.count
 """
+
+
+TELL = """
+INSERT INTO held (task_no, relay, at, reports, least, lost, since, counted)
+VALUES (:task_no, :relay, :at, :reports, :least, :lost, :since, :counted)
+ON CONFLICT (task_no, relay) DO UPDATE SET at = excluded.at, reports = excluded.reports,
+    least = excluded.least, lost = excluded.lost, since = excluded.since,
+    counted = excluded.counted
+"""
+
+
+@dataclass(frozen=True)
+class Told:
+    """The reports that a relay holds and has lost, as it said last."""
+
+    relay: str
+    at: float
+    """Unix time at which it said so."""
+    holdings: Holdings
+    since: float | None
+    """Unix time since which it has held some and none of its reports counted; None if it holds
+    none."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +69,8 @@ class Status:
     """True if only invited reports count."""
     expected: int | None = None
     """Number of reports that its asker expects."""
+    told: tuple[Told, ...] = ()
+    """The words of relays, by their names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +117,29 @@ class StatusStore:
                 values = {"task_no": row.no, "reason": reason, "count": count}
                 connection.execute(text(COUNT_REJECTS), values)
 
+    def tell(self, task_id: str, relay: str, holdings: Holdings, now: float) -> Told:
+        """Keep what a relay says that it holds; raises ``TaskNotFound``."""
+        with self.database.writing(locked=[task_id]) as connection:
+            task_no = need_task(connection, task_id).no
+            counted = _relayed(connection, task_no).get(relay, 0)
+            this = (held.c.task_no == task_no) & (held.c.relay == relay)
+            before = connection.execute(select(held).where(this)).one_or_none()
+            since = None if holdings.reports == 0 else now
+            if before is not None and before.counted == counted and since is not None:
+                since = before.since or now
+            values = {
+                "task_no": task_no,
+                "relay": relay,
+                "at": now,
+                "reports": holdings.reports,
+                "least": holdings.least,
+                "lost": json.dumps(holdings.lost),
+                "since": since,
+                "counted": counted,
+            }
+            connection.execute(text(TELL), values)
+        return Told(relay, now, holdings, since)
+
     def read(self, task_id: str) -> Status:
         """Counts, checksums and rejects; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
@@ -117,7 +166,21 @@ class StatusStore:
                 relayed=_relayed(connection, task.no),
                 invited=bool(task.invited),
                 expected=json.loads(task.settings).get("holders"),
+                told=_told(connection, task.no),
             )
+
+
+def _told(connection: Connection, task_no: int) -> tuple[Told, ...]:
+    rows = select(held).where(held.c.task_no == task_no).order_by(held.c.relay)
+    return tuple(
+        Told(
+            row.relay,
+            row.at,
+            Holdings(reports=row.reports, least=row.least, lost=json.loads(row.lost)),
+            row.since,
+        )
+        for row in connection.execute(rows)
+    )
 
 
 def _relayed(connection: Connection, task_no: int) -> dict[str, int]:

@@ -11,10 +11,12 @@ from privet.protocol.calls import (
     SEND_ADMISSION,
     SEND_BATCH,
     SEND_REPORT,
+    TELL_HOLDINGS,
     Call,
 )
 from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import Receipt
+from privet.protocol.status import Holdings
 
 from .problems import described
 from .requests import BINARY, TaskId
@@ -48,6 +50,12 @@ TEXTS = {
         "Those that are unused are held for the batch that names this admission. docs/calls.md "
         "gives the form.",
     ),
+    TELL_HOLDINGS: (
+        "tell_holdings",
+        "Tell what a relay holds",
+        "How many reports of the task wait at the relay or are lost, with a token of scope relay."
+        "\n\nA task's status shows it to readers.",
+    ),
 }
 """The operation id, summary and description of each call."""
 MODELS: dict[Call, Any] = {
@@ -55,6 +63,7 @@ MODELS: dict[Call, Any] = {
     GET_RECEIPT: SignedReceipt,
     SEND_BATCH: BatchResponse,
     SEND_ADMISSION: AdmissionResponse,
+    TELL_HOLDINGS: Holdings,
 }
 
 router = APIRouter(tags=["reports"])
@@ -66,7 +75,8 @@ async def nothing_here(task_id: TaskId) -> None:  # noqa: ARG001 - part of the p
 
 
 def _request(call: Call) -> dict[str, Any]:
-    body = {"required": True, "content": {call.body: {"schema": BINARY}}}
+    schema = Holdings.model_json_schema() if call is TELL_HOLDINGS else BINARY
+    body = {"required": True, "content": {call.body: {"schema": schema}}}
     header = {"in": "header", "name": call.header, "required": False, "schema": {"type": "string"}}
     return {"requestBody": body} | ({} if call.header is None else {"parameters": [header]})
 

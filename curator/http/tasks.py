@@ -28,6 +28,7 @@ from privet.protocol.task import (
 )
 from privet.protocol.wire import VERSION
 
+from ..datastore.status import Told
 from ..datastore.tasks import ListedTask, StoredTask
 from ..publication import Publication
 from ..service import tasks as cases
@@ -214,6 +215,36 @@ class BucketView(View):
     checksum: str
 
 
+class RelayView(View):
+    """The reports of a task that a relay holds and has lost, as it said last."""
+
+    relay: str = Field(description="Name of the relay's token.", examples=["north"])
+    held: int = Field(
+        description="Reports that wait there; up to 20 too many while more may come.",
+        examples=[40],
+    )
+    least: int = Field(description="Reports that it waits for.", examples=[100])
+    lost: dict[str, int] = Field(
+        description="Reports that it lost, by reason.", examples=[{"too-few": 7}]
+    )
+    told: datetime = Field(description="When it said so; it does every hour.")
+    since: datetime | None = Field(
+        description="Since when it has held some and none of its reports counted."
+    )
+
+    @classmethod
+    def of(cls, told: Told) -> "RelayView":
+        since = None if told.since is None else moment(told.since)
+        return cls(
+            relay=told.relay,
+            held=told.holdings.reports,
+            least=told.holdings.least,
+            lost=told.holdings.lost,
+            told=moment(told.at),
+            since=since,
+        )
+
+
 class StatusView(CollectionStatus):
     """The state of a collection."""
 
@@ -242,6 +273,10 @@ class StatusView(CollectionStatus):
         description="Sum of the 64-bit halves of the counted report ids, modulo 2^64.",
     )
     buckets: list[BucketView] | None = None
+    relays: list[RelayView] | None = None
+    settles: datetime | None = Field(
+        default=None, description="When the grace period after its end is over."
+    )
 
     @classmethod
     def of(cls, standing: Standing, results: Results | None = None) -> "StatusView":
@@ -259,6 +294,7 @@ class StatusView(CollectionStatus):
             step=standing.step,
             models=standing.models,
             results=results,
+            settles=None if stored.settles is None else moment(stored.settles),
         )
         if exact is None:
             return view
@@ -271,6 +307,7 @@ class StatusView(CollectionStatus):
             "rejects": dict(exact.rejects),
             "checksum": exact.checksum,
             "buckets": buckets,
+            "relays": [RelayView.of(told) for told in exact.told],
         }
         return view.model_copy(update=counts)
 

@@ -72,6 +72,7 @@ REPORTED = {
     "POST /v1/tasks/{task_id}/reports",
     "POST /v1/tasks/{task_id}/reports/batch",
     "POST /v1/tasks/{task_id}/admissions",
+    "POST /v1/tasks/{task_id}/held",
     "POST /v1/tasks/{task_id}/receipts",
 }
 """What holders and relays send is counted in the status, and not logged one by one; receipts are
@@ -107,7 +108,7 @@ VERBS = {
     "audit.add": {"sign-in failed", "signed in"},
     **{
         verb: {"reports collected"}
-        for verb in ("reports.take", "standing.count_rejects", "invitations.admit")
+        for verb in ("reports.take", "standing.count_rejects", "standing.tell", "invitations.admit")
     },
     "check": set[str](),  # changes nothing
     "close": set[str](),

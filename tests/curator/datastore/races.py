@@ -14,6 +14,7 @@ from privet.curator.datastore.store import Store
 from privet.curator.datastore.tokens import ISSUED, ROTATED, StoredToken
 from privet.protocol.errors import PrivetError, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.status import Holdings
 from privet.protocol.task import Task
 from tests.curator.datastore.made import (
     FEW,
@@ -57,6 +58,7 @@ def verbs() -> set[str]:
 
 
 ADMISSION = bytes(16)
+HELD = Holdings(reports=3, least=5, lost={"too-few": 2})
 ABOUT = AuditEntry(NOW, "", ISSUED, "", {})
 Keep = tuple[float, float | None]
 IDS_GO: Keep = (0.0, None)
@@ -139,6 +141,7 @@ def filled(store: Store, made: Task) -> None:
     some = group(cached, [report(made) for _ in range(FEW - 1)])
     store.reports.take([replace(some, relay="relay")], NOW)
     store.standing.count_rejects(made.id, {"too-large": 1})
+    store.standing.tell(made.id, "relay", HELD, NOW)
     store.models.add(made.id, b"model", {}, NOW)
     store.models.name(made.id, "serving", 1)
     only_invited(store, made.id)
@@ -303,6 +306,12 @@ RACES = {
         lambda store, made: sum(len(info.aliases) for info in store.models.listed(made.id)),
         1,
         before=with_models,
+    ),
+    "standing.tell": Race(
+        lambda store, made, _: store.standing.tell(made.id, "relay", HELD, NOW).since,
+        (NOW, NOW),
+        lambda store, made: [told.holdings for told in store.standing.read(made.id).told],
+        [HELD],
     ),
     "invitations.issue, different ones": Race(
         lambda store, made, which: store.invitations.issue(made.id, [code(made, which)]),

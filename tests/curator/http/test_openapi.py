@@ -75,7 +75,8 @@ async def test_tokens_are_asked_for_where_they_are_needed(document: dict[str, An
         if "403" in call["responses"]
     }
     by_relays = {
-        (f"/v1/tasks/{{task_id}}/{name}", "post") for name in ("admissions", "reports/batch")
+        (f"/v1/tasks/{{task_id}}/{name}", "post")
+        for name in ("admissions", "held", "reports/batch")
     }
     assert with_a_token == by_relays | {
         (path, method)

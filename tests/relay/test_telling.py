@@ -1,0 +1,128 @@
+"""What a relay tells its curator of the reports that it holds, and what the asker sees of it."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from privet.curator.access.tokens import Scope
+from privet.http_client.report_client import ReportClient, Retry
+from privet.protocol.calls import TELL_HOLDINGS
+from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, PrivetError
+from privet.protocol.report import make_report
+from privet.protocol.status import Holdings
+from privet.relay.telling import HELD_STEP, HOUR, Teller
+from tests.curator.datastore.made import NOW, task
+from tests.problems import assert_problem
+from tests.relay.real_curator import CURATOR, RECORD, Curator, Passing, Setting, relaying
+
+CLOSES = int(NOW) + 5 * int(HOUR)
+pytestmark = pytest.mark.usefixtures("always_looking")
+
+
+@pytest.fixture
+async def setting(tmp_path: Path) -> AsyncIterator[Setting]:
+    """A relay that waits for thirty, before a curator that hears what it tells."""
+    curator = Curator(task=task(closes=CLOSES))
+    async with relaying(curator, tmp_path / "spool", 30) as made:
+        client = ReportClient(
+            httpx.AsyncClient(transport=Passing(curator)),
+            retry=Retry(attempts=1),
+            token=curator.token,
+        )
+        forwarder = made.forwarder
+        forwarder.teller = Teller(
+            client, forwarder.address, made.spool, 30, made.watch, curator.clock
+        )
+        yield made
+    curator.close()
+
+
+async def answer(setting: Setting, count: int) -> None:
+    """As many reports come."""
+    made = setting.curator.task
+    for _ in range(count):
+        report = make_report(made, RECORD, os.urandom)
+        await setting.client.send(setting.address, report.pack(), report.id.hex())
+
+
+async def tell(setting: Setting) -> list[Holdings]:
+    """A round of the relay, and what the curator then knows."""
+    assert setting.forwarder.teller is not None
+    await setting.forwarder.forward()
+    await setting.forwarder.teller.tell()
+    return [told.holdings for told in setting.curator.store.standing.read(setting.address.id).told]
+
+
+async def test_while_people_answer_it_is_told_by_the_hour_and_in_steps(setting: Setting) -> None:
+    """So nobody sees when one of them does."""
+    await answer(setting, 1)
+    assert await tell(setting) == []
+    setting.curator.clock.advance(HOUR)
+    first = await tell(setting)
+    assert first == [Holdings(reports=HELD_STEP, least=30, lost={})]
+    await answer(setting, HELD_STEP - 1)
+    setting.curator.clock.advance(HOUR)
+    assert await tell(setting) == first
+    await answer(setting, 1)
+    assert await tell(setting) == first
+    setting.curator.clock.advance(HOUR)
+    assert await tell(setting) == [Holdings(reports=2 * HELD_STEP, least=30, lost={})]
+
+
+async def test_what_is_lost_at_the_end_is_told_at_once(setting: Setting) -> None:
+    """Exactly, with the reason, to whoever may read it: status, page and metrics."""
+    await answer(setting, 7)
+    setting.curator.clock.advance(CLOSES - NOW)
+    assert await tell(setting) == [Holdings(reports=0, least=30, lost={"too-few": 7})]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(setting.curator.app)) as http:
+        tokens = setting.curator.app.state.curator.tokens
+        reader = {"Authorization": f"Bearer {tokens.issue('reader', Scope.READER)}"}
+        address = f"{CURATOR}/v1/tasks/{setting.address.id}/status"
+        (relay,) = (await http.get(address, headers=reader)).json()["relays"]
+        assert (relay["relay"], relay["held"], relay["lost"]) == ("relay", 0, {"too-few": 7})
+        assert "relays" not in (await http.get(address)).json()
+        metrics = (await http.get(f"{CURATOR}/metrics", headers=reader)).text
+        labels = f'{{relay="relay",task="{setting.address.id[:12]}"}}'
+        assert f"privet_lost_reports{labels} 7.0" in metrics
+        assert f"privet_held_reports{labels} 0.0" in metrics
+
+
+async def test_since_when_it_holds_them_is_since_none_counted(setting: Setting) -> None:
+    """A relay that forwards now and then holds nothing for long."""
+    since = []
+    for count in (5, 0, 30, 5):
+        await answer(setting, count)
+        setting.curator.clock.advance(HOUR)
+        await tell(setting)
+        (told,) = setting.curator.store.standing.read(setting.address.id).told
+        since.append(None if told.since is None else (told.since - NOW) / HOUR)
+    assert since == [1.0, 1.0, None, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b"{}", InvalidRequest),
+        (b'{"reports": -1, "least": 1, "lost": {}}', InvalidRequest),
+        (b'{"reports": 1, "least": 1, "lost": {"Too few": 1}}', InvalidRequest),
+        (b'{"reports": 1, "least": 1, "lost": {}, "when": 1}', InvalidRequest),
+    ],
+)
+async def test_only_a_relay_tells_and_only_numbers(
+    setting: Setting, body: bytes, error: type[PrivetError]
+) -> None:
+    """With its token: neither strangers nor readers."""
+    curator = setting.curator
+    tokens = curator.app.state.curator.tokens
+    good = Holdings(reports=1, least=1, lost={}).model_dump_json().encode()
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(curator.app)) as http:
+        url = TELL_HOLDINGS.url(f"{CURATOR}/v1/tasks/{curator.task.id}")
+        assert_problem(await http.post(url, content=good), NotAuthorized)
+        reader = {"Authorization": f"Bearer {tokens.issue('eye', Scope.READER)}"}
+        assert_problem(await http.post(url, content=good, headers=reader), InsufficientScope)
+        relay = {"Authorization": f"Bearer {curator.token}"}
+        assert_problem(await http.post(url, content=body, headers=relay), error)
+    assert curator.store.standing.read(curator.task.id).told == ()
