@@ -111,7 +111,7 @@ class Metrics(ServerMetrics):
         """Observe how long the first report of a commit had waited."""
         self._report_seconds.observe(seconds)
 
-    def told(self, relay: str, task_id: str, values: Sequence[float]) -> None:
+    def held(self, relay: str, task_id: str, values: Sequence[float]) -> None:
         """Set the gauges of ``HELD`` for a relay and a task, in their order."""
         for gauge, value in zip(self._held.values(), values, strict=True):
             gauge.labels(relay, self.task(task_id)).set(value)

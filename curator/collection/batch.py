@@ -163,11 +163,11 @@ class BatchUpload:
         except ValidationError as error:
             raise InvalidRequest(first_fault(error)) from None
         standing = self.store.standing
-        told = await run_in_threadpool(standing.tell, task_id, relay, holdings, self.clock())
+        kept = await run_in_threadpool(standing.tell, task_id, relay, holdings, self.clock())
         counted = (await run_in_threadpool(standing.read, task_id)).reports
         lost = sum(holdings.lost.values())
-        values = (holdings.reports, told.since or 0, lost, counted)
-        self.intake.metrics.told(relay, task_id, values)
+        values = (holdings.reports, kept.since or 0, lost, counted)
+        self.intake.metrics.held(relay, task_id, values)
         return JSONResponse(holdings.model_dump())
 
     def _hold(self, task_id: str, body: bytes) -> JSONResponse:

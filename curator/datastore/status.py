@@ -30,7 +30,7 @@ ON CONFLICT (task_no, relay) DO UPDATE SET at = excluded.at, reports = excluded.
 
 
 @dataclass(frozen=True)
-class Told:
+class RelayHoldings:
     """The reports that a relay holds and has lost, as it said last."""
 
     relay: str
@@ -69,7 +69,7 @@ class Status:
     """True if only invited reports count."""
     expected: int | None = None
     """Number of reports that its asker expects."""
-    told: tuple[Told, ...] = ()
+    holdings: tuple[RelayHoldings, ...] = ()
     """The words of relays, by their names."""
 
 
@@ -117,7 +117,7 @@ class StatusStore:
                 values = {"task_no": row.no, "reason": reason, "count": count}
                 connection.execute(text(COUNT_REJECTS), values)
 
-    def tell(self, task_id: str, relay: str, holdings: Holdings, now: float) -> Told:
+    def tell(self, task_id: str, relay: str, holdings: Holdings, now: float) -> RelayHoldings:
         """Keep what a relay says that it holds; raises ``TaskNotFound``."""
         with self.database.writing(locked=[task_id]) as connection:
             task_no = need_task(connection, task_id).no
@@ -138,7 +138,7 @@ class StatusStore:
                 "counted": counted,
             }
             connection.execute(text(TELL), values)
-        return Told(relay, now, holdings, since)
+        return RelayHoldings(relay, now, holdings, since)
 
     def read(self, task_id: str) -> Status:
         """Counts, checksums and rejects; raises ``TaskNotFound``."""
@@ -166,14 +166,14 @@ class StatusStore:
                 relayed=_relayed(connection, task.no),
                 invited=bool(task.invited),
                 expected=json.loads(task.settings).get("holders"),
-                told=_told(connection, task.no),
+                holdings=_holdings(connection, task.no),
             )
 
 
-def _told(connection: Connection, task_no: int) -> tuple[Told, ...]:
+def _holdings(connection: Connection, task_no: int) -> tuple[RelayHoldings, ...]:
     rows = select(held).where(held.c.task_no == task_no).order_by(held.c.relay)
     return tuple(
-        Told(
+        RelayHoldings(
             row.relay,
             row.at,
             Holdings(reports=row.reports, least=row.least, lost=json.loads(row.lost)),

@@ -28,7 +28,7 @@ from privet.protocol.task import (
 )
 from privet.protocol.wire import VERSION
 
-from ..datastore.status import Told
+from ..datastore.status import RelayHoldings
 from ..datastore.tasks import ListedTask, StoredTask
 from ..publication import Publication
 from ..service import tasks as cases
@@ -227,20 +227,20 @@ class RelayView(View):
     lost: dict[str, int] = Field(
         description="Reports that it lost, by reason.", examples=[{"too-few": 7}]
     )
-    told: datetime = Field(description="When it said so; it does every hour.")
+    reported: datetime = Field(description="When it said so; it does every hour.")
     since: datetime | None = Field(
         description="Since when it has held some and none of its reports counted."
     )
 
     @classmethod
-    def of(cls, told: Told) -> "RelayView":
-        since = None if told.since is None else moment(told.since)
+    def of(cls, kept: RelayHoldings) -> "RelayView":
+        since = None if kept.since is None else moment(kept.since)
         return cls(
-            relay=told.relay,
-            held=told.holdings.reports,
-            least=told.holdings.least,
-            lost=told.holdings.lost,
-            told=moment(told.at),
+            relay=kept.relay,
+            held=kept.holdings.reports,
+            least=kept.holdings.least,
+            lost=kept.holdings.lost,
+            reported=moment(kept.at),
             since=since,
         )
 
@@ -307,7 +307,7 @@ class StatusView(CollectionStatus):
             "rejects": dict(exact.rejects),
             "checksum": exact.checksum,
             "buckets": buckets,
-            "relays": [RelayView.of(told) for told in exact.told],
+            "relays": [RelayView.of(kept) for kept in exact.holdings],
         }
         return view.model_copy(update=counts)
 

@@ -53,7 +53,9 @@ async def tell(setting: Setting) -> list[Holdings]:
     assert setting.forwarder.teller is not None
     await setting.forwarder.forward()
     await setting.forwarder.teller.tell()
-    return [told.holdings for told in setting.curator.store.standing.read(setting.address.id).told]
+    return [
+        kept.holdings for kept in setting.curator.store.standing.read(setting.address.id).holdings
+    ]
 
 
 async def test_while_people_answer_it_is_told_by_the_hour_and_in_steps(setting: Setting) -> None:
@@ -97,8 +99,8 @@ async def test_since_when_it_holds_them_is_since_none_counted(setting: Setting) 
         await answer(setting, count)
         setting.curator.clock.advance(HOUR)
         await tell(setting)
-        (told,) = setting.curator.store.standing.read(setting.address.id).told
-        since.append(None if told.since is None else (told.since - NOW) / HOUR)
+        (kept,) = setting.curator.store.standing.read(setting.address.id).holdings
+        since.append(None if kept.since is None else (kept.since - NOW) / HOUR)
     assert since == [1.0, 1.0, None, 4.0]
 
 
@@ -125,4 +127,4 @@ async def test_only_a_relay_tells_and_only_numbers(
         assert_problem(await http.post(url, content=good, headers=reader), InsufficientScope)
         relay = {"Authorization": f"Bearer {curator.token}"}
         assert_problem(await http.post(url, content=body, headers=relay), error)
-    assert curator.store.standing.read(curator.task.id).told == ()
+    assert curator.store.standing.read(curator.task.id).holdings == ()

@@ -310,7 +310,7 @@ RACES = {
     "standing.tell": Race(
         lambda store, made, _: store.standing.tell(made.id, "relay", HELD, NOW).since,
         (NOW, NOW),
-        lambda store, made: [told.holdings for told in store.standing.read(made.id).told],
+        lambda store, made: [kept.holdings for kept in store.standing.read(made.id).holdings],
         [HELD],
     ),
     "invitations.issue, different ones": Race(
