@@ -50,6 +50,7 @@ def _print_model(model: Document) -> None:
         "reports": model["reports"],
         **dict(map(_way, model["ways"])),
         "cells": model["cells"],
+        **{name: _with_ends(of) for name, of in model["scores"].items()},
         "fitted": when(model["created"]),
         **model["facts"],
     }
@@ -121,6 +122,8 @@ def compare(
         "largest change": change["largest"],
         "value outside the first model's 95 % interval": f"{change['outside']:.1%} of records",
     }
+    scores = change["scores"] or {}
+    facts |= {f"{name}, by reports": _with_ends(of) for name, of in scores.items()}
     print_facts(f"From model {one} to {other}, on {change['records']} public records", facts)
 
 
@@ -190,6 +193,10 @@ def _compared(name: str, row: Document) -> tuple[str, ...]:
         f"{row[key]:.3g}" for key in ("reported", "low", "high", "public")
     )
     return name, reported, f"{low} to {high}", public
+
+
+def _with_ends(of: Document) -> str:
+    return f"{of['value']:.3g} ({of['low']:.3g} to {of['high']:.3g})"
 
 
 def _print_status(document: Document) -> None:

@@ -68,6 +68,14 @@ router = APIRouter(
 )
 
 
+class IntervalView(View):
+    """A figure with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 class WayView(View):
     """The source of some of a model's reports."""
 
@@ -92,6 +100,12 @@ class ModelView(View):
     reports: int = Field(description="Reports it was fitted from.", examples=[4456])
     cells: int = Field(examples=[64])
     facts: dict[str, Any] = Field(description="Further results of the estimator.")
+    scores: dict[str, IntervalView] = Field(
+        default_factory=dict,
+        description="Accuracy, Brier score and log loss of the cells' values for people like the "
+        "holders, from their perturbed reports, as of the fit. Empty for a number, and for models "
+        "of earlier versions.",
+    )
     aliases: list[str] = Field(
         default_factory=list, description="Its aliases; `serving` predicts where no model is named."
     )
@@ -248,14 +262,6 @@ class DifferenceView(View):
     high: float
     public: float
     p_value: float
-
-
-class IntervalView(View):
-    """A figure with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 class ImpossibleView(View):

@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.escaping import markdown
-from privet.learning.core.looks import MEANING
+from privet.learning.core.looks import MEANING, Looks
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.findings.impossible import impossible
 from privet.learning.findings.insight import insight, question_about
+from privet.learning.findings.scores import known_scores
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
 
-LARGEST_ERROR = 0.1
-"""Largest standard error at which a card states a share of the holders."""
+WIDEST = 0.5
+"""Widest interval with which a card states an accuracy."""
 
 
 def write_card(
@@ -45,26 +46,10 @@ def write_card(
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def agreement(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
-    """Share of the holders whose class is the likeliest of their cell, and its standard error.
-
-    Unbiased for given cell values, only from the reports; the model was fitted from some of the
-    same reports, so it is slightly optimistic. None for a numeric label, and without reports to a
-    question about the model's own partition.
-    """
-    question = question_about(model, questions)
-    if question is None or not isinstance(model.label, Classes):
-        return None
-    weights = np.zeros_like(question.counts)
-    weights[np.arange(len(weights)), model.values.argmax(axis=1)] = 1.0
-    share = question.mean(weights)
-    return share.value, sqrt(share.variance)
-
-
 def offset(model: Model, questions: Sequence[QuestionCounts]) -> tuple[float, float] | None:
     """Mean over the holders of their cell's value less their number, and its standard error.
 
-    Unbiased for given cell values, as ``agreement`` is; a number beyond the radius of a published
+    Unbiased for given cell values, only from the reports; a number beyond the radius of a published
     centre counts as it was reported. None for classes, and without reports to a question about the
     model's own partition.
     """
@@ -149,7 +134,8 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
     table = _table(("", "holders", "95 % interval", "public records"), rows)
     sentence, looks = markdown(comparison.sentence), MEANING[comparison.looks]
     title = "## Holders compared with public records"
-    return f"{title}\n\n{sentence}\n\n{table}\n\nThese intervals {looks}."
+    after = f"After {comparison.reports} reports; these intervals {looks}."
+    return f"{title}\n\n{sentence}\n\n{table}\n\n{after}"
 
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
@@ -165,9 +151,9 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     false = impossible(questions)
     if false is not None:
         return f"- {false.sentence}"
-    share, bias = agreement(model, questions), offset(model, questions)
-    if share is not None:
-        lines.insert(0, _agreement(*share))
+    bias, scores = offset(model, questions), known_scores(model, questions)
+    if scores:
+        lines.insert(0, _scores(scores, questions[-1].looks))
     if bias is not None:
         lines.insert(0, _offset(*bias))
     return "\n".join(lines)
@@ -193,16 +179,21 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _agreement(share: float, error: float) -> str:
-    if error > LARGEST_ERROR:
+def _scores(scores: Mapping[str, Interval], looks: Looks) -> str:
+    right, brier, loss = scores.values()
+    if right.high - right.low > WIDEST:
         return (
-            "- Too few reports to estimate how many holders have the class that is the likeliest "
-            f"in their cell: the standard error of that share is {error:.1%}."
+            "- Too few reports to estimate how many people have the class that is the likeliest in "
+            f"their cell: the 95 % interval of that share is {right.low:.0%} to {right.high:.0%}."
         )
     return (
-        f"- About {share:.1%} (standard error {error:.1%}) of the holders have the class that is "
-        "the likeliest in their cell, as their own reports say. The model was fitted from reports "
-        "of the same holders, so expect a little less of others."
+        f"- Of people like the holders, about {right.value:.1%} ({right.low:.1%} to "
+        f"{right.high:.1%}) have the class that is the likeliest in their cell. The cells' "
+        f"probabilities have a Brier score of {brier.value:.3g} ({brier.low:.3g} to "
+        f"{brier.high:.3g}) and a log loss of {loss.value:.3g} ({loss.low:.3g} to "
+        f"{loss.high:.3g}). These are estimated from perturbed reports, corrected for the model "
+        "having been fitted to them; what the public model adds within a cell is not in them. The "
+        f"95 % intervals {MEANING[looks]}."
     )
 
 

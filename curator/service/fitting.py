@@ -3,8 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.findings.false_reports import worst_found
+from privet.learning.findings.scores import known_scores, optimism, score_differences
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from privet.protocol.errors import InvalidRequest, NotEnoughReports, PrivetError, problem_of
 from privet.protocol.features import Classes
@@ -47,6 +49,11 @@ class Change(BaseModel):
     outside: float = Field(
         description="Share of records whose cell's value in the second model lies outside the "
         "95 % interval of their cell in the first."
+    )
+    scores: dict[str, Interval] | None = Field(
+        description="The second model's scores for people like the holders less the first one's, "
+        "with 95 % intervals, from the reports so far. For readers only; empty where both do not "
+        "have the same cells, or one was fitted by an earlier version."
     )
 
 
@@ -129,7 +136,8 @@ def _try(
     if not curator.store.models.listed(task_id):
         return SettingsTrial(model, None, None)
     serving = curator.models.get(task_id)
-    change = change_of(serving.model, model, _compared_rows(curator, task_id))
+    rows, questions = _compared_rows(curator, task_id), curator.question_counts(task_id)
+    change = change_of(serving.model, model, rows, questions)
     return SettingsTrial(model, serving.number, change)
 
 
@@ -176,7 +184,8 @@ def _compare(
 ) -> Change:
     may_read_models(curator, actor, task_id)
     first, second = (document_of(curator, task_id, number)[1] for number in (one, other))
-    return run(compare_models, first, second, _compared_rows(curator, task_id))
+    questions = curator.question_counts(task_id) if actor.reads else None
+    return run(compare_models, first, second, _compared_rows(curator, task_id), questions)
 
 
 def _compared_rows(curator: Curator, task_id: str) -> NDArray[np.float64]:
@@ -193,17 +202,26 @@ def fit_model(
     questions = counts_of(collected)
     fitting = Fitting.of(estimator, collected.stored.task.label, public, **parameters)
     model = fitting.model(questions)
+    model = replace(model, optimism=optimism(model, questions, fitting.estimate))
     worst_of = partial(worst_found, model, questions, fitting.estimate)
     summary = summary_of(model, collected.relayed, worst_of)
+    summary["scores"] = {name: asdict(of) for name, of in known_scores(model, questions).items()}
     return json.dumps(model.to_document()).encode(), summary
 
 
-def compare_models(one: bytes, other: bytes, X: NDArray[np.float64]) -> Change:
+def compare_models(
+    one: bytes, other: bytes, X: NDArray[np.float64], questions: Sequence[QuestionCounts] | None
+) -> Change:
     first, second = (Model.from_document(json.loads(document)) for document in (one, other))
-    return change_of(first, second, X)
+    return change_of(first, second, X, questions)
 
 
-def change_of(first: Model, second: Model, X: NDArray[np.float64]) -> Change:
+def change_of(
+    first: Model,
+    second: Model,
+    X: NDArray[np.float64],
+    questions: Sequence[QuestionCounts] | None,
+) -> Change:
     before, after = first.predict(X), second.predict(X)
     changed = np.abs(after.values - before.values)
     value = after.of_cells(second.values)
@@ -215,4 +233,5 @@ def change_of(first: Model, second: Model, X: NDArray[np.float64]) -> Change:
         mean=float(changed.mean()),
         largest=float(changed.max()),
         outside=float(outside.any(axis=1).mean()),
+        scores=None if questions is None else score_differences(first, second, questions),
     )

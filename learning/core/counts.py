@@ -58,7 +58,8 @@ class QuestionCounts:
 
     Counts and noise cover only the ``holders`` whose record fits the task, since a misfit has
     neither cell nor label. ``scale`` is the scale on which a numeric label was reported; None is
-    the label's whole range. With ``planned`` reports at the expected end of a collection, intervals
+    the label's whole range. ``added``, ``(cells, slots)``, is added to the counts, as by a trial
+    of what noise changes. With ``planned`` reports at the expected end of a collection, intervals
     and p-values hold at every look (``looks``); None is for one look.
     """
 
@@ -68,6 +69,7 @@ class QuestionCounts:
     n: int
     scale: LabelScale | None = field(default=None, kw_only=True)
     planned: float | None = field(default=None, kw_only=True)
+    added: Floats | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(
@@ -106,7 +108,8 @@ class QuestionCounts:
         """Unbiased counts per cell and slot, ``(cells, slots)``; noise makes some negative."""
         if self.n == 0:
             return np.zeros((self.mechanism.cells, self.mechanism.slots))
-        return np.asarray(self.mechanism.estimate(self.sums, self.n), dtype=np.float64)
+        counts = np.asarray(self.mechanism.estimate(self.sums, self.n), dtype=np.float64)
+        return counts if self.added is None else counts + self.added
 
     @cached_property
     def misfits(self) -> Estimate:

@@ -1,6 +1,6 @@
 """A fitted model: a value per cell, with its interval, public share and one report's influence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -97,6 +97,8 @@ class Model:
     - ``influence``: ``(K, S)``, maximum change of the value by replacing one report, to first
       order; for more, see ``false_reports``;
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
+    - ``optimism``: by how many reports each score of its cells is too good, since it was fitted to
+      them, and the variance of that (``findings.scores``); None where it was not computed;
     - ``span``: maximum difference of two values of a cell; less than a numeric label's range if
       it was reported relative to a centre, None for the whole range;
     - ``values_without_reports``: ``(K, S)``, what the same estimator gives without any report; None
@@ -130,6 +132,7 @@ class Model:
     selection: float = 1.0
     facts: Mapping[str, Value] = field(default_factory=dict)
     span: float | None = None
+    optimism: Mapping[str, tuple[float, float]] | None = None
 
     def predict(self, X: Floats) -> Predictions:
         """Predictions for encoded rows ``(rows, columns)``."""
@@ -186,6 +189,7 @@ class Model:
             "facts": dict(self.facts),
             "selection": self.selection,
             "span": self.span,
+            "optimism": None if self.optimism is None else dict(self.optimism),
         }
 
     @classmethod
@@ -195,6 +199,7 @@ class Model:
             raise InvalidRequest(f"The document is not a {FORMAT}: export the model again.")
         try:
             base, public, span = (document.get(key) for key in ("base", "public_base", "span"))
+            optimism = document.get("optimism")
             arrays = {name: document[name] for name in CELL_ARRAYS}
             arrays |= {name: document.get(name) for name in OPTIONAL_ARRAYS if document.get(name)}
             return cls(
@@ -209,6 +214,7 @@ class Model:
                 facts=dict(document["facts"]),
                 selection=float(document.get("selection", 1.0)),
                 span=None if span is None else float(span),
+                optimism=None if optimism is None else _pairs(optimism),
             )
         except (KeyError, TypeError, ValueError, ValidationError) as error:
             raise InvalidRequest(
@@ -225,6 +231,10 @@ class Model:
     def bounds(self) -> tuple[float, float]:
         """The least and greatest value there can be."""
         return (self.label.low, self.label.high) if isinstance(self.label, Range) else (0.0, 1.0)
+
+
+def _pairs(of: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
+    return {str(name): (float(first), float(second)) for name, (first, second) in of.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -332,6 +332,28 @@ async def test_one_report_changes_nothing_that_strangers_see(http: Http, fitted:
         assert_problem(await http.get(path), NotAuthorized, "counts of the reports")
 
 
+async def test_scores_are_those_of_the_fit_and_their_differences_for_readers(http: Http) -> None:
+    """With intervals; a stranger sees those of the model, and none of the reports so far."""
+    task = await http.task(epsilon=8.0, depth=1)
+    for _ in range(40):
+        await http.report(task)
+    for _ in range(2):
+        scores = (await http.fit(task, estimator="weighted")).json()["scores"]
+    assert list(scores) == ["accuracy", "Brier score", "log loss"]
+    assert scores["accuracy"]["low"] <= scores["accuracy"]["value"] <= scores["accuracy"]["high"]
+    models = f"/v1/tasks/{task}/models"
+    assert (await http.get(f"{models}/1")).json()["scores"] == scores
+    assert (await http.get(f"{models}/1/compare/2")).json().get("scores") is None
+    compared = (await http.get(f"{models}/1/compare/2", headers=http.admin)).json()["scores"]
+    assert {name: of["value"] for name, of in compared.items()} == dict.fromkeys(scores, 0.0)
+    await http.sign_in()
+    assert "Accuracy of cells" in (await http.get(f"/tasks/{task}")).text
+    assert "for people like the holders" in (await http.get(f"/tasks/{task}/models/1")).text
+    page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
+    assert "accuracy +0.000" in page
+    assert "which may be chance" in page
+
+
 async def test_an_insight_compares_holders_with_public_data(http: Http, fitted: str) -> None:
     """Shares compared with public ones, a sentence, and 422 without reports about the label."""
     address = f"/v1/tasks/{fitted}/models/1/insight"

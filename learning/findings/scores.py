@@ -1,0 +1,164 @@
+"""Scores of a model's cells for people like the holders, from their perturbed reports only.
+
+A score of cell values v is linear in the counts: sum_ks w_ks(v) V_ks / n, with w the loss of v
+where the label is s. But v was fitted to these counts, noise included, so that the sum is biased by
+the optimism
+
+    o = E sum w(v(V)) (V - E V) = tr(C E w'),   C = Cov V, w' the derivative of w(v(V)),
+
+by Stein's lemma (Efron, 2004, "The estimation of prediction error"). It is found by refits with
+noise added to the counts: for g ~ N(0, C),
+
+    o = E sum (w(v(V + a g)) - w(v(V - a g))) g / (2 a),                                        (1)
+
+also where w has steps, as that of the likeliest class, then for V with (1 + a^2) times the noise
+(Oliveira, Lei and Tibshirani, 2021, "Unbiased risk estimation in the normal means problem via
+coupled bootstrap techniques"). C holds the mechanism's noise and that of sampling, so scores are
+about people like the holders and not about those who reported. To first order the error is that of
+sum w V for fixed w, plus what o varies by, sum_k o_k^2 of the cells' parts.
+
+Optimism is a number of reports, the same whenever scores are read: reports that come later are
+independent of the model. Two models' scores have most of their error in common, so their difference
+is known better than each. Within a cell reports tell nothing of the predictions: scores are those
+of its values. Squares of a number are not reported, so that only differences of squared errors are
+known: they are less the labels' mean square.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import log
+
+import numpy as np
+
+from privet.protocol.features import Classes, Label
+
+from ..core.counts import Estimate, Interval, QuestionCounts
+from ..core.model import Model
+from ..core.public_data import Floats
+from .impossible import impossible
+from .insight import question_about
+
+STEP = 0.5
+"""a in (1)."""
+PAIRS = 8
+"""Pairs of refits with noise of opposite signs."""
+LEAST_SHARE = 1e-3
+"""Smaller shares count as this much in a log loss."""
+MOST = {"accuracy": 1.0, "Brier score": 2.0, "log loss": -log(LEAST_SHARE)}
+"""The scores of classes, and the greatest value that each can have."""
+OF_NUMBERS = ("squared error",)
+
+Fit = Callable[[Sequence[QuestionCounts]], Model]
+
+
+def scores_of(label: Label) -> tuple[str, ...]:
+    """The names of a label's scores."""
+    return tuple(MOST) if isinstance(label, Classes) else OF_NUMBERS
+
+
+def score_weights(score: str, model: Model, question: QuestionCounts) -> Floats:
+    """w: what each count adds to a score of the model's cells, ``(cells, slots)``."""
+    values = model.values
+    if score == "accuracy":
+        weights = np.zeros_like(values)
+        weights[np.arange(len(values)), values.argmax(axis=1)] = 1.0
+        return weights
+    if score == "Brier score":
+        return np.asarray((values**2).sum(axis=1, keepdims=True) + 1.0 - 2.0 * values)
+    if score == "log loss":
+        return -np.log(np.maximum(values, LEAST_SHARE))
+    scale = question.scale_of(model.label)  # type: ignore[arg-type]
+    low = np.broadcast_to(scale.low, len(values))
+    ends = np.stack([low, low + scale.width], axis=1)
+    return np.asarray(values**2 - 2.0 * values * ends)
+
+
+def optimism(
+    model: Model, questions: Sequence[QuestionCounts], fit: Fit
+) -> dict[str, tuple[float, float]] | None:
+    """The number of reports by which each score is too good, and the variance of that.
+
+    ``fit`` gives the model of other counts. None without reports about the label in its cells, and
+    where a refit has other cells.
+    """
+    question = question_about(model, questions)
+    if question is None:
+        return None
+    place = next(i for i, one in enumerate(questions) if one.sums is question.sums)
+    eigenvalues, vectors = np.linalg.eigh(question.total_covariance)
+    root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :]
+    rng = np.random.default_rng(0)
+    parts: dict[str, list[Floats]] = {score: [] for score in scores_of(model.label)}
+    for _ in range(PAIRS):
+        g = np.einsum("kij,kj->ki", root, rng.standard_normal(question.counts.shape))
+        pair = []
+        for step in (STEP, -STEP):
+            others = [*questions]
+            others[place] = replace(questions[place], added=step * g)
+            pair.append(fit(others))
+            if question_about(pair[-1], [question]) is None:
+                return None
+        for score, of_cells in parts.items():
+            up, down = (score_weights(score, one, question) for one in pair)
+            of_cells.append(((up - down) * g).sum(axis=1) / (2.0 * STEP))
+    found = {}
+    for score, of_cells in parts.items():
+        drawn = np.array(of_cells)
+        variance = float(drawn.sum(axis=1).var(ddof=1)) / PAIRS
+        variance += float((drawn.mean(axis=0) ** 2).sum())
+        found[score] = (float(drawn.sum(axis=1).mean()), variance)
+    return found
+
+
+def known_scores(model: Model, questions: Sequence[QuestionCounts]) -> dict[str, Interval]:
+    """The scores of the model's cells for people like the holders, by name.
+
+    None of a number, nor where the optimism is not known, there are no reports about the label in
+    the cells, or reports cannot all be honest.
+    """
+    question = question_about(model, questions)
+    if question is None or model.optimism is None or impossible(questions) is not None:
+        return {}
+    return {
+        score: _corrected(
+            question, score_weights(score, model, question), *model.optimism[score]
+        ).interval(0.0, most)
+        for score, most in MOST.items()
+        if score in model.optimism
+    }
+
+
+def score_differences(
+    first: Model, second: Model, questions: Sequence[QuestionCounts]
+) -> dict[str, Interval]:
+    """The scores of the second model's cells less those of the first one's, by name.
+
+    None unless both have the same cells, and where ``known_scores`` has none but for numbers.
+    """
+    question = question_about(first, questions)
+    if question is None or question_about(second, [question]) is None:
+        return {}
+    if first.optimism is None or second.optimism is None or impossible(questions) is not None:
+        return {}
+    found = {}
+    for score in scores_of(first.label):
+        before, after = (score_weights(score, one, question) for one in (first, second))
+        (bias, variance), (other_bias, other_variance) = (
+            one.optimism[score] for one in (first, second) if one.optimism
+        )
+        # both rest on the same noise: the difference has at most the sum of both deviations
+        deviation = variance**0.5 + other_variance**0.5
+        difference = _corrected(question, after - before, other_bias - bias, deviation**2)
+        found[score] = difference.interval(-np.inf, np.inf)
+    return found
+
+
+def _corrected(question: QuestionCounts, weights: Floats, bias: float, variance: float) -> Estimate:
+    """The mean of ``weights`` for the population, less an optimism."""
+    likely = question.plausible / question.plausible.sum()
+    centre = float((likely * weights).sum())
+    spread = float((likely * (weights - centre) ** 2).sum())
+    mean = question.mean(weights - centre)
+    total = mean.variance + spread / question.holders + variance / question.holders**2
+    value = centre + mean.value - bias / question.holders
+    return Estimate(value, total, question.factor)
