@@ -37,7 +37,8 @@ def selection_factor(
 
     rng = np.random.default_rng(0)
     some = rng.permutation(len(public))[:MOST_ROWS]
-    X, expected = public.X[some], values[locate(partition, public.X[some])]
+    expected = values[locate(partition, public.X[some])]
+    X = np.ascontiguousarray(public.X[some], dtype=np.float32)  # as trees take it unchecked
     errors = []
     for tree in range(RESAMPLED_TREES):
         if isinstance(label, Classes):
@@ -49,7 +50,7 @@ def selection_factor(
             residuals -= residuals.mean()  # holders' labels may be higher than public ones
             target, variance = expected + residuals, np.full_like(residuals, residuals.var())
         grown = DecisionTreeRegressor(max_leaf_nodes=partition.cells, random_state=tree)
-        leaf = grown.fit(X, target).apply(X)
+        leaf = grown.fit(X, target, check_input=False).apply(X, check_input=False)
         for slot in range(target.shape[1]):
             error = np.bincount(leaf, (target - expected)[:, slot])
             allowed = np.bincount(leaf, variance[:, slot])
