@@ -17,7 +17,7 @@ from privet.http_client.report_client import Offer, ReportClient, Retry
 from privet.protocol.lifecycle import ReportState
 
 from .blocking import BlockingHolder
-from .errors import BudgetSpent, HolderError, LedgerFailed, TaskRefused
+from .errors import BudgetSpent, HolderError, LedgerFailed, TaskRefused, WrongClock
 from .explanation import Explanation
 from .holder import Holder
 from .ledger import (
@@ -53,5 +53,6 @@ __all__ = [
     "TransportError",
     "UnexpectedResponse",
     "UnsafeAddress",
+    "WrongClock",
     "validate",
 ]

@@ -77,9 +77,9 @@ class BlockingHolder:
         """See ``Holder.validate``."""
         return self._holder.validate(task, record)
 
-    def check(self, task: Task) -> CheckedTask:
+    def check(self, task: Task, clock_ahead: float | None = None) -> CheckedTask:
         """See ``Holder.check``."""
-        return self._portal.call(self._holder.check, task)
+        return self._portal.call(self._holder.check, task, clock_ahead)
 
     def answer(
         self,

@@ -3,7 +3,8 @@
 PrivetError                  base of all errors of a holder's calls
 ├── HolderError              this holder's own refusal; a missing package is one too
 │   ├── TaskRefused          a task that gives less privacy than it claims, or is not signed
-│   ├── BudgetSpent          answering would take the subject past its cap
+│   ├── BudgetSpent          answering would take the subject past a cap
+│   ├── WrongClock           this device's clock or the server's is wrong: set it
 │   └── LedgerFailed         the ledger cannot be read or written; nothing was sent
 ├── TransportError           (http_client.errors) unsafe address, no answer, not a curator's answer
 └── InvalidRequest, ...      (protocol.errors) what the curator answered
@@ -19,6 +20,9 @@ class TaskRefused(HolderError): ...
 
 
 class BudgetSpent(HolderError): ...
+
+
+class WrongClock(HolderError): ...
 
 
 class LedgerFailed(HolderError): ...

@@ -179,7 +179,8 @@ def _discloses(task: Task) -> tuple[str, ...]:
         f"The curator expects {min(task.group_sizes)} to {max(task.group_sizes)} people in "
         "each group. This device cannot check these numbers.",
         *few,
-        "Disclosures in several tasks add up, and no epsilon covers that either.",
+        "Disclosures in several tasks add up. No epsilon covers that: this device keeps an account "
+        "of its own of them.",
     )
 
 

@@ -21,7 +21,6 @@ from privet.protocol.errors import (
     InvalidRequest,
     PrivetError,
     ReportNotFound,
-    TaskNotOpen,
 )
 from privet.protocol.lifecycle import ReportState, report_state_after
 from privet.protocol.limits import SMALLEST_GROUP
@@ -31,7 +30,9 @@ from privet.protocol.signature import parse_key
 from privet.protocol.task import Task
 from privet.protocol.wire import printable
 
+from .clocks import check_clocks, check_dates
 from .departure import Departure
+from .disclosures import splits_of
 from .errors import TaskRefused
 from .explanation import Explanation
 from .ledger import SLACK, Ledger, StoredAnswer, afford
@@ -84,8 +85,11 @@ class Holder:
         """
         return validate(task, record)
 
-    async def check(self, task: Task) -> CheckedTask:
+    async def check(self, task: Task, clock_ahead: float | None = None) -> CheckedTask:
         """Raise unless this subject can answer ``task`` now; no record is needed for that.
+
+        ``clock_ahead`` says how far the server's clock is ahead of this device's, as of the task's
+        ``Offer``: ``WrongClock`` if that is more than two days either way.
 
         ``TaskRefused`` if its true epsilon is above what it states, or if fewer than
         ``smallest_group`` people are expected in any stratum, so that a refusal says nothing of the
@@ -95,11 +99,13 @@ class Holder:
         now = self.clock()
         check_promise(task)
         check_group_sizes(task, self.smallest_group)
-        check_dates(task, now)
+        check_clocks(now, clock_ahead)
+        check_dates(task, now, clock_ahead)
         earlier = await self._ask(self.ledger.answers, self.subject)
         caps = await self._ask(self.ledger.caps, self.subject)
-        afford(caps, self.subject, task.epsilon, earlier, now)
-        return CheckedTask(task, Departure.of(task))
+        splits = splits_of(task)
+        afford(caps, self.subject, task.epsilon, splits, earlier, now)
+        return CheckedTask(task, Departure.of(task), splits)
 
     async def answer(
         self,
@@ -128,11 +134,11 @@ class Holder:
         opened = None
         answer = await self._ask(self.ledger.find, self.subject, address.id)
         if answer is None:
-            task = (await self._offered(address)).task
-            check_invited(task, invitation)
-            checked = await self.check(task)
+            offer = await self._offered(address)
+            check_invited(offer.task, invitation)
+            checked = await self.check(offer.task, offer.clock_ahead)
             opened = checked.open(record)
-            drawn = self._draw(opened, address)
+            drawn = replace(self._draw(opened, address), splits=checked.splits)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
             await self._wait(checked.departure)
         elif address.url != answer.url and not answer.counted:
@@ -315,11 +321,3 @@ def check_group_sizes(task: Task, least: int) -> None:
             "this holder asks for (--smallest-group). Do not answer it, or accept smaller groups "
             "if you know what that means. Nothing was drawn and nothing was sent."
         )
-
-
-def check_dates(task: Task, now: float) -> None:
-    """Raise ``TaskNotOpen`` before the task opens and after it has closed."""
-    if task.opens is not None and now < task.opens:
-        raise TaskNotOpen(f"The task opens in {task.opens - now:.0f} seconds: come back then.")
-    if task.closes is not None and now >= task.closes:
-        raise TaskNotOpen("The task has closed: nothing was drawn and nothing was sent.")

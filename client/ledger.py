@@ -3,36 +3,46 @@
 An answer is stored, durably, before it is first sent, and from then on only resent byte for byte:
 drawing a second one would spend epsilon again. Epsilon adds up over all tasks per *subject*, the
 name that a holder gives to the person (or thing) its records are about; ``me`` unless it says
-otherwise. The ledger holds perturbed reports and what they disclose, never a record; and each
-subject's caps, which only ``set_caps`` changes.
+otherwise. What tasks disclose has an account of its own (``disclosures``). The ledger holds
+perturbed reports and what they disclose, never a record; and each subject's caps, which only
+``set_caps`` changes.
+
+Both accounts are of a year by this device's clock. It may be wrong, so a draw is dated no earlier
+than the one before it, of whatever subject; and what is dated in the future, or before anybody
+could draw, counts.
 
 ``protocol.lifecycle`` has the states of an answer, and what may become of it in each. Only counted
 ones are never sent again.
 """
 
+import json
 import os
 import sqlite3
 import stat
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from platformdirs import user_data_path
 
 from privet.protocol.lifecycle import REPORT_MOVES, ReportState
-from privet.protocol.limits import TASK_CAP, YEAR_CAP
+from privet.protocol.limits import DISCLOSED_CAP, TASK_CAP, YEAR_CAP
 
+from .disclosures import DisclosedSplits, disclosed_bits
 from .errors import BudgetSpent, LedgerFailed
 
 YEAR_SECONDS = 365 * 86_400.0
 SLACK = 1e-9
 """Relative room for the rounding of sums such as 0.1 + 0.2."""
 
-SCHEMA_VERSION = 5
+EARLIEST = 1_767_225_600.0
+"""2026-01-01: no answer was drawn before, whatever a clock said."""
+
+SCHEMA_VERSION = 6
 BUSY_SECONDS = 30.0
 OTHERS = 0o077
 
@@ -54,31 +64,55 @@ CREATE TABLE answers (
 """
 DISCLOSED = "ALTER TABLE answers ADD COLUMN disclosed TEXT NOT NULL DEFAULT ''"
 """The column that ledgers of version 4 lack."""
-CAPS = """
+CAPS = f"""
 CREATE TABLE caps (
-    subject TEXT PRIMARY KEY,
-    task    REAL NOT NULL,  -- the most epsilon for one task
-    year    REAL NOT NULL   -- and for all tasks within 365 days
+    subject   TEXT PRIMARY KEY,
+    task      REAL NOT NULL,  -- the most epsilon for one task
+    year      REAL NOT NULL,  -- and for all tasks within 365 days
+    disclosed REAL NOT NULL DEFAULT {DISCLOSED_CAP}  -- the most bits disclosed within 365 days
 ) STRICT
 """
+SPLITS = """
+CREATE TABLE splits (
+    task   TEXT PRIMARY KEY,
+    tree   TEXT    NOT NULL,  -- a digest of the tree of disclosed splits
+    strata INTEGER NOT NULL,
+    cuts   TEXT    NOT NULL   -- JSON: by the digest of a column, the cuts through it
+) STRICT
+"""
+BY_DATE = "CREATE INDEX answers_by_date ON answers (drawn)"
+UNKNOWN_STRATA = 64
+"""Strata that a task of an older ledger is taken to have, which did not keep them."""
+UNKNOWN_SPLITS = f"""
+INSERT INTO splits
+SELECT DISTINCT task, task, {UNKNOWN_STRATA},
+    '{{"' || task || '": {json.dumps([str(cut) for cut in range(1, UNKNOWN_STRATA)])}}}'
+FROM answers WHERE disclosed <> ''
+"""  # noqa: S608 - constants
+DISCLOSED_CAPS = f"ALTER TABLE caps ADD COLUMN disclosed REAL NOT NULL DEFAULT {DISCLOSED_CAP}"
+LACKING = (DISCLOSED_CAPS, SPLITS, BY_DATE, UNKNOWN_SPLITS)
+"""The tables and columns that ledgers of version 5 lack."""
 COLUMNS = (
     "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed"
 )
 NAMES = COLUMNS.split(", ")
+NEWER = ", ".join(f"{name} = excluded.{name}" for name in NAMES)
 
 
 @dataclass(frozen=True)
 class Caps:
-    """The most epsilon that a subject spends on one task, and on all tasks within 365 days.
+    """The most epsilon that a subject spends on one task, and on all tasks within 365 days; and
+    the most bits that it discloses within 365 days.
 
-    docs/privacy.md says why the defaults are what they are.
+    docs/ethics-board.md says why the defaults are what they are.
     """
 
     task: float = TASK_CAP
     year: float = YEAR_CAP
+    disclosed: float = DISCLOSED_CAP
 
 
-UNLIMITED = Caps(float("inf"), float("inf"))
+UNLIMITED = Caps(float("inf"), float("inf"), float("inf"))
 """No caps, for simulations, where nobody's privacy is at stake."""
 
 
@@ -99,6 +133,8 @@ class StoredAnswer:
     """Reason of the refusal, or of the failure of the last attempt to send it."""
     disclosed: str = ""
     """The disclosure in words; empty if the task discloses nothing."""
+    splits: DisclosedSplits | None = None
+    """The splits by which it discloses; None if the task discloses nothing."""
     misfit: str | None = None
     """Reason why the record did not fit the task, for whoever has just answered; the ledger does
     not keep it."""
@@ -133,7 +169,7 @@ class Ledger(ABC):
 
     @abstractmethod
     def keep(self, answer: StoredAnswer) -> StoredAnswer:
-        """Store ``answer`` before it is sent, and return it.
+        """Store ``answer`` before it is sent, and return it, dated no earlier than any other.
 
         If the subject has answered the task already, return that answer and store nothing. Raises
         ``BudgetSpent`` if it would take the subject past its caps.
@@ -153,24 +189,45 @@ class Ledger(ABC):
 
     def spent(self, subject: str, now: float | None = None) -> float:
         """The epsilon of a subject's answers, of those within a year before ``now`` if given."""
-        return _total(self.answers(subject), now)
+        return _total(_counting(self.answers(subject), now))
+
+    def disclosed(self, subject: str, now: float | None = None, *more: DisclosedSplits) -> float:
+        """The most bits that a subject's answers disclose together, of those within a year before
+        ``now`` if given, and with ``more`` splits."""
+        return _disclosed(_counting(self.answers(subject), now), *more)
 
 
 def afford(
-    caps: Caps, subject: str, epsilon: float, earlier: Iterable[StoredAnswer], now: float
+    caps: Caps,
+    subject: str,
+    epsilon: float,
+    splits: DisclosedSplits | None,
+    earlier: Iterable[StoredAnswer],
+    now: float,
 ) -> None:
-    """Raise ``BudgetSpent`` if ``epsilon`` on top of ``earlier`` answers exceeds a cap."""
+    """Raise ``BudgetSpent`` if ``epsilon`` or ``splits`` on top of ``earlier`` answers exceed a
+    cap."""
     raising = "leave it, or raise the cap ({}); privet-holder cap shows what a cap means."
     if epsilon > caps.task * (1 + SLACK):
         raise BudgetSpent(
             f"Answering costs epsilon {epsilon:g} and {subject!r} spends at most {caps.task:g} on "
             f"one task: {raising.format('privet-holder cap --task')}"
         )
-    spent = _total(earlier, now)
+    counting = _counting(earlier, now)
+    spent = _total(counting)
     if spent + epsilon > caps.year * (1 + SLACK):
         raise BudgetSpent(
             f"Answering costs epsilon {epsilon:g} and {subject!r} has spent {spent:g} of "
             f"{caps.year:g} within a year: {raising.format('privet-holder cap --year')}"
+        )
+    if splits is None:
+        return
+    before, after = _disclosed(counting), _disclosed(counting, splits)
+    if after > caps.disclosed * (1 + SLACK):
+        raise BudgetSpent(
+            f"Answering discloses {after - before:.3g} more bits of the record, and {subject!r} "
+            f"has disclosed {before:.3g} of {caps.disclosed:g} within a year: "
+            f"{raising.format('privet-holder cap --disclosed')}"
         )
 
 
@@ -184,6 +241,7 @@ class MemoryLedger(Ledger):
         self._default = caps or Caps()
         self._caps: dict[str, Caps] = {}
         self._answers: dict[str, dict[str, StoredAnswer]] = {}
+        self._latest = float("-inf")
         self._lock = threading.Lock()
 
     def caps(self, subject: str) -> Caps:
@@ -200,9 +258,9 @@ class MemoryLedger(Ledger):
         with self._lock:
             mine = self._answers.setdefault(answer.subject, {})
             if answer.task not in mine:
-                caps = self.caps(answer.subject)
-                afford(caps, answer.subject, answer.epsilon, mine.values(), answer.drawn)
-                mine[answer.task] = answer
+                _afford(self.caps(answer.subject), answer, list(mine.values()))
+                self._latest = max(self._latest, answer.drawn)
+                mine[answer.task] = replace(answer, drawn=self._latest)
             return mine[answer.task]
 
     def settle(self, answer: StoredAnswer) -> StoredAnswer:
@@ -240,8 +298,8 @@ class SqliteLedger(Ledger):
 
     def set_caps(self, subject: str, caps: Caps) -> None:
         with self._transaction() as db:
-            row = (subject, caps.task, caps.year)
-            db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", row)
+            row = (subject, caps.task, caps.year, caps.disclosed)
+            db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?, ?)", row)
 
     def find(self, subject: str, task: str) -> StoredAnswer | None:
         with self._transaction() as db:
@@ -252,9 +310,11 @@ class SqliteLedger(Ledger):
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
                 caps, earlier = _caps(db, answer.subject), _select(db, answer.subject)
-                afford(caps, answer.subject, answer.epsilon, earlier, answer.drawn)
-                _write(db, answer)
-            return kept or answer
+                _afford(caps, answer, earlier)
+                (latest,) = db.execute("SELECT max(drawn) FROM answers").fetchone()
+                kept = replace(answer, drawn=max(answer.drawn, latest or answer.drawn))
+                _write(db, kept)
+            return kept
 
     def settle(self, answer: StoredAnswer) -> StoredAnswer:
         with self._transaction() as db:
@@ -303,7 +363,7 @@ class SqliteLedger(Ledger):
     def _prepare(self, db: sqlite3.Connection) -> None:
         """Create the tables of an empty file, or what an older one lacks."""
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        lacking = {0: (SCHEMA, CAPS), SCHEMA_VERSION - 1: (DISCLOSED,)}
+        lacking = {0: (SCHEMA, CAPS, SPLITS, BY_DATE), 4: (DISCLOSED, *LACKING), 5: LACKING}
         if version in lacking:
             for statement in (*lacking[version], f"PRAGMA user_version = {SCHEMA_VERSION}"):
                 db.execute(statement)
@@ -323,14 +383,29 @@ def _newer(kept: StoredAnswer, answer: StoredAnswer) -> StoredAnswer:
     return answer if (kept.state, answer.state) in REPORT_MOVES else kept
 
 
-def _total(answers: Iterable[StoredAnswer], now: float | None = None) -> float:
-    """The epsilon that answers add up to, those that are a year old by ``now`` left out."""
+def _afford(caps: Caps, answer: StoredAnswer, earlier: Iterable[StoredAnswer]) -> None:
+    afford(caps, answer.subject, answer.epsilon, answer.splits, earlier, answer.drawn)
+
+
+def _counting(answers: Iterable[StoredAnswer], now: float | None) -> list[StoredAnswer]:
+    """The answers without those that are a year old by ``now``; a date that cannot be counts."""
     since = float("-inf") if now is None else now - YEAR_SECONDS
-    return sum(answer.epsilon for answer in answers if answer.drawn > since)
+    return [answer for answer in answers if answer.drawn > since or answer.drawn < EARLIEST]
+
+
+def _total(answers: Iterable[StoredAnswer]) -> float:
+    return sum(answer.epsilon for answer in answers)
+
+
+def _disclosed(answers: Iterable[StoredAnswer], *more: DisclosedSplits) -> float:
+    """The bits that answers disclose, and ``more`` splits."""
+    return disclosed_bits([*(a.splits for a in answers if a.splits is not None), *more])
 
 
 def _caps(db: sqlite3.Connection, subject: str) -> Caps:
-    row = db.execute("SELECT task, year FROM caps WHERE subject = ?", (subject,)).fetchone()
+    row = db.execute(
+        "SELECT task, year, disclosed FROM caps WHERE subject = ?", (subject,)
+    ).fetchone()
     return Caps() if row is None else Caps(*row)
 
 
@@ -339,25 +414,38 @@ def _find(db: sqlite3.Connection, subject: str, task: str) -> StoredAnswer | Non
         f"SELECT {COLUMNS} FROM answers WHERE subject = ? AND task = ?",  # noqa: S608 - constants
         (subject, task),
     ).fetchone()
-    return None if row is None else _answer(row)
+    return None if row is None else _answer(row, _splits(db))
 
 
 def _select(db: sqlite3.Connection, subject: str | None) -> list[StoredAnswer]:
     rows = db.execute(
-        f"SELECT {COLUMNS} FROM answers WHERE ? IS NULL OR subject = ? ORDER BY drawn",  # noqa: S608
+        f"SELECT {COLUMNS} FROM answers WHERE ? IS NULL OR subject = ? ORDER BY drawn, rowid",  # noqa: S608
         (subject, subject),
     )
-    return [_answer(row) for row in rows]
+    splits = _splits(db)
+    return [_answer(row, splits) for row in rows]
 
 
-def _answer(row: tuple[Any, ...]) -> StoredAnswer:
+def _splits(db: sqlite3.Connection) -> dict[str, DisclosedSplits]:
+    """The disclosed splits of the tasks that disclose columns."""
+    rows = db.execute("SELECT task, tree, strata, cuts FROM splits")
+    return {task: DisclosedSplits.read(*row) for task, *row in rows}
+
+
+def _answer(row: tuple[Any, ...], splits: Mapping[str, DisclosedSplits]) -> StoredAnswer:
     fields = dict(zip(NAMES, row, strict=True))
-    return StoredAnswer(**{**fields, "state": ReportState(fields["state"])})
+    state, task = ReportState(fields["state"]), splits.get(fields["task"])
+    return StoredAnswer(**{**fields, "state": state, "splits": task})
 
 
 def _write(db: sqlite3.Connection, answer: StoredAnswer) -> None:
     places = ", ".join("?" * len(NAMES))
     db.execute(
-        f"INSERT OR REPLACE INTO answers ({COLUMNS}) VALUES ({places})",  # noqa: S608 - constants
+        f"INSERT INTO answers ({COLUMNS}) VALUES ({places}) "  # noqa: S608 - constants
+        f"ON CONFLICT (subject, task) DO UPDATE SET {NEWER}",
         [getattr(answer, name) for name in NAMES],
     )
+    if answer.splits is not None:
+        tree, strata, cuts = answer.splits.tree, answer.splits.strata, answer.splits.text
+        row = (answer.task, tree, strata, cuts)
+        db.execute("INSERT OR IGNORE INTO splits VALUES (?, ?, ?, ?)", row)

@@ -19,6 +19,7 @@ from privet.protocol.task import Task
 from privet.protocol.wire import printable
 
 from .departure import Departure
+from .disclosures import DisclosedSplits
 from .explanation import disclosure
 
 
@@ -51,6 +52,7 @@ class CheckedTask:
 
     task: Task
     departure: Departure
+    splits: DisclosedSplits | None
 
     def open(self, record: Mapping[str, Any] | OpenedRecord) -> OpenedRecord:
         """``record`` in the task's numbers; raises ``InvalidRecord`` for a name, never for a

@@ -264,6 +264,16 @@ def dates(trial: Trial) -> str | None:
     )
 
 
+def clock(trial: Trial) -> str | None:
+    for days, words in ((-400, "400 days behind"), (4, "4 days ahead of")):
+        scene = trial.bench.publish(example("clock"))
+        scene.clock_ahead = days * 86_400.0
+        fault = trial.refuses(f"a server whose clock is {words} its own", scene)
+        if fault is not None:
+            return fault
+    return None
+
+
 def invitation(trial: Trial) -> str | None:
     task, code = example("invited", invited=True), "an-invitation"
     fault = trial.refuses("a task for invited people, uninvited", trial.bench.publish(task))
@@ -538,6 +548,9 @@ CLAUSES = {
         budget,
     ),
     "dates": Clause("sends nothing before a task opens and after it closes", CALLS, dates),
+    "clock": Clause(
+        "draws nothing while its clock and the server's are more than two days apart", CALLS, clock
+    ),
     "invitation": Clause("sends an invitation where one is needed", CALLS, invitation),
     "report-form": Clause("sends a canonical report of the task's questions", REPORT, report_form),
     "report-law": Clause(

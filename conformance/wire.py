@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -67,6 +68,8 @@ class Scene:
     name: str = ""
     script: Script = lambda _call, _before: None
     calls: list[RecordedCall] = field(default_factory=list)
+    clock_ahead: float = 0.0
+    """Seconds by which the server's clock is ahead of the right time."""
 
     @property
     def posts(self) -> list[RecordedCall]:
@@ -82,9 +85,10 @@ class Scene:
 class Wire:
     """ASGI wrapper that records calls and may answer in the curator's place."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.time) -> None:
         self._app = app
         self.scenes: dict[str, Scene] = {}
+        self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Note a call, and answer it or pass it on; every answer tries to leave a cookie."""
@@ -109,8 +113,10 @@ class Wire:
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                cookie = (b"set-cookie", b"seen=1")
-                message = {**message, "headers": [*message["headers"], cookie]}
+                ahead = 0.0 if scene is None else scene.clock_ahead
+                date = formatdate(self._clock() + ahead, usegmt=True).encode()
+                more = [(b"set-cookie", b"seen=1"), (b"date", date)]
+                message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
         await (answer or self._app)(scope, again, marked)
@@ -191,7 +197,9 @@ def open_bench() -> Iterator[Bench]:
         bench = Bench(store, Signer(Ed25519PrivateKey.generate()))
         with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
             bench.root = "http://127.0.0.1:{1}".format(*listener.getsockname())
-            config = uvicorn.Config(bench.wire, log_config=None, lifespan="off", access_log=False)
+            config = uvicorn.Config(
+                bench.wire, log_config=None, lifespan="off", access_log=False, date_header=False
+            )
             server = uvicorn.Server(config)
             thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
             thread.start()

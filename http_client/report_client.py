@@ -10,9 +10,11 @@ connections.
 import asyncio
 import json
 import ssl
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from http import HTTPStatus
@@ -101,6 +103,8 @@ class Offer:
 
     task: Task
     signature: Signature | None = None
+    clock_ahead: float | None = None
+    """Seconds by which the server's clock was ahead of this device's; None if it did not say."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,7 @@ class ReportClient:
         insecure_http: bool = False,
         retry: Retry | None = None,
         sleep: Sleep = asyncio.sleep,
+        clock: Callable[[], float] = time.time,
         token: str | None = None,
     ) -> None:
         self._http = http if http is not None else new_http()
@@ -149,6 +154,7 @@ class ReportClient:
         self._insecure_http = insecure_http
         self._retry = retry or Retry()
         self._sleep = sleep
+        self._clock = clock
         self._token = token
         self._offers: OrderedDict[str, Offer] = OrderedDict()
         self._fetches: dict[str, asyncio.Future[Offer]] = {}
@@ -278,7 +284,8 @@ class ReportClient:
         if reply.media_type != TASK_MEDIA_TYPE:
             raise _unexpected(reply, f"{printable(reply.media_type, 100)!r} instead of a task")
         signature = None if reply.signature is None else Signature.parse(reply.signature)
-        offer = Offer(Task.parse(reply.body, address.id), signature)
+        ahead = None if reply.date is None else reply.date - self._clock()
+        offer = Offer(Task.parse(reply.body, address.id), signature, ahead)
         self._offers[address.url] = offer
         while len(self._offers) > TASKS_KEPT:
             self._offers.popitem(last=False)
@@ -392,15 +399,17 @@ async def _read(response: httpx.Response, url: str, limit: int) -> Reply:
         media_type=response.headers.get("content-type", "").split(";")[0].strip().lower(),
         retry_after=response.headers.get("retry-after"),
         signature=response.headers.get(SIGNATURE_HEADER),
-        date=_date(response.headers.get("date")),
+        date=_moment(response.headers.get("date")),
         body=bytes(body),
     )
 
 
-def _date(header: str | None) -> float | None:
+def _moment(date: str | None) -> float | None:
+    """Unix time of a ``Date`` header; None if it is none."""
     try:
-        return None if header is None else parsedate_to_datetime(header).timestamp()
-    except ValueError:
+        moment = parsedate_to_datetime(date or "")
+        return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 

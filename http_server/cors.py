@@ -16,7 +16,7 @@ HOLDER_CALL = re.compile("|".join(call.pattern for call in HOLDER_CALLS if call.
 METHODS = frozenset({"GET", "HEAD", "POST"})
 HEADERS = (
     (b"access-control-allow-origin", b"*"),
-    (b"access-control-expose-headers", f"{SIGNATURE_HEADER}, Retry-After".encode()),
+    (b"access-control-expose-headers", f"{SIGNATURE_HEADER}, Retry-After, Date".encode()),
 )
 """On every answer to a holder."""
 PREFLIGHT = (

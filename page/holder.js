@@ -23,6 +23,7 @@ import { hex, readTask } from "./task.js";
 
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
 export const SMALLEST_GROUP = 20;
+const MOST_APART = 2 * 86_400; // caches may keep a task, with its Date, for a day
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
 const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?${TASKS}/(${TASK_ID})$`);
 
@@ -151,7 +152,8 @@ export function taskIdIn(url) {
 /**
  * @param {string} url
  * @param {Options} [options]
- * @returns {Promise<object>} the task, its hash checked
+ * @returns {Promise<object>} the task, its hash checked; `clockAhead` says by how many seconds the server's
+ *   clock is ahead of this device's, null if the server did not say
  * @throws {Problem}
  */
 export async function fetchTask(url, options = {}) {
@@ -161,7 +163,8 @@ export async function fetchTask(url, options = {}) {
   if (options.curatorKey !== undefined && !(await isSigned(id, reply.signature, options.curatorKey))) {
     throw new Problem("refused", "The task is not signed with the key that this holder trusts.");
   }
-  return readTask(reply.body, id);
+  const ahead = Date.parse(reply.date) / 1000 - (options.now ?? unixTime)();
+  return { ...(await readTask(reply.body, id)), clockAhead: Number.isNaN(ahead) ? null : ahead };
 }
 
 /**
@@ -181,12 +184,22 @@ export async function collectionOf(url, options = {}) {
 /**
  * @param {object} task
  * @param {number} [now] Unix time in seconds
- * @throws {Problem} `task-not-open`
+ * @throws {Problem} `wrong-clock` if this device's clock and the server's are more than two days apart;
+ *   `task-not-open`
  */
-export function checkDates({ opens, closes }, now = Date.now() / 1000) {
-  if ((opens !== null && now < opens) || (closes !== null && now >= closes)) {
-    throw new Problem("task-not-open", "The task is not open at this date: nothing was drawn.");
+export function checkDates({ opens, closes, clockAhead = null }, now = unixTime()) {
+  const clocks = `This device's clock says ${inUtc(now)}${clockAhead === null ? "" : `, the server's ${inUtc(now + clockAhead)}`}.`;
+  if (Math.abs(clockAhead ?? 0) > MOST_APART) throw new Problem("wrong-clock", `${clocks} Set the wrong one, then answer. Nothing was drawn.`);
+  const late = closes !== null && now >= closes;
+  if ((opens !== null && now < opens) || late) {
+    throw new Problem("task-not-open", `The task ${late ? "closed" : "opens"} on ${inUtc(late ? closes : opens)}: nothing was drawn. ${clocks}`);
   }
+}
+
+/** @param {number} moment Unix time in seconds */
+function inUtc(moment) {
+  const date = new Date(1000 * moment);
+  return Number.isNaN(date.getTime()) ? "a day of no calendar" : `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 /**
@@ -221,6 +234,7 @@ export function departure({ features, partitions, questions, mechanisms }, { sle
 }
 
 const seconds = () => performance.now() / 1000;
+const unixTime = () => Date.now() / 1000;
 
 /**
  * @typedef {object} Receipt
@@ -300,6 +314,7 @@ async function once(http, url, request, limit) {
     status: response.status,
     signature: response.headers.get(SIGNATURE_HEADER),
     type: (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase(),
+    date: response.headers.get("date"),
     retryAfter: /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : 0,
     body: concat(parts),
   };

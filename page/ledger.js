@@ -3,13 +3,24 @@
  *
  * An answer is stored before it is first sent, and from then on only sent again byte for byte. The
  * database belongs to the page's origin and to this browser's profile.
+ *
+ * It counts a year by this device's clock. That may be wrong, so a draw is dated no earlier than the one
+ * before it; and what is dated in the future, or before anybody could draw, counts.
  */
 
 import { FINAL, REPORT_MOVES } from "./calls.js";
+import { disclosedBits } from "./disclosures.js";
 import { Problem } from "./problem.js";
 
-/** The most epsilon for one task, and for all tasks within 365 days, as in `privet-holder`. */
-export const CAPS = { task: 2, year: 4 };
+/**
+ * The most epsilon for one task, and for all tasks within 365 days; the most bits disclosed within 365
+ * days. As in `privet-holder`.
+ */
+export const CAPS = { task: 2, year: 4, disclosed: 32 };
+/** 2026-01-01: no answer was drawn before, whatever a clock said. */
+export const EARLIEST = 1_767_225_600;
+/** Strata that a task is taken to have of which an older page kept only what was said of the record. */
+const UNKNOWN_STRATA = 64;
 const YEAR_SECONDS = 365 * 86_400;
 const SLACK = 1e-9; // for the rounding of sums
 const ANSWERS = "answers";
@@ -24,6 +35,7 @@ const ANSWERS = "answers";
  * @property {number} epsilon
  * @property {string} id the report's, 32 hexadecimal digits
  * @property {Uint8Array} bytes the report
+ * @property {import("./disclosures.js").DisclosedSplits | null} splits by which it discloses
  * @property {number} drawn Unix time in seconds
  * @property {"drawn" | "held" | "counted" | "refused" | "lost"} state
  * @property {string | null} reason of a refusal, or of the last attempt that failed, for people
@@ -70,7 +82,8 @@ export class Ledger {
   }
 
   /**
-   * Store an answer before it is sent; if the task has one already, that stays.
+   * Store an answer before it is sent, dated no earlier than any other; if the task has one already, that
+   * stays.
    * @param {Answer} answer
    * @returns {Promise<Answer>} the one that counts
    * @throws {Problem} `budget-spent`, `ledger-failed`
@@ -80,10 +93,11 @@ export class Ledger {
     const earlier = await done(store.getAll());
     const kept = earlier.find(({ task }) => task === answer.task);
     if (kept !== undefined) return kept;
-    afford(earlier, answer.epsilon, answer.drawn);
-    await done(store.put(answer));
+    afford(earlier, answer, answer.drawn);
+    const dated = { ...answer, drawn: Math.max(answer.drawn, ...earlier.map(({ drawn }) => drawn)) };
+    await done(store.put(dated));
     await ended(store.transaction);
-    return answer;
+    return dated;
   }
 
   /**
@@ -108,37 +122,56 @@ export class Ledger {
  */
 export const stateAfter = ({ type }) => (FINAL.has(type) ? "refused" : "drawn");
 
+/** The answers that are not a year old; a date that cannot be counts. */
+const counting = (answers, now) => answers.filter(({ drawn }) => drawn > now - YEAR_SECONDS || drawn < EARLIEST);
+
 /**
  * @param {Answer[]} answers
  * @param {number} now Unix time in seconds
  * @returns {number} the epsilon of those drawn within a year
  */
 export function spent(answers, now) {
-  return answers
-    .filter(({ drawn }) => drawn > now - YEAR_SECONDS)
-    .reduce((sum, { epsilon }) => sum + epsilon, 0);
+  return counting(answers, now).reduce((sum, { epsilon }) => sum + epsilon, 0);
+}
+
+/**
+ * @param {Answer[]} answers
+ * @param {number} now Unix time in seconds
+ * @param {...import("./disclosures.js").DisclosedSplits} more
+ * @returns {number} the most bits that those drawn within a year disclose together, and `more` splits
+ */
+export function disclosed(answers, now, ...more) {
+  return disclosedBits([...counting(answers, now).map(splitsIn).filter((splits) => splits !== null), ...more]);
+}
+
+function splitsIn({ task, group = null, splits }) {
+  if (splits !== undefined || group === null) return splits ?? null;
+  const unknown = Array.from({ length: UNKNOWN_STRATA - 1 }, (_, cut) => String(cut));
+  return { tree: task, strata: UNKNOWN_STRATA, cuts: { [task]: unknown } };
 }
 
 /**
  * @param {Answer[]} earlier
- * @param {number} epsilon
+ * @param {{epsilon: number, splits?: import("./disclosures.js").DisclosedSplits | null}} cost
  * @param {number} now
- * @throws {Problem} `budget-spent`
+ * @throws {Problem} `budget-spent`, with the name of the `cap`
  */
-export function afford(earlier, epsilon, now) {
+export function afford(earlier, { epsilon, splits = null }, now) {
+  const refuse = (cap, detail) => {
+    throw Object.assign(new Problem("budget-spent", detail), { cap });
+  };
   if (!(epsilon <= CAPS.task * (1 + SLACK))) {
-    throw new Problem(
-      "budget-spent",
-      `This task costs epsilon ${epsilon}, and this page spends at most ${CAPS.task} on one task.`,
-    );
+    refuse("task", `This task costs epsilon ${epsilon}, and this page spends at most ${CAPS.task} on one task.`);
   }
   const before = spent(earlier, now);
   if (!(before + epsilon <= CAPS.year * (1 + SLACK))) {
-    throw new Problem(
-      "budget-spent",
-      `This task costs epsilon ${epsilon}, and you have spent ${before} of ${CAPS.year} within a year: ` +
-        "leave it, to protect what you answered before.",
-    );
+    refuse("year", `This task costs epsilon ${epsilon}, and you have spent ${before} of ${CAPS.year} within a year: `
+      + "leave it, to protect what you answered before.");
+  }
+  if (splits === null) return;
+  const [told, telling] = [disclosed(earlier, now), disclosed(earlier, now, splits)];
+  if (!(telling <= CAPS.disclosed * (1 + SLACK))) {
+    refuse("disclosed", `This task discloses ${telling - told} more bits, and you have disclosed ${told} of ${CAPS.disclosed} within a year: leave it.`);
   }
 }
 

@@ -3,7 +3,8 @@
 import { people, figure, odds, ofHundred, surest } from "./explanation.js";
 import { capitalized, element, makeForm } from "./form.js";
 import { SMALLEST_GROUP, checkDates, collectionOf, departure, epsilonOf, statusOf, fetchTask, send, taskIdIn } from "./holder.js";
-import { Ledger, afford, spent, stateAfter, CAPS } from "./ledger.js";
+import { splitsOf } from "./disclosures.js";
+import { Ledger, afford, disclosed, spent, stateAfter, CAPS } from "./ledger.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
 import { rowsOf } from "./results.js";
@@ -98,13 +99,14 @@ async function ask(ledger) {
   const task = await fetchTask(url, options);
   const translate = translator(task, navigator.languages);
   show(translate(task.name));
-  await checkAnswerable(task, ledger, translate);
+  const cost = { epsilon: epsilonOf(task), splits: await splitsOf(task) };
+  await checkAnswerable(task, cost, ledger, translate);
   if (task.strata !== null) {
     inPlace = OF_GROUP;
     sayAll();
   }
   introduce(task, translate);
-  await showLimit(ledger, epsilonOf(task));
+  await showLimit(ledger, cost);
   const { fields, read } = makeForm(task, texts, translate);
   $("fields").append(...fields.map(({ field }) => field));
   $("required").hidden = $("fields").querySelector(".required") === null;
@@ -121,7 +123,7 @@ async function ask(ledger) {
   });
   $("unfit-button").addEventListener("click", () => review(null)); // no map of fields: a misfit
   $("back").addEventListener("click", () => history.back());
-  $("send").addEventListener("click", () => void guarded(() => submit(ledger, task, drawn)));
+  $("send").addEventListener("click", () => void guarded(() => submit(ledger, task, cost, drawn)));
   addEventListener("popstate", () => {
     if ($("preview").hidden) return;
     [$("form").hidden, $("preview").hidden] = [false, true];
@@ -132,8 +134,13 @@ async function ask(ledger) {
 }
 
 /** Whatever would refuse a report refuses it now, before anything is drawn. */
-async function checkAnswerable(task, ledger, translate) {
-  const { opens, closes, invited, group_sizes: groupSizes = [] } = task;
+async function checkAnswerable(task, cost, ledger, translate) {
+  const { opens, closes, invited, clockAhead, group_sizes: groupSizes = [] } = task;
+  try {
+    checkDates({ opens: null, closes: null, clockAhead });
+  } catch (error) {
+    stop(error.type, "wrongClock", { device: texts.date(now()), server: texts.date(now() + clockAhead), host });
+  }
   if (opens !== null && now() < opens) stop("task-not-open", "opensOn", { date: texts.date(opens) });
   const collection = await collectionOf(url, options);
   showResults(collection.results, task, translate);
@@ -142,10 +149,10 @@ async function checkAnswerable(task, ledger, translate) {
   if ((invited || collection.invited) && !options.invitation) stop("refused", "invitationMissing");
   if (groupSizes.some((size) => size < SMALLEST_GROUP)) stop("refused", "smallGroup");
   try {
-    afford(await ledger.answers(), epsilonOf(task), now());
+    afford(await ledger.answers(), cost, now());
   } catch (error) {
     if (error.type !== "budget-spent") throw error;
-    stop(error.type, epsilonOf(task) > CAPS.task ? "tooMuch" : "spent");
+    stop(error.type, { task: "tooMuch", year: "spent", disclosed: "disclosedEnough" }[error.cap]);
   }
 }
 
@@ -281,7 +288,7 @@ function parts(bytes, { strata, mechanisms }) {
 }
 
 /** Store the answer, then send it; the record is gone from the page before that. */
-async function submit(ledger, task, { id, bytes }) {
+async function submit(ledger, task, cost, { id, bytes }) {
   checkDates(task);
   const leave = departure(task);
   const group = $("group").hidden ? null : $("group").textContent;
@@ -293,7 +300,7 @@ async function submit(ledger, task, { id, bytes }) {
   const { text: name, lang } = translator(task, navigator.languages)(task.name);
   const { closes } = task;
   const drawn = {
-    task: task.id, name, lang, closes, group, url, epsilon: epsilonOf(task), id: hex(id), bytes, drawn: now(), state: "drawn", reason: null,
+    task: task.id, name, lang, closes, group, url, ...cost, id: hex(id), bytes, drawn: now(), state: "drawn", reason: null,
   };
   await Ledger.alone(async () => {
     const answer = await ledger.keep(drawn);
@@ -367,12 +374,17 @@ async function showReceipt(ledger, answer) {
   $("receipt").hidden = false;
   $("receipt-title").focus();
   tell("");
-  await showLimit(ledger, 0);
+  await showLimit(ledger);
 }
 
 /** What this page keeps count of, and what a task would add. */
-async function showLimit(ledger, epsilon) {
-  const used = texts.percent(spent(await ledger.answers(), now()) / CAPS.year);
-  const adds = epsilon === 0 ? [] : [say("limitThis", { share: texts.percent(epsilon / CAPS.year) })];
-  $("ledger").textContent = [say("limit", { used }), ...adds].join(" ");
+async function showLimit(ledger, { epsilon, splits } = { epsilon: 0, splits: null }) {
+  const answers = await ledger.answers();
+  const share = (used, cap) => texts.percent(used / cap);
+  const said = [say("limit", { used: share(spent(answers, now()), CAPS.year), here: location.host })];
+  if (epsilon > 0) said.push(say("limitThis", { share: share(epsilon, CAPS.year) }));
+  const told = disclosed(answers, now());
+  if (told > 0 || splits !== null) said.push(say("limitDisclosed", { used: share(told, CAPS.disclosed) }));
+  if (splits !== null) said.push(say("limitThis", { share: share(disclosed(answers, now(), splits) - told, CAPS.disclosed) }));
+  $("ledger").textContent = said.join(" ");
 }

@@ -116,8 +116,9 @@ export default {
   resultsMean: "On average",
   resultsLater: "When the collection has ended, this page shows the results.",
 
-  limit: "Every study that you answer gives away a little about you, and this adds up. So this page keeps count in this browser and stops you before it is too much. Used in the past year: {used} of what it allows.",
+  limit: "Every study that you answer gives away a little about you, and this adds up. So this page keeps count and stops you before it is too much. It counts only what you answer in this browser on {here}: it knows nothing of other browsers, or of pages at other addresses. Used here in the past year: {used} of what it allows.",
   limitThis: "This study would use {share} more.",
+  limitDisclosed: "What studies state about you unhidden is counted as well. Used here in the past year: {used} of what this page allows.",
 
   notOpen: "This study takes no answers at the moment. It may have ended, or may not have begun. Nothing was sent.",
   opensOn: "This study begins on {date}. Nothing was sent.",
@@ -129,6 +130,8 @@ export default {
   tooMuch: "This study would give away more about you than this page allows for one study. Nothing was sent.",
   smallGroup: "This study would disclose groups so small that people in them could be recognised. Do not answer it. Nothing was sent.",
   spent: "With this study you would give away more about yourself in a year than this page allows. Skip it, to protect what you answered before. Nothing was sent.",
+  disclosedEnough: "With this study, more would be stated about you unhidden in a year than this page allows. Skip it. Nothing was sent.",
+  wrongClock: "This device's clock says {device}, the clock of {host} says {server}. One of them is wrong. Correct this device's clock, or tell whoever gave you the link, and then try again. Nothing was sent.",
   unknownTask: "There is no such study. Check the link that you were given.",
   unsafe: "This study is not what the link promised, or it cannot be checked. Do not answer it, and tell whoever gave you the link. Nothing was sent.",
   unreachable: "The server cannot be reached, or cannot take calls now. Check your connection, or try again later.",

@@ -34,7 +34,7 @@ BATCH, DELTA = 1_000, 1e-6
 LATE_SECONDS = 3 * 86_400
 """The grace period: seconds after a collection has ended in which what relays took in time still
 counts. A weekend."""
-TASK_CAP, YEAR_CAP = 2.0, 4.0
-"""Default caps on the epsilon that a holder spends: on one task, and on all within 365 days."""
+TASK_CAP, YEAR_CAP, DISCLOSED_CAP = 2.0, 4.0, 32.0
+"""Default caps of a holder: epsilon for one task, epsilon and disclosed bits within 365 days."""
 SMALLEST_GROUP = 20
 """The fewest people who share a stratum, unless curator or holder says otherwise."""

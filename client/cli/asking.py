@@ -1,14 +1,18 @@
 """The steps before an answer: fetch and explain the task, and ask its owner."""
 
+import time
 from collections.abc import Sequence
 
 import typer
 from rich.console import Console
 
+from privet.http_client.report_client import Offer
 from privet.protocol.task import Task
 
 from ..blocking import BlockingHolder
+from ..disclosures import splits_of
 from ..explanation import Explanation
+from ..ledger import Ledger
 from ..pinning import signed_by
 from .output import print_explanation, say
 
@@ -17,14 +21,26 @@ ASKING = "Waiting for the curator ..."
 
 def explained(
     holder: BlockingHolder, url: str, curator_key: str | None, *, printed: bool
-) -> tuple[Task, Explanation]:
-    """The task at ``url`` and its explanation, which is printed if it is to be ``printed``."""
+) -> tuple[Offer, Explanation]:
+    """The offer of the task at ``url``, and its explanation, which may be ``printed``."""
     with Console(stderr=True).status(ASKING):
         offer = holder.offer(url)
     explanation = holder.explain(offer.task, signed_by(offer, curator_key))
     if printed:
         print_explanation(explanation)
-    return offer.task, explanation
+    return offer, explanation
+
+
+def say_account(ledger: Ledger, subject: str, task: Task) -> None:
+    """Say what the task adds to the bits that were disclosed, if it discloses columns."""
+    splits = splits_of(task)
+    if splits is not None:
+        now, cap = time.time(), ledger.caps(subject).disclosed
+        before, after = ledger.disclosed(subject, now), ledger.disclosed(subject, now, splits)
+        say(
+            f"This task adds {after - before:.3g} bits to the {before:.3g} of {cap:g} that were "
+            "disclosed within a year."
+        )
 
 
 def agreed(findings: Sequence[str], what: str = "a perturbed answer and send it") -> bool:

@@ -3,7 +3,7 @@
 import time
 import webbrowser
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +21,7 @@ from privet.protocol.signature import parse_key
 from ..answer_page import PORT, answer_page_server
 from ..errors import HolderError
 from ..explanation import odds, surest
-from ..ledger import Caps, SqliteLedger
+from ..ledger import SqliteLedger
 from .asking import explained
 from .exits import EXIT_FAULT, STATUSES, faults
 from .options import CuratorKey, Device, Insecure, Json, LedgerPath, SmallestGroup, Subject, TaskUrl
@@ -115,15 +115,17 @@ def budget(
                     say(fault)
         answers, caps = book.answers(subject), book.caps(subject)
         spent, in_year = book.spent(subject), book.spent(subject, now)
+        disclosed = book.disclosed(subject, now)
     if as_json:
         listed = [answer_json(a) for a in answers]
-        sums = {"spent": spent, "spent_in_year": in_year, "caps": asdict(caps)}
-        print_json({"subject": subject, **sums, "answers": listed})
+        sums = {"spent": spent, "spent_in_year": in_year, "disclosed_in_year": disclosed}
+        print_json({"subject": subject, **sums, "caps": asdict(caps), "answers": listed})
     else:
         print_answers(answers)
         left = max(caps.year - in_year, 0)
         print(f"Spent {in_year:g} of epsilon {caps.year:g} within a year; {left:g} left.")
         print(f"In all {spent:g}; one task may cost at most {caps.task:g}.")
+        print(f"Disclosed {disclosed:.3g} of {caps.disclosed:g} bits within a year.")
 
 
 def cap(
@@ -134,15 +136,19 @@ def cap(
     year: Annotated[
         float | None, typer.Option(min=0.0, help="New cap on epsilon within 365 days.")
     ] = None,
+    disclosed: Annotated[
+        float | None, typer.Option(min=0.0, help="New cap on bits disclosed within 365 days.")
+    ] = None,
     ledger: LedgerPath = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a subject may spend, or change it; the ledger keeps it."""
+    """Show what a subject may spend and disclose, or change it; the ledger keeps it."""
     with faults():
         book = SqliteLedger(ledger)
         caps = book.caps(subject)
-        if task is not None or year is not None:
-            caps = Caps(caps.task if task is None else task, caps.year if year is None else year)
+        given = {"task": task, "year": year, "disclosed": disclosed}
+        if changed := {name: value for name, value in given.items() if value is not None}:
+            caps = replace(caps, **changed)
             book.set_caps(subject, caps)
     if as_json:
         print_json({"subject": subject, "caps": asdict(caps)})
@@ -152,6 +158,7 @@ def cap(
     for name, most in (("one task", caps.task), ("a year", caps.year)):
         table.add_row(name, f"{most:g}", f"{odds(most)} times", f"{surest(most):.1%}")
     Console().print(table)
+    print(f"Tasks may disclose {caps.disclosed:g} bits within a year.")
 
 
 def resend(

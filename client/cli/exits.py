@@ -10,12 +10,12 @@ from privet.http_client.errors import UnsafeAddress
 from privet.protocol.errors import PrivetError, TaskMismatch
 from privet.protocol.lifecycle import ReportState
 
-from ..errors import BudgetSpent, TaskRefused
+from ..errors import BudgetSpent, TaskRefused, WrongClock
 from ..ledger import StoredAnswer
 from .output import say
 
 EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5
-OWN_REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress)
+OWN_REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress, WrongClock)
 STATUSES = {
     ReportState.REFUSED: EXIT_FAULT,
     ReportState.LOST: EXIT_FAULT,

@@ -11,14 +11,14 @@ import typer
 from rich.console import Console
 
 from privet.http_client.address import TaskAddress
+from privet.http_client.report_client import Offer
 from privet.protocol.errors import InvalidRecord
-from privet.protocol.task import Task
 
 from ..blocking import BlockingHolder
 from ..explanation import Explanation
 from ..ledger import StoredAnswer
 from ..opening import OpenedRecord
-from .asking import agreed, explained
+from .asking import agreed, explained, say_account
 from .exits import ANSWERED_BEFORE, STATUSES, decline, faults
 from .options import Device
 from .output import answer_json, print_json, say, state_in_words
@@ -47,11 +47,13 @@ def answer_record(
     if earlier is not None and earlier.counted and not dry_run:
         _done(earlier, earlier, as_json)
     with faults(), device.holder(subject) as holder, faults(find):
-        task, explanation = explained(holder, url, device.curator_key, printed=not as_json)
+        offer, explanation = explained(holder, url, device.curator_key, printed=not as_json)
+        if earlier is None and not as_json:
+            say_account(device.ledger, subject, offer.task)
         if dry_run:
-            opened = _opened(holder, task, fields) if earlier is None else None
+            opened = _opened(holder, offer, fields) if earlier is None else None
             _dry_run(explanation, earlier, opened, as_json)
-        elif yes or earlier is not None or _agreed_to(_opened(holder, task, fields)):
+        elif yes or earlier is not None or _agreed_to(_opened(holder, offer, fields)):
             with Console(stderr=True).status("Answering ..."):
                 answered = holder.answer(url, fields, invitation)
             if (yes or earlier is not None) and answered.disclosed and not as_json:
@@ -61,9 +63,9 @@ def answer_record(
             decline()
 
 
-def _opened(holder: BlockingHolder, task: Task, fields: dict[str, Any]) -> OpenedRecord:
+def _opened(holder: BlockingHolder, offer: Offer, fields: dict[str, Any]) -> OpenedRecord:
     """The record, opened for its owner once the task is checked."""
-    return holder.check(task).open(fields)
+    return holder.check(offer.task, offer.clock_ahead).open(fields)
 
 
 def _read(path: Path) -> dict[str, Any]:

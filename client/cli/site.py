@@ -20,8 +20,9 @@ from privet.protocol.lifecycle import ReportState
 from privet.protocol.spellings import read_value
 from privet.protocol.task import Task
 
+from ..clocks import check_clocks, check_dates
 from ..explanation import stratum
-from ..holder import Holder, check_dates, check_group_sizes, check_promise
+from ..holder import Holder, check_group_sizes, check_promise
 from ..ledger import StoredAnswer
 from ..opening import check_columns, validate
 from .asking import agreed, explained
@@ -60,10 +61,12 @@ def answer_file(
     with faults():
         names, lines = _read_file(path, *columns)
     with faults(), device.holder("") as holder:
-        task, _ = explained(holder, url, device.curator_key, printed=not as_json)
+        offer, _ = explained(holder, url, device.curator_key, printed=not as_json)
+        task, now = offer.task, time.time()
         check_promise(task)
         check_group_sizes(task, device.smallest_group)
-        check_dates(task, time.time())
+        check_clocks(now, offer.clock_ahead)
+        check_dates(task, now, offer.clock_ahead)
         check_columns(task, names)
         if not yes or dry_run:
             _say_findings(task, lines, None if dry_run else FAULTS_LISTED)

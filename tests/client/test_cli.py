@@ -93,7 +93,8 @@ def test_answering_again_costs_nothing(curator: FakeCurator, command: Command) -
         "subject": "me",
         "spent": 1.0,
         "spent_in_year": 1.0,
-        "caps": {"task": 2.0, "year": 4.0},
+        "disclosed_in_year": 0.0,
+        "caps": {"task": 2.0, "year": 4.0, "disclosed": 32.0},
         "answers": [{name: value for name, value in first.items() if name != "misfit"}],
     }
     assert len(curator.posts) == 1
@@ -164,7 +165,7 @@ def test_caps_are_shown_and_changed_by_a_command(command: Command) -> None:
     assert ["one task", "2", "7.39 times", "88.1%"] in rows
     assert ["a year", "4", "54.6 times", "98.2%"] in rows
     assert command.ledger.path.exists() is False
-    changed = {"subject": "me", "caps": {"task": 2.0, "year": 6.0}}
+    changed = {"subject": "me", "caps": {"task": 2.0, "year": 6.0, "disclosed": 32.0}}
     assert as_json(command("cap", "--year", "6", "--json")) == changed
     assert as_json(command("cap", "--json")) == changed
 

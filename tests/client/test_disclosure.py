@@ -20,7 +20,7 @@ from privet.client import (
     TaskRefused,
 )
 from privet.client.explanation import Explanation, disclosure
-from privet.client.ledger import CAPS, COLUMNS
+from privet.client.ledger import COLUMNS
 from privet.protocol.errors import Overloaded
 from privet.protocol.features import encode_record
 from privet.protocol.report import Report
@@ -198,7 +198,7 @@ def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:
     old = COLUMNS.removesuffix(", disclosed")
     with closing(sqlite3.connect(path)) as db:
         db.execute(f"CREATE TABLE answers ({old}, PRIMARY KEY (subject, task))")
-        db.execute(CAPS)
+        db.execute("CREATE TABLE caps (subject TEXT PRIMARY KEY, task REAL, year REAL)")
         row = ("me", "a", "https://curator.example", 1.0, "00", b"r", 1.0, None, "counted", None)
         db.execute(f"INSERT INTO answers VALUES ({', '.join('?' * len(row))})", row)
         db.execute("PRAGMA user_version = 4")

@@ -119,7 +119,7 @@ async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
     kept = ledger.find("me", TASK.id)
     assert kept is not None
     assert "CuratorUnreachable" in (kept.reason or "")
-    ledger.keep(replace(kept, task="f" * 64, url=URL.replace(TASK.id, "f" * 64), drawn=0.0))
+    ledger.keep(replace(kept, task="f" * 64, url=URL.replace(TASK.id, "f" * 64)))
 
     def one_is_gone(request: httpx.Request) -> httpx.Response:
         gone = "f" * 64 in request.url.path
@@ -127,8 +127,8 @@ async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
 
     network = Network([one_is_gone])
     outcomes = await Holder(network.client(), ledger, randomness=no_randomness).resend()
-    assert [outcome.counted for outcome in outcomes] == [False, True]
-    assert outcomes[0].reason == "TaskNotFound: No such task."
+    assert [outcome.counted for outcome in outcomes] == [True, False]
+    assert outcomes[1].reason == "TaskNotFound: No such task."
     assert {request.content for request in network.requests} == {kept.report}
     assert [request.method for request in network.requests] == ["POST", "POST"]
 

@@ -1,3 +1,4 @@
+import copy
 import json
 import sqlite3
 import stat
@@ -26,6 +27,7 @@ from privet.client import (
     TaskRefused,
     UnexpectedResponse,
 )
+from privet.client.disclosures import DisclosedSplits
 from privet.client.ledger import default_path
 from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_BASE, PROBLEMS, PrivetError
 from privet.protocol.lifecycle import report_state_after
@@ -45,18 +47,20 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
 
 ONE = Caps(task=1.0, year=1.0)
 DAY = 86_400.0
+NOW = 1_800_000_000.0
+"""A moment in 2027."""
 
 
 def answer(
     task: str = "a", epsilon: float = 0.1, report: bytes = b"1", **more: object
 ) -> StoredAnswer:
-    fields = {"subject": "me", "url": "https://c.example", "report_id": "0", "drawn": 0.0, **more}
+    fields = {"subject": "me", "url": "https://c.example", "report_id": "0", "drawn": NOW, **more}
     return StoredAnswer(task=task, epsilon=epsilon, report=report, **fields)  # type: ignore[arg-type]
 
 
 def test_an_answer_is_kept_as_it_was_drawn(ledger: Ledger) -> None:
     """What is found again is equal, and another subject or task has none."""
-    drawn = answer(report=bytes(range(256)), drawn=1.5, epsilon=0.125, invitation="i")
+    drawn = answer(report=bytes(range(256)), drawn=NOW + 1.5, epsilon=0.125, invitation="i")
     assert ledger.find("me", "a") is None
     assert ledger.keep(drawn) == drawn
     assert ledger.find("me", "a") == drawn
@@ -65,11 +69,11 @@ def test_an_answer_is_kept_as_it_was_drawn(ledger: Ledger) -> None:
 
 
 def test_answers_are_listed_in_the_order_in_which_they_were_drawn(ledger: Ledger) -> None:
-    """Whatever the order of storing and settling."""
-    for task, drawn in [("b", 2.0), ("c", 3.0), ("a", 1.0)]:
-        kept = ledger.keep(answer(task, drawn=drawn))
-    ledger.settle(replace(kept, state=ReportState.COUNTED))
-    assert [a.task for a in ledger.answers("me")] == ["a", "b", "c"]
+    """Whatever becomes of them, and in whatever order."""
+    kept = [ledger.keep(answer(task, drawn=NOW + at)) for at, task in enumerate("bca")]
+    for each in reversed(kept):
+        ledger.settle(replace(each, state=ReportState.COUNTED))
+    assert [a.task for a in ledger.answers("me")] == ["b", "c", "a"]
 
 
 TABLE = json.loads((Path(__file__).parents[1] / "vectors" / "ledger.json").read_text())
@@ -89,9 +93,15 @@ def test_the_table_of_cases(ledger: Ledger, case: dict[str, Any]) -> None:
 
 def check_step(ledger: Ledger, *, gives: Any = None, problem: str = "", **step: Any) -> None:
     """Run one step of a case, for a subject with the default caps, and compare."""
-    ((verb, given),) = step.items()
+    ((verb, given),) = copy.deepcopy(step).items()
     if verb == "keep":
-        drawn = answer(**{**given, "report": bytes.fromhex(given["report"])}, subject="page")
+        splits = given.pop("splits", None)
+        cuts = splits and {column: frozenset(each) for column, each in splits["cuts"].items()}
+        drawn = answer(
+            **{**given, "report": bytes.fromhex(given["report"])},
+            subject="page",
+            splits=splits and DisclosedSplits(splits["tree"], splits["strata"], cuts),
+        )
         with pytest.raises(BudgetSpent) if problem == "budget-spent" else nullcontext():
             assert ledger.keep(drawn).report.hex() == gives
         verb, given = "find", given["task"]
@@ -100,6 +110,12 @@ def check_step(ledger: Ledger, *, gives: Any = None, problem: str = "", **step: 
         assert (None if kept is None else kept.report.hex()) == gives
     elif verb == "spent":
         assert ledger.spent("page", given) == pytest.approx(gives)
+    elif verb == "disclosed":
+        assert ledger.disclosed("page", given) == pytest.approx(gives)
+    elif verb == "dated":
+        kept = ledger.find("page", given)
+        assert kept is not None
+        assert kept.drawn == gives
     else:
         kept = ledger.find("page", given["task"])
         assert kept is not None
@@ -197,21 +213,21 @@ def test_a_cap_for_one_task_and_one_for_a_year(ledger: Ledger) -> None:
     ledger.set_caps("me", Caps(task=0.5, year=0.8))
     with pytest.raises(BudgetSpent, match=r"at most 0\.5 on one task.*privet-holder cap --task"):
         ledger.keep(answer(epsilon=0.6))
-    ledger.keep(answer("a", epsilon=0.5, drawn=10 * DAY))
-    ledger.keep(answer("b", epsilon=0.3, drawn=0.0))
+    ledger.keep(answer("b", epsilon=0.3, drawn=NOW))
+    ledger.keep(answer("a", epsilon=0.5, drawn=NOW + 10 * DAY))
     with pytest.raises(BudgetSpent, match="privet-holder cap --year"):
-        ledger.keep(answer("c", epsilon=0.1, drawn=364 * DAY))
-    ledger.keep(answer("c", epsilon=0.1, drawn=365 * DAY))
-    assert ledger.spent("me", 365 * DAY) == pytest.approx(0.6)
+        ledger.keep(answer("c", epsilon=0.1, drawn=NOW + 364 * DAY))
+    ledger.keep(answer("c", epsilon=0.1, drawn=NOW + 365 * DAY))
+    assert ledger.spent("me", NOW + 365 * DAY) == pytest.approx(0.6)
     assert ledger.spent("me") == pytest.approx(0.9)
 
 
 def test_caps_stay_until_they_are_set(tmp_path: Path) -> None:
     """They are the ledger's, not the caller's: a new process has those that were set."""
     path = tmp_path / "answers.sqlite3"
-    assert Caps() == SqliteLedger(path).caps("me") == Caps(task=2.0, year=4.0)
-    SqliteLedger(path).set_caps("me", Caps(3.0, float("inf")))
-    assert SqliteLedger(path).caps("me") == Caps(3.0, float("inf"))
+    assert Caps() == SqliteLedger(path).caps("me") == Caps(task=2.0, year=4.0, disclosed=32.0)
+    SqliteLedger(path).set_caps("me", Caps(3.0, float("inf"), 9.0))
+    assert SqliteLedger(path).caps("me") == Caps(3.0, float("inf"), 9.0)
     assert SqliteLedger(path).caps("you") == Caps()
 
 

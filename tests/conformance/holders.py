@@ -5,6 +5,7 @@ import json
 import os
 import time
 from dataclasses import replace
+from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,9 @@ def fetch(given: Given, faults: tuple[str, ...]) -> Task:
     with client(faults) as http:
         reply = http.get(given.url, headers={"Accept": TASK_MEDIA_TYPE})
     task_id = given.url[-64:]
+    apart = abs(parsedate_to_datetime(reply.headers["date"]).timestamp() - time.time())
+    if apart > 2 * 86_400 and "ignores the server's clock" not in faults:
+        raise PrivetError("a wrong clock")
     if reply.status_code != 200:
         raise PrivetError("no task")
     try:

@@ -32,6 +32,7 @@ FAULTS = {
     "ignores the signature": ["signature"],
     "spends anything": ["budget"],
     "ignores dates": ["dates"],
+    "ignores the server's clock": ["clock"],
     "keeps the invitation": ["invitation"],
     "pads what subset draws": ["report-form"],
     "answers truthfully": ["report-law", "misfit"],

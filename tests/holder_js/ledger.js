@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
-import { Ledger, spent, stateAfter } from "../../page/ledger.js";
+import { Ledger, disclosed, spent, stateAfter } from "../../page/ledger.js";
 import { Problem } from "../../page/problem.js";
 
 const SPENT_WITHIN = 1e-9;
@@ -17,7 +17,7 @@ for (const { name, steps } of cases) {
 }
 console.log(cases.length);
 
-async function check(ledger, { keep, find, settle, fail, spent: now, gives, problem }, at) {
+async function check(ledger, { keep, find, settle, fail, spent: now, disclosed: since, dated, gives, problem }, at) {
   if (problem !== undefined) {
     await assert.rejects(ledger.keep(keep), { name: "Problem", type: problem }, at);
     assert.equal(await ledger.find(keep.task), undefined, at);
@@ -29,6 +29,10 @@ async function check(ledger, { keep, find, settle, fail, spent: now, gives, prob
     assert.equal((await ledger.find(find))?.report ?? null, gives, at);
   } else if (now !== undefined) {
     assert.ok(Math.abs(spent(await ledger.answers(), now) - gives) < SPENT_WITHIN, at);
+  } else if (since !== undefined) {
+    assert.ok(Math.abs(disclosed(await ledger.answers(), since) - gives) < SPENT_WITHIN, at);
+  } else if (dated !== undefined) {
+    assert.equal((await ledger.find(dated)).drawn, gives, at);
   } else {
     const { task, ...end } = settle ?? { ...fail, state: stateAfter(new Problem(fail.problem, "")), reason: fail.problem };
     await ledger.settle({ ...(await ledger.find(task)), ...end });

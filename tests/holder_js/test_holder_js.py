@@ -6,6 +6,7 @@ any language.
 
 import json
 import subprocess
+from email.utils import formatdate
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -16,15 +17,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
+from privet.client import WrongClock
+from privet.client.clocks import check_clocks, check_dates, in_utc
+from privet.client.disclosures import disclosed_bits, splits_of
 from privet.protocol import limits
+from privet.protocol.errors import TaskNotOpen
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Task
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
+from tests.client.test_ledger import DAY, NOW
 from tests.holder_js.node import NODE, evaluated
 from tests.protocol.examples import RECORD, make_task
 from tests.protocol.test_conditions import bound
+from tests.protocol.vectors import TASKS
 from tests.stat_checks import ALPHA
 
 HERE = Path(__file__).parent
@@ -250,6 +257,80 @@ def test_development_mode_says_loudly_what_does_not_fit() -> None:
     assert opened({**unfit, "development": True}, {**unfit, "development": True})[1] == 1
     quiet = [{**unfit, "development": False}, {"record": RECORD, "development": True}]
     assert opened(*quiet)[1] == 0
+
+
+CLOCKS = """
+import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { answer } from "./holder.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const cases = JSON.parse(readFileSync(0, "utf8"));
+async function tried({ task, id, date, now }) {
+  const kept = new Map();
+  const http = async (_, { method }) => {
+    const receipt = JSON.stringify({ report: kept.get(id)?.id, counted: true });
+    const said = date === null ? {} : { Date: date };
+    const headers = { "Content-Type": "application/vnd.privet.task+msgpack", ...said };
+    return new Response(method === "GET" ? Buffer.from(task, "hex") : receipt, { headers });
+  };
+  const options = { http, kept, now: () => now, sleep: async () => {} };
+  const sent = answer(`https://curator.example/v1/tasks/${id}`, {}, options);
+  return sent.then(({ counted }) => [String(counted), ""], ({ type, message }) => [type, message]);
+}
+console.log(JSON.stringify(await Promise.all(cases.map(tried))));
+"""
+
+
+def test_wrong_clocks_are_named_as_by_the_other_holder() -> None:
+    """Both clocks are said, nothing is drawn, and what is no date is no clock."""
+    cases: list[dict[str, Any]] = []
+    expected: list[str] = []
+    for error in (-9000 * DAY, -3 * DAY, -DAY, 0.0, DAY, 3 * DAY):
+        for dates in ({}, {"opens": int(NOW) + 60}, {"closes": int(NOW)}):
+            task = make_task(**dates)
+            given = {"task": task.canonical.hex(), "id": task.id, "now": NOW + error}
+            cases.append({**given, "date": formatdate(NOW, usegmt=True)})
+            try:
+                check_clocks(NOW + error, -error)
+                check_dates(task, NOW + error, -error)
+                expected.append("true")
+            except WrongClock:
+                expected.append("wrong-clock")
+            except TaskNotOpen:
+                expected.append("task-not-open")
+    hostile = [{**cases[0], "now": NOW, "date": date} for date in (None, "", "yesterday")]
+    outcomes = evaluated(CLOCKS, json.dumps([*cases, *hostile]))
+    assert [kind for kind, _ in outcomes] == [*expected, *["true"] * 3]
+    assert set(expected) == {"true", "wrong-clock", "task-not-open"}
+    for case, (kind, said) in zip(cases, outcomes, strict=False):
+        if kind != "true":
+            assert f"This device's clock says {in_utc(case['now'])}, the server's" in said
+            assert in_utc(NOW) in said
+
+
+SPLITS = """
+import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { disclosedBits, splitsOf } from "./disclosures.js";
+import { readTask } from "./task.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const tasks = JSON.parse(readFileSync(0, "utf8")).map((hex) => Buffer.from(hex, "hex"));
+const splits = await Promise.all(tasks.map(async (task) => splitsOf(await readTask(task))));
+const sizes = (cuts) => Object.values(cuts).map(({ length }) => length).sort((a, b) => a - b);
+const counts = splits.map((each) => each && [each.strata, sizes(each.cuts)]);
+console.log(JSON.stringify([counts, disclosedBits(splits.filter(Boolean))]));
+"""
+
+
+def test_what_a_task_discloses_is_what_the_other_holder_counts() -> None:
+    """Of every task of the vectors: its strata, the cuts through each column, and all bits."""
+    tasks = [*TASKS.values(), *(t.model_copy(update={"name": "a twin"}) for t in TASKS.values())]
+    splits = [splits_of(task) for task in tasks]
+    counts = [s and [s.strata, sorted(map(len, s.cuts.values()))] for s in splits]
+    theirs, bits = evaluated(SPLITS, json.dumps([task.canonical.hex() for task in tasks]))
+    assert theirs == counts
+    assert bits == pytest.approx(disclosed_bits(s for s in splits if s is not None))
+    assert bits > 2
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))

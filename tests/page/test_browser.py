@@ -494,6 +494,70 @@ def test_the_caps_hold_over_tasks(curator: RunningCurator, tab: Any) -> None:
     assert [reports(curator, task) for task in tasks] == [1, 1, 0, 0]
 
 
+def test_the_page_says_what_it_counts(curator: RunningCurator, tab: Any) -> None:
+    """This browser at this address, which another address knows nothing of; a task that discloses
+    adds to a second account, and both are said before the answer."""
+    with opened(curator, tab, epsilon=2) as (_, page):
+        assert "This study would use 50% more" in counted(tab)
+        fill_in(tab)
+        send(tab)
+        assert outcome(tab) == COUNTED
+        here = page.removeprefix("http://")
+        assert f"only what you answer in this browser on {here}: it knows nothing" in counted(tab)
+        assert "Used here in the past year: 50%" in counted(tab)
+    with opened(curator, tab, **GROUPS, smallest_group=20, holders=5000) as (_, other):
+        tab.wait_for_selector("#form:not([hidden])")
+        assert f"in this browser on {other.removeprefix('http://')}:" in counted(tab)
+        assert counted(tab).count("Used here in the past year: 0%") == 2  # whatever is spent above
+        told = re.findall(r"This study would use ([\d.]+)% more", counted(tab))
+        assert [float(share) > 0 for share in told] == [True, True]
+        fill_in(tab)
+        send(tab)
+        assert outcome(tab) == COUNTED
+        assert f"Used here in the past year: {told[1]}% of what this page allows" in counted(tab)
+
+
+def counted(tab: Any) -> str:
+    """What the page says of its ledger."""
+    tab.wait_for_selector("#ledger:not(:empty)")
+    return str(tab.inner_text("#ledger"))
+
+
+def test_too_many_disclosures_are_refused_before_the_form(
+    curator: RunningCurator, tab: Any
+) -> None:
+    """Once tasks at this address have disclosed what the page allows within a year."""
+    with opened(curator, tab, **GROUPS, smallest_group=20, holders=5000):
+        tab.wait_for_selector("#form:not([hidden])")
+        tab.evaluate(
+            """async () => {
+                const { Ledger } = await import("./ledger.js");
+                const ledger = await Ledger.open();
+                const columns = Array.from({ length: 32 }, (_, number) => [`c${number}`, ["1"]]);
+                const cuts = Object.fromEntries(columns);
+                for (const tree of ["a", "b"]) {
+                    const splits = { tree, strata: 65536, cuts };
+                    const answer = { task: tree, epsilon: 0.001, drawn: Date.now() / 1000, splits };
+                    await ledger.keep(answer);
+                }
+            }"""
+        )
+        tab.reload()
+        tab.get_by_text("more would be stated about you unhidden in a year").wait_for()
+        assert tab.is_hidden("#form")
+
+
+def test_a_wrong_clock_is_named(curator: RunningCurator, tab: Any) -> None:
+    """Of a device that is years slow: both clocks, no form, and nothing is kept."""
+    tab.clock.set_fixed_time("2020-02-03T12:00:00Z")
+    with opened(curator, tab):
+        tab.get_by_text("This device's clock says February 3, 2020").wait_for()
+        assert f"the clock of 127.0.0.1:{curator.url.rpartition(':')[2]} says" in tab.inner_text(
+            "body"
+        )
+        assert tab.is_hidden("#form")
+
+
 def test_an_invitation_comes_behind_the_hash(curator: RunningCurator, tab: Any) -> None:
     """It is in no request for a page, and the browser's preflight is answered."""
     with opened(curator, tab, invited=True) as (task, page):
