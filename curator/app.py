@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -20,7 +21,7 @@ from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASKS
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.installing import install_command
 
 from . import dashboard
@@ -46,7 +47,7 @@ from .limits import LIMITS, Limits
 from .metrics import Metrics
 from .service import Curator
 from .settings import Settings
-from .watch import watch
+from .watch import EVERY_SECONDS, watch, watch_database
 from .workers import Workers
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ def create_app(
             ),
             _refresh(state),
             watch(metrics, store, settings.certificate_of, clock),
+            _keep_tokens(tokens),
+            watch_database(metrics, state.readiness),
         ]
         tasks = [asyncio.create_task(each) for each in background]
         yield
@@ -165,7 +168,7 @@ def _state(
     provider = _provider_of(settings, clock)
     store = store or open_store(settings.database)
     file = file_of(settings.database)
-    folder = None if file is None else file.parent
+    folder = Path(settings.database_disk) if settings.database_disk else file and file.parent
     metrics = Metrics(folder, estimators=ESTIMATORS, certified=bool(settings.certificate_of))
     admin = None if settings.admin_token is None else settings.admin_token.get_secret_value()
     bearer = None if provider is None else provider.bearer
@@ -224,6 +227,14 @@ async def _refresh(state: State) -> None:
         metrics.wait(state.writer.waiting, len(state.curator.workers))
         metrics.refresh()
         await asyncio.sleep(REFRESH_SECONDS)
+
+
+async def _keep_tokens(tokens: Tokens) -> None:
+    """Read the tokens every minute: those of metrics' readers serve on while the database fails."""
+    while True:
+        await asyncio.sleep(EVERY_SECONDS)
+        with suppress(StorageFailed):  # which the watch of the database logs
+            await run_in_threadpool(tokens.listed)
 
 
 def _add_routes(

@@ -1,9 +1,12 @@
 """A curator's Prometheus metrics; every name begins with ``privet_``."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter as Totals
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from prometheus_client import Counter
+from prometheus_client import Counter, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from privet.http_server.metrics import PROBLEM_NAMES, ServerMetrics
 
@@ -18,6 +21,27 @@ HELD = {
     "lost_reports": "Reports of a task that a relay says it lost.",
     "counted_reports": "Counted reports of a task whose relay holds or has lost some, all ways.",
 }
+
+
+class OpenTasks(Collector):
+    """The counted reports of tasks that take reports, as the database has them."""
+
+    def __init__(self, label: Callable[[str], str]) -> None:
+        self._label = label
+        self.reports: Mapping[str, int] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(
+            "privet_open_task_reports",
+            "Counted reports of a task that takes reports now.",
+            labels=["task"],
+        )
+        totals = Totals[str]()
+        for task, count in self.reports.items():
+            totals[self._label(task)] += count
+        for label, count in totals.items():
+            family.add_metric([label], count)
+        yield family
 
 
 class Metrics(ServerMetrics):
@@ -63,6 +87,11 @@ class Metrics(ServerMetrics):
         )
         for estimator in estimators:
             self._fit_seconds.labels(estimator)
+        self._open_tasks = OpenTasks(self.task)
+        self.add_collector(self._open_tasks)
+        self._database_up = self.gauge(
+            "privet_database_up", "1 while the database takes writes, else 0.", "livemin"
+        )
         self._queue = self.gauge("privet_queue_reports", "Reports that wait for the disk.")
         self._held = {
             name: self.gauge(f"privet_{name}", about, "mostrecent", ["relay", "task"])
@@ -135,6 +164,14 @@ class Metrics(ServerMetrics):
     def backed_up(self, moment: float) -> None:
         """Set when the newest backup was made, Unix time."""
         self._backup.set(moment)
+
+    def reached(self, up: bool) -> None:
+        """Set whether the database takes writes."""
+        self._database_up.set(up)
+
+    def collecting(self, reports: Mapping[str, int]) -> None:
+        """Set how many reports each task has counted that takes any now, by its id."""
+        self._open_tasks.reports = reports
 
     def certified(self, end: float) -> None:
         """Set when the proxy's certificate ends, Unix time."""

@@ -7,6 +7,7 @@ the table in docs/deployment.md are made from these fields.
 import difflib
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
@@ -152,8 +153,13 @@ class Settings(BaseSettings):
     )
     certificate_of: str = Field(
         default="",
-        description="host:port of a proxy that answers with TLS; /metrics then states when "
-        "its certificate expires.",
+        description="host:port of a proxy that answers with TLS, or the absolute path of its "
+        "certificate; /metrics then states when it expires.",
+    )
+    database_disk: str = Field(
+        default="",
+        description="Folder on the database's disk, whose free space /metrics states. Unset: that "
+        "of SQLite's file.",
     )
     trusted_proxies: str = Field(
         default="",
@@ -186,6 +192,13 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = Field(
         default="console", description="Logs for people (console) or as JSON lines (json)."
     )
+
+    @field_validator("database_disk")
+    @classmethod
+    def _check_folder(cls, folder: str) -> str:
+        if folder and not Path(folder).is_dir():
+            raise ValueError(f"there is no folder {folder}: name one on the database's disk")
+        return folder
 
     @field_validator("admin_token", "oidc_client_secret")
     @classmethod

@@ -1,13 +1,15 @@
-"""Background checks for alerts: the newest backup, the TLS certificate, impossible reports."""
+"""Probes for alerting: database, open tasks, newest backup, certificate, impossible reports."""
 
 import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
+from privet.http_server.readiness import Readiness
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.findings.impossible import impossible
 from privet.protocol.errors import StorageFailed, TaskNotFound
@@ -17,9 +19,22 @@ from .datastore.audit import BACKED_UP
 from .metrics import Metrics
 
 EVERY_SECONDS = 60.0
+PROBE_SECONDS = 15.0
+"""Seconds between two writes that show whether the database takes any."""
 ANSWER_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
+
+
+async def watch_database(metrics: Metrics, readiness: Readiness) -> None:
+    """Tell ``metrics`` every few seconds whether the database takes writes, until cancelled."""
+    while True:
+        metrics.reached(not readiness.fails)  # at first true: a start opens it
+        await asyncio.sleep(PROBE_SECONDS)
+        try:
+            await readiness.check()
+        except StorageFailed as error:
+            log.warning("the database takes no writes: %s", error.__cause__ or error)
 
 
 async def watch(
@@ -27,7 +42,7 @@ async def watch(
 ) -> None:
     """Tell ``metrics`` every minute, until cancelled.
 
-    ``certificate_of`` is ``host:port``, or empty where there is none to watch.
+    ``certificate_of`` is ``host:port`` or a file, or empty where there is none to watch.
     """
     tested: dict[str, TaskVerdict] = {}
     while True:
@@ -36,6 +51,8 @@ async def watch(
             metrics.backed_up(float(moment or 0.0))
             tested = await run_in_threadpool(judge_tasks, store, clock(), tested)
             metrics.found_impossible(sum(one.false for one in tested.values()))
+            counted = await run_in_threadpool(store.standing.counted)
+            metrics.collecting({task_id: counted.get(task_id, 0) for task_id in tested})
         except StorageFailed as error:
             log.warning("backups and reports are not watched: %s", error.detail)
         if certificate_of:
@@ -80,14 +97,19 @@ def judge_tasks(
     return tested
 
 
-def certificate_end(address: str) -> float:
-    """Unix time at which the certificate at ``host:port`` expires; 0 if it cannot be read."""
+def certificate_end(place: str) -> float:
+    """Unix time at which the certificate at ``host:port``, or in a file, expires; 0 if it cannot
+    be read."""
     from cryptography.x509 import load_pem_x509_certificate
 
-    host, _, port = address.rpartition(":")
     try:
-        pem = ssl.get_server_certificate((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS)
-    except OSError as error:
-        log.warning("the certificate of %s cannot be seen: %s", address, error)
+        if place.startswith("/"):
+            pem = Path(place).read_text(encoding="ascii")
+        else:
+            host, _, port = place.rpartition(":")
+            address = (host.strip("[]"), int(port))
+            pem = ssl.get_server_certificate(address, timeout=ANSWER_SECONDS)
+        return load_pem_x509_certificate(pem.encode()).not_valid_after_utc.timestamp()
+    except (OSError, ValueError) as error:
+        log.warning("the certificate of %s cannot be seen: %s", place, error)
         return 0.0
-    return load_pem_x509_certificate(pem.encode()).not_valid_after_utc.timestamp()

@@ -23,10 +23,13 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from privet.protocol.errors import PROBLEMS
+
+from .memory import read_memory
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -43,11 +46,16 @@ PROCESS = {
     "process_cpu_seconds": "Processor seconds used by a server process.",
     "process_resident_memory_bytes": "Resident memory of a server process.",
     "process_open_fds": "Open files and connections of a server process.",
+    "process_start_time_seconds": "Unix time at which a server process started.",
 }
 Mode = Literal["livesum", "livemin", "livemax", "mostrecent"]
 DISK = {
     "free": "Free bytes on the disk where the server writes.",
     "size": "Size of that disk in bytes.",
+}
+MEMORY = {
+    "used": "Memory that the server's container or unit uses, dispensable caches aside.",
+    "limit": "Memory that it may use before the kernel ends it; without a limit, the machine's.",
 }
 
 
@@ -78,7 +86,12 @@ class ServerMetrics:
             for name, what in DISK.items()
             if folder is not None
         }
+        self._memory = {
+            name: self.gauge(f"privet_memory_{name}_bytes", what, "livemax")
+            for name, what in MEMORY.items()
+        }
         self._of_process = ProcessCollector(registry=None)
+        self._collectors: list[Collector] = []
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._tasks = {"": ""}
 
@@ -93,6 +106,11 @@ class ServerMetrics:
         """A gauge that is added up over the processes of a server, unless ``over_processes`` says
         otherwise."""
         return Gauge(name, text, labels, registry=self.registry, multiprocess_mode=over_processes)
+
+    def add_collector(self, collector: Collector) -> None:
+        """Have ``text`` ask a collector, which knows the values of all processes by itself."""
+        self.registry.register(collector)
+        self._collectors.append(collector)
 
     def expect(self, routes: Iterable[BaseRoute], failures: Iterable[int] = FAILURES) -> None:
         """Create the failure counters of these routes at 0."""
@@ -129,6 +147,10 @@ class ServerMetrics:
                 gauge = self._process.get(sample.name.removesuffix("_total"))
                 if gauge is not None:
                     gauge.labels(os.getpid()).set(sample.value)
+        memory = read_memory()
+        if memory is not None:
+            self._memory["used"].set(memory.used)
+            self._memory["limit"].set(memory.limit)
         if self._folder is not None:
             disk = shutil.disk_usage(self._folder)
             self._disk["free"].set(disk.free)
@@ -148,6 +170,8 @@ class ServerMetrics:
                     mark_process_dead(process, folder)  # type: ignore[no-untyped-call]
         everything = CollectorRegistry()
         MultiProcessCollector(everything, folder)  # type: ignore[no-untyped-call]
+        for collector in self._collectors:
+            everything.register(collector)
         return generate_latest(everything)
 
 

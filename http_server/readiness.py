@@ -24,6 +24,8 @@ class Readiness:
         self._clock = clock
         self._began = 0.0
         self._attempt: asyncio.Future[None] | None = None
+        self.fails = False
+        """True if the write that was waited for last failed, or did not come to its end."""
 
     async def check(self) -> None:
         """Raise ``StorageFailed`` unless the last write succeeded."""
@@ -33,6 +35,7 @@ class Readiness:
             self._attempt = asyncio.ensure_future(run_in_threadpool(self._write))
         attempt = self._attempt
         await asyncio.wait({attempt}, timeout=PATIENCE)
+        self.fails = not attempt.done() or attempt.exception() is not None
         if not attempt.done():
             raise StorageFailed(f"No write has come to its end within {PATIENCE:.0f} seconds.")
         attempt.result()

@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 from privet.http_server.metrics import ServerMetrics
 
 from .curator_calls import CountingClient
+from .outcomes import COUNTED
 from .spool import Spool
 
 
@@ -20,7 +21,7 @@ class RelayMetrics(ServerMetrics, Collector):
         super().__init__(spool.path.parent)
         self._spool = spool
         self._client = client
-        self.registry.register(self)
+        self.add_collector(self)
 
     def describe(self) -> list[Metric]:
         return [self._reports(), self._calls_of_curator()]
@@ -30,6 +31,7 @@ class RelayMetrics(ServerMetrics, Collector):
         reports, calls = self._reports(), self._calls_of_curator()
         totals = Counter[tuple[str, str]]()
         for task, tallies in self._spool.all_tallies().items():
+            totals[COUNTED, self.task(task)] += 0  # what has not been counted yet is 0, not unknown
             for state, count in tallies.items():
                 if state != "smallest_batch":
                     totals[state, self.task(task)] += count

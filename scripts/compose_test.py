@@ -32,7 +32,7 @@ from scripts.devices import Devices
 from scripts.pages import fill, measured_on, shell_block
 from scripts.servers import free_port
 
-DEPLOYMENT, HANDBOOK = Path("docs/deployment.md"), Path("docs/operations.md")
+HANDBOOK = Path("docs/operations.md")
 TABLES = Path("docs/tables/performance.md")
 PROJECT = "privet-test"
 AGENTS = 8
@@ -44,6 +44,14 @@ DEVICES = 20
 PATIENCE = 1_200.0
 """Seconds that anything here may take on a slow machine."""
 ERRORS = 5.0
+SECRETS = {
+    "database": "/run/privet/database/password",
+    "admin": "/run/privet/admin/token",
+    "relay": "/run/privet/relay/token",
+    "relay-metrics": "/run/privet/relay-metrics/token",
+    "reader": "/run/privet/reader/token",
+}
+"""Secret that deploy/rotate.sh makes anew -> the file that it is in."""
 
 
 class Stack:
@@ -73,10 +81,16 @@ class Stack:
         environment = os.environ | self._settings | settings
         return run("docker", "compose", *arguments, environment=environment)
 
-    def follow(self, page: Path, containing: str, **settings: str) -> None:
+    def follow(self, page: Path, containing: str, typed: str = "", **settings: str) -> None:
         """Run the block of commands of a page that contains a text, beside the backups."""
         command = ("sh", "-euc", shell_block(page, containing))
-        run(*command, environment=os.environ | self._settings | settings, folder=self.folder)
+        environment = os.environ | self._settings | settings
+        run(*command, environment=environment, folder=self.folder, typed=typed)
+
+    def rotate(self, secret: str) -> None:
+        """Make a secret anew, by the script of the stack."""
+        script = str(Path("deploy/rotate.sh").absolute())
+        run("sh", script, secret, environment=os.environ | self._settings)
 
     def privet(self, *arguments: str) -> str:
         return self.compose("run", "--rm", "--no-deps", "--quiet-pull", "privet", *arguments)
@@ -148,6 +162,7 @@ def run_test(stack: Stack) -> None:
     check_proxy(stack, client)
     stack.say(f"memory: {memory(stack)}")
     check_certificate(stack)
+    holders += check_secrets(stack, task["id"])
     check_recovery(stack, task["id"], holders)
 
 
@@ -209,11 +224,42 @@ def check_proxy(stack: Stack, client: httpx.Client) -> None:
 def check_certificate(stack: Stack) -> None:
     """Another one is served, and no container has been started again."""
     before = started(stack), served(stack)
-    stack.follow(DEPLOYMENT, "--signal HUP")
+    stack.rotate("certificate")
     wait(lambda: served(stack) != before[1])
     assert started(stack) == before[0], f"{before[0]} became {started(stack)}"
     assert served(stack).strip() == trusted(stack).strip(), "holders are given another certificate"
     stack.say("a new certificate is served, and nothing was started again")
+
+
+def check_secrets(stack: Stack, task_id: str) -> int:
+    """Every secret is made anew while holders answer through the relay; how many of them count."""
+    client = outside(stack)
+    address = f"/v1/tasks/{task_id}/status"
+    before = client.get(address).json()["reports"]
+    trust = ssl.create_default_context(cadata=trusted(stack))
+    devices = Devices(
+        stack.folder / "during.db",
+        client.get("/v1/key").json()["key"],
+        lambda: ReportClient(httpx.AsyncClient(verify=trust, timeout=60)),
+    )
+    client.close()
+    records = iter(fair_survey.load().holders)
+    for secret, folder in SECRETS.items():
+        was = read(stack, folder, service="rotate")
+        stack.rotate(secret)
+        assert read(stack, folder, service="rotate") != was, f"{secret} is what it was"
+        devices.answer(f"{stack.relay}/v1/tasks/{task_id}", [next(records), next(records)])
+    count = 2 * len(SECRETS)
+    client = outside(stack)
+    wait(lambda: client.get(address).json()["reports"] == before + count)
+    devices.resend()
+    counted = [answer.counted for answer in devices.answers()]
+    assert counted == [True] * count, f"{counted} after {count} answers"
+    stack.compose("up", "--detach", "--no-deps", "--force-recreate", "curator")
+    wait(lambda: client.get("/readyz").is_success)  # with the new password, in new containers
+    client.close()
+    stack.say(f"{', '.join(SECRETS)} made anew; {count} relayed answers meanwhile count")
+    return count
 
 
 def started(stack: Stack) -> dict[str, str]:
@@ -231,10 +277,10 @@ def served(stack: Stack) -> str:
 def check_recovery(stack: Stack, task_id: str, before: int) -> None:
     """Containers and volumes are removed; all comes back, and reports since the backup as well."""
     stack.follow(HANDBOOK, "-c curator/signing.key")
-    stack.compose("restart", "backup")  # which makes one as it starts
     backups = stack.folder / "backups"
-    made = len(list(backups.glob("2*.db")))
-    wait(lambda: len(list(backups.glob("2*.db"))) > made)
+    made = set(backups.glob("2*.db"))
+    stack.compose("restart", "backup")  # which makes one as it starts, and removes others of today
+    wait(lambda: set(backups.glob("2*.db")) - made)
     client = outside(stack)
     trust = ssl.create_default_context(cadata=trusted(stack))
     devices = Devices(
@@ -253,16 +299,26 @@ def check_recovery(stack: Stack, task_id: str, before: int) -> None:
     stack.say(f"{DEVICES} more holders were counted after the nightly backup, half of them relayed")
 
     remove(stack)
+    kept = {file.name for file in backups.iterdir()}
     volumes = run("docker", "volume", "ls", "--quiet", "--filter", f"name={PROJECT}_")
     assert not volumes, f"there still are {volumes}"
     stack.say("removed every container and every volume")
-    stack.follow(HANDBOOK, "-x < keys.tar", RELAY_LEAST="1")
+    stack.compose("up", "--detach", "proxy", "backup", RELAY_LEAST="1")
+    wait(lambda: "was started empty" in stack.compose("logs", "backup"))
+    assert {file.name for file in backups.iterdir()} == kept, "an empty database was saved"
+    stack.say("started it again, empty, as somebody would; it saves no backup")
+    begun = time.monotonic()
+    stack.follow(HANDBOOK, "-x < keys.tar", typed="\n", RELAY_LEAST="1")
     client = outside(stack)
     wait(lambda: client.get("/readyz").is_success)
     restored = client.get(status).json()
     assert restored["reports"] == before, f"{restored['reports']} reports were restored"
     assert restored["asks_again"], "the curator does not ask again"
-    stack.say(f"restored as the handbook says: {before} reports, and the curator asks for more")
+    took = time.monotonic() - begun
+    stack.say(
+        f"recovered as the handbook says, in {took:.0f} s: {before} reports, and the curator asks "
+        "for more"
+    )
     wait(lambda: httpx.get(f"{stack.relay}/healthz", verify=trust).is_success)
     for _ in range(2):
         devices.resend()
@@ -280,9 +336,9 @@ def trusted(stack: Stack) -> str:
     return read(stack, "/run/privet/trust/certificate.pem")
 
 
-def read(stack: Stack, file: str) -> str:
+def read(stack: Stack, file: str, service: str = "privet") -> str:
     """A file of the stack's secrets."""
-    return stack.compose("run", "--rm", "--no-deps", "--entrypoint", "cat", "privet", file)
+    return stack.compose("run", "--rm", "--no-deps", "--entrypoint", "cat", service, file)
 
 
 def outside(stack: Stack) -> httpx.Client:
@@ -299,7 +355,7 @@ def has_finished(stack: Stack) -> bool:
     return all(agent["State"] == "exited" and agent["ExitCode"] == 0 for agent in agents)
 
 
-def wait(done: Callable[[], bool]) -> None:
+def wait(done: Callable[[], object]) -> None:
     """Wait until something is so; a lost connection or an error of a server is none yet."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -334,11 +390,20 @@ def remove(stack: Stack) -> None:
 
 
 def run(
-    *command: str, environment: dict[str, str] | None = None, folder: Path | None = None
+    *command: str,
+    environment: dict[str, str] | None = None,
+    folder: Path | None = None,
+    typed: str = "",
 ) -> str:
     """Run a command; what it prints. Raises ``RuntimeError`` with its errors if it fails."""
     done = subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=folder, check=False
+        command,
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=folder,
+        input=typed,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr[-2_000:]}")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from math import inf
 
 from privet.protocol.errors import (
     InsufficientScope,
@@ -27,18 +28,20 @@ from privet.protocol.errors import (
 
 from ..datastore.audit import AuditEntry
 from ..datastore.store import Store
-from ..datastore.tokens import ISSUED, ISSUED_AT_START, StoredToken
+from ..datastore.tokens import BEFORE, ISSUED, ISSUED_AT_START, OVERLAP, StoredToken
 from .audit import NOBODY, Audit
 from .rate_limit import Rate
 
 FIRST = "first"
 ENVIRONMENT = "PRIVET_ADMIN_TOKEN"
 """Name of the token in the settings."""
-DAY = 86_400.0
+HOUR, DAY = 3_600.0, 86_400.0
 PERSON = "oidc:"
 """Prefix of people's names in the audit log; no token may use it."""
 USE_SECONDS = 60.0
 """A token's last use is written at most this often."""
+KEPT_SECONDS = DAY
+"""Time for which tokens that were read serve after the database has failed."""
 WAY_BACK = (
     "Without an admin token, restart the curator: it then makes one and shows it, or takes the one "
     "in PRIVET_ADMIN_TOKEN."
@@ -88,15 +91,19 @@ class Tokens:
         if admin_token is not None:
             digest = digest_of(admin_token)
             self._from_settings = StoredToken(ENVIRONMENT, Scope.ADMIN, digest, clock())
+        self._last_read: tuple[float, list[StoredToken]] = (
+            -inf,
+            [] if self._from_settings is None else [self._from_settings],
+        )
 
-    def check(self, token: str, scope: str, address: str = "") -> str:
+    def check(self, token: str, scope: str, address: str = "", *, kept: bool = False) -> str:
         """The name of ``token``, which came from ``address``, if it allows what needs ``scope``.
 
         Raises ``InsufficientScope`` for a good token, which is no guess, and what ``known`` raises;
         after too many wrong ones from there ``TooManyRequests`` for another wrong one.
         """
         try:
-            stored = self.known(token)
+            stored = self.known(token, kept=kept)
         except (NotAuthorized, InsufficientScope) as error:
             self.refuse(address, error)
             raise
@@ -107,14 +114,14 @@ class Tokens:
             )
         return stored.name
 
-    def known(self, token: str) -> StoredToken:
+    def known(self, token: str, *, kept: bool = False) -> StoredToken:
         """The stored ``token``, or one for the person whom the provider's names.
 
-        Nothing is counted or written. Raises ``NotAuthorized`` if it is unknown or has expired, and
-        what ``bearer`` raises.
+        With ``kept`` the database is not asked. Nothing is counted or written. Raises
+        ``NotAuthorized`` if it is unknown or has expired, and what ``bearer`` raises.
         """
         digest, match, now = digest_of(token), None, self._clock()
-        for stored in self.listed():  # all of them, so that the time tells nothing
+        for stored in self.kept() if kept else self.listed():  # all, so that the time tells nothing
             if hmac.compare_digest(digest, stored.digest):
                 match = stored
         if match is None:
@@ -132,8 +139,9 @@ class Tokens:
                 f"The token {match.name!r} expired on {ended:%Y-%m-%d}: ask an admin for a new "
                 f"one (privet token issue). {WAY_BACK}"
             )
-        self._mark_used(match, now)
-        return match
+        if not kept:
+            self._mark_used(match, now)
+        return replace(match, name=match.name.removesuffix(BEFORE))
 
     def admit(self, sender: Hashable) -> None:
         """Raise ``TooManyRequests`` if too many guesses came from ``sender``."""
@@ -182,23 +190,32 @@ class Tokens:
         *,
         last: bool = False,
         actor: str = NOBODY,
+        overlap_hours: float | None = None,
     ) -> str:
-        """A new token under ``name``; an earlier one of that name ends here, which rotates it.
+        """A new token under ``name``; an earlier one of that name ends, which rotates it.
 
-        It ends after ``days``; ``actor`` is who did it. Raises ``InvalidRequest`` for a name that
+        The earlier one ends at once, or after ``overlap_hours``; the new one after ``days``.
+        ``actor`` is who did it. Raises ``InvalidRequest`` for a name that
         cannot be, and as ``revoke`` does if it takes the place of the last admin token without
         being one.
         """
-        if not name or len(name) > 64 or name == ENVIRONMENT or name.startswith(PERSON):
+        if not name or len(name + BEFORE) > 64 or name == ENVIRONMENT or name.startswith(PERSON):
             raise InvalidRequest(
-                "Give the token a name of its own, of 1 to 64 characters, that does not begin with "
-                f"{PERSON}"
+                f"Give the token a name of its own, of 1 to {64 - len(BEFORE)} characters, that "
+                f"does not begin with {PERSON}"
             )
+        if name.endswith(BEFORE):
+            raise InvalidRequest(f"A name that ends in{BEFORE} is that of a token before another.")
         if scope is not Scope.ADMIN:
             self._keep_an_admin(name, last=last)
         token, made = self._made(name, scope, days)
-        about = AuditEntry(made.created, actor, ISSUED, name, {"days": days})
-        self.audit.log(self._store.tokens.put(made, about))
+        detail, overlap = {"days": days}, None
+        if overlap_hours is not None:
+            detail[OVERLAP] = overlap_hours
+            overlap = made.created + overlap_hours * HOUR
+        about = AuditEntry(made.created, actor, ISSUED, name, detail)
+        self.audit.log(self._store.tokens.put(made, about, overlap))
+        self._forget(name)
         return token
 
     def revoke(self, name: str, *, last: bool = False, actor: str = NOBODY) -> bool:
@@ -214,6 +231,7 @@ class Tokens:
             )
         self._keep_an_admin(name, last=last)
         kept = self._store.tokens.drop(name, AuditEntry(self._clock(), actor, "", name, {}))
+        self._forget(name)
         if kept is not None:
             self.audit.log(kept)
         return kept is not None
@@ -221,7 +239,20 @@ class Tokens:
     def listed(self) -> list[StoredToken]:
         """All tokens, by name, as digests; that of the settings is the last."""
         from_settings = [] if self._from_settings is None else [self._from_settings]
-        return [*self._store.tokens.listed(), *from_settings]
+        tokens = [*self._store.tokens.listed(), *from_settings]
+        self._last_read = self._clock(), tokens
+        return tokens
+
+    def kept(self) -> list[StoredToken]:
+        """The tokens as they were read last, in the last day: for while the database fails."""
+        moment, tokens = self._last_read
+        fresh = self._clock() - moment < KEPT_SECONDS
+        return [token for token in tokens if fresh or token.name == ENVIRONMENT]
+
+    def _forget(self, name: str) -> None:
+        """Keep nothing of a token that has ended."""
+        moment, tokens = self._last_read
+        self._last_read = moment, [token for token in tokens if token.name != name]
 
     def _made(self, name: str, scope: Scope, days: float | None) -> tuple[str, StoredToken]:
         """A new token, and what is kept of it."""
@@ -240,7 +271,7 @@ class Tokens:
     def _keep_an_admin(self, name: str, *, last: bool) -> None:
         tokens = self.listed()
         admins = {token.name for token in tokens if token.scope == Scope.ADMIN}
-        others = {token.name for token in self._good_admins(tokens)} - {name}
+        others = {token.name for token in self._good_admins(tokens)} - {name, f"{name}{BEFORE}"}
         if name in admins and not last and not others:
             raise InvalidRequest(
                 f"{name!r} is the last admin token: issue another first, or use --last "

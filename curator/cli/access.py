@@ -34,10 +34,14 @@ def issue(
     days: Annotated[
         float | None, typer.Option(help="Days until it expires; by default never.")
     ] = None,
+    overlap_hours: Annotated[
+        float | None,
+        typer.Option(help="Hours for which an earlier token of that name stays good."),
+    ] = None,
     last: Last = False,
 ) -> Document:
-    """Make a token; an earlier one of that name ends at once, so this also rotates it."""
-    asked = {"scope": scope, "days": days}
+    """Make a token; an earlier one of that name ends, at once by default: this rotates it."""
+    asked = {"scope": scope, "days": days, "overlap_hours": overlap_hours}
     made: Document = api.call("PUT", _address(name), json=asked, params={"last": last}).json()
     return made
 

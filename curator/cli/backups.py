@@ -114,10 +114,8 @@ def recover(
     present, has_reports = _present(database)
     if yes and has_reports:
         raise InvalidRequest(f"The database {present}: run this without --yes, and decide.")
-    aside = ""
+    aside = _name_aside(at) if present else ""
     if present:
-        aside = f"aside_{datetime.now(UTC):{SECOND}}"
-        aside = f"{at.name}.{aside}" if at else aside
         err().print(f"The database {present}: it will be moved aside, to {aside}.", **PLAIN)
     chosen = 0 if yes else _asked(found, faults)
     if faults[chosen]:
@@ -137,6 +135,16 @@ def recover(
 def _print_restored(made: float) -> None:
     when = f"{datetime.fromtimestamp(made, UTC):{MINUTE}}"
     err().print(f"The database is that of {when}. {WHAT_IS_MISSING}", **PLAIN)
+
+
+def _name_aside(at: Path | None) -> str:
+    """A new name for what a database has now: of a file beside it, or of a server's schema."""
+    aside = f"aside_{datetime.now(UTC):{SECOND}}"
+    if at:
+        aside = f"{at.name}.{aside}"
+        while at.with_name(aside).exists():
+            aside += "_"
+    return aside
 
 
 def _asked(found: Sequence["FoundBackup"], faults: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, func, inspect, select
+from sqlalchemy import URL, Connection, Engine, inspect, select
 
 from privet.protocol.errors import InvalidRequest, StorageFailed
 
@@ -22,7 +22,9 @@ from .audit import SIGNING_KEY
 from .backup import backup, check_backup
 from .database import snapshot
 from .migrate import head, naming_failures, revision_of
-from .schema import backup_mark, buckets, deleted_tasks, facts, tasks
+from .schema import backup_mark, deleted_tasks, facts
+from .status import counted_reports
+from .structure import check_structure
 from .verification import verify, verify_audit
 
 NAME = "%Y-%m-%dT%H%M%S.db"
@@ -72,7 +74,10 @@ class FoundBackup:
 def read_contents(source: Engine) -> Contents | None:
     """The contents of a database of any known schema; None for one without tables."""
     with snapshot(source) as connection:
-        return _contents(connection) if inspect(connection).get_table_names() else None
+        if not inspect(connection).get_table_names():
+            return None
+        check_structure(connection)
+        return _contents(connection)
 
 
 def add_backup(source: Engine, place: Path, now: float) -> tuple[Path, int]:
@@ -153,6 +158,7 @@ def _read(file: Path) -> FoundBackup:
         with _reading(file) as source, snapshot(source) as connection:
             if backup_mark.name not in inspect(connection).get_table_names():
                 return FoundBackup(file, fault="not a backup")
+            check_structure(connection)
             made = float(connection.scalar(select(backup_mark.c.made)) or 0.0)
             return FoundBackup(file, made, _contents(connection))
     except StorageFailed as error:
@@ -171,9 +177,6 @@ def _reading(file: Path) -> Iterator[Engine]:
 
 
 def _contents(connection: Connection) -> Contents:
-    counted = func.coalesce(func.sum(buckets.c.reports), 0)
-    of_task = select(tasks.c.id, counted).outerjoin(buckets, buckets.c.task_no == tasks.c.no)
-    rows = connection.execute(of_task.group_by(tasks.c.id)).all()
     deleted = connection.scalars(select(deleted_tasks.c.id))
     key = connection.scalar(select(facts.c.value).where(facts.c.name == SIGNING_KEY))
-    return Contents({task: int(count) for task, count in rows}, frozenset(deleted), key or "")
+    return Contents(counted_reports(connection), frozenset(deleted), key or "")

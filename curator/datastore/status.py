@@ -11,7 +11,7 @@ from privet.protocol.status import Holdings
 
 from .database import Database
 from .reports import QuestionSums, checksum_text, unpacked_checksum, vector_of
-from .schema import buckets, held, rejects, relayed, sums
+from .schema import buckets, held, rejects, relayed, sums, tasks
 from .tasks import StoredTask, find_task, head_of, need_task, stored_task
 
 COUNT_REJECTS = """
@@ -107,6 +107,11 @@ class StatusStore:
                 )
             return Collected(stored, totals, _relayed(connection, row.no))
 
+    def counted(self) -> dict[str, int]:
+        """The number of counted reports of every task, by its id."""
+        with self.database.reading() as connection:
+            return counted_reports(connection)
+
     def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
         """Add to the counts of refused reports by reason; a task that is gone is ignored."""
         with self.database.writing(shared=[task_id]) as connection:
@@ -187,3 +192,11 @@ def _relayed(connection: Connection, task_no: int) -> dict[str, int]:
     by_relay = select(relayed.c.relay, func.sum(relayed.c.reports)).group_by(relayed.c.relay)
     rows = connection.execute(by_relay.where(relayed.c.task_no == task_no))
     return {relay: int(reports) for relay, reports in rows}
+
+
+def counted_reports(connection: Connection) -> dict[str, int]:
+    """The number of counted reports of every task, by its id, in a schema of any version."""
+    counted = func.coalesce(func.sum(buckets.c.reports), 0)
+    of_task = select(tasks.c.id, counted).outerjoin(buckets, buckets.c.task_no == tasks.c.no)
+    rows = connection.execute(of_task.group_by(tasks.c.id))
+    return {task_id: int(count) for task_id, count in rows}

@@ -20,6 +20,11 @@ INSERT INTO tokens (name, scope, digest, created, expires, used)
 VALUES (:name, :scope, :digest, :created, :expires, :used) ON CONFLICT (name) DO NOTHING
 """
 
+BEFORE = " (before)"
+"""Ends the name of a token that serves for a while beside the one that took its place."""
+OVERLAP = "overlap_hours"
+"""Detail of an entry whose token before serves on."""
+
 
 @dataclass(frozen=True)
 class StoredToken:
@@ -41,17 +46,31 @@ class TokenStore:
 
     database: Database
 
-    def put(self, token: StoredToken, entry: AuditEntry) -> AuditEntry:
+    def put(
+        self, token: StoredToken, entry: AuditEntry, overlap: float | None = None
+    ) -> AuditEntry:
         """Keep a token under its name, and the audit entry ``entry`` about it, which says if it is
-        in place of an earlier one of that name; the entry as it is kept."""
+        in place of an earlier one of that name; the entry as it is kept.
+
+        That one stays good until ``overlap``, Unix time, if it is given; one before that ends.
+        """
         values = asdict(token)
-        in_place = update(tokens).where(tokens.c.name == token.name).values(values)
+        own = tokens.c.name == token.name
+        in_place = update(tokens).where(own).values(values)
+        moved = 0
         with self.database.writing() as connection:
+            before = f"{token.name}{BEFORE}"
+            connection.execute(delete(tokens).where(tokens.c.name == before))
+            if overlap is not None:
+                later = tokens.c.expires.is_(None) | (tokens.c.expires > overlap)
+                connection.execute(update(tokens).where(own & later).values(expires=overlap))
+                moved = connection.execute(update(tokens).where(own).values(name=before)).rowcount
             while not connection.execute(text(PUT_FIRST), values).rowcount:
                 if connection.execute(in_place).rowcount:  # else it was dropped meanwhile
-                    entry = replace(entry, action=ROTATED)
+                    moved = 1
                     break
-            return insert_audit(connection, _about(token, entry))
+            about = replace(entry, action=ROTATED) if moved else entry
+            return insert_audit(connection, _about(token, about))
 
     def replace(
         self, old: StoredToken | None, new: StoredToken, entry: AuditEntry
@@ -79,9 +98,13 @@ class TokenStore:
             ]
 
     def drop(self, name: str, entry: AuditEntry) -> AuditEntry | None:
-        """Forget a token, and keep ``entry`` about that; None if there was none of that name."""
+        """Forget a token and the one before it, and keep ``entry`` about that.
+
+        None if there was none of that name.
+        """
+        both = tokens.c.name.in_((name, f"{name}{BEFORE}"))
         with self.database.writing() as connection:
-            if not connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount:
+            if not connection.execute(delete(tokens).where(both)).rowcount:
                 return None
             return insert_audit(connection, replace(entry, action=REVOKED, subject=name))
 
@@ -96,15 +119,22 @@ def short_digest(digest: bytes) -> str:
 
 
 def issued_tokens(connection: Connection) -> dict[str, tuple[str, str]]:
-    """Name -> scope and short digest of the token that the audit log says was issued last."""
+    """Name -> scope and short digest of the token that the audit log says was issued last.
+
+    One that serves on beside it has its own name.
+    """
     about_tokens = audit.c.action.in_((ISSUED, ROTATED, ISSUED_AT_START, REVOKED))
     rows = select(audit.c.subject, audit.c.action, audit.c.detail).where(about_tokens)
     issued: dict[str, tuple[str, str]] = {}
     for row in connection.execute(rows.order_by(audit.c.no)):
-        if row.action == REVOKED:
-            issued.pop(row.subject, None)
-        else:
-            detail = json.loads(row.detail)
+        before = f"{row.subject}{BEFORE}"
+        detail = json.loads(row.detail)
+        earlier = issued.pop(row.subject, None)
+        if row.action != ISSUED_AT_START:
+            issued.pop(before, None)
+        if earlier is not None and OVERLAP in detail:
+            issued[before] = earlier
+        if row.action != REVOKED:
             issued[row.subject] = (str(detail.get("scope")), str(detail.get("token")))
     return issued
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, TypeVar
@@ -18,7 +19,13 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from privet.http_server.addresses import client_address
-from privet.protocol.errors import InvalidRequest, NotAuthorized, Overloaded, TooLarge
+from privet.protocol.errors import (
+    InvalidRequest,
+    NotAuthorized,
+    Overloaded,
+    StorageFailed,
+    TooLarge,
+)
 
 from ..access.tokens import Scope as TokenScope
 from ..access.tokens import Tokens
@@ -67,7 +74,7 @@ class Caller:
             self.need(TokenScope.READER)
         return self.token is not None
 
-    def need(self, scope: TokenScope, what: str = "") -> None:
+    def need(self, scope: TokenScope, what: str = "", *, kept: bool = False) -> None:
         if self.token is None:
             raise NotAuthorized(
                 f"This curator shows its {what} to readers only: "
@@ -78,7 +85,8 @@ class Caller:
                 "The curator showed it at its first start, or reads it from PRIVET_ADMIN_TOKEN."
             )
         if scope not in self._allowed:
-            self.id = self.tokens.check(self.token, scope, client_address(self.scope))
+            address = client_address(self.scope)
+            self.id = self.tokens.check(self.token, scope, address, kept=kept)
             self._allowed.add(scope)
 
 
@@ -120,8 +128,15 @@ def _require_reader(request: Request, _: ReaderToken) -> None:
 
 
 def _require_operator(request: Request, _: ReaderToken) -> None:
-    if not state_of(request).open_metrics:
-        caller_of(request).need(TokenScope.READER, "metrics")
+    """Let readers see metrics, by the tokens that were read last while the database fails."""
+    state, caller = state_of(request), caller_of(request)
+    if state.open_metrics:
+        return
+    if not state.readiness.fails:
+        with suppress(StorageFailed):
+            caller.need(TokenScope.READER, "metrics")
+            return
+    caller.need(TokenScope.READER, "metrics", kept=True)
 
 
 def _require_counts(request: Request, _: CountsToken) -> None:

@@ -36,6 +36,14 @@ class TokenRequest(BaseModel):
         description="Scope: everything, reading and fitting, reading, or sending batches.",
     )
     days: Days = None
+    overlap_hours: float | None = Field(
+        default=None,
+        strict=True,
+        gt=0,
+        le=168,
+        allow_inf_nan=False,
+        description="Hours for which an earlier token of that name stays good; null for none.",
+    )
 
 
 class IssuedToken(BaseModel):
@@ -111,8 +119,16 @@ def issue_token(
     body: TokenRequest,
     last: Last = False,
 ) -> IssuedToken:
-    """Make a token, in place of any earlier one of that name, which ends at once."""
-    token = cases.issue_token(curator, caller, name, body.scope, body.days, last=last)
+    """Make a token, in place of any earlier one of that name, which ends at once or a bit later."""
+    token = cases.issue_token(
+        curator,
+        caller,
+        name,
+        body.scope,
+        body.days,
+        last=last,
+        overlap_hours=body.overlap_hours,
+    )
     return IssuedToken(name=name, scope=body.scope, token=token)
 
 

@@ -37,10 +37,13 @@ def issue_token(
     days: float | None = None,
     *,
     last: bool = False,
+    overlap_hours: float | None = None,
 ) -> str:
     """A new token, in place of any earlier one of that name; raises as ``Tokens.issue`` does."""
     actor.need(Scope.ADMIN)
-    return curator.tokens.issue(name, scope, days, last=last, actor=actor.id)
+    return curator.tokens.issue(
+        name, scope, days, last=last, actor=actor.id, overlap_hours=overlap_hours
+    )
 
 
 def revoke_token(curator: Curator, actor: Actor, name: str, *, last: bool = False) -> None:

@@ -15,8 +15,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from privet.curator import watch as watching
 from privet.curator.datastore.audit import BACKED_UP
 from privet.curator.metrics import Metrics
-from privet.curator.watch import certificate_end, watch
+from privet.curator.watch import certificate_end, watch, watch_database
+from privet.http_server import readiness as readiness_module
+from privet.http_server.metrics import ID_DIGITS
+from privet.http_server.readiness import Readiness
 from privet.protocol.errors import StorageFailed
+from privet.protocol.lifecycle import Move
+from tests.curator.datastore.made import HOUR, NOW, open_task, report, take, task
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import values
 from tests.manual_clock import ManualClock
@@ -55,6 +60,15 @@ async def test_the_end_is_that_of_the_certificate_that_is_shown(
     assert "127.0.0.1:1 cannot be seen" in caplog.text
 
 
+async def test_the_end_is_that_of_a_certificate_in_a_file(address: str, tmp_path: Path) -> None:
+    """As in a cluster, where no curator may ask the proxy; and 0 where there is none."""
+    assert address
+    assert certificate_end(str(tmp_path / "both.pem")) == END.timestamp()
+    (tmp_path / "empty.pem").touch()
+    for name in ("empty.pem", "none.pem"):
+        assert certificate_end(str(tmp_path / name)) == 0.0
+
+
 async def test_metrics_tell_both_and_go_on_without_the_database(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +97,51 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
     store.facts.set(BACKED_UP, "1800000000.0")
     await told(1_800_000_000.0)
     assert values(metrics.text().decode(), CERTIFICATE) == {(): END.timestamp()}
+    running.cancel()
+
+
+async def test_metrics_tell_what_open_tasks_have_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the database has it, after a restart too; of tasks that take no reports nothing."""
+    monkeypatch.setattr(watching, "EVERY_SECONDS", 0.01)
+    metrics, store, now = Metrics(), new_store(), [NOW]
+    made = [task("some"), task("none"), task("over", closes=round(NOW + HOUR))]
+    for each in made:
+        cached = open_task(store, each)
+        if each is not made[1]:
+            take(store, cached, [report(each) for _ in range(3)])
+    running = asyncio.create_task(watch(metrics, store, "", lambda: now[0]))
+    of = {each.name: (each.id[:ID_DIGITS],) for each in made}
+
+    async def told(reports: dict[tuple[str, ...], float]) -> None:
+        async with asyncio.timeout(20):
+            while values(metrics.text().decode(), "privet_open_task_reports") != reports:
+                await asyncio.sleep(0.01)
+
+    await told({of["some"]: 3, of["none"]: 0, of["over"]: 3})
+    now[0] += 2 * HOUR
+    await told({of["some"]: 3, of["none"]: 0})
+    store.tasks.move(made[0].id, Move.CLOSE, NOW)
+    await told({of["none"]: 0})
+    running.cancel()
+
+
+async def test_metrics_tell_whether_the_database_takes_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By writing, as often as a scrape, and again when it does."""
+    monkeypatch.setattr(watching, "PROBE_SECONDS", 0.01)
+    monkeypatch.setattr(readiness_module, "EVERY", 0.0)
+    metrics, full = Metrics(), [False]
+
+    def write() -> None:
+        if full[0]:
+            raise StorageFailed("full")
+
+    running = asyncio.create_task(watch_database(metrics, Readiness(write)))
+    for full[0] in (False, True, False):
+        async with asyncio.timeout(20):
+            while values(metrics.text().decode(), "privet_database_up") != {(): not full[0]}:
+                await asyncio.sleep(0.01)
     running.cancel()
 
 

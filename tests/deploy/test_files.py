@@ -4,6 +4,7 @@ What can be checked by the program that reads it is, where that program is insta
 """
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,9 @@ def resources() -> list[dict[str, Any]]:
 def pods() -> dict[str, dict[str, Any]]:
     """The pods' specifications by name."""
     return {
-        each["metadata"]["name"]: each["spec"]["template"]["spec"]
+        each["metadata"]["name"]: each["spec"].get("jobTemplate", each)["spec"]["template"]["spec"]
         for each in resources()
-        if "template" in each["spec"]
+        if "template" in (each["spec"].get("jobTemplate", each)["spec"])
     }
 
 
@@ -53,7 +54,7 @@ def test_services_of_the_stack_have_no_rights_and_few_networks() -> None:
     """Read-only, no capability, published on this machine alone; only curators see the database."""
     for name, service in services(STACK).items():
         assert service["read_only"] is True, name
-        if name not in {"database", "secrets"}:
+        if name not in {"database", "secrets", "rotate"}:
             assert service["cap_drop"] == ["ALL"], name
         for port in service.get("ports", []):
             assert port.startswith(("127.0.0.1:", "${BIND:-127.0.0.1}:")), name
@@ -63,7 +64,7 @@ def test_services_of_the_stack_have_no_rights_and_few_networks() -> None:
     near = {
         name for name, each in services(STACK).items() if "database" in each.get("networks", [])
     }
-    assert near == {"database", "migrate", "curator", "backup", "privet"}
+    assert near == {"database", "migrate", "curator", "backup", "privet", "rotate"}
     networks = yaml.safe_load(STACK.read_text())["networks"]
     closed = {name for name, network in networks.items() if network and network["internal"]}
     assert closed == {"database", "curators", "relays"}
@@ -140,7 +141,7 @@ def test_the_examples_variables_are_those_of_the_stack() -> None:
     told = dict(re.findall(r"^#([A-Z_]+)=(\S*)", example, re.MULTILINE))
     used = dict(re.findall(r"\$\{([A-Z_]+):-([^}]*)\}", STACK.read_text(encoding="utf-8")))
     assert set(told) == set(used) | {"COMPOSE_PROFILES"}
-    assert all(told[name] == default for name, default in used.items() if name != "STACK_NAME")
+    assert all(told[name] == default for name, default in used.items() if default)
 
 
 def test_backups_are_where_no_command_of_compose_removes_them() -> None:
@@ -158,6 +159,7 @@ def test_backups_are_where_no_command_of_compose_removes_them() -> None:
     "check",
     [
         ("check", "config", "--syntax-only", "prometheus.yml"),
+        ("check", "config", "--syntax-only", "kubernetes.yml"),
         ("check", "rules", "alerts.yml"),
         ("test", "rules", "alerts_test.yml"),
     ],
@@ -166,6 +168,47 @@ def test_backups_are_where_no_command_of_compose_removes_them() -> None:
 def test_promtool_accepts_the_alerts(check: tuple[str, ...]) -> None:
     """Their syntax, and when each of them sounds."""
     assert "SUCCESS" in output_of("promtool", *check, cwd=DEPLOY / "prometheus")
+
+
+def test_somebody_is_called() -> None:
+    """Each severity has a receiver with an address of its own, which Prometheus reaches."""
+    routing = yaml.safe_load((DEPLOY / "alertmanager/alertmanager.yml").read_text())
+    alerts = yaml.safe_load((DEPLOY / "prometheus/alerts.yml").read_text())["groups"][0]["rules"]
+    severities = {alert["labels"]["severity"] for alert in alerts}
+    routed = {
+        matcher.removeprefix("severity = "): route["receiver"]
+        for route in routing["route"]["routes"]
+        for matcher in route["matchers"]
+    }
+    told = {severity: routed.get(severity, routing["route"]["receiver"]) for severity in severities}
+    assert told == {"page": "page", "ticket": "ticket"}
+    places = {
+        receiver["name"]: receiver["webhook_configs"][0]["url_file"]
+        for receiver in routing["receivers"]
+    }
+    start = (DEPLOY / "alertmanager/start.sh").read_text()
+    assert all(f">{place}\n" in start for place in places.values())
+    named = {alert["alert"] for alert in alerts}
+    for rule in routing["inhibit_rules"]:
+        for matcher in (*rule["source_matchers"], *rule["target_matchers"]):
+            assert set(re.split(r"[^A-Za-z]+", matcher.partition("=")[2].strip('~ "'))) <= named
+    stack = services(STACK)
+    config = yaml.safe_load((DEPLOY / "prometheus/prometheus.yml").read_text())
+    (target,) = config["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"]
+    assert target == "alertmanager:9093"
+    assert set(stack["prometheus"]["networks"]) & set(stack["alertmanager"]["networks"])
+
+
+def test_nobody_to_call_is_no_start(tmp_path: Path) -> None:
+    """Rather than an Alertmanager that tells nobody; with an address it has it in a file."""
+    start = DEPLOY / "alertmanager/start.sh"
+    done = subprocess.run(["sh", start], env={}, capture_output=True, text=True, check=False)
+    assert (done.returncode, "PAGER_URL" in done.stderr) == (1, True)
+    own = tmp_path / "start.sh"
+    own.write_text(start.read_text().replace("/tmp/", f"{tmp_path}/").replace("exec ", "echo "))
+    env = {"PAGER_URL": "https://pager.example/x?y=%20"}
+    subprocess.run(["sh", own], env=env, capture_output=True, check=True)
+    assert {(tmp_path / name).read_text() for name in ("page", "ticket")} == {env["PAGER_URL"]}
 
 
 @pytest.mark.slow
@@ -204,6 +247,41 @@ def test_the_kustomization_takes_images_of_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = (DEPLOY / "kubernetes/kustomization.yaml").read_text(encoding="utf-8")
     assert {image["newTag"] for image in yaml.safe_load(text)["images"]} == {project["version"]}
+
+
+def test_a_cluster_is_watched_and_saved_as_the_stack_is() -> None:
+    """By the same jobs and alerts; each pod by itself, ready or not; the same nightly command."""
+    there = [
+        yaml.safe_load((DEPLOY / "prometheus" / name).read_text())
+        for name in ("prometheus.yml", "kubernetes.yml")
+    ]
+    for key in ("global", "rule_files", "alerting"):
+        assert there[0][key] == there[1][key]
+    stack, cluster = ({job["job_name"]: job for job in each["scrape_configs"]} for each in there)
+    assert stack.keys() == cluster.keys()
+    headless = {
+        each["metadata"]["name"]: each["spec"]
+        for each in resources()
+        if each["kind"] == "Service" and each["spec"].get("clusterIP") == "None"
+    }
+    for job in cluster.values():
+        (found,) = job["dns_sd_configs"]
+        service = headless[found["names"][0].partition(".")[0]]
+        assert service["ports"][0]["port"] == found["port"]
+        assert service["publishNotReadyAddresses"] is True
+    (saving,) = pods()["backup"]["containers"]
+    assert f"privet {' '.join(saving['args'])}" == "privet backup /backups --keep-days 30"
+    assert "privet backup /data --keep-days 30" in services(STACK)["backup"]["entrypoint"][-1]
+    unit = (DEPLOY / "systemd/privet-backup.service").read_text()
+    assert "privet backup /var/backups/privet --keep-days 30\n" in unit
+    (curator,) = pods()["curator"]["containers"]
+    place = next(v["value"] for v in curator["env"] if v["name"] == "PRIVET_CERTIFICATE_OF")
+    mounted = {each["name"]: each["mountPath"] for each in curator["volumeMounts"]}
+    (certificate,) = (v for v in pods()["curator"]["volumes"] if v["name"] == "certificate")
+    items = certificate["secret"]["items"]
+    assert [f"{mounted['certificate']}/{item['path']}" for item in items] == [place]
+    (ingress,) = (each for each in resources() if each["kind"] == "Ingress")
+    assert ingress["spec"]["tls"][0]["secretName"] == certificate["secret"]["secretName"]
 
 
 def test_curators_are_replaced_after_the_migration() -> None:
@@ -251,6 +329,7 @@ def test_pods_have_no_rights_and_only_settings_that_there_are(name: str) -> None
         assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     if container["image"] == "privet-curator":
         settings = {f"PRIVET_{setting.upper()}" for setting in Settings.model_fields}
+        settings |= {"PRIVET_TOKEN", "PRIVET_URL"}  # of commands
         assert {variable["name"] for variable in container["env"]} <= settings
 
 

@@ -143,16 +143,46 @@ async def test_alerts_and_panels_ask_for_what_servers_tell(servers: Any) -> None
         assert grouped - OF_PROMETHEUS <= labels, expression
 
 
-def test_the_handbook_says_what_to_do_about_each_alert() -> None:
-    """And promtool tries each one."""
-    handbook = (DEPLOY.parent / "docs/operations.md").read_text(encoding="utf-8")
+LINES = ("Means", "Look", "Run", "Safe to delete", "Otherwise")
+
+
+def test_each_alert_has_five_lines_and_is_tried() -> None:
+    """The page says of each, and of no other, what it means, where to look, what to run, what may
+    go; promtool tries when it sounds, and when it does not."""
+    page = (DEPLOY.parent / "docs/alerts.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"(?ms)^## (\w+)\n\n(.*?)(?=\n\n## |\Z)", page))
+    del sections["Metrics"]
+    assert list(sections) == [alert["alert"] for alert in ALERTS]
+    for alert in ALERTS:
+        lines = sections[alert["alert"]].splitlines()
+        labels = [re.match(r"- \*\*([\w ]+)\*\*", line) for line in lines]
+        assert [label and label[1] for label in labels] == list(LINES), alert["alert"]
+        assert lines[0].startswith(f"- **Means** ({alert['labels']['severity']}): ")
+        assert all(len(line.partition(": ")[2]) > 6 for line in lines), alert["alert"]
     tried = yaml.safe_load((DEPLOY / "prometheus/alerts_test.yml").read_text())["tests"]
-    fired = {
-        each["alertname"]
-        for group in tried
-        for each in group["alert_rule_test"]
-        if each.get("exp_alerts")
-    }
-    names = {alert["alert"] for alert in ALERTS}
-    assert fired == names
-    assert {name for name in names if f"`{name}`" not in handbook} == set()
+    for sounds in (True, False):
+        names = {
+            each["alertname"]
+            for group in tried
+            for each in group["alert_rule_test"]
+            if bool(each.get("exp_alerts")) is sounds
+        }
+        assert names == sections.keys()
+
+
+def test_commands_of_the_alerts_page_exist() -> None:
+    """Scripts of the stack, its services, and metrics that somebody is sent to look at."""
+    page = (DEPLOY.parent / "docs/alerts.md").read_text(encoding="utf-8")
+    runbook, _, metrics = page.partition("\n## Metrics\n")
+    services = yaml.safe_load((DEPLOY.parent / "docker-compose.yml").read_text())["services"]
+    for command in re.findall(r"`([^`]+)`", runbook):
+        words = command.split()
+        if words[0] == "sh":
+            assert (DEPLOY.parent / words[1]).exists(), command
+            assert len(words) == 2 or words[2] in (DEPLOY / "rotate.sh").read_text(), command
+        if command.startswith(("docker compose logs", "docker compose up", "docker compose ps")):
+            named = [word for word in words[3:] if word.isalpha() and not word.isdigit()]
+            named = named[: named.index("grep")] if "grep" in named else named
+            assert set(named) <= set(services), command
+        if re.fullmatch(r"privet_\w+", command):
+            assert f"| `{command}` |" in metrics, command

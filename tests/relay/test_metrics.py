@@ -47,5 +47,13 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(spool: Spool) -> 
         labels = f'method="GET",route="{route}",status="{status}"'
         assert f"privet_http_requests_total{{{labels}}} 1.0" in lines
     assert "smallest_batch" not in answer.text
+    assert "privet_memory_limit_bytes " in answer.text
     for outcome, count in (("answered", 1), ("no-response", 0), ("not-authorized", 0)):
         assert f'privet_relay_curator_calls_total{{outcome="{outcome}"}} {count}.0' in lines
+
+
+async def test_what_only_waits_has_counted_nothing(spool: Spool) -> None:
+    """0, and not nothing: an alert sees what was counted stay the same."""
+    spool.add([StoredReport(TASK.id, (0,), bytes(16), b"x")])
+    text = RelayMetrics(spool, CountingClient(httpx.AsyncClient())).text().decode()
+    assert f'privet_relay_reports{{state="counted",task="{TASK.id[:12]}"}} 0.0' in text

@@ -10,6 +10,7 @@ from privet.curator.access.tokens import ENVIRONMENT, Scope, Tokens
 from privet.curator.datastore.audit import AuditEntry
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.tokens import ISSUED, StoredToken
+from privet.curator.datastore.verification import verify_audit
 from privet.protocol.errors import (
     InvalidRequest,
     NotAuthorized,
@@ -189,3 +190,50 @@ def test_guesses_are_counted_by_address(store: Store, clock: ManualClock) -> Non
         tokens.check("guess", Scope.READER, "192.0.2.2")
     assert tokens.check("given", Scope.ADMIN, "192.0.2.1") == ENVIRONMENT
     assert tokens.check(fresh, Scope.READER, "192.0.2.1") == "ear"
+
+
+def test_a_rotated_token_may_serve_on_for_a_while(
+    tokens: Tokens, clock: ManualClock, store: Store
+) -> None:
+    """Under its name, until the overlap or its own end is over; only one of them, and no longer.
+
+    The audit log knows it.
+    """
+    first = tokens.issue("post", Scope.RELAY)
+    second = tokens.issue("post", Scope.RELAY, overlap_hours=2)
+    assert [tokens.check(each, Scope.RELAY) for each in (first, second)] == ["post", "post"]
+    third = tokens.issue("post", Scope.RELAY, days=1 / 24, overlap_hours=2)
+    with pytest.raises(NotAuthorized):
+        tokens.check(first, Scope.RELAY)
+    fourth = tokens.issue("post", Scope.RELAY, overlap_hours=2)
+    clock.advance(3_600.0)
+    for ended in (second, third):  # the third by its own end
+        with pytest.raises(NotAuthorized):
+            tokens.check(ended, Scope.RELAY)
+    fifth = tokens.issue("post", Scope.RELAY, overlap_hours=2)
+    clock.advance(7_200.0)
+    with pytest.raises(NotAuthorized, match="expired"):
+        tokens.check(fourth, Scope.RELAY)
+    assert tokens.check(fifth, Scope.RELAY) == "post"
+    assert verify_audit(store.engine).faults == ()
+
+
+def test_an_overlap_ends_with_its_token(tokens: Tokens) -> None:
+    """By revoking it, and by rotating it without one; and it is no admin that could be the last."""
+    old = tokens.issue("ops", Scope.ADMIN)
+    new = tokens.issue("ops", Scope.ADMIN, overlap_hours=1)
+    with pytest.raises(InvalidRequest, match="last admin"):
+        tokens.revoke("ops")
+    newest = tokens.issue("ops", Scope.ADMIN)
+    with pytest.raises(NotAuthorized):
+        tokens.check(new, Scope.ADMIN)
+    assert tokens.check(newest, Scope.ADMIN) == "ops"
+    with pytest.raises(NotAuthorized):
+        tokens.check(old, Scope.ADMIN)
+    tokens.issue("ops", Scope.ADMIN, overlap_hours=1)
+    tokens.issue("other", Scope.ADMIN)
+    assert tokens.revoke("ops")
+    with pytest.raises(NotAuthorized):
+        tokens.check(newest, Scope.ADMIN)
+    with pytest.raises(InvalidRequest, match="before another"):
+        tokens.issue("ops (before)", Scope.ADMIN)

@@ -38,7 +38,8 @@ def test_options_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
 def test_impossible_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusal names the setting; a slip in a variable's name would leave one to its default, so
     the nearest name is said."""
-    for given in ({"port": 70000}, {"log_format": "loud"}, {"workers": 0}):
+    wrong = {"port": 70000}, {"log_format": "loud"}, {"workers": 0}, {"database_disk": "/no/such"}
+    for given in wrong:
         with pytest.raises(InvalidRequest, match=next(iter(given))):
             read_settings(given)
     for name, meant in (("DATABSE", "DATABASE"), ("RATELIMIT", "RATE_LIMIT")):

@@ -11,7 +11,7 @@ from tests.curator import samples
 from tests.curator.http.checks import values
 from tests.curator.http.conftest import Http
 
-PAGE = Path(__file__).parents[3] / "docs" / "deployment.md"
+PAGE = Path(__file__).parents[3] / "docs" / "alerts.md"
 
 
 def test_tasks_beyond_a_number_share_a_label() -> None:
@@ -84,3 +84,15 @@ def test_the_handbook_names_every_metric() -> None:
     families = {family.name: family.type for family in metrics.registry.collect()}
     there = {name + ("_total" if kind == "counter" else "") for name, kind in families.items()}
     assert {name for name in told if not name.startswith("privet_relay_")} == there
+
+
+def test_open_tasks_are_told_by_each_of_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the database has them: not added up over processes, and gone when a task is over."""
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    metrics = Metrics()
+    for open_now in ({"a" * 64: 3, "b" * 64: 0}, {"b" * 64: 5}):
+        metrics.collecting(open_now)
+        told = values(metrics.text().decode(), "privet_open_task_reports")
+        assert told == {(task[:12],): count for task, count in open_now.items()}

@@ -11,10 +11,12 @@ from privet.protocol.errors import (
     InvalidRequest,
     NotAuthorized,
     PrivetError,
+    StorageFailed,
     TaskNotFound,
 )
 from tests.curator import samples
 from tests.curator.http.conftest import Http
+from tests.manual_clock import ManualClock
 from tests.problems import assert_problem
 
 
@@ -143,6 +145,34 @@ async def test_metrics_are_for_readers(http: Http, app: CuratorApp) -> None:
     assert (await http.get("/metrics", headers=http.admin)).status_code == 200
     app.state.open_metrics = True
     assert (await http.get("/metrics")).status_code == 200
+
+
+async def test_metrics_answer_while_the_database_fails(
+    http: Http, app: CuratorApp, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the tokens that were good when they were read last, for a day; to nobody else."""
+    reader, relay = await http.bearer("reader"), await http.bearer("relay", "post")
+    revoked = await http.bearer("reader", "gone")
+    await http.get("/metrics", headers=revoked)
+    await http.delete("/v1/tokens/gone", headers=http.admin)
+    asked = 0
+
+    def failing() -> None:
+        nonlocal asked
+        asked += 1
+        raise StorageFailed("gone")
+
+    monkeypatch.setattr(app.state.curator.store.tokens, "listed", failing)
+    assert (await http.get("/metrics", headers=reader)).status_code == 200
+    assert (await http.get("/v1/tokens", headers=http.admin)).status_code == 503
+    monkeypatch.setattr(app.state.readiness, "fails", True)
+    asked = 0
+    for headers, status in ((reader, 200), (revoked, 401), (relay, 403), ({}, 401)):
+        assert (await http.get("/metrics", headers=headers)).status_code == status
+    assert asked == 0  # a server that hangs would keep Prometheus waiting
+    clock.advance(86_400.0)
+    assert (await http.get("/metrics", headers=reader)).status_code == 401
+    assert (await http.get("/metrics", headers=http.admin)).status_code == 200
 
 
 async def test_the_audit_log_says_who_did_what(http: Http) -> None:
