@@ -16,12 +16,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.watched import namespace
+
 DEBIAN = {
     "chromium": "chromium",
     "curl": "curl",
     "docker": "docker-ce",
     "docker compose": "docker-ce-cli docker-compose-plugin",
     "git": "git",
+    "ip": "iproute2",
     "kubectl": "kubectl",
     "make": "make",
     "nginx": "nginx-light libnginx-mod-stream",
@@ -31,6 +34,7 @@ DEBIAN = {
     "pgbouncer": "pgbouncer",
     "promtool": "prometheus",
     "systemd-analyze": "systemd",
+    "unshare": "util-linux",
 }
 """The programs that tests may need, and the packages that have them."""
 OLDEST_NODE = 18
@@ -43,7 +47,11 @@ def missing(program: str) -> bool:
     path = shutil.which(program.split(maxsplit=1)[0])
     if path is None:
         return True
-    asked = {"docker": ["info"], "docker compose": ["compose", "version"]}.get(program)
+    asked = {
+        "docker": ["info"],
+        "docker compose": ["compose", "version"],
+        "unshare": [*namespace()[1:], "true"],
+    }.get(program)
     if asked:
         return subprocess.run([path, *asked], capture_output=True, check=False).returncode != 0
     if program == "nginx":

@@ -3,6 +3,7 @@
 What can be checked by the program that reads it is, where that program is installed.
 """
 
+import json
 import re
 import subprocess
 import tomllib
@@ -18,6 +19,7 @@ from tests.processes import output_of
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 STACK, DEMO = ROOT / "docker-compose.yml", ROOT / "docker-compose.demo.yml"
+WITH_OIDC = ROOT / "docker-compose.oidc.yml"
 UNITS = sorted((DEPLOY / "systemd").iterdir())
 MANIFESTS = sorted(
     set((DEPLOY / "kubernetes").glob("*.yaml")) - {DEPLOY / "kubernetes/kustomization.yaml"}
@@ -48,6 +50,61 @@ def pods() -> dict[str, dict[str, Any]]:
 def test_compose_accepts_its_file(file: Path) -> None:
     """As docker compose reads it, with every profile."""
     output_of("docker", "compose", "--file", str(file), "--profile", "*", "config", "--quiet")
+
+
+@pytest.mark.needs("docker compose")
+def test_curators_of_the_stack_reach_an_openid_provider(tmp_path: Path) -> None:
+    """With one more file: settings come from .env, only curators get a way out, and what is not set
+    has the curator's default."""
+    env = tmp_path / ".env"
+    issuer = "https://login.example"
+    env.write_text(f"PRIVET_OIDC_ISSUER={issuer}\nPRIVET_OIDC_CLIENT_SECRET=a$$b\n")
+    files = ("--file", STACK, "--file", WITH_OIDC, "--env-file", env)
+    text = output_of("docker", "compose", *files, "--profile", "*", "config", "--format", "json")
+    merged = json.loads(text)
+    curator = merged["services"]["curator"]
+    assert curator["networks"].keys() == {"database", "curators", "provider"}
+    assert not merged["networks"]["provider"].get("internal")
+    near = {
+        name for name, each in merged["services"].items() if "provider" in each.get("networks", ())
+    }
+    assert near == {"curator"}
+    said = {name: text for name, text in curator["environment"].items() if "OIDC" in name}
+    assert said["PRIVET_OIDC_ISSUER"] == issuer
+    assert {name for name, text in said.items() if text is not None} == {
+        "PRIVET_OIDC_ISSUER",
+        "PRIVET_OIDC_CLIENT_SECRET",
+    }
+    assert "PRIVET_DATABASE" in curator["environment"]
+
+
+@pytest.mark.needs("kubectl")
+def test_curators_of_a_cluster_reach_an_openid_provider() -> None:
+    """By one more policy, which lets curators alone out, and by one secret with the settings."""
+    folder = DEPLOY / "kubernetes-oidc"
+    rendered = list(yaml.safe_load_all(output_of("kubectl", "kustomize", str(folder))))
+    assert len(rendered) == len(resources()) + 1
+    by_name = {(each["kind"], each["metadata"]["name"]): each for each in rendered}
+    assert by_name["NetworkPolicy", "provider"]["spec"] == {
+        "podSelector": {"matchLabels": {"app": "curator"}},
+        "policyTypes": ["Egress"],
+        "egress": [{"ports": [{"protocol": "TCP", "port": 443}]}],
+    }
+    (container,) = by_name["Deployment", "curator"]["spec"]["template"]["spec"]["containers"]
+    assert container["envFrom"] == [{"secretRef": {"name": "privet-oidc"}}]
+    assert container["image"] == "registry.example/privet-curator:0.1.0"
+    assert "PRIVET_DATABASE" in {each["name"] for each in container["env"]}
+    import kubernetes_validate
+
+    for resource in rendered:
+        kubernetes_validate.validate(resource, "1.33", strict=True)
+
+
+def test_every_setting_of_a_provider_is_passed_on() -> None:
+    """None is left out where compose hands them to the curators."""
+    given = services(WITH_OIDC)["curator"]["environment"]
+    settings = {f"PRIVET_{name.upper()}" for name in Settings.model_fields if "oidc" in name}
+    assert given == dict.fromkeys(settings)
 
 
 def test_services_of_the_stack_have_no_rights_and_few_networks() -> None:

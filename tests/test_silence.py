@@ -1,0 +1,73 @@
+"""No command looks up or calls a host that it was not given."""
+
+import json
+import subprocess
+import sys
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+
+import pytest
+
+from tests.watched import namespace
+
+ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.needs("ip", "unshare")
+GIVEN = ("example", "invalid", "test", "localhost")
+"""Top-level domains of hosts that tests name to commands (RFC 2606); nobody has one by accident."""
+GIVEN_NETWORKS = ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+ROUNDS = {
+    "privet": [*PYTEST, "tests/curator/cli", "tests/curator/test_server.py"],
+    "privet-holder": [*PYTEST, "tests/client/test_cli.py"],
+    "privet-relay": [*PYTEST, "tests/relay/test_command.py"],
+    "privet-conformance": [*PYTEST, "tests/conformance/test_cli.py"],
+    "models": [*PYTEST, "tests/learning/export", "tests/learning/core/test_onnx.py"],
+    "a collection": [sys.executable, "-m", "scripts.demo", "--holders", "200"],
+}
+"""Commands, by their tests, which name them hosts of this machine; and all of them together."""
+PHONES_HOME = """
+import socket
+try:
+    socket.create_connection(("telemetry.vendor.com", 443), 1)
+except OSError:
+    pass
+for address in ("8.8.8.8", "2606:4700::1111"):
+    try:
+        socket.create_connection((address, 443), 1)
+    except OSError:
+        pass
+"""
+
+
+def watched(*command: str) -> tuple[set[str], set[str]]:
+    """The names that a command looked up, and the addresses that it called."""
+    done = subprocess.run(
+        [*namespace(), sys.executable, "-m", "tests.watched", *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-5_000:]
+    seen = json.loads(done.stdout.splitlines()[-1])
+    networks = [ip_network(each) for each in GIVEN_NETWORKS]
+    names = {name for name in seen["names"] if name.rpartition(".")[2] not in GIVEN}
+    addresses = {
+        address
+        for address in seen["addresses"]
+        if not any(ip_address(address) in network for network in networks)
+    }
+    return names, addresses
+
+
+def test_what_phones_home_is_seen() -> None:
+    """By name and by address; else the tests below could not fail."""
+    expected = {"telemetry.vendor.com"}, {"8.8.8.8", "2606:4700::1111"}
+    assert watched(sys.executable, "-c", PHONES_HOME) == expected
+    assert watched(sys.executable, "-c", "import socket; socket.getfqdn('a.example')")[0] == set()
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_no_command_looks_up_a_host_that_it_was_not_given(name: str) -> None:
+    """Nor connects to one, by name or address, whatever library does so."""
+    assert watched(*ROUNDS[name]) == (set(), set())
