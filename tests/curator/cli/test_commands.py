@@ -352,11 +352,12 @@ def test_invitations_go_into_a_file_and_are_taken_back(
     assert cli("task", "uninvite", task_id, "--all").code == 0
     counts = cli.json("task", "invitations", task_id)
     assert counts == {"issued": 3, "used": 0, "revoked": 3, "expired": 0}
-    invite = ("task", "invite", created(cli, survey, "--name", "open"), "--count", "2")
+    invite = ("task", "invite", task_id, "--count", "2")
     assert len(cli.json(*invite)["invitations"]) == 2
-    plain = cli(*invite)
-    assert len(set(plain.out.splitlines())) == 2
-    assert "create tasks with --invited" in plain.err
+    assert len(set(cli(*invite).out.splitlines())) == 2
+    refused = cli("task", "invite", created(cli, survey, "--name", "open"), "--count", "2")
+    assert refused.code == 1
+    assert "published for everybody" in refused.err
 
 
 def test_what_looks_wrong_is_not_published_unasked(
