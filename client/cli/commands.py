@@ -19,9 +19,10 @@ from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.signature import parse_key
 
 from ..answer_page import PORT, answer_page_server
+from ..clocks import MOST_APART
 from ..errors import HolderError
 from ..explanation import odds, surest
-from ..ledger import SqliteLedger
+from ..ledger import EARLIEST, SqliteLedger
 from .asking import explained
 from .exits import EXIT_FAULT, STATUSES, faults
 from .options import CuratorKey, Device, Insecure, Json, LedgerPath, SmallestGroup, Subject, TaskUrl
@@ -125,6 +126,11 @@ def budget(
         left = max(caps.year - in_year, 0)
         print(f"Spent {in_year:g} of epsilon {caps.year:g} within a year; {left:g} left.")
         print(f"In all {spent:g}; one task may cost at most {caps.task:g}.")
+        impossible = sum(not EARLIEST <= entry.drawn <= now + MOST_APART for entry in answers)
+        if impossible:
+            many = f"{impossible} answers have impossible dates, from a wrong clock, and count."
+            one = "1 answer has an impossible date, from a wrong clock, and counts."
+            print(one if impossible == 1 else many)
         print(f"Disclosed {disclosed:.3g} of {caps.disclosed:g} bits within a year.")
 
 

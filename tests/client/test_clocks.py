@@ -17,11 +17,14 @@ from privet.client.ledger import EARLIEST, YEAR_SECONDS
 from privet.http_client.report_client import ReportClient, Retry
 from privet.protocol.errors import TaskNotOpen
 from privet.protocol.task import Task
-from tests.client.test_ledger import NOW, answer
+from tests.client.command import Command
+from tests.client.test_ledger import answer
 from tests.fake_curator import FakeCurator
 from tests.protocol.examples import RECORD, make_task
 
 DAY = 86_400.0
+NOW = EARLIEST + 4 * YEAR_SECONDS
+"""So late that a clock may be wrong by years and what it says still be possible."""
 MONTH = 30 * DAY
 CLOCKS = {
     "right": [0.0] * 20,
@@ -68,6 +71,22 @@ def test_what_a_wrong_clock_dated_counts_until_it_is_a_year_old(tmp_path: Path) 
         assert ledger.keep(answer("b", drawn=NOW - MONTH)).drawn == NOW
         assert ledger.keep(answer("c", drawn=NOW + MONTH)).drawn == NOW + MONTH
         assert [kept.drawn for kept in ledger.answers("me")] == [NOW, NOW + MONTH]
+
+
+def test_a_person_is_told_of_impossible_dates(tmp_path: Path) -> None:
+    """`budget` says why old answers count, and nothing of answers that are dated well."""
+    command = Command(tmp_path)
+    command.ledger.keep(answer("a", drawn=EARLIEST))
+    assert "impossible" not in command("budget").stdout
+    command.ledger.keep(answer("b", drawn=32_503_680_000.0))
+    assert "1 answer has an impossible date" in command("budget").stdout
+    folder = tmp_path / "older"
+    folder.mkdir()
+    older = Command(folder)
+    for task in "ab":
+        older.ledger.keep(answer(task, drawn=1.0))
+    shown = older("budget").stdout
+    assert "2 answers have impossible dates, from a wrong clock, and count." in shown
 
 
 async def asked(
