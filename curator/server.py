@@ -51,7 +51,7 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
         token = _prepare(settings)
         host, port = listener.getsockname()[:2]
         show(f"http://{host}:{port}", token)
-        config = _config(settings)
+        config = uvicorn_config(settings)
         if settings.workers == 1:
             server = uvicorn.Server(config)
             with watching_schema(settings.database, partial(setattr, server, "should_exit", True)):
@@ -82,9 +82,9 @@ def _limits(settings: Settings) -> ConnectionLimits:
     return ConnectionLimits(HEADER_SECONDS, proxies=settings.trusted_proxies)
 
 
-def _config(settings: Settings) -> uvicorn.Config:
+def uvicorn_config(settings: Settings) -> uvicorn.Config:
     return server_config(
-        partial(_application, settings),
+        partial(application_of, settings),
         _limits(settings),
         SHUTDOWN_SECONDS,
         factory=True,
@@ -95,7 +95,7 @@ def _config(settings: Settings) -> uvicorn.Config:
     )
 
 
-def _application(settings: Settings) -> ASGIApp:
+def application_of(settings: Settings) -> ASGIApp:
     """The application of one server process, which has its own logs to set up."""
     set_up_logs(settings.log_format, settings.secrets)
     app = create_app(settings, signer=signer_for(settings))

@@ -160,14 +160,14 @@ class Batch:
         self.ratio, self.n = randomizer.ratio, float(reports)
         p, a, n = self.ratio, randomizer.a, self.n
         spread = 2.0 * math.log(p) - math.log(NEGLIGIBLE * least)
-        C = _steps(n, np.array([[2.0 * a]]), spread)
+        C = steps_of(n, np.array([[2.0 * a]]), spread)
         fewest, most = C.first.T, C.last.T
         self.mass = C.mass[0]
         # Y and its chance to be p are least where C is, and D varies most where C is greatest
         others = max(0.0, (1.0 - (p + 1.0) * a) / (p * (1.0 - 2.0 * a)))
         chance = (fewest * (p + 1.0) / (2.0 * p) + (n - fewest) * others) / n
-        self.Y = _steps(n, np.maximum(chance, TINY), spread)
-        self.step, self.excess = _excess(most, spread)
+        self.Y = steps_of(n, np.maximum(chance, TINY), spread)
+        self.step, self.excess = excess_of(most, spread)
 
     def delta(self, epsilon: float) -> float:
         """An upper bound on the delta with which ``epsilon`` holds."""
@@ -189,7 +189,7 @@ class Steps(NamedTuple):
     mass: Floats
 
 
-def _steps(n: float, chance: Floats, spread: float) -> Steps:
+def steps_of(n: float, chance: Floats, spread: float) -> Steps:
     """Steps of binomials (n, chance), chance of shape ``(rows, 1)``.
 
     Outside the first and the last step, which reach to 0 and n, is at most e^-spread on each side.
@@ -225,7 +225,7 @@ def _mass(first: Floats, last: Floats, n: float | Floats, chance: Floats) -> Flo
     slope = np.log(np.maximum(n - middle, 0.5) * chance / ((middle + 1.0) * (1.0 - chance)))
     slope = np.where((size > 1.0) & (np.abs(slope) > FLAT), slope, FLAT)
     progression = np.exp(slope * (first - middle)) * np.expm1(slope * size) / np.expm1(slope)
-    return np.where(size > 0.0, np.exp(_log_pmf(middle, n, chance)) * progression, 0.0)
+    return np.where(size > 0.0, np.exp(log_pmf(middle, n, chance)) * progression, 0.0)
 
 
 def _tail(start: Floats, n: float | Floats, chance: Floats, *, down: bool) -> Floats:
@@ -234,11 +234,11 @@ def _tail(start: Floats, n: float | Floats, chance: Floats, *, down: bool) -> Fl
     odds = chance / (1.0 - chance)
     ratio = k / ((n - k + 1.0) * odds) if down else (n - k) * odds / (k + 1.0)
     falls = ratio < 1.0
-    total = np.exp(_log_pmf(k, n, chance)) / np.where(falls, 1.0 - ratio, 1.0)
+    total = np.exp(log_pmf(k, n, chance)) / np.where(falls, 1.0 - ratio, 1.0)
     return np.where((start >= 0.0) & (start <= n), np.where(falls, total, 1.0), 0.0)
 
 
-def _excess(c: Floats, spread: float) -> tuple[Floats, Floats]:
+def excess_of(c: Floats, spread: float) -> tuple[Floats, Floats]:
     """The step, and at least E(A - c/2 - t)_+ at t = 0, step, ... for A binomial (c, 1/2).
 
     ``c`` and the steps have shape ``(rows, 1)``. At most e^-spread lies above the last t.
@@ -258,7 +258,7 @@ def _excess(c: Floats, spread: float) -> tuple[Floats, Floats]:
     return step, moment - t * total
 
 
-def _log_pmf(k: Floats, n: float | Floats, chance: Floats) -> Floats:
+def log_pmf(k: Floats, n: float | Floats, chance: Floats) -> Floats:
     """ln of the binomial probability of k, for 0 <= k <= n.
 
     Its error does not grow with n as that of differences of log-gammas does (Loader 2000, "Fast and

@@ -37,7 +37,7 @@ def take_in(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) 
     before = known(db, task, report_id, digest)
     if before is None:
         held = "INSERT OR REPLACE INTO states (key, digest, sent) VALUES (?, ?, 0)"
-        db.execute(held, (_key_of(task, report_id), digest))
+        db.execute(held, (key_of_report(task, report_id), digest))
     return before
 
 
@@ -47,7 +47,7 @@ def known(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) ->
     None if it is new, or was refused or lost before it went out, and may be taken.
     """
     query = "SELECT coalesce(state, 'held'), sent, digest FROM states WHERE key = ?"
-    row = db.execute(query, (_key_of(task, report_id),)).fetchone()
+    row = db.execute(query, (key_of_report(task, report_id),)).fetchone()
     if row is None or (row[0] not in {HELD, COUNTED} and not row[1]):
         return None
     return CONFLICT if row[2] != digest else str(row[0])
@@ -56,7 +56,7 @@ def known(db: sqlite3.Connection, task: str, report_id: bytes, digest: bytes) ->
 def state_of(db: sqlite3.Connection, task: str, report_id: bytes) -> str | None:
     """``held``, ``counted``, or why a report was refused; None if it is not known here."""
     query = "SELECT coalesce(state, 'held') FROM states WHERE key = ?"
-    row = db.execute(query, (_key_of(task, report_id),)).fetchone()
+    row = db.execute(query, (key_of_report(task, report_id),)).fetchone()
     return None if row is None else str(row[0])
 
 
@@ -135,7 +135,7 @@ def receipt_of(
         WHERE key = ? AND digest = ? AND substr(hashes, 1, 32) <= digest
         ORDER BY hashes DESC LIMIT 1
     """
-    row = db.execute(query, (_key_of(task, report_id), digest)).fetchone()
+    row = db.execute(query, (key_of_report(task, report_id), digest)).fetchone()
     hashes = [] if row is None else split(row[1], len(digest))
     if digest not in hashes:  # it was refused
         return None
@@ -148,7 +148,7 @@ def forget(db: sqlite3.Connection, before: int) -> None:
     db.execute("DELETE FROM receipts WHERE day < ?", (before,))
 
 
-def _key_of(task: str, report_id: bytes) -> bytes:
+def key_of_report(task: str, report_id: bytes) -> bytes:
     return hashlib.sha256(task.encode() + report_id).digest()[:16]
 
 
@@ -160,4 +160,4 @@ def _set_states(
         UPDATE states SET state = ?, day = ?, sent = ?
         WHERE key = ? AND coalesce(state, '') NOT IN ({KEPT})
     """  # noqa: S608 - constants
-    db.executemany(update, ((state, day, sent, _key_of(task, i)) for i, state in states))
+    db.executemany(update, ((state, day, sent, key_of_report(task, i)) for i, state in states))

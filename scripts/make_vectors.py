@@ -92,24 +92,24 @@ def vectors(name: str) -> dict[str, Any]:
         "mechanism": name,
         "format": "bytes are hexadecimal; words are 64-bit integers in decimal, as text",
         "vectors": [
-            *(_vector(name, question, REPORTS) for question in QUESTIONS),
-            *(_vector(name, question, WIDE_REPORTS) for question in WIDE),
-            *(_vector(name, question, 0) for question in (QUESTIONS[0], QUESTIONS[3])),
-            *(_vector(name, question, REPORTS) for question in STRATIFIED),
+            *(answer_vector(name, question, REPORTS) for question in QUESTIONS),
+            *(answer_vector(name, question, WIDE_REPORTS) for question in WIDE),
+            *(answer_vector(name, question, 0) for question in (QUESTIONS[0], QUESTIONS[3])),
+            *(answer_vector(name, question, REPORTS) for question in STRATIFIED),
             *(
-                [_vector(name, WIDEST, WIDE_REPORTS)]
+                [answer_vector(name, WIDEST, WIDE_REPORTS)]
                 if name in ("grr", "subset", "projective")
                 else []
             ),
             *(
-                _vector(name, question, WIDE_REPORTS, set_to)
+                answer_vector(name, question, WIDE_REPORTS, set_to)
                 for question, set_to in PARAMETERS.get(name, ())
             ),
         ],
     }
 
 
-def _vector(
+def answer_vector(
     name: str, question: dict[str, Any], count: int, set_to: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     mechanism = create_mechanism(name, **question, parameters=set_to)
@@ -259,7 +259,7 @@ def examples() -> str:
 
 
 def _example(name: str, place: int) -> str:
-    vector = _vector(name, QUESTIONS[place], REPORTS)
+    vector = answer_vector(name, QUESTIONS[place], REPORTS)
     report = vector["reports"][2]
     cell, level = divmod(report["category"], vector["levels"])
     numbers = vector["parameters"] | vector["integers"]

@@ -85,6 +85,27 @@ def test_what_needs_no_curator_is_tested_without_one(room: str) -> None:
     assert faults == []
 
 
+OF_OTHERS = {"_calls", "_compiled_cache", "_transport"}
+"""Private attributes that a test reads for want of another way: what a provider's calls hold, and
+those of SQLAlchemy and httpx."""
+
+
+def test_tests_use_no_private_names() -> None:
+    """What is worth a test has a public name, or shows in what a public function does."""
+    faults = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls"):
+                named = [node.attr]
+            else:
+                continue
+            private = [name for name in named if re.match(r"_(?!_|repr_)", name)]
+            faults += [f"{path}:{node.lineno} {name}" for name in {*private} - OF_OTHERS]
+    assert faults == []
+
+
 def test_holders_have_no_generator_of_pseudorandom_numbers() -> None:
     """All that they draw comes from the operating system; populations are simulated elsewhere."""
     lines = [

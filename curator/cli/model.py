@@ -353,7 +353,7 @@ def _deliver(table: _Table, predicted: PredictionColumns, out: Path | None, as_j
     if as_json:
         print_json({**predicted, **table.kept, "problems": table.problems} if wrong else predicted)
     elif out is not None:
-        _write(out, header, rows)
+        write_predictions(out, header, rows)
         err().print(f"Wrote {len(rows)} rows to {out}.", **PLAIN)
     else:
         print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_LISTED])
@@ -404,7 +404,7 @@ def _rows(
     return [*table.kept, *predicted_columns, *problem], rows
 
 
-def _write(target: Path, header: list[str], rows: list[list[Any]]) -> None:
+def write_predictions(target: Path, header: list[str], rows: list[list[Any]]) -> None:
     with naming_target(target), target.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(map(csv_cell, row) for row in [header, *rows])
 

@@ -171,16 +171,16 @@ def naming_failures(engine: Engine) -> Iterator[None]:
 
 def head() -> str:
     """The revision of this version's schema."""
-    return str(_scripts().get_current_head())
+    return str(script_directory().get_current_head())
 
 
 def known_revisions() -> set[str]:
     """The revisions that this version migrates, and its own."""
-    return {script.revision for script in _scripts().walk_revisions()}
+    return {script.revision for script in script_directory().walk_revisions()}
 
 
 @cache
-def _scripts() -> ScriptDirectory:
+def script_directory() -> ScriptDirectory:
     return ScriptDirectory.from_config(_config())
 
 

@@ -150,7 +150,7 @@ def learn(
     drift: SlotEstimates,
 ) -> Learned | None:
     """The sum of ``drift`` and models learned from cells; None where reports do not ask for it."""
-    trial = _Trial(label, question, expected, knowledge)
+    trial = LearnersTrial(label, question, expected, knowledge)
     if trial.cells.sum() < 2 * PARTS or question.n < PARTS:
         return None
     weights, part = trial.judged()
@@ -162,7 +162,7 @@ def learn(
     return trial.summed(own, pairs, drift, part)
 
 
-class _Trial:
+class LearnersTrial:
     """The cells of a question with reference points, and models of their counts."""
 
     def __init__(
@@ -201,7 +201,7 @@ class _Trial:
         V, slots = counts[self.cells], counts.shape[1]
         T = V / holders[:, None]
         T = T + (1.0 - T.sum(axis=1, keepdims=True)) / slots
-        variance = np.diagonal(self._noise(n), axis1=1, axis2=2).mean(axis=1)
+        variance = np.diagonal(self.noise_of(n), axis1=1, axis2=2).mean(axis=1)
         every = np.zeros((len(counts), slots))
         every[self.cells] = T
         T = self.in_units(every)[self.cells]
@@ -236,7 +236,7 @@ class _Trial:
         from .stacking import simplex_least_squares  # imports scikit-learn
 
         n, predicted, rows = self.question.n, [], []
-        for kept, left_out in self._thinned():
+        for kept, left_out in self.thinned():
             train = self.rows(kept, round(n * (1.0 - 1.0 / PARTS)))
             by_drift = self.in_units(self._drift(kept))[self.cells]
             others = [
@@ -252,12 +252,12 @@ class _Trial:
         change = np.einsum("m,kmrs->krs", weights, P) - P[:, 0]
         # |T - drift|^2 - |T - sum|^2, by holders
         gained = ((2.0 * (T - P[:, 0]) - change) * change).sum(axis=2)
-        holders, noise = rows[0].holders, self._noise(n / PARTS)
+        holders, noise = rows[0].holders, self.noise_of(n / PARTS)
         d = float((gained @ holders).sum())
         s2 = 4.0 * float(np.einsum("r,kri,rij,krj->", holders**2, change, noise, change))
         return weights, max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
 
-    def _noise(self, n: float) -> Floats:
+    def noise_of(self, n: float) -> Floats:
         """Covariance of the targets from ``n`` of the reports, ``(rows, S, S)``, in their units."""
         slots = self.covariance.shape[1]
         around_mean = np.eye(slots) - 1.0 / slots
@@ -267,7 +267,7 @@ class _Trial:
         of_shares = around_mean @ of_reports @ around_mean
         return np.asarray(of_shares if self.classes else of_shares[:, 1:, 1:] * self.width**2)
 
-    def _thinned(self) -> Iterator[tuple[Floats, Floats]]:
+    def thinned(self) -> Iterator[tuple[Floats, Floats]]:
         """Pairs of the counts without a part of the reports, and of that part."""
         rng, counts = np.random.default_rng(0), self.question.counts
         values, vectors = np.linalg.eigh(self.covariance / PARTS)

@@ -77,7 +77,7 @@ def public_knowledge(X: Floats, y: Floats, slots: int, base: BaseModel | None = 
     """
     if base is not None:
         return Knowledge.of(base, X)
-    return _stacked(slots, ArrayKey(X, y))
+    return stacked_knowledge(slots, ArrayKey(X, y))
 
 
 def residual_centring(
@@ -165,7 +165,7 @@ def _scored(model: BaseModel, rows: ArrayKey) -> Knowledge:
 
 
 @lru_cache(maxsize=8)
-def _stacked(slots: int, data: ArrayKey) -> Knowledge:
+def stacked_knowledge(slots: int, data: ArrayKey) -> Knowledge:
     from .stacking import stacked  # scikit-learn takes seconds to import
 
     X, y = data.arrays

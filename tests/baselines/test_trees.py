@@ -69,7 +69,7 @@ def test_holders_whose_record_does_not_fit_count_as_such() -> None:
     X, y = quadrants(500)
     model = LPCTClassifier(AMPLE, depth=1, random_state=0).fit(X, y)
     cells, rng = model.question_.partition, np.random.default_rng(0)
-    asked = ask("subset", AMPLE, model._label, cells, X, y, rng, misfits=50)
+    asked = ask("subset", AMPLE, model.model_.label, cells, X, y, rng, misfits=50)
     assert asked.n == 550
     assert asked.counts.sum() == pytest.approx(500.0)
 

@@ -66,6 +66,8 @@ def become_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[],
         folder = shutil.copytree(migrate.HERE, tmp_path / "migrations")
         (folder / f"versions/{NEXT}_next.py").write_text(next_migration())
         monkeypatch.setattr(migrate, "HERE", folder)
-        monkeypatch.setattr(migrate, "_scripts", cache(migrate._scripts.__wrapped__))
+        monkeypatch.setattr(
+            migrate, "script_directory", cache(migrate.script_directory.__wrapped__)
+        )
 
     return become

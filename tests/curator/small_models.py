@@ -14,7 +14,7 @@ SHARED_TREES = 40
 @contextmanager
 def smaller() -> Iterator[None]:
     """Few trees and boosting rounds; what was cached before is forgotten, and so is what is now."""
-    knowledge._stacked.cache_clear()
+    knowledge.stacked_knowledge.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stacking, "FOREST_TREES", TREES)
         patch.setattr(stacking, "SHARED_TREES", SHARED_TREES)
@@ -23,7 +23,7 @@ def smaller() -> Iterator[None]:
         patch.setattr(candidates, "VALIDATION_TREES", 3)
         patch.setattr(candidates, "ROUNDS", 10)
         yield
-    knowledge._stacked.cache_clear()
+    knowledge.stacked_knowledge.cache_clear()
 
 
 @pytest.fixture(autouse=True, scope="module")

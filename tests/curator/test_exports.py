@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from privet.curator.cli.model import _write
+from privet.curator.cli.model import write_predictions
 from privet.curator.service.card import write_card
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.escaping import csv_cell, markdown
@@ -189,7 +189,7 @@ def test_exports_show_the_texts_of_a_task(name: str, description: str, named: li
     with suppress(UnicodeError):
         check_csv(as_csv(encoded_table(columns, wanted)))
     with TemporaryDirectory() as folder:
-        _write(Path(folder) / "p.csv", named, [[*named[:8], 0.5]])
+        write_predictions(Path(folder) / "p.csv", named, [[*named[:8], 0.5]])
         check_csv((Path(folder) / "p.csv").read_bytes())
     layout = lay_out(SPLITS, columns_of(task.features), model=model)
     check_picture(to_svg(layout, title=name))

@@ -333,8 +333,8 @@ async def test_a_forwarded_address_is_believed_of_trusted_proxies_only(
     async def application(scope: Any, receive: Any, send: Any) -> None:
         clients.append(scope["client"][0])
 
-    monkeypatch.setattr(server, "_application", lambda settings: application)
-    config = server._config(Settings(trusted_proxies=trusted))
+    monkeypatch.setattr(server, "application_of", lambda settings: application)
+    config = server.uvicorn_config(Settings(trusted_proxies=trusted))
     config.load()
     header = (b"x-forwarded-for", b"203.0.113.9")
     scope = {"type": "http", "client": (PEER, 40_000), "scheme": "http", "headers": [header]}

@@ -374,7 +374,7 @@ def any_vector(name: str, chance: Random) -> dict[str, Any]:
     if slots > 1 and chance.random() < 0.5:
         drawn = [chance.randrange(5) for _ in range(question["cells"])]
         question["strata"] = [sorted(set(drawn)).index(each) for each in drawn]
-    return make_vectors._vector(name, question, 1)
+    return make_vectors.answer_vector(name, question, 1)
 
 
 def test_the_time_of_a_report_does_not_tell_the_record() -> None:

@@ -233,7 +233,7 @@ def test_probabilities_are_exact(n: int, chance: float) -> None:
     """Against integers."""
     for k in {0, 1, n // 50, n // 2, n - 1, n}:
         exact = math.comb(n, k) * Fraction(chance) ** k * (1 - Fraction(chance)) ** (n - k)
-        stated = shuffling._log_pmf(np.array(float(k)), float(n), np.array(chance))
+        stated = shuffling.log_pmf(np.array(float(k)), float(n), np.array(chance))
         shift = exact.numerator.bit_length() - exact.denominator.bit_length()
         log = math.log(exact / Fraction(2) ** shift) + shift * math.log(2.0)
         assert float(stated) == pytest.approx(log, rel=1e-13, abs=1e-11)
@@ -242,7 +242,7 @@ def test_probabilities_are_exact(n: int, chance: float) -> None:
 @pytest.mark.parametrize(("n", "chance"), [(3, 0.4), (1_000, 0.01), (10**5, 0.3), (10**9, 0.001)])
 def test_steps_have_all_the_mass_and_little_more(n: int, chance: float) -> None:
     """They cover 0..n without gaps, and no step has less than its probability."""
-    steps = shuffling._steps(float(n), np.array([[chance]]), 30.0)
+    steps = shuffling.steps_of(float(n), np.array([[chance]]), 30.0)
     first, last, mass = (part[0] for part in steps)
     assert np.all(mass >= 0.0)
     first, last, mass = first[mass > 0.0], last[mass > 0.0], mass[mass > 0.0]
@@ -258,7 +258,7 @@ def test_steps_have_all_the_mass_and_little_more(n: int, chance: float) -> None:
 @pytest.mark.parametrize("spread", [0.5, 2.0, 30.0])
 def test_what_lies_beyond_the_steps_counts_in_full(spread: float) -> None:
     """However soon they end, on either side."""
-    steps = shuffling._steps(1e3, np.array([[0.3]]), spread)
+    steps = shuffling.steps_of(1e3, np.array([[0.3]]), spread)
     assert (steps.first.min(), steps.last.max()) == (0.0, 1e3)
     assert steps.mass.sum() >= 1.0 - 1e-12
 
@@ -266,7 +266,7 @@ def test_what_lies_beyond_the_steps_counts_in_full(spread: float) -> None:
 @pytest.mark.parametrize("c", [0, 1, 2, 9, 1_000, 10**6])
 def test_excesses_are_no_smaller_than_summed_ones(c: int) -> None:
     """E(A - c/2 - t)_+, of which the table has a little more."""
-    step, excess = shuffling._excess(np.array([[float(c)]]), 40.0)
+    step, excess = shuffling.excess_of(np.array([[float(c)]]), 40.0)
     a = np.arange(c // 2, c + 1)
     chances = stats.binom.pmf(a, c, 0.5)
     for place in (0, 1, excess.shape[1] // 8, excess.shape[1] // 4):

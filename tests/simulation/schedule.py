@@ -20,14 +20,14 @@ import asyncio
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar, cast
 from unittest import mock
 
 import httpx
@@ -54,8 +54,9 @@ from privet.curator.http.requests import Caller
 from privet.curator.limits import LIMITS
 from privet.curator.metrics import Metrics
 from privet.curator.publication import Publication
-from privet.curator.service.tasks import _create, move_task
+from privet.curator.service.tasks import create_task, move_task
 from privet.curator.settings import Settings
+from privet.curator.workers import Run
 from privet.http_server.bodies import BodyBudget
 from privet.http_server.problems import add_problem_handlers
 from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
@@ -76,10 +77,11 @@ from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
 from tests.curator.datastore.made import public
 from tests.curator.datastore.servers import new_file
-from tests.curator.use_cases import ADMIN, new_curator
+from tests.curator.use_cases import ADMIN, InPlace, done, new_curator
 
 from .world import START, Fault, Node, World, connect
 
+T = TypeVar("T")
 HOUR = 3_600.0
 STRANGER = Caller(Tokens(mock.Mock(), mock.Mock()), None, {})
 FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None
@@ -147,6 +149,13 @@ class Step:
     pace: Pace = Pace.ALONE
 
 
+class Maker(InPlace):
+    """Makes the task of the simulation, whatever it is asked to make."""
+
+    async def call(self, function: Callable[[Run], T]) -> T:
+        return function(cast("Run", lambda *_, **__: (TASK, public())))
+
+
 class CuratorNode(Node):
     """A curator: what ``create_app`` assembles, without the calls that are not made here."""
 
@@ -155,6 +164,7 @@ class CuratorNode(Node):
     def set_up(self) -> None:
         self.store = open_store(self.world.database)
         self.service = new_curator(self.store, self.clock)
+        self.service.workers = Maker(1, 1)
         tokens = self.service.tokens
         self.writer = Writer(self.store, self.clock, metrics(), max_queue=100)
         self.rejects = Rejects(self.store.standing.count_rejects)
@@ -331,11 +341,8 @@ class Collection(World):
                 yield stranger.spawn(asyncio.sleep(26 * HOUR))
 
     def create(self, curator: CuratorNode) -> None:
-        def run(*_: object, **__: object) -> Any:
-            return TASK, public()
-
         with self.good_reason(curator):
-            task, is_new = _create(curator.service, ADMIN, PUBLICATION, b"", None, run)
+            task, is_new = done(create_task(curator.service, ADMIN, PUBLICATION, b""))
             self.created[task.task.id] += is_new
 
     def move(self, curator: CuratorNode) -> None:
@@ -496,6 +503,7 @@ def template() -> tuple[bytes, str]:
         address = new_file(Path(folder))
         store = open_store(address)
         token = Tokens(store, time.time).issue("relay", Scope.RELAY)
+        verify(store.engine)  # which works out once, outside of all traces, what it compares with
         store.close()
         return Path(address.removeprefix("sqlite:///")).read_bytes(), token
 

@@ -94,7 +94,7 @@ def count_rejects(self: StatusStore, task_id: str, rejects: Mapping[str, int]) -
 
 def add(db: sqlite3.Connection, report: StoredReport) -> str:
     """Another report under an id that had gone out was called held, or counted, and was nowhere."""
-    report_key = outcomes._key_of(report.task, report.id)
+    report_key = outcomes.key_of_report(report.task, report.id)
     row = db.execute("SELECT state, sent FROM states WHERE key = ?", (report_key,)).fetchone()
     key = (*key_of(report.task, report.questions), report.id)
     if row is None or row[0] not in {None, HELD, COUNTED}:

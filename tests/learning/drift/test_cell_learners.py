@@ -16,9 +16,9 @@ from privet.learning.drift import cell_learners
 from privet.learning.drift.cell_learners import (
     LEAVES,
     PARTS,
+    LearnersTrial,
     Member,
     Rows,
-    _Trial,
     extra_trees,
     learn,
     linear,
@@ -87,11 +87,11 @@ def collected(
     return task, public, simulate_counts(task, holders.X, holders.y, rng)
 
 
-def trial_of(task: Task, public: PublicData, question: QuestionCounts) -> _Trial:
+def trial_of(task: Task, public: PublicData, question: QuestionCounts) -> LearnersTrial:
     knowledge = public_knowledge(public.X, public.y, class_count(task.label))
     means, points = knowledge.cell_means(question.partition)
     expected = Expected.classes(means, points, len(public))
-    return _Trial(task.label, question, expected, knowledge)
+    return LearnersTrial(task.label, question, expected, knowledge)
 
 
 @pytest.mark.parametrize("collections", [1, pytest.param(3, marks=pytest.mark.slow)])
@@ -150,7 +150,7 @@ def test_parts_add_up_and_vary_as_thinned_ones() -> None:
     """
     task, public, (question,) = collected("classes", 1.0, 0, misled=False)
     trial = trial_of(task, public, question)
-    pairs = list(trial._thinned())
+    pairs = list(trial.thinned())
     assert len(pairs) == PARTS
     for kept, left_out in pairs:
         np.testing.assert_allclose(kept + left_out, question.counts)
@@ -181,7 +181,7 @@ def test_targets_vary_as_is_said(kind: str, epsilon: float) -> None:
         targets, variance = np.full((2, question.partition.cells), np.nan)
         targets[trial.cells] = data.T @ contrast
         variance[trial.cells] = np.einsum(
-            "i,rij,j->r", contrast, trial._noise(question.n), contrast
+            "i,rij,j->r", contrast, trial.noise_of(question.n), contrast
         )
         found.append(targets)
         stated.append(variance)
