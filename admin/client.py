@@ -160,7 +160,7 @@ class CuratorClient:
         return sum(self._json("POST", path, json={"invitations": p})["revoked"] for p in parts)
 
     def remove(self, task: TaskName) -> None:
-        """Delete a task with its public data, sums and models, for good."""
+        """Delete a task with its public data, sums and models, permanently."""
         self.call("DELETE", self._path(task))
 
     def fit(

@@ -34,7 +34,7 @@ def show_access(
 
 @router.post("/tokens")
 def issue(request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
-    """Issue a token, in place of any earlier one of that name; its value is shown this once."""
+    """Issue a token, in place of any earlier one of that name; its value is shown only once."""
     name, scope = str(form.get("name", "")).strip(), str(form.get("scope"))
     days = str(form.get("days", "")).strip()
     if scope not in list(Scope) or (days and not days.isdecimal()):

@@ -417,7 +417,7 @@ def close_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> TaskS
 
 @admin.delete("/{task_id}", status_code=status.HTTP_204_NO_CONTENT, summary="Delete a task")
 def delete_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> None:
-    """Remove the task with its public data, sums, report ids and models, for good."""
+    """Delete the task with its public data, sums, report ids and models, permanently."""
     cases.delete_task(curator, caller, task_id)
 
 

@@ -193,7 +193,7 @@ def move_task(curator: Curator, actor: Actor, task_id: str, move: Move) -> Liste
 
 
 def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | None = None) -> None:
-    """Remove a task with all that is kept of it, for good; raises ``TaskNotFound``.
+    """Delete a task with all its data, permanently; raises ``TaskNotFound``.
 
     With ``named`` only if that is its name: raises ``InvalidRequest`` otherwise.
     """
