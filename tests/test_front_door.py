@@ -110,7 +110,6 @@ def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
             exec(compile(block, "docs/python.md", "exec"), names)
     assert len(names["model"].predict([[0.9, 0.5]])) == 1
-    assert names["expected"].holders == 10_000
     assert names["question"].n == 10_000_000
     assert b"readmitted" in names["exported"]
     listed = set(re.findall(r"`(\w+)`", page.split("## ")[0]))

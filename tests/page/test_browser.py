@@ -574,7 +574,7 @@ def test_a_relay_serves_it_and_says_what_became_of_the_answer(
     curator: RunningCurator, tab: Any, tmp_path: Path
 ) -> None:
     """Held first; after the relay has forwarded its batch, the same page says that it counts."""
-    task = make_task(curator)
+    task = make_task(curator, smallest_batch=1)
     with curator.http() as http:
         issued = http.put("/v1/tokens/relay", json={"scope": "relay"}, headers=curator.admin)
     token = issued.json()["token"]

@@ -91,6 +91,8 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Name", exact=True).fill("Who is a member")
     admin.get_by_label("Epsilon").fill("2")
     admin.get_by_label("Holders").fill("500")
+    admin.get_by_text("More settings").click()
+    admin.get_by_label("Smallest batch").fill("1")  # the relay sends the one answer on
     admin.get_by_label("Responsible").fill("Institute for Work")
     admin.get_by_label("Contact").fill("survey@institute.example")
     admin.get_by_label("Link").fill("https://institute.example/survey")
