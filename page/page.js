@@ -100,12 +100,12 @@ async function ask(ledger) {
   const translate = translator(task, navigator.languages);
   show(translate(task.name));
   const cost = { epsilon: epsilonOf(task), splits: await splitsOf(task) };
-  await checkAnswerable(task, cost, ledger, translate);
+  const { asFiles } = await checkAnswerable(task, cost, ledger, translate);
   if (task.strata !== null) {
     inPlace = OF_GROUP;
     sayAll();
   }
-  introduce(task, translate);
+  introduce(task, translate, asFiles);
   await showLimit(ledger, cost);
   const { fields, read } = makeForm(task, texts, translate);
   $("fields").append(...fields.map(({ field }) => field));
@@ -154,6 +154,7 @@ async function checkAnswerable(task, cost, ledger, translate) {
     if (error.type !== "budget-spent") throw error;
     stop(error.type, { task: "tooMuch", year: "spent", disclosed: "disclosedEnough" }[error.cap]);
   }
+  return collection;
 }
 
 /** What came out, if that is known. */
@@ -164,7 +165,7 @@ function showResults(results, task, translate) {
 }
 
 /** Who asks, what is sent, and what anybody could learn from it. */
-function introduce(task, translate) {
+function introduce(task, translate, asFiles) {
   const theirs = (text) => {
     const { text: words, lang } = translate(text);
     return element("span", { lang, className: "text" }, words);
@@ -180,7 +181,7 @@ function introduce(task, translate) {
   if (description !== "") $("who").append(element("p", {}, say("whoDescription")), element("blockquote", {}, theirs(description)));
   if (asker !== undefined || description !== "") $("who").append(element("p", { className: "help" }, say("whoTheirs")));
   if (closes !== null) $("who").append(element("p", {}, say("whoDates", { date: texts.date(closes) })));
-  const sent = ["sentStay", ...(disclosed.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(options.invitation ? ["sentInvited"] : []), "sentTotal"];
+  const sent = ["sentStay", ...(disclosed.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(asFiles ? ["sentFiles"] : []), ...(options.invitation ? ["sentInvited"] : []), "sentTotal"];
   $("sent").append(...sent.map((key) => element("li", {}, say(key, { host, names: texts.list(disclosed.map((name) => capitalized(translate(name).text))) }))));
   const epsilon = epsilonOf(task);
   const many = ofHundred(epsilon);

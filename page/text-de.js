@@ -25,6 +25,7 @@ export default {
   sentGroup: "Diese Seite macht daraus eine kurze Nachricht. Darin steht auch offen, zu welcher Gruppe von Menschen Sie gehören. Die Gruppe hängt nur hiervon ab: {names}. Vor dem Senden sehen Sie Ihre Gruppe.",
   sentMessageDisclosed: "In alles andere wird Zufall gemischt. Darum verrät die Nachricht über Ihre Gruppe hinaus wenig über Sie.",
   sentGoes: "Nur diese Nachricht wird gesendet, und zwar an {host}. Wie bei jeder Website sieht dieser Server auch Ihre Netzwerkadresse und den Zeitpunkt Ihres Besuchs.",
+  sentFiles: "Ein Relais-Server gibt Nachrichten als Dateien weiter. Deshalb kann es Tage dauern, bis Sie hier sehen, ob Ihre zählt.",
   sentInvited: "Ihre Einladung wird mitgesendet. Sie kann verraten, dass Sie geantwortet haben, aber nicht was.",
   sentTotal: "Bei Tausenden von Nachrichten gleicht sich der Zufall aus. So zeigt sich, was für viele Menschen gilt, aber nicht, was für Sie gilt.",
 

@@ -25,6 +25,7 @@ export default {
   sentGroup: "This page turns them into one short message. It also states openly which group of people you are in, based only on {names}. You will see your group before you send.",
   sentMessageDisclosed: "Randomness is mixed into everything else. So, beyond your group, the message says little about you.",
   sentGoes: "Only this message is sent, and only to {host}. As with any website, that server also sees your network address and when you visit.",
+  sentFiles: "A relay server passes messages on as files. So it may take days until you can see here whether yours counts.",
   sentInvited: "Your invitation is sent with it. It can reveal that you answered, but not what you answered.",
   sentTotal: "Over thousands of messages the randomness evens out. That shows what is true of many people, not what is true of you.",
 

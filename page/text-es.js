@@ -25,6 +25,7 @@ export default {
   sentGroup: "Con ellas, esta página crea un mensaje corto. En él también figura abiertamente a qué grupo de personas pertenece usted. El grupo depende solo de esto: {names}. Verá su grupo antes de enviar.",
   sentMessageDisclosed: "A todo lo demás se le añade azar. Por eso, aparte de su grupo, el mensaje dice poco sobre usted.",
   sentGoes: "Solo se envía ese mensaje, a {host}. Como en cualquier sitio web, ese servidor también ve su dirección de red y cuándo visita la página.",
+  sentFiles: "Un servidor intermediario entrega los mensajes en archivos. Por eso pueden pasar días hasta que vea aquí si el suyo cuenta.",
   sentInvited: "Su invitación se envía con él. Puede revelar que usted respondió, pero no qué respondió.",
   sentTotal: "Con miles de mensajes, el azar se compensa. Así se ve lo que es cierto de muchas personas, no lo que es cierto de usted.",
 

@@ -44,6 +44,9 @@ INVITATION_DIGEST_BYTES = 32
 COLUMNS = frozenset({"version", "ids", "payloads", "question", "admissions", "in_time"})
 ADMISSION_FIELDS = frozenset({"version", "id", "invitations", "in_time"})
 
+OUTCOME_ENDING = ".outcome.json"
+"""End of the name of a file that says what became of the reports in another, a batch."""
+
 ByteRows = NDArray[np.uint8]
 ReportId = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 SignatureText = Annotated[str, Field(pattern="^[0-9a-f]{128}$")]

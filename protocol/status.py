@@ -33,6 +33,11 @@ class CollectionStatus(BaseModel):
         description="Whether holders should send again what was counted, since the curator was "
         "restored from a backup. What was not lost is not counted twice.",
     )
+    as_files: bool = Field(
+        default=False,
+        description="Whether this is a relay that writes reports as files, so that what became of "
+        "one is known only when the curator has collected them.",
+    )
     results: Results | None = Field(
         default=None,
         description="What the model that serves says of all holders, once no more reports count; "

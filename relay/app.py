@@ -118,12 +118,14 @@ class Relay:
         least: int,
         *,
         clock: Callable[[], float] = time.time,
+        as_files: bool = False,
     ) -> None:
         self._client = client
         checked = client.address(f"{curator.rstrip('/')}{TASKS}/{NO_TASK}")
         self._tasks = checked.url.removesuffix(NO_TASK)
         self._spool = spool
         self._least = least
+        self._as_files = as_files
         self.watch = TaskWatch(client, self.address, wall=clock)
         self._readiness = Readiness(spool.check)
         self._clock = clock
@@ -178,7 +180,7 @@ class Relay:
         tallies = await self._in_spool(self._spool.tallies, task.id)
         collection = await self.watch.look(task.id)
         status = await to_thread.run_sync(RelayStatus.of, task, self._least, tallies, collection)
-        return JSONResponse(status.model_dump())
+        return JSONResponse({**status.model_dump(), "as_files": self._as_files})
 
     async def get_report_status(self, request: Request) -> Response:
         task_id, report_id = request.path_params["task_id"], request.path_params["report_id"]

@@ -6,6 +6,8 @@ questions, the admissions, and whether its reports were taken in time, as JSON. 
 SHA-256 of the same batch as a message. So a relay that writes a batch again after a crash writes
 the same file, and a file appears whole.
 
+``privet collect`` writes what became of the reports beside it, as ``DIGEST.outcome.json``.
+
 Any address that fsspec knows will do: ``/srv/batches``, ``s3://bucket/batches``.
 """
 
@@ -21,8 +23,11 @@ import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
 
-from privet.protocol.batch import Batch
+from privet.protocol.batch import OUTCOME_ENDING, Batch
+from privet.protocol.calls import SEND_BATCH
 from privet.protocol.errors import StorageFailed
+
+ENDING = ".parquet"
 
 
 class BatchWriter:
@@ -53,7 +58,7 @@ class BatchWriter:
         )
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="none", use_dictionary=False)
-        name = f"{task_id}/{digest}.parquet"
+        name = f"{task_id}/{digest}{ENDING}"
         try:
             self._put(name, sink.getvalue().to_pybytes())
         except OSError as error:
@@ -61,6 +66,19 @@ class BatchWriter:
                 f"{self.url}/{name} cannot be written: {error.strerror or error}."
             ) from error
         return name
+
+    def outcome(self, name: str) -> bytes | None:
+        """What the curator wrote of a batch's reports; None if it has not yet."""
+        path = f"{self._root}/{name.removesuffix(ENDING)}{OUTCOME_ENDING}"
+        try:
+            if not self._files.exists(path):
+                return None
+            about = self._files.info(path)
+            if about["type"] != "file" or about["size"] > SEND_BATCH.max_response:
+                raise StorageFailed(f"{path} is no outcome of a batch: remove it.")
+            return bytes(self._files.cat_file(path))
+        except OSError as error:
+            raise StorageFailed(f"{path} cannot be read: {error.strerror or error}.") from error
 
     def _put(self, name: str, content: bytes) -> None:
         """Beside its name, then under it, on a disk; object stores show whole files only."""

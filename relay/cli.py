@@ -260,6 +260,7 @@ async def _serve(settings: Settings) -> None:
                 settings.curator,
                 spool,
                 settings.least,
+                as_files=folder is not None,
             )
             teller = Teller(client, relay.address, spool, settings.least, relay.watch, time.time)
             forwarder = Forwarder(

@@ -33,6 +33,7 @@ from privet.protocol.batch import Admission, AdmissionResponse, Batch, BatchResp
 from privet.protocol.errors import (
     NotAdmitted,
     PrivetError,
+    StorageFailed,
     TaskNotFound,
     TaskNotOpen,
     problem_of,
@@ -102,6 +103,7 @@ class Forwarder:
 
         What fails stays as it is and is sent again, the same reports in the same order.
         """
+        await self._read_outcomes()
         stuck = await self._send_sealed() | await self._ask_drawn()
         ways = {}
         for queue in await to_thread.run_sync(self.spool.queues):
@@ -237,36 +239,51 @@ class Forwarder:
         group_size = int(batch.group_sizes(stratum_bytes).min()) if stratum_bytes else None
         ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
         try:
-            account = await self._deliver(task, batch)
+            account, file = await self._deliver(task, batch)
         except TaskNotFound:
             await self._abandon(task, GONE, sealed=True)
             return False
         except TaskNotOpen:
-            account = Account({}, {NOT_OPEN: ids})
+            account, file = Account({}, {NOT_OPEN: ids}), None
         except NotAdmitted as error:
             asked = await to_thread.run_sync(self.spool.admissions, number)
             if not await self._refused(task, asked):  # held again, or silent
                 log.warning("reports of task %s stay here: %s", task[:16], error.detail)
                 return False
-            account = Account({}, {NOT_ADMITTED: ids})
+            account, file = Account({}, {NOT_ADMITTED: ids}), None
         except PrivetError as error:
             log.warning("reports of task %s stay here: %s", task[:16], error.detail)
             return False
         if NOT_OPEN in account.refused and not await self._is_settled(task):
             log.warning("reports of task %s stay here: it takes none now", task[:16])
             return False
-        await to_thread.run_sync(self.spool.settle, number, account, self._today(), group_size)
+        settle = partial(self.spool.settle, file=file)
+        await to_thread.run_sync(settle, number, account, self._today(), group_size)
         for reason, refused in account.refused.items():
             _log_refusal(task, len(refused), reason)
         return True
 
-    async def _deliver(self, task: str, batch: Batch) -> Account:
-        """Post a batch, or write it to the folder; return what became of its reports."""
+    async def _deliver(self, task: str, batch: Batch) -> tuple[Account, str | None]:
+        """Post a batch, or write it to the folder; return what became of its reports, and the
+        file's name."""
         if self.folder is None:
             reply = await self.client.send_batch(self.address(task), batch.pack(), receipts=True)
-            return account_of(reply, split(batch.ids.tobytes(), REPORT_ID_BYTES))
-        await to_thread.run_sync(self.folder.write, task, batch)
-        return Account({HELD: len(batch)})
+            return account_of(reply, split(batch.ids.tobytes(), REPORT_ID_BYTES)), None
+        name = await to_thread.run_sync(self.folder.write, task, batch)
+        return Account({HELD: len(batch)}), name
+
+    async def _read_outcomes(self) -> None:
+        """Learn what became of the reports in files."""
+        if self.folder is None:
+            return
+        for number, name, reports in await to_thread.run_sync(self.spool.files):
+            try:
+                reply = await to_thread.run_sync(self.folder.outcome, name)
+                if reply is not None:
+                    account = account_of(reply, reports)
+                    await to_thread.run_sync(self.spool.settle_file, number, account, self._today())
+            except (StorageFailed, UnexpectedResponse) as error:
+                log.warning("the outcome of %s is not read: %s", name, error.detail)
 
     async def _look(self, task: str) -> CollectionStatus | None:
         """The task's status, as far as is known; drops what waits for a gone one."""
@@ -332,9 +349,11 @@ def batch_size(waiting: int, least: int, width: int) -> int:
     return min(-(-waiting // batches), max(most, least))
 
 
-def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
+def account_of(reply: bytes, sent: Sequence[bytes] | int) -> Account:
     """The outcomes of the reports ``sent``; raises ``UnexpectedResponse`` unless all are accounted
     for.
+
+    Of those in a file only their number is known.
 
     Reasons are words that cannot pass for the relay's own counts, and no id has two of them.
     """
@@ -345,11 +364,11 @@ def account_of(reply: bytes, sent: Sequence[bytes]) -> Account:
         taken = {kind: n for kind in ("counted", "replayed") if (n := getattr(answer, kind))}
         receipts = answer.receipts
     named = [report_id for ids in refused.values() for report_id in ids]
-    complete = sum(taken.values()) + len(named) == len(sent)
-    if not (complete and len(set(named)) == len(named) and set(named) <= set(sent)):
+    count, known = (sent, named) if isinstance(sent, int) else (len(sent), sent)
+    complete = sum(taken.values()) + len(named) == count
+    if not (complete and len(set(named)) == len(named) and set(named) <= set(known)):
         raise UnexpectedResponse(
-            f"The curator does not account for all {len(sent)} reports: check its address and "
-            "version."
+            f"The curator does not account for all {count} reports: check its address and version."
         )
     if not all(REASON.fullmatch(name) and name not in RELAY_COUNTS for name in refused):
         raise UnexpectedResponse(

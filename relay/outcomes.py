@@ -5,6 +5,7 @@ its payload nor its id stays.
 """
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,6 +73,33 @@ def settle(
     refused = {i: reason for reason, ids in account.refused.items() for i in ids}
     rest = HELD if account.taken.get(HELD) else COUNTED
     _set_states(db, task, ((i, refused.get(i, rest)) for i in ids), day, sent=number)
+
+
+def add_file(
+    db: sqlite3.Connection, number: int, task: str, name: str, reports: int, day: int
+) -> None:
+    """Note that a batch was written as a file, whose outcome is yet to come."""
+    row = (number, task, name, reports, json.dumps({HELD: reports}), day)
+    db.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def settle_file(db: sqlite3.Connection, number: int, account: Account, day: int) -> None:
+    """Record what became of the reports in a file; what may still count is looked at again."""
+    query = "SELECT task, counts FROM files WHERE batch = ?"
+    task, before = db.execute(query, (number,)).fetchone()
+    if json.loads(before) == account.counts:
+        return
+    keys = {_key_of(task, i): reason for reason, ids in account.refused.items() for i in ids}
+    here = db.execute("SELECT key FROM states WHERE sent = ?", (number,)).fetchall()
+    update = f"UPDATE states SET state = ?, day = ? WHERE key = ? AND state NOT IN ({KEPT})"  # noqa: S608
+    db.executemany(update, [(keys.get(key, COUNTED), day, key) for (key,) in here])
+    tally(db, task, {name: -count for name, count in json.loads(before).items()})
+    tally(db, task, account.counts)
+    if account.refused:
+        after = json.dumps(account.counts)
+        db.execute("UPDATE files SET counts = ? WHERE batch = ?", (after, number))
+    else:
+        db.execute("DELETE FROM files WHERE batch = ?", (number,))
 
 
 def signed_groups(batch: Batch, account: Account) -> list[tuple[bytes, str]]:
@@ -146,6 +174,7 @@ def forget(db: sqlite3.Connection, before: int) -> None:
     """Forget what became known before a day."""
     db.execute("DELETE FROM states WHERE day < ?", (before,))
     db.execute("DELETE FROM receipts WHERE day < ?", (before,))
+    db.execute("DELETE FROM files WHERE day < ?", (before,))
 
 
 def key_of_report(task: str, report_id: bytes) -> bytes:

@@ -208,10 +208,28 @@ class Spool:
         with self._file.transaction() as db:
             return batches.read(db, number)
 
+    def files(self) -> list[tuple[int, str, int]]:
+        """Batches that were written as files and may still change: number, name, reports."""
+        with self._file.transaction() as db:
+            return db.execute("SELECT batch, name, reports FROM files").fetchall()
+
+    def settle_file(self, number: int, account: Account, day: int) -> None:
+        """Record what became of the reports in a file."""
+        with self._file.transaction() as db:
+            outcomes.settle_file(db, number, account, day)
+
     def settle(
-        self, number: int, account: Account, day: int, group_size: int | None = None
+        self,
+        number: int,
+        account: Account,
+        day: int,
+        group_size: int | None = None,
+        *,
+        file: str | None = None,
     ) -> None:
         """Remove a delivered batch; add what became of its reports, known since ``day``.
+
+        Of one that was written as a ``file`` more will be known.
 
         Its reports hid among those that the curator took: ``smallest_batch`` counts no others. In a
         task with disclosed columns a report hides among its ``group_size`` at most, those of its
@@ -232,6 +250,8 @@ class Spool:
                 outcomes.tally_smallest(db, task, taken)
             outcomes.settle(db, number, task, ids, account, day)
             outcomes.keep_receipts(db, number, signed, day)
+            if file is not None:
+                outcomes.add_file(db, number, task, file, len(ids), day)
 
     def abandon(self, task: str, reason: str, day: int, *, sealed: bool) -> int:
         """Remove what can never count: all that waits for a task, sealed batches only if asked.

@@ -12,7 +12,7 @@ from .errors import SpoolFailed, SpoolFull
 
 MAX_SPOOL_BYTES = 4 * 2**30
 CHECKPOINT_PAGES = 8_192
-VERSION = 6
+VERSION = 7
 
 SCHEMA = f"""
 CREATE TABLE waiting (
@@ -58,6 +58,14 @@ CREATE TABLE receipts (
     day       INTEGER NOT NULL,
     PRIMARY KEY (batch, hashes)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE files (
+    batch   INTEGER PRIMARY KEY, -- the number of a batch that was written as a file
+    task    TEXT    NOT NULL,
+    name    TEXT    NOT NULL,
+    reports INTEGER NOT NULL,
+    counts  TEXT    NOT NULL,    -- what became of them by the tallies, JSON
+    day     INTEGER NOT NULL     -- the UTC day on which it was written
+) STRICT;
 PRAGMA user_version = {VERSION};
 """
 

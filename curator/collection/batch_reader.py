@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from privet.protocol.batch import Batch, check_admissions
+from privet.protocol.batch import OUTCOME_ENDING, Batch, check_admissions
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed, TooLarge
 from privet.protocol.report import REPORT_ID_BYTES, check_questions
 from privet.protocol.task import Task
@@ -82,6 +82,15 @@ class BatchReader:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a file leads to is its own fault
             raise MalformedReport(f"This is no sealed batch: {error!r}.") from None
+
+    def write_outcome(self, name: str, outcome: bytes) -> None:
+        """Put beside a file what became of its reports, which its relay reads; it appears whole."""
+        path = f"{self._root}/{name.removesuffix(ENDING)}{OUTCOME_ENDING}"
+        try:
+            self._files.pipe_file(f"{path}.part", outcome)
+            self._files.mv(f"{path}.part", path)
+        except OSError as error:
+            raise _failed(f"{self.url}/{name}", error) from error
 
     def remove(self, name: str) -> None:
         try:

@@ -14,9 +14,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from privet.protocol.batch import BatchResponse
 from privet.protocol.errors import PrivetError, StorageFailed, TooLarge
 from privet.protocol.task import Task
 
+from ..datastore.report_ids import keys_of
 from ..datastore.reports import Outcome
 from ..datastore.store import Store
 from ..workers import Died
@@ -56,7 +58,8 @@ def collect(
 
     Files are prepared by what ``submit`` starts, ``ahead`` of them, more than there are workers,
     while one is taken. ``source`` is the name under which a status and a card show how many came
-    this way. A file is removed, if so asked, once each of its reports is durable, or was before.
+    this way. What became of its reports is written beside each file, for its relay; a file is
+    removed, if so asked, once each of its reports is durable, or was before.
     Raises ``StorageFailed`` if the folder or the store fails; what was collected until then stays
     so.
     """
@@ -92,11 +95,17 @@ def collect(
         fault = ", ".join(f"{count} {reason}" for reason, count in refused.items())
         if fault:
             fault = f"Reports were refused, so the file stays: {fault}."
-        elif remove:
-            try:
+        failed = {
+            reason: [key.hex() for key in keys_of(ids)]
+            for reason, ids in failed_of(batch, outcomes).items()
+        }
+        try:
+            response = BatchResponse.model_validate({**taken, "failed": failed})
+            batches.write_outcome(name, response.model_dump_json().encode())
+            if remove and not fault:
                 batches.remove(name)
-            except StorageFailed as error:
-                fault = error.detail
+        except StorageFailed as error:
+            fault = fault or error.detail
         removed = remove and not fault
         yield CollectedFile(name, Counter({**taken, **refused}), fault, removed)
 

@@ -6,6 +6,7 @@ They count until the grace period is over; what cannot is lost, and everybody co
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -16,18 +17,20 @@ import pytest
 
 from privet.client import ReportState, StoredAnswer
 from privet.client.cli.output import state_in_words
+from privet.curator.collection.files import collect
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import garbage_collection
 from privet.curator.datastore.expiry import STEP_SECONDS
 from privet.curator.datastore.reports import Outcome
 from privet.curator.settings import Settings
-from privet.protocol.batch import Batch
+from privet.protocol.batch import OUTCOME_ENDING, Batch
 from privet.protocol.errors import IllegalMove, QuotaReached, TaskNotFound, TaskNotOpen
 from privet.protocol.lifecycle import Move
 from privet.protocol.limits import LATE_SECONDS
 from privet.protocol.report import Report
 from privet.protocol.status import CollectionStatus
 from privet.relay import task_watch
+from privet.relay.batch_writer import BatchWriter
 from privet.relay.status import at_the_end, wait_for
 from tests.curator.datastore.made import NOW, report, take, task
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
@@ -293,3 +296,51 @@ def test_a_relay_waits_for_no_more_than_may_come(
     status = CollectionStatus(collecting=True, over=False, invited=False, expected=expected)
     assert wait_for(asked, least, status) == waits
     assert at_the_end(asked, least) == last
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_what_became_of_reports_in_files_comes_back(tmp_path: Path, *, late: bool) -> None:
+    """Held until the curator collects, then counted or lost; and counted after all."""
+    async with collecting(tmp_path, least=3, closes=CLOSES) as setting:
+        curator, folder = setting.curator, tmp_path / "batches"
+        setting.forwarder.folder = BatchWriter(str(folder))
+        given = await answers(setting, 3)
+        await setting.forwarder.forward()
+        assert await known(setting, given) == HELD
+        if late:
+            curator.clock.advance(CLOSES - NOW + LATE_SECONDS)
+        with ThreadPoolExecutor(1) as readers:
+            list(
+                collect(
+                    curator.store,
+                    curator.task,
+                    str(folder),
+                    readers.submit,
+                    curator.clock,
+                    ahead=2,
+                    source="files",
+                    remove=True,
+                )
+            )
+        assert curator.counted == (0 if late else 3)
+        for _ in range(2):
+            await setting.forwarder.forward()
+            assert await known(setting, given) == (lost("task-not-open") if late else COUNTED)
+        tallies = setting.spool.tallies(setting.address.id)
+        assert tallies["waiting"] == tallies["held"] == 0
+        assert tallies["task-not-open" if late else "counted"] == 3
+
+
+async def test_an_outcome_that_does_not_add_up_is_not_believed(tmp_path: Path) -> None:
+    """Whoever can write to the folder may not leave reports out."""
+    async with collecting(tmp_path, least=2) as setting:
+        folder = tmp_path / "batches"
+        setting.forwarder.folder = BatchWriter(str(folder))
+        given = await answers(setting, 2)
+        await setting.forwarder.forward()
+        (file,) = folder.glob("*/*.parquet")
+        outcome = file.with_suffix(OUTCOME_ENDING)
+        for said in ('{"counted": 1, "replayed": 0, "failed": {}}', "{}", "no JSON"):
+            outcome.write_text(said)
+            await setting.forwarder.forward()
+            assert await known(setting, given) == HELD
