@@ -69,6 +69,10 @@ class BlockingHolder:
         """See ``Holder.offer``."""
         return self._portal.call(self._holder.offer, task_url)
 
+    def goes_as_file(self, task_url: str) -> bool:
+        """See ``Holder.goes_as_file``."""
+        return self._portal.call(self._holder.goes_as_file, task_url)
+
     def explain(self, task: Task, signed_by: str = "") -> Explanation:
         """See ``Holder.explain``."""
         return self._holder.explain(task, signed_by)

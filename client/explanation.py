@@ -202,6 +202,17 @@ def _sends(task: Task) -> str:
         "recognised. A record that does not fit the questions makes a message like any other"
         f"{of_group}. {apart} record, your name and the true answer stay here. Like any web "
         "server, the one that gets it sees the network address that the message comes from."
+        f"{_together(task)}"
+    )
+
+
+def _together(task: Task) -> str:
+    """A sentence on how many messages a relay passes on together; empty if nothing is said."""
+    if task.smallest_batch is None:
+        return ""
+    return (
+        f" A relay passes it on together with at least {task.smallest_batch - 1} others, or not at "
+        "all: then it is lost, and what it costs is spent."
     )
 
 

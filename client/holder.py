@@ -175,6 +175,13 @@ class Holder:
                 outcomes.append(missed if noted.counted else noted)
         return outcomes
 
+    async def goes_as_file(self, task_url: str) -> bool:
+        """True if a relay there writes reports as files; not if it does not say."""
+        try:
+            return (await self.http.collection(self.http.address(task_url))).as_files
+        except PrivetError:
+            return False
+
     async def _is_missed(self, counted: StoredAnswer) -> bool:
         """True if the curator that counted an answer asks for it again; not if it does not say."""
         try:

@@ -68,7 +68,7 @@ class BatchWriter:
         return name
 
     def outcome(self, name: str) -> bytes | None:
-        """What the curator wrote of a batch's reports; None if it has not yet."""
+        """The curator's words on a batch's reports; None if there are none yet."""
         path = f"{self._root}/{name.removesuffix(ENDING)}{OUTCOME_ENDING}"
         try:
             if not self._files.exists(path):

@@ -17,6 +17,10 @@ from ..pinning import signed_by
 from .output import print_explanation, say
 
 ASKING = "Waiting for the curator ..."
+AS_FILES = (
+    "This relay passes reports on as files: what became of yours is known only when the curator "
+    "has collected them, which may take days. privet-holder budget asks."
+)
 
 
 def explained(
@@ -25,9 +29,12 @@ def explained(
     """The offer of the task at ``url``, and its explanation, which may be ``printed``."""
     with Console(stderr=True).status(ASKING):
         offer = holder.offer(url)
+        as_files = printed and holder.goes_as_file(url)
     explanation = holder.explain(offer.task, signed_by(offer, curator_key))
     if printed:
         print_explanation(explanation)
+    if as_files:
+        say(AS_FILES)
     return offer, explanation
 
 

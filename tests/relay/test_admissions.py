@@ -132,10 +132,10 @@ async def test_a_lost_answer_doubles_nothing(
     settled = "admit" if call == "admissions" else "settle"
     works = getattr(Spool, settled)
 
-    def die(*arguments: object) -> object:
+    def die(*arguments: object, **named: object) -> object:
         if next(lost, None):
             raise Lost
-        return works(*arguments)
+        return works(*arguments, **named)
 
     monkeypatch.setattr(Spool, settled, die)
     with pytest.raises(Lost):
