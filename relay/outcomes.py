@@ -89,7 +89,7 @@ def settle_file(db: sqlite3.Connection, number: int, account: Account, day: int)
     task, before = db.execute(query, (number,)).fetchone()
     if json.loads(before) == account.counts:
         return
-    keys = {_key_of(task, i): reason for reason, ids in account.refused.items() for i in ids}
+    keys = {key_of_report(task, i): reason for reason, ids in account.refused.items() for i in ids}
     here = db.execute("SELECT key FROM states WHERE sent = ?", (number,)).fetchall()
     update = f"UPDATE states SET state = ?, day = ? WHERE key = ? AND state NOT IN ({KEPT})"  # noqa: S608
     db.executemany(update, [(keys.get(key, COUNTED), day, key) for (key,) in here])
