@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ COMMANDS = {
     "serve": {"token issued at a start without one", "signing key set", "signing key rotated"},
     "backup": {"backup made"},
     "restore": {"backup restored"},
+    "recover": {"backup restored"},
     "migrate": {"schema migrated"},
     "collect": {"reports collected"},
     "verify": set[str](),
@@ -268,6 +270,11 @@ def test_every_command_that_changes_a_database_is_logged(
     done["restore"] = run(f"restore {tmp_path}/copy.db", f"sqlite:///{tmp_path}/new.db") - {
         *actions(address)
     }
+    made, lost = tmp_path / "backups", f"sqlite:///{tmp_path}/lost.db"
+    made.mkdir()
+    assert main(["backup", str(made), "--database", address]) == 0
+    monkeypatch.setattr("sys.stdin", StringIO("1\n"))
+    done["recover"] = run(f"recover {made}", lost) - {*actions(address)}
     done["collect"] = run(f"collect {folder} --jobs 1")
     done["verify"] = run("verify")
     become_next()

@@ -47,7 +47,13 @@ from tests.processes import ROOT
 from tests.protocol.examples import batch_of
 
 ANSWER = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
-SETTINGS: dict[str, Any] = {"label": "label", "epsilon": 1, "depth": 3, "grower": "cart"}
+SETTINGS: dict[str, Any] = {
+    "label": "label",
+    "epsilon": 1,
+    "depth": 3,
+    "grower": "cart",
+    "smallest_batch": 1,  # so that a relay forwards each report at once
+}
 TAKEN = {
     "reports": {"curator": {201}, "relay": {202}},
     "reports/batch": {"curator": {200}},

@@ -33,6 +33,7 @@ READING = {
     *("tasks.read", "tasks.head", "tasks.listed", "tasks.public_data", "tasks.was_deleted"),
     *(
         "standing.collected",
+        "standing.counted",
         "standing.read",
         "invitations.count",
         "models.listed",
