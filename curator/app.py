@@ -194,7 +194,6 @@ def _state(
         partial(sender_of, curator, provider),
         signer,
         provider,
-        settings.open_metrics,
         settings.dashboard,
     )
 

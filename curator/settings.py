@@ -75,11 +75,6 @@ class Settings(BaseSettings):
         description="Require a token of scope reader, fitter or admin to read models and to"
         " predict.",
     )
-    open_metrics: bool = Field(
-        default=False,
-        description="Serve /metrics without a token; otherwise it requires one of scope "
-        "reader, fitter or admin.",
-    )
     dashboard: bool = Field(
         default=True,
         description="Serve the dashboard at /; its actions require signing in.",

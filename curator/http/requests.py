@@ -130,8 +130,6 @@ def _require_reader(request: Request, _: ReaderToken) -> None:
 def _require_operator(request: Request, _: ReaderToken) -> None:
     """Let readers see metrics, by the tokens that were read last while the database fails."""
     state, caller = state_of(request), caller_of(request)
-    if state.open_metrics:
-        return
     if not state.readiness.fails:
         with suppress(StorageFailed):
             caller.need(TokenScope.READER, "metrics")

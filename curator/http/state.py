@@ -33,8 +33,6 @@ class State:
     """The owner of a request's token or session, else its client address."""
     signer: Signer | None = None
     provider: "Provider | None" = None
-    open_metrics: bool = False
-    """True if anybody may read the metrics."""
     dashboard: bool = True
 
 

@@ -163,15 +163,16 @@ def test_workers_share_a_database_and_add_up(tmp_path: Path) -> None:
     pids = Counter[str]()
     each_its_own = httpx.Limits(max_keepalive_connections=0)
     with (
-        running_curator(tmp_path, workers="2", open_metrics="true") as curator,
+        running_curator(tmp_path, workers="2") as curator,
         httpx.Client(base_url=curator.url, timeout=60, limits=each_its_own) as http,
     ):
+        admin = {"Authorization": f"Bearer {curator.token}"}
         for own in reports * 2:
             path = f"/v1/tasks/{made.id}/reports"
             answer = http.post(path, content=own.pack(), headers=HEADERS)
             assert answer.status_code in (200, 201)
         while len(pids) < 2:
-            text = http.get("/metrics").text
+            text = http.get("/metrics", headers=admin).text
             assert values(text, "privet_reports_total")["counted",] == len(reports)
             pids.update(pid for (pid,) in values(text, "privet_process_cpu_seconds"))
     assert kept(store, made) == total(made, reports)

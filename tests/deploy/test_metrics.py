@@ -38,9 +38,7 @@ PANELS = [target["expr"] for panel in BOARD["panels"] for target in panel["targe
 @pytest.fixture
 async def servers(tmp_path: Path) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
     """A curator and a relay, as they start; the database has one open task."""
-    settings = Settings.model_validate(
-        {"admin_token": TOKEN, "certificate_of": "127.0.0.1:1", "open_metrics": True}
-    )
+    settings = Settings.model_validate({"admin_token": TOKEN, "certificate_of": "127.0.0.1:1"})
     store = open_store(f"sqlite:///{tmp_path}/privet.db")
     open_task(store, MADE, 0.0)
     app = create_curator(settings, store=store)

@@ -1,15 +1,17 @@
 """Metrics: names and labels that stay few, and values that add up over processes."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from privet.curator.metrics import Metrics
-from privet.http_server.metrics import FOLDER, MAX_TASKS
+from privet.http_server.metrics import FOLDER, ID_DIGITS, MAX_TASKS
+from privet.protocol.report import make_report
 from tests.curator import samples
 from tests.curator.http.checks import values
-from tests.curator.http.conftest import Http
+from tests.curator.http.conftest import PERSON, Http
 
 PAGE = Path(__file__).parents[3] / "docs" / "alerts.md"
 
@@ -25,6 +27,23 @@ def test_tasks_beyond_a_number_share_a_label() -> None:
     assert found["counted", "other"] == 50
     assert sum(found.values()) == MAX_TASKS + 50
     assert values(text, "privet_reports_total")["counted",] == MAX_TASKS + 50
+
+
+async def test_metrics_name_nobody(http: Http) -> None:
+    """Counts are exact; neither an address, a report's id nor a whole task's is in a label."""
+    task_id = await http.task()
+    task = await http.published(task_id)
+    reports = [make_report(task, PERSON, os.urandom) for _ in range(3)]
+    for sent in reports:
+        await http.post_report(task, sent)
+    text = (await http.get("/metrics", headers=http.admin)).text
+    assert values(text, "privet_task_reports_total")["counted", task_id[:ID_DIGITS]] == 3
+    assert task_id[: ID_DIGITS + 1] not in text
+    for sent in reports:
+        assert sent.id.hex() not in text
+    labels = set(re.findall(r'[{,](\w+)="', text))
+    assert labels <= {"estimator", "le", "method", "outcome", "process", "route", "status", "task"}
+    assert "127.0.0.1" not in text
 
 
 async def test_calls_are_counted_by_the_routes_that_there_are(http: Http) -> None:
