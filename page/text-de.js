@@ -119,7 +119,7 @@ export default {
 
   limit: "Jede Studie, an der Sie teilnehmen, verrät ein wenig über Sie, und das summiert sich. Darum zählt diese Seite mit und stoppt Sie, bevor es zu viel wird. Sie zählt nur, was Sie in diesem Browser auf {here} beantworten: Von anderen Browsern oder von Seiten unter anderen Adressen weiß sie nichts. Hier im letzten Jahr verbraucht: {used} von dem, was sie zulässt.",
   limitThis: "Diese Studie würde weitere {share} verbrauchen.",
-  limitDisclosed: "Auch was Studien unverborgen über Sie angeben, wird gezählt. Hier im letzten Jahr verbraucht: {used} von dem, was diese Seite zulässt.",
+  limitDisclosed: "Auch was Studien offen über Sie preisgeben, wird gezählt. Hier im letzten Jahr verbraucht: {used} von dem, was diese Seite zulässt.",
 
   notOpen: "Diese Studie nimmt zurzeit keine Antworten an. Sie ist vielleicht zu Ende oder hat noch nicht begonnen. Es wurde nichts gesendet.",
   opensOn: "Diese Studie beginnt am {date}. Es wurde nichts gesendet.",
@@ -131,7 +131,7 @@ export default {
   tooMuch: "Diese Studie würde mehr über Sie preisgeben, als diese Seite für eine Studie zulässt. Es wurde nichts gesendet.",
   smallGroup: "Diese Studie würde so kleine Gruppen offenlegen, dass man Menschen darin erkennen könnte. Antworten Sie nicht. Es wurde nichts gesendet.",
   spent: "Mit dieser Studie würden Sie in einem Jahr mehr über sich preisgeben, als diese Seite zulässt. Lassen Sie sie aus, um Ihre früheren Antworten zu schützen. Es wurde nichts gesendet.",
-  disclosedEnough: "Mit dieser Studie würde in einem Jahr mehr unverborgen über Sie angegeben, als diese Seite zulässt. Lassen Sie sie aus. Es wurde nichts gesendet.",
+  disclosedEnough: "Mit dieser Studie würde in einem Jahr mehr offen über Sie preisgegeben, als diese Seite zulässt. Lassen Sie sie aus. Es wurde nichts gesendet.",
   wrongClock: "Die Uhr dieses Geräts zeigt {device}, die Uhr von {host} zeigt {server}. Eine der beiden geht falsch. Stellen Sie die Uhr dieses Geräts richtig, oder sagen Sie der Person Bescheid, von der Sie den Link haben, und versuchen Sie es dann noch einmal. Es wurde nichts gesendet.",
   unknownTask: "Diese Studie gibt es nicht. Prüfen Sie den Link, den Sie bekommen haben.",
   unsafe: "Diese Studie ist nicht das, was der Link versprach, oder lässt sich nicht prüfen. Antworten Sie nicht, und sagen Sie der Person Bescheid, von der Sie den Link haben. Es wurde nichts gesendet.",

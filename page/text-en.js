@@ -65,7 +65,7 @@ export default {
 
   checkTitle: "Check before you send",
   checkStay: "These answers stay here. They are not sent:",
-  checkStayDisclosed: "These answers stay here. Only what the group below reveals about them is sent unhidden:",
+  checkStayDisclosed: "These answers stay here. Only what the group below reveals about them is sent openly:",
   checkGroup: "Your group, which is not hidden: {conditions}. In this group {size} people are expected, of {total} in all ({share}).",
   checkReplaced: " Another answer is used in place of yours for {names}.",
   groupOfAll: "everybody who answers",
@@ -119,7 +119,7 @@ export default {
 
   limit: "Every study that you answer gives away a little about you, and this adds up. So this page keeps count and stops you before it is too much. It counts only what you answer in this browser on {here}: it knows nothing of other browsers, or of pages at other addresses. Used here in the past year: {used} of what it allows.",
   limitThis: "This study would use {share} more.",
-  limitDisclosed: "What studies state about you unhidden is counted as well. Used here in the past year: {used} of what this page allows.",
+  limitDisclosed: "What studies reveal about you openly is counted too. Used here in the past year: {used} of what this page allows.",
 
   notOpen: "This study takes no answers at the moment. It may have ended, or may not have begun. Nothing was sent.",
   opensOn: "This study begins on {date}. Nothing was sent.",
@@ -131,7 +131,7 @@ export default {
   tooMuch: "This study would give away more about you than this page allows for one study. Nothing was sent.",
   smallGroup: "This study would disclose groups so small that people in them could be recognised. Do not answer it. Nothing was sent.",
   spent: "With this study you would give away more about yourself in a year than this page allows. Skip it, to protect what you answered before. Nothing was sent.",
-  disclosedEnough: "With this study, more would be stated about you unhidden in a year than this page allows. Skip it. Nothing was sent.",
+  disclosedEnough: "With this study, more would be revealed about you openly in a year than this page allows. Skip it. Nothing was sent.",
   wrongClock: "This device's clock says {device}, the clock of {host} says {server}. One of them is wrong. Correct this device's clock, or tell whoever gave you the link, and then try again. Nothing was sent.",
   unknownTask: "There is no such study. Check the link that you were given.",
   unsafe: "This study is not what the link promised, or it cannot be checked. Do not answer it, and tell whoever gave you the link. Nothing was sent.",

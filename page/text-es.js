@@ -119,7 +119,7 @@ export default {
 
   limit: "Cada estudio al que responde revela un poco sobre usted, y eso se acumula. Por eso esta página lleva la cuenta y le detiene antes de que sea demasiado. Solo cuenta lo que responde en este navegador en {here}: no sabe nada de otros navegadores ni de páginas en otras direcciones. Usado aquí en el último año: {used} de lo que permite.",
   limitThis: "Este estudio usaría un {share} más.",
-  limitDisclosed: "También se cuenta lo que los estudios indican sobre usted sin ocultarlo. Usado aquí en el último año: {used} de lo que esta página permite.",
+  limitDisclosed: "También se cuenta lo que los estudios revelan abiertamente sobre usted. Usado aquí en el último año: {used} de lo que esta página permite.",
 
   notOpen: "Este estudio no admite respuestas en este momento. Puede que haya terminado o que no haya empezado. No se ha enviado nada.",
   opensOn: "Este estudio empieza el {date}. No se ha enviado nada.",
@@ -131,7 +131,7 @@ export default {
   tooMuch: "Este estudio revelaría sobre usted más de lo que esta página permite en un estudio. No se ha enviado nada.",
   smallGroup: "Este estudio revelaría grupos tan pequeños que se podría reconocer a las personas. No responda. No se ha enviado nada.",
   spent: "Con este estudio revelaría en un año más sobre usted de lo que esta página permite. No participe, para proteger lo que respondió antes. No se ha enviado nada.",
-  disclosedEnough: "Con este estudio se indicaría en un año más sobre usted sin ocultarlo de lo que esta página permite. No participe. No se ha enviado nada.",
+  disclosedEnough: "Con este estudio se revelaría abiertamente en un año más sobre usted de lo que esta página permite. No participe. No se ha enviado nada.",
   wrongClock: "El reloj de este dispositivo indica {device} y el de {host} indica {server}. Uno de los dos está mal. Corrija el reloj de este dispositivo, o avise a quien le dio el enlace, y vuelva a intentarlo. No se ha enviado nada.",
   unknownTask: "No existe ese estudio. Compruebe el enlace que recibió.",
   unsafe: "Este estudio no es lo que el enlace prometía, o no se puede comprobar. No responda, y avise a quien le dio el enlace. No se ha enviado nada.",

@@ -543,7 +543,7 @@ def test_too_many_disclosures_are_refused_before_the_form(
             }"""
         )
         tab.reload()
-        tab.get_by_text("more would be stated about you unhidden in a year").wait_for()
+        tab.get_by_text("more would be revealed about you openly in a year").wait_for()
         assert tab.is_hidden("#form")
 
 
