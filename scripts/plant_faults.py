@@ -8,6 +8,7 @@ copy of the last commit.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,7 +40,7 @@ class Fault:
         """The reason why the fault cannot be planted any more; None if it can."""
         file = ROOT / self.file
         times = file.read_text(encoding="utf-8").count(self.code) if file.exists() else 0
-        missing = [test for test in self.tests if not (ROOT / test.partition("::")[0]).exists()]
+        missing = [test for test in self.tests if not _is_there(test)]
         if times != 1:
             return f"{self.file} has {self.code.strip()!r} {times} times"
         return f"there is no {missing[0]}" if missing else None
@@ -55,6 +56,17 @@ class Fault:
             return _status(tree, self.tests) == TESTS_FAILED
         finally:
             file.write_text(whole, encoding="utf-8")
+
+
+def _is_there(test: str) -> bool:
+    """True for a file of tests, or for a test or class in one."""
+    name, _, rest = test.partition("::")
+    wanted = rest.rpartition("::")[2].partition("[")[0]
+    file = ROOT / name
+    found = (
+        re.search(rf"(def|class) {wanted}\b", file.read_text("utf-8")) if file.exists() else None
+    )
+    return found is not None
 
 
 def faults() -> Iterator[Fault]:
