@@ -59,10 +59,16 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+LOGGERS = (
+    *(None, "privet", "alembic"),
+    *("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi"),
+)
+
+
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
     """What a start in this process does to all logs ends with its test."""
-    loggers = [logging.getLogger(name) for name in (None, "privet", "alembic", "uvicorn")]
+    loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [([*each.handlers], each.level) for each in loggers]
     yield
     for each, (handlers, level) in zip(loggers, before, strict=True):

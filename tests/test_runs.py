@@ -13,7 +13,7 @@ import pytest
 from tests import needs
 from tests.needs import leave_all_but_the_quick, unexpected
 from tests.order import pytest_collection_modifyitems
-from tests.processes import ROOT
+from tests.processes import ROOT, output_of
 
 ITEMS = [SimpleNamespace(path=Path(f"test_{n // 10}.py"), number=n) for n in range(100)]
 
@@ -39,6 +39,28 @@ def test_a_seed_draws_an_order_of_all_tests() -> None:
 def test_reverse_and_twice() -> None:
     assert ordered(order="reverse") == [*range(99, -1, -1)]
     assert ordered(twice=True) == [*range(100), *range(100)]
+
+
+@pytest.mark.parametrize("target", ["test", "test-order"])
+def test_make_only_prints_what_it_is_asked_to_print(target: str, tmp_path: Path) -> None:
+    """Of an environment that is not there nothing runs, so that nothing fails either."""
+    given = (f"VENV={tmp_path / 'none'}", f"PYTHON={sys.executable}")
+    printed = output_of("make", "--dry-run", target, *given, cwd=ROOT)
+    assert "none/bin/pytest" in printed
+    assert not list(tmp_path.iterdir())
+
+
+def test_servers_in_this_process_leave_logs_as_they_are() -> None:
+    """Their set-up is a module's, and would last for all modules that follow."""
+    told = [
+        f"{path.name}: {line.strip()}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uvicorn.Config(" in line
+        and "log_config=None" not in line
+        and path.name != Path(__file__).name
+    ]
+    assert told == []
 
 
 def test_workers_cannot_run_all_twice() -> None:

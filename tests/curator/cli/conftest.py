@@ -85,7 +85,7 @@ class Front:
 def served() -> Iterator[tuple[str, Front]]:
     """A server on loopback for a module: its address, and where an application goes in."""
     front = Front()
-    config = uvicorn.Config(front, log_level="error", ws="none", lifespan="off")
+    config = uvicorn.Config(front, log_config=None, ws="none", lifespan="off")
     server = uvicorn.Server(config)
     with listen("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
