@@ -45,6 +45,7 @@ async def watch(
     ``certificate_of`` is ``host:port`` or a file, or empty where there is none to watch.
     """
     tested: dict[str, TaskVerdict] = {}
+    known = set[tuple[str, str]]()
     while True:
         try:
             moment = await run_in_threadpool(store.facts.read, BACKED_UP)
@@ -53,6 +54,14 @@ async def watch(
             metrics.found_impossible(sum(one.false for one in tested.values()))
             counted = await run_in_threadpool(store.standing.counted)
             metrics.collecting({task_id: counted.get(task_id, 0) for task_id in tested})
+            held = await run_in_threadpool(store.standing.holdings)
+            for relay, task_id in known - held.keys():  # the task was deleted
+                metrics.held(relay, task_id, (0, 0, 0, 0))
+            known = set(held)
+            for (relay, task_id), each in held.items():
+                lost = sum(each.holdings.lost.values())
+                values = (each.holdings.reports, each.since or 0, lost, counted.get(task_id, 0))
+                metrics.held(relay, task_id, values)
         except StorageFailed as error:
             log.warning("backups and reports are not watched: %s", error.detail)
         if certificate_of:

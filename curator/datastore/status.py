@@ -112,6 +112,18 @@ class StatusStore:
         with self.database.reading() as connection:
             return counted_reports(connection)
 
+    def holdings(self) -> dict[tuple[str, str], RelayHoldings]:
+        """The reports that relays hold, as they said last, by relay and task."""
+        with self.database.reading() as connection:
+            rows = connection.execute(
+                select(tasks.c.id, tasks.c.no).join(held, held.c.task_no == tasks.c.no).distinct()
+            )
+            return {
+                (each.relay, row.id): each
+                for row in rows.all()
+                for each in _holdings(connection, row.no)
+            }
+
     def count_rejects(self, task_id: str, rejects: Mapping[str, int]) -> None:
         """Add to the counts of refused reports by reason; a task that is gone is ignored."""
         with self.database.writing(shared=[task_id]) as connection:

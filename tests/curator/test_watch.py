@@ -14,13 +14,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from privet.curator import watch as watching
 from privet.curator.datastore.audit import BACKED_UP
-from privet.curator.metrics import Metrics
+from privet.curator.metrics import HELD, Metrics
 from privet.curator.watch import certificate_end, watch, watch_database
 from privet.http_server import readiness as readiness_module
 from privet.http_server.metrics import ID_DIGITS
 from privet.http_server.readiness import Readiness
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move
+from privet.protocol.status import Holdings
 from tests.curator.datastore.made import HOUR, NOW, open_task, report, take, task
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.checks import values
@@ -122,6 +123,32 @@ async def test_metrics_tell_what_open_tasks_have_counted(monkeypatch: pytest.Mon
     await told({of["some"]: 3, of["none"]: 0})
     store.tasks.move(made[0].id, Move.CLOSE, NOW)
     await told({of["none"]: 0})
+    running.cancel()
+
+
+async def test_each_curator_tells_what_relays_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever of them the relay told; nothing of a task that was deleted."""
+    monkeypatch.setattr(watching, "EVERY_SECONDS", 0.01)
+    metrics, store, made = Metrics(), new_store(), task("held")
+    cached = open_task(store, made)
+    take(store, cached, [report(made)])
+    store.standing.tell(
+        made.id, "post", Holdings(reports=7, least=9, lost={"task-not-open": 2}), NOW
+    )
+    running = asyncio.create_task(watch(metrics, store, "", lambda: NOW))
+
+    async def told(reports: float, since: float, lost: float, counted: float) -> None:
+        expected = dict(zip(HELD, (reports, since, lost, counted), strict=True))
+        async with asyncio.timeout(20):
+            while {
+                name: values(metrics.text().decode(), f"privet_{name}").get(("post", made.id[:12]))
+                for name in HELD
+            } != expected:
+                await asyncio.sleep(0.01)
+
+    await told(7, NOW, 2, 1)
+    store.tasks.move(made.id, Move.DELETE, NOW)
+    await told(0, 0, 0, 0)
     running.cancel()
 
 

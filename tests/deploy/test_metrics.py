@@ -42,6 +42,7 @@ async def servers(tmp_path: Path) -> AsyncIterator[tuple[httpx.AsyncClient, http
     store = open_store(f"sqlite:///{tmp_path}/privet.db")
     open_task(store, MADE, 0.0)
     app = create_curator(settings, store=store)
+    app.state.curator.metrics.held("elsewhere", MADE.id, (0, 0, 0, 0))
     at_curator = httpx.ASGITransport(app)
     upstream = httpx.AsyncClient(transport=at_curator, base_url="https://curator.example")
     client = CountingClient(upstream)
