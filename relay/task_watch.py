@@ -90,7 +90,7 @@ class TaskWatch:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 status, date = await self.client.dated_collection(self.address(task))
-            self._compare(date)
+            self.compare(date)
         except TaskNotFound:
             self._looks.pop(task, None)
             raise
@@ -99,7 +99,7 @@ class TaskWatch:
         self._keep(task, status)
         return status
 
-    def _compare(self, date: float | None) -> None:
+    def compare(self, date: float | None) -> None:
         """Learn how far the clocks are apart from the date of the curator's response."""
         if date is None:
             return

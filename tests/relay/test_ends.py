@@ -119,7 +119,9 @@ async def test_nothing_counts_after_the_grace_period(tmp_path: Path) -> None:
         assert await known(setting, [*sealed, *waiting]) == lost("task-not-open")
 
 
-async def test_only_what_a_relay_took_in_time_counts_late(tmp_path: Path) -> None:
+async def test_only_what_a_relay_took_in_time_counts_until_the_grace_period_ends(
+    tmp_path: Path,
+) -> None:
     """Neither a report that comes to the curator itself, nor a batch that does not say so."""
     async with collecting(tmp_path, closes=CLOSES) as setting:
         curator, made = setting.curator, setting.curator.task
@@ -133,6 +135,36 @@ async def test_only_what_a_relay_took_in_time_counts_late(tmp_path: Path) -> Non
         refused = await post(curator, report(made), in_time=False)
         assert list(refused["failed"]) == ["task-not-open"]
         assert (await post(curator, report(made), in_time=True))["counted"] == 1
+        curator.clock.advance(LATE_SECONDS)
+        late = await post(curator, report(made), in_time=True)
+        assert (late["counted"], list(late["failed"])) == (0, ["task-not-open"])
+
+
+@pytest.mark.parametrize("ahead", [-3_600.0, 0.0, 3_600.0])
+async def test_a_relay_refuses_by_the_curators_clock(tmp_path: Path, ahead: float) -> None:
+    """Its own is corrected by the curator's date, and the last status may be older than the end."""
+    async with collecting(tmp_path, closes=CLOSES) as setting:
+        setting.watch.ahead = 0.0
+        wall = setting.curator.clock() + ahead
+        setting.watch.wall = lambda: wall
+        setting.watch.compare(setting.curator.clock())
+        assert setting.watch.ahead == ahead
+        setting.curator.clock.advance(ahead)  # the relay's in what follows
+        setting.curator.lie = status_of_an_open_task
+        for late in (False, True):
+            own = report(setting.curator.task)
+            setting.curator.clock.advance(CLOSES - NOW if late else 0)
+            with pytest.raises(TaskNotOpen) if late else contextlib.nullcontext():
+                await setting.client.send(setting.address, own.pack(), own.id.hex())
+        assert setting.spool.tallies(setting.address.id) == {"waiting": 1}
+
+
+def status_of_an_open_task(request: httpx.Request) -> httpx.Response | None:
+    """The status that a curator gave before the end."""
+    if not request.url.path.endswith("/status"):
+        return None
+    status = {"collecting": True, "over": False, "settled": False, "invited": False}
+    return httpx.Response(200, json=status)
 
 
 async def post(curator: Curator, own: Report, *, in_time: bool) -> dict[str, Any]:
