@@ -210,9 +210,12 @@ def _together(task: Task) -> str:
     """A sentence on how many messages a relay passes on together; empty if nothing is said."""
     if task.smallest_batch is None:
         return ""
+    if task.smallest_batch == 1:
+        return " A relay may pass it on by itself, with no others."
+    others = f"{task.smallest_batch - 1} other{'s' * (task.smallest_batch > 2)}"
     return (
-        f" A relay passes it on together with at least {task.smallest_batch - 1} others, or not at "
-        "all: then it is lost, and what it costs is spent."
+        f" A relay passes it on together with at least {others}, or not at all: then it is lost, "
+        "and what it costs is spent."
     )
 
 

@@ -275,6 +275,23 @@ def test_a_broken_ledger_is_one_sentence(curator: FakeCurator, command: Command)
     assert curator.posts == []
 
 
+@pytest.mark.parametrize(
+    ("together", "said"),
+    [
+        (None, ""),
+        (1, "by itself, with no others"),
+        (2, "at least 1 other,"),
+        (20, "at least 19 others,"),
+    ],
+)
+def test_how_many_messages_go_together_is_said(together: int | None, said: str) -> None:
+    """Nothing where the task does not say it, and no number of others where there may be none."""
+    sends = Explanation.of(make_task(smallest_batch=together)).sends
+    assert said in sends
+    assert ("A relay" in sends) is (together is not None)
+    assert "at least 0" not in sends
+
+
 def test_a_person_reads_that_a_number_is_reported_by_its_distance() -> None:
     """Centres change what is computed on the device, so the words say it; the rest stays."""
     centring = Centring(centres=(1.0, 2.0, 3.0, 4.0), radius=12.5)
