@@ -153,7 +153,7 @@ ORPHANED = """
 import asyncio, subprocess
 from privet.curator.workers import Workers
 
-shell = ["sh", "-c", "echo $PPID $$; exec sleep 600"]
+shell = ["/bin/sh", "-c", "echo $PPID $$; exec sleep 600"]
 work = Workers(1, 0, preloaded=[]).call(lambda run: run(subprocess.call, shell))
 asyncio.run(work)
 """

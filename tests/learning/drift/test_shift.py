@@ -264,7 +264,7 @@ CASES = [
         for hidden in (1, 4)
     ),
 ]
-QUICK = ("rare", 1_000_000, 8.0, None), ("unknown", 1_000, 0.5, 1), ("unknown", 1_000, 0.5, 4)
+QUICK = ("rare", 1_000_000, 8.0, None), ("unknown", 1_000, 0.5, 4)
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,7 @@ def test_the_stated_shifts_are_found_as_often_as_stated(looks: str) -> None:
     assert abs(discoveries(planner, in_cell, 1).mean() - POWER) < CHANCE + 0.05
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     "chosen",
     [
