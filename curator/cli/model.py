@@ -178,7 +178,7 @@ def _print_insight(insight: Document) -> None:
     ]
     if rows:
         print_table("Cells that differ, the most certain first", ("", *columns), rows)
-    typer.echo(insight["sentence"])
+    typer.echo(f"{insight['sentence']} {insight['gathered']}".rstrip())
     typer.echo(f"Intervals and differences {MEANING[insight['looks']]}.")
 
 

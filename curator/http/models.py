@@ -296,6 +296,10 @@ class InsightView(View):
         description="Whether intervals and differences hold at every look while reports come in, "
         "or at one that was chosen beforehand."
     )
+    gathered: str = Field(
+        description="In which groups of disclosed columns records that did not fit gather, in "
+        "words; empty if in none for certain."
+    )
     impossible: ImpossibleView | None = Field(
         description="Absent where honest people may have sent all reports. Where they cannot, "
         "intervals are as wide as can be and no difference is listed."

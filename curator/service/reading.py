@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from privet.learning.core.counts import public_counts
@@ -11,6 +12,7 @@ from privet.learning.display.picture import Layout, lay_out
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.impossible import Impossible, impossible
 from privet.learning.findings.insight import Insight, insight, question_about, reports_for
+from privet.learning.findings.misfits import gathered_misfits
 from privet.learning.findings.node_shares import NodeShares, node_shares
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.lifecycle import TaskState
@@ -112,6 +114,9 @@ def _insight(
     fitted, task = curator.models.get(task_id, number), curator.store.tasks.read(task_id).task
     public, questions = curator.store.tasks.public_data(task_id), curator.question_counts(task_id)
     comparison = insight(task.label, public, questions, fitted.model)
+    asked = question_about(fitted.model, questions)
+    if asked is not None and comparison.impossible is None:
+        comparison = replace(comparison, gathered=gathered_misfits(asked, task.columns))
     cells = {difference.cell for difference in comparison.differences}
     partition = fitted.model.partition
     paths = {cell: describe_path(partition, task.columns, cell) for cell in sorted(cells)}

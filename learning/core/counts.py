@@ -53,6 +53,36 @@ class Interval:
 
 
 @dataclass(frozen=True, eq=False)
+class StratumMisfits:
+    """Shares of misfits per stratum, ``(strata,)``: ``reported`` with ``variance``, and ``shrunk``.
+
+    Strata are taken to vary around ``overall`` by a variance that the reported shares show beyond
+    two standard deviations of chance (DerSimonian and Laird, 1986): if none, all have the share of
+    all.
+    """
+
+    reported: Floats
+    variance: Floats
+    overall: float
+    shrunk: Floats
+
+    @classmethod
+    def of(cls, reported: Floats, variance: Floats, overall: float) -> "StratumMisfits":
+        """The shares of strata shrunk to ``overall`` by empirical Bayes."""
+        precision = 1.0 / np.maximum(variance, 1e-300)
+        total, away = precision.sum(), reported - overall
+        chance = max(
+            int(np.count_nonzero(precision)) - 1, 0
+        )  # of a chi-squared variable, and two deviations
+        excess = float((precision * away**2).sum()) - chance - 2.0 * sqrt(2.0 * chance)
+        scale = total - float((precision**2).sum()) / total if total > 0.0 else 0.0
+        between = max(excess, 0.0) / scale if scale > 0.0 else 0.0
+        with np.errstate(invalid="ignore"):
+            kept = np.where(between > 0.0, between / (between + variance), 0.0)
+        return cls(reported, variance, overall, np.clip(overall + kept * away, 0.0, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
 class QuestionCounts:
     """The sums of ``n`` reports to one question, and how to read them.
 
@@ -126,11 +156,29 @@ class QuestionCounts:
         return min(max(self.n - self.misfits.value, 1.0), self.n)
 
     @cached_property
+    def stratum_misfits(self) -> StratumMisfits:
+        """The share of misfits in each stratum, as reported and shrunk to the share of all."""
+        sizes = self.mechanism.reported(self.sums, self.n).astype(np.float64)
+        parts = self.mechanism.frequencies(self.sums, self.n)
+        # in the first part of each stratum the misfits are the last number
+        numbers = np.array([of_stratum[0].values[-1] for of_stratum in parts])
+        overall = min(max(self.misfits.value / max(self.n, 1), 0.0), 1.0)
+        variances = np.array([self.mechanism.misfit_variance(n, n * overall) for n in sizes])
+        known = sizes > 0
+        shares = np.where(known, numbers / np.maximum(sizes, 1.0), overall)
+        variances = np.where(known, variances / np.maximum(sizes, 1.0) ** 2, np.inf)
+        return StratumMisfits.of(shares, variances, overall)
+
+    @cached_property
     def stratum_mass(self) -> Floats:
-        """The part of the reports that came from each stratum, ``(strata,)``; exact."""
-        if self.n == 0:
+        """The part of the holders whose record fits in each stratum, ``(strata,)``.
+
+        Numbers of reports are exact; misfits are less sure.
+        """
+        if self.n == 0 or self.mechanism.stratum_count == 1:
             return np.full(self.mechanism.stratum_count, 1.0 / self.mechanism.stratum_count)
-        return np.asarray(self.mechanism.reported(self.sums, self.n) / self.n)
+        fitting = self.mechanism.reported(self.sums, self.n) * (1.0 - self.stratum_misfits.shrunk)
+        return np.asarray((fitting + 1e-9) / (fitting + 1e-9).sum())
 
     def within_strata(self, values: Floats) -> Floats:
         """``values`` of cells, ``(cells, k)`` and not negative, scaled to the strata' masses.
@@ -148,8 +196,7 @@ class QuestionCounts:
     def plausible(self) -> Floats:
         """The counts at which variances are evaluated: not negative, ``holders`` in total.
 
-        Those of a stratum have its part of the reports: misfits are taken to be as rare in one
-        as in another.
+        Those of a stratum have its part of the holders.
         """
         return self.holders * self.within_strata(np.maximum(self.counts, 0.0))
 

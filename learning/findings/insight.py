@@ -146,6 +146,9 @@ class Insight:
     model's values by the reports, over its cells by mass, in shares or in the label's units;
     ``relabelled`` is the number of the ``cells`` in which they changed the likeliest class, None
     for a numeric label. ``looks`` says at how many looks intervals and differences hold.
+    With ``impossible`` reports, which cannot all be honest, every interval is all that there can
+    be, and no difference is listed. ``gathered`` says in which strata misfits gather, if whoever
+    asks has named the columns (``misfits.gathered_misfits``).
     """
 
     reports: int
@@ -160,6 +163,7 @@ class Insight:
     sentence: str
     looks: Looks
     impossible: Impossible | None = None
+    gathered: str = ""
 
 
 def insight(
