@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,8 +40,10 @@ AGENTS = 8
 KILL_CURATOR, KILL_DATABASE = 500, 1_500
 """Reports that are counted when it happens."""
 DOWN_SECONDS = 5.0
-DEVICES = 20
-"""Holders outside of the stack, half of whom answer through the relay."""
+DEVICES = 50
+"""Holders outside of the stack, half of whom answer through the relay: enough to go together."""
+PER_SECRET = 5
+"""Holders that answer through the relay after each secret: enough to go together at last."""
 PATIENCE = 1_200.0
 """Seconds that anything here may take on a slow machine."""
 ERRORS = 5.0
@@ -248,8 +251,8 @@ def check_secrets(stack: Stack, task_id: str) -> int:
         was = read(stack, folder, service="rotate")
         stack.rotate(secret)
         assert read(stack, folder, service="rotate") != was, f"{secret} is what it was"
-        devices.answer(f"{stack.relay}/v1/tasks/{task_id}", [next(records), next(records)])
-    count = 2 * len(SECRETS)
+        devices.answer(f"{stack.relay}/v1/tasks/{task_id}", list(islice(records, PER_SECRET)))
+    count = PER_SECRET * len(SECRETS)
     client = outside(stack)
     wait(lambda: client.get(address).json()["reports"] == before + count)
     devices.resend()
