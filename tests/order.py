@@ -2,7 +2,9 @@
 
 ``--order 17`` draws one, the same with every worker. Each file comes in two parts with others
 between them, so that what it sets up for itself is set up twice. ``--order reverse`` begins with
-the last test. ``--twice`` runs all tests and then all again, in one process.
+the last test. ``--twice`` runs all tests and then all again, in one process. Otherwise those come
+first that start most processes: workers that are done take from the end of what others have, so
+that one worker keeps what it has started.
 """
 
 from collections import defaultdict
@@ -11,6 +13,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+
+FIRST = {"curator", "end_to_end", "relay", "scripts"}
+"""The folders whose tests start most processes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,6 +48,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.reverse()
     elif order:
         items[:] = drawn(items, order)
+    else:
+        items.sort(key=lambda item: FIRST.isdisjoint(item.path.parts))
     if config.getoption("twice"):
         if hasattr(config, "workerinput"):
             raise pytest.UsageError("--twice is for one process: add -p no:xdist")

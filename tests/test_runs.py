@@ -36,6 +36,15 @@ def test_a_seed_draws_an_order_of_all_tests() -> None:
     assert [number % 10 for number in drawn if number < 10] != sorted(range(10))
 
 
+def test_what_starts_processes_comes_first() -> None:
+    """In the order of the files."""
+    paths = [f"tests/{folder}/test_a.py" for folder in ("admin", "curator", "protocol", "relay")]
+    items: Any = [SimpleNamespace(path=Path(path)) for path in paths]
+    config: Any = SimpleNamespace(getoption={}.get)
+    pytest_collection_modifyitems(config, items)
+    assert [item.path.parts[1] for item in items] == ["curator", "relay", "admin", "protocol"]
+
+
 def test_reverse_and_twice() -> None:
     assert ordered(order="reverse") == [*range(99, -1, -1)]
     assert ordered(twice=True) == [*range(100), *range(100)]
