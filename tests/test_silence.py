@@ -11,7 +11,7 @@ import pytest
 from tests.watched import namespace
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.needs("ip", "unshare")
+pytestmark = [pytest.mark.needs("ip", "unshare"), pytest.mark.timeout(1_800)]
 GIVEN = ("example", "invalid", "test", "localhost")
 """Top-level domains of hosts that tests name to commands (RFC 2606); nobody has one by accident."""
 GIVEN_NETWORKS = ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")

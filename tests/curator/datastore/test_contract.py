@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -536,6 +537,9 @@ def test_a_commit_waits_for_the_disk(store: Store, monkeypatch: pytest.MonkeyPat
     assert len(found) >= 3
     store.check()
     if waits == "on":
+        with closing(store.engine.raw_connection()) as direct:
+            driver: Any = direct.driver_connection
+            assert driver.prepare_threshold == postgres.PREPARE_AFTER
         monkeypatch.setattr(postgres, "HOLD", postgres.HOLD.replace("'on'", "'off'"))
         with pytest.raises(StorageFailed, match="synchronous_commit = off"):
             store.check()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import make_url
@@ -98,6 +99,9 @@ def test_a_curator_works_behind_a_pooler(database: str, tmp_path: Path) -> None:
                 store.tokens.listed()
                 store.standing.read(made.id)
     engine = open_engine(database)
+    with closing(engine.raw_connection()) as connection:
+        driver: Any = connection.driver_connection
+        assert driver.prepare_threshold is None
     assert backup(engine, tmp_path / "copy.db", NOW) > 0
     migrate(engine, rolling=True)
     assert [found.faults for found in verify(engine)] == [(), ()]
