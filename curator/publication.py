@@ -1,6 +1,8 @@
 """The settings of a new task that are only for its holders to read."""
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from privet.learning.task_building.settings import Count, TaskSettings
 from privet.protocol.limits import MAX_TRANSLATIONS, SMALLEST_GROUP
@@ -28,6 +30,16 @@ class Publication(TaskSettings):
         description="Minimum number of reports that relays forward together, also at the end of "
         "the collection; by default 20, or half the holders if that is less.",
     )
+
+    @model_validator(mode="after")
+    def _check_smallest_batch(self) -> Self:
+        if self.smallest_batch is not None and self.smallest_batch > self.holders:
+            msg = (
+                f"smallest_batch is {self.smallest_batch} and {self.holders} holders are expected: "
+                "relays would lose every report; give a smaller one, or more holders"
+            )
+            raise ValueError(msg)
+        return self
 
     def introduced(self, task: Task) -> Task:
         """``task`` with who asks, its translations and its smallest batch; raises

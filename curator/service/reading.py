@@ -87,12 +87,14 @@ def _export(
 
 def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None = None) -> str:
     """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
-    task = may_read_models(curator, actor, task_id).task
+    stored = may_read_models(curator, actor, task_id)
+    task, settled = stored.task, stored.is_settled(curator.clock())
     actor.need(Scope.READER, COUNTS)
     fitted = curator.models.get(task_id, number)
     sources = curator.models.info(task_id, fitted.number).summary.get("ways", [])
     public = curator.store.tasks.public_data(task_id)
-    return write_card(task, fitted, public, curator.question_counts(task_id), sources)
+    counts = curator.question_counts(task_id)
+    return write_card(task, fitted, public, counts, sources, settled=settled)
 
 
 def read_insight(

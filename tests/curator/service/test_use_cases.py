@@ -5,12 +5,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from privet.curator.publication import Publication
 from privet.curator.service import STEP, Curator
 from privet.curator.service.fitting import compare, fit
 from privet.curator.service.prediction import predict
-from privet.curator.service.reading import read_insight
+from privet.curator.service.reading import read_card, read_insight
 from privet.curator.service.tasks import create_task, delete_task, in_steps, move_task
 from privet.learning.core.looks import MEANING, factor_at
 from privet.learning.methods import ESTIMATORS
@@ -25,6 +26,7 @@ from privet.protocol.errors import (
     StorageFailed,
 )
 from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.limits import LATE_SECONDS
 from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.use_cases import ADMIN, answer, done, new_curator
@@ -289,3 +291,34 @@ def test_every_estimator_fits_what_it_says_it_serves(curator: Curator, estimator
     values = predict(curator, ADMIN, task.id, records=[{"x": 0.5}]).predictions.values
     assert fitted.summary["estimator"] == estimator
     assert values.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("holders", "asked", "published"),
+    [(10_000, None, 20), (30, None, 15), (1, None, 1), (50, 7, 7)],
+)
+def test_a_task_publishes_how_few_go_together(
+    curator: Curator, holders: int, asked: int | None, published: int
+) -> None:
+    """Twenty, or half of a small number of holders, so that no survey waits for more than come."""
+    given = settings(holders=holders, smallest_batch=asked)
+    task = done(create_task(curator, ADMIN, given, samples.survey(60)))[0].task
+    assert task.smallest_batch == published
+
+
+def test_a_batch_of_more_than_all_holders_is_refused() -> None:
+    """Every report would be lost."""
+    with pytest.raises(ValidationError, match="would lose every report"):
+        settings(holders=50, smallest_batch=51)
+
+
+def test_a_card_says_that_counts_may_still_grow(curator: Curator, clock: ManualClock) -> None:
+    """Until the grace period after the end is over."""
+    task = done(create_task(curator, ADMIN, settings(), samples.survey(60)))[0].task
+    done(fit(curator, ADMIN, task.id, "weighted", {"weight": float("inf")}))
+    grows = "The collection is not settled"
+    assert grows in read_card(curator, ADMIN, task.id)
+    move_task(curator, ADMIN, task.id, Move.CLOSE)
+    assert grows in read_card(curator, ADMIN, task.id)
+    clock.advance(LATE_SECONDS)
+    assert grows not in read_card(curator, ADMIN, task.id)
