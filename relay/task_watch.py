@@ -107,8 +107,8 @@ class TaskWatch:
         self.ahead = 0.0 if abs(apart) < EXACT_SECONDS else apart
         if abs(self.ahead) > WRONG_SECONDS >= abs(before):
             log.warning(
-                "this machine's clock is %.0f seconds ahead of the curator's, which is believed: "
-                "set it",
+                "this machine's clock is %.0f seconds ahead of the curator's, which is used: "
+                "correct it",
                 self.ahead,
             )
 

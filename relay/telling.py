@@ -54,7 +54,11 @@ class Teller:
                 continue
             except PrivetError as error:
                 failed = True
-                log.warning("task %s: what is held is not told: %s", task[:16], error.detail)
+                log.warning(
+                    "task %s: the curator could not be told what is held: %s",
+                    task[:16],
+                    error.detail,
+                )
         if not failed:
             self._hour = hour
 
