@@ -40,10 +40,10 @@ AGENTS = 8
 KILL_CURATOR, KILL_DATABASE = 500, 1_500
 """Reports that are counted when it happens."""
 DOWN_SECONDS = 5.0
-DEVICES = 50
-"""Holders outside of the stack, half of whom answer through the relay: enough to go together."""
-PER_SECRET = 5
-"""Holders that answer through the relay after each secret: enough to go together at last."""
+DEVICES = 20
+"""Holders outside of the stack, half of whom answer through the relay."""
+PER_SECRET = 2
+"""Holders that answer through the relay after each secret."""
 PATIENCE = 1_200.0
 """Seconds that anything here may take on a slow machine."""
 ERRORS = 5.0
