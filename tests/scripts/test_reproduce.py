@@ -175,11 +175,13 @@ def test_means_are_ranked_beside_the_printed_ones() -> None:
     assert "Kendall's τ between the two is -1.00" in text
 
 
-@pytest.mark.slow
-def test_the_noise_of_lpdt_is_that_of_its_reports() -> None:
+@pytest.mark.parametrize(
+    ("collections", "off"), [(60, 0.71), pytest.param(300, 0.35, marks=pytest.mark.slow)]
+)
+def test_the_noise_of_lpdt_is_that_of_its_reports(collections: int, off: float) -> None:
     """140 M²/n in each of two equal cells at ε = 2, as 300 collections have.
 
-    The variance of 300 is off by 8 % as a rule, by 35 % once in 10 000 trials.
+    The variance of 300 is off by 8 % as a rule, by 35 % once in 10 000 trials; that of 60 by 71 %.
     """
     table = pd.DataFrame({"epsilon": [2.0]})
     assert "141 M²/n in that of each of two" in derived.mechanisms_noise(TABLE, table)
@@ -187,11 +189,11 @@ def test_the_noise_of_lpdt_is_that_of_its_reports() -> None:
     X, n = rng.random((880, 1)), 800
     public = (X[:80], np.zeros(80))
     predictions = []
-    for seed in range(300):
+    for seed in range(collections):
         model = LPDTRegressor(2.0, depth=1, min_leaf=1, label_range=(-1, 1), random_state=seed)
         counts = model.fit(X[80:], np.zeros(n), public, (0.0, 1.0)).question_.counts[0]
         predictions.append((counts[1] - counts[0]) / (n / 2))
-    assert np.var(predictions) == pytest.approx(141 / n, rel=0.35)
+    assert np.var(predictions) == pytest.approx(141 / n, rel=off)
 
 
 def test_only_what_was_measured_anew_is_replaced() -> None:

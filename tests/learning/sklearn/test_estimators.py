@@ -355,21 +355,29 @@ def test_a_summary_says_whether_reports_mattered() -> None:
     assert misled.public_share_ < idle.public_share_ <= 1.0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("disclosed", [[], pytest.param(["x0", "x1"], marks=pytest.mark.slow)])
-def test_a_summary_of_noise_does_not_praise_it(disclosed: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("disclosed", "collections", "most"),
+    [
+        ([], 2, 1),
+        pytest.param([], 8, 2, marks=pytest.mark.slow),
+        pytest.param(["x0", "x1"], 8, 2, marks=pytest.mark.slow),
+    ],
+)
+def test_a_summary_of_noise_does_not_praise_it(
+    disclosed: list[str], collections: int, most: int
+) -> None:
     """Labels by coin, at an epsilon that lets reports learn them by heart, in 8 collections.
 
-    Said by chance in one of 40; in 3 of 8 with probability 1e-3.
+    Said by chance in one of 40; in both of 2, or 3 of 8, with probability 1e-3.
     """
     praised = 0
-    for seed in range(8):
+    for seed in range(collections):
         rng = np.random.default_rng(seed)
         X, y = rng.random((3200, 2)), rng.integers(2, size=3200)
         model = PrivateTreeClassifier(8.0, disclosed=disclosed, random_state=seed)
         model.fit(X[200:], y[200:], public=(X[:200], y[:200]))
         praised += "improved the model" in model.summary()
-    assert praised < 3
+    assert praised <= most
 
 
 def test_scores_without_reports_are_those_of_the_public_model() -> None:
