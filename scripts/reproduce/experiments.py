@@ -509,8 +509,8 @@ OURS = [
         x="collection",
         panels=("epsilon",),
         series=ALARMS,
-        measures=("score", "bound"),
-        replications=200,
+        measures=("score", "found"),
+        replications=40,
     ),
     Experiment(
         "ablations",

@@ -74,7 +74,7 @@ def alarms(of: Sent, epsilon: float, seed: int) -> Iterator[Scored]:
         least = found(sums)
         scores.append((float(least > 0), least / false))
     for name, (alarm, stated) in zip(ALARMS, scores, strict=True):
-        yield name, {"collection": str(of)}, {"score": alarm, "bound": stated}
+        yield name, {"collection": str(of)}, {"score": alarm, "found": stated}
 
 
 def population(of: Sent, holders: int, rng: np.random.Generator) -> NDArray[np.int64]:
