@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TABLE = Path(__file__).with_name("faults.toml")
-SECONDS = 300
+SECONDS, TEST_SECONDS = 300, 120
+"""Time for all tests of a fault, and for one: one that waits for ever notices the fault."""
 SUCCESS, TESTS_FAILED = 0, 1
 """Exit statuses of pytest."""
 
@@ -77,7 +78,8 @@ def faults() -> Iterator[Fault]:
 
 def _status(tree: Path, tests: tuple[str, ...]) -> int:
     """The exit status of pytest, which writes no bytecode: files change within a second."""
-    command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    options = ["-q", "-x", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}"]
+    command = [sys.executable, "-B", "-m", "pytest", *options, *tests]
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         command, cwd=tree, env=environment, capture_output=True, timeout=SECONDS, check=False
