@@ -78,8 +78,12 @@ def disclosed_bits(disclosed: Iterable[DisclosedSplits]) -> float:
 
 
 def _cut(column: Column, threshold: float) -> str:
-    """A number's threshold in the range; a category by its name."""
-    return repr(threshold) if isinstance(column.feature, Numeric) else str(column.category)
+    """A number's threshold in the range; a category by its name, unless all go one way."""
+    if isinstance(column.feature, Numeric):
+        return repr(threshold)
+    if 0.0 < threshold <= 1.0:
+        return str(column.category)
+    return " all right" if threshold <= 0.0 else " all left"  # no category begins with a space
 
 
 def _digest(text: str) -> str:

@@ -33,13 +33,20 @@ export async function splitsOf({ features, partitions, questions, strata }) {
   const walk = (node) => {
     if (ends.has(node) || left[node] === LEAF) return null;
     const { name, category } = columns[feature[node]];
-    const cut = category ?? String(threshold[node]);
+    const cut = cutOf(category, threshold[node]);
     if (!cuts.has(name)) cuts.set(name, new Set());
     cuts.get(name).add(cut);
     return [name, cut, walk(left[node]), walk(right[node])];
   };
   const tree = await digest(walk(0));
   return { tree, strata: ends.size, cuts: Object.fromEntries([...cuts].map(([name, through]) => [name, [...through]])) };
+}
+
+/** A number's threshold in the range; a category by its name, unless all go one way. */
+function cutOf(category, threshold) {
+  if (category === null) return String(threshold);
+  if (threshold > 0 && threshold <= 1) return category;
+  return threshold <= 0 ? " all right" : " all left"; // no category begins with a space
 }
 
 async function digest(value) {

@@ -1,7 +1,6 @@
 """Lines that ``privet-holder`` prints for people, and the JSON for programs."""
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console, Group
@@ -12,6 +11,7 @@ from rich.text import Text
 from privet.protocol.lifecycle import LOSSES, ReportState
 from privet.protocol.wire import printable
 
+from ..clocks import in_utc
 from ..explanation import Explanation
 from ..ledger import StoredAnswer
 
@@ -76,7 +76,7 @@ def print_answers(answers: list[StoredAnswer]) -> None:
     console = Console()
     table = Table("drawn", "task", "epsilon", "state")
     for answer in answers:
-        drawn = datetime.fromtimestamp(answer.drawn, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+        drawn = in_utc(answer.drawn)
         table.add_row(drawn, answer.task[:16], f"{answer.epsilon:g}", Text(state_in_words(answer)))
     if answers:
         console.print(table)

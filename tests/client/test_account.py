@@ -94,6 +94,32 @@ async def test_tasks_that_disclose_the_same_are_charged_once() -> None:
     assert ledger.disclosed("me") == pytest.approx(6.0)
 
 
+def halves() -> list[Task]:
+    """Tasks with one tree of categories, but for the root's threshold: it sends everybody left,
+    everybody right, or each as their category says."""
+    names = [f"column {number}" for number in range(3)]
+    features = tuple(Categorical(name=name, categories=("a", "b")) for name in names)
+    tasks = []
+    for threshold in (2.0, 0.0, 0.5):
+        tree = Tree(
+            columns=6,
+            feature=(0, 2, 4, *[LEAF] * 4),
+            threshold=(threshold, 0.5, 0.5, *[0.0] * 4),
+            left=(1, 3, 5, *[LEAF] * 4),
+            right=(2, 4, 6, *[LEAF] * 4),
+        )
+        changes = {"partitions": (tree,), "disclosed": tuple(names), "group_sizes": (100,) * 4}
+        tasks.append(one_bit(0, name=f"half {threshold}", features=features, **changes))
+    return tasks
+
+
+async def test_thresholds_beyond_a_category_are_other_splits() -> None:
+    """Equal in their columns, and together they tell three bits."""
+    tasks, ledger = halves(), MemoryLedger()
+    assert await answered(tasks, {}, ledger) == 3
+    assert 3.0 <= ledger.disclosed("me") == pytest.approx(4.0)
+
+
 def test_the_bits_bound_what_all_strata_together_tell() -> None:
     """Enumerated over all records, misfits included: tasks of any trees, over equal and over
     differently declared columns, with other stand-ins and replacements."""
@@ -134,7 +160,10 @@ def _random_task(chance: Random, features: tuple[Numeric, Categorical]) -> Task:
     tree = Tree(
         columns=columns,
         feature=(*feature, *[LEAF] * 4),
-        threshold=(*(chance.randrange(1, 8) / 8 for _ in range(3)), *[0.0] * 4),
+        threshold=(
+            *(chance.choice((0, 9, *range(1, 8), *range(1, 8))) / 8 for _ in range(3)),
+            *[0.0] * 4,
+        ),
         left=(1, 3, 5, *[LEAF] * 4),
         right=(2, 4, 6, *[LEAF] * 4),
     )

@@ -26,6 +26,7 @@ from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Task
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
+from tests.client.test_account import halves
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
 from tests.client.test_ledger import DAY, NOW
 from tests.holder_js.node import NODE, evaluated
@@ -324,7 +325,11 @@ console.log(JSON.stringify([counts, disclosedBits(splits.filter(Boolean))]));
 
 def test_what_a_task_discloses_is_what_the_other_holder_counts() -> None:
     """Of every task of the vectors: its strata, the cuts through each column, and all bits."""
-    tasks = [*TASKS.values(), *(t.model_copy(update={"name": "a twin"}) for t in TASKS.values())]
+    tasks = [
+        *TASKS.values(),
+        *halves(),
+        *(t.model_copy(update={"name": "a twin"}) for t in TASKS.values()),
+    ]
     splits = [splits_of(task) for task in tasks]
     counts = [s and [s.strata, sorted(map(len, s.cuts.values()))] for s in splits]
     theirs, bits = evaluated(SPLITS, json.dumps([task.canonical.hex() for task in tasks]))
