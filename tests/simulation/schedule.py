@@ -107,7 +107,8 @@ TASK = Task(
 )
 PUBLICATION = Publication(name=TASK.name, label="y", epsilon=TRUTHFUL)
 SETTINGS = Settings(keep_tasks_days=0.0)
-ROUND_SECONDS = GRACE_SECONDS = LATE_SECONDS = 6 * HOUR
+LATE_SECONDS = HOUR
+ROUND_SECONDS = GRACE_SECONDS = 6 * HOUR
 """Of expiry, so that a day is enough for all of it."""
 RETRY = Retry(attempts=2)
 NOT_COUNTED = {"task-not-found", "storage-failed"}
