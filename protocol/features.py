@@ -263,7 +263,22 @@ def label_value(label: Classes | Range, value: Any) -> float:
 def _as_fields(record: Any) -> dict[Any, Any]:
     if not isinstance(record, Mapping):
         raise InvalidRecord("The record must be a mapping: give a value for every feature's name.")
-    return dict(record)
+    return dict(record) if type(record) is dict else {k: _given(record, k) for k in record}
+
+
+class _Unreadable:
+    """A value that its mapping does not give: a fault of its own field, and of no other."""
+
+    def __repr__(self) -> str:
+        msg = "not given"
+        raise TypeError(msg)
+
+
+def _given(record: Mapping[Any, Any], name: Any) -> Any:
+    try:
+        return record[name]
+    except Exception:  # noqa: BLE001 - as in ``encode_record``
+        return _Unreadable()
 
 
 def _any_value(field: Numeric | Categorical | Classes | Range) -> float | str:

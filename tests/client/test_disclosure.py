@@ -3,6 +3,7 @@
 import json
 import math
 import sqlite3
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,8 +20,9 @@ from privet.client import (
     SqliteLedger,
     TaskRefused,
 )
-from privet.client.explanation import Explanation, disclosure
+from privet.client.explanation import Explanation, disclosure, stratum
 from privet.client.ledger import COLUMNS
+from privet.client.opening import validate
 from privet.protocol.errors import Overloaded
 from privet.protocol.features import encode_record
 from privet.protocol.report import Report
@@ -209,3 +211,32 @@ def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:
     newer = ledger.keep(replace(kept, task="b", disclosed=OPENLY))
     assert ledger.find("me", "b") == newer
     assert math.isclose(ledger.spent("me"), 2.0)
+
+
+class Lazy(Mapping[str, Any]):
+    """A record that cannot give one of its values."""
+
+    def __init__(self, fields: dict[str, Any], lost: str) -> None:
+        self.fields, self.lost = fields, lost
+
+    def __getitem__(self, name: str) -> Any:
+        if name == self.lost:
+            raise RuntimeError(name)
+        return self.fields[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+
+@pytest.mark.parametrize("hidden", ["work", "answer"])
+def test_a_hidden_value_that_cannot_be_read_leaves_the_stratum(hidden: str) -> None:
+    """Else the stratum would tell for certain that it cannot be read."""
+    for age in (20, 70):
+        fields = {**RECORD, "age": age}
+        read = validate(DISCLOSING, fields)
+        unread = validate(DISCLOSING, Lazy(fields, hidden))
+        assert stratum(DISCLOSING, unread.encoded) == stratum(DISCLOSING, read.encoded)
+        assert (read.findings, len(unread.findings)) == ((), 1)
