@@ -34,6 +34,7 @@ READING = {
     *(
         "standing.collected",
         "standing.counted",
+        "standing.holdings",
         "standing.read",
         "invitations.count",
         "models.listed",
