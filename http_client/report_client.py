@@ -62,6 +62,8 @@ from .errors import CuratorUnreachable, UnexpectedResponse
 
 DEADLINE = 120.0
 TASKS_KEPT = 16
+CLOCK_SET = 3600.0
+"""Seconds by which a clock is off from a steady one where it was set, or the device slept."""
 FETCH_ATTEMPTS = 3
 CONNECTIONS = 16
 """Maximum concurrent requests; the rest wait on a semaphore, not in the connection pool."""
@@ -157,6 +159,7 @@ class ReportClient:
         self._clock = clock
         self._token = token
         self._offers: OrderedDict[str, Offer] = OrderedDict()
+        self._started = self._clock() - time.monotonic()
         self._fetches: dict[str, asyncio.Future[Offer]] = {}
         self._turns = asyncio.Semaphore(CONNECTIONS)
 
@@ -176,8 +179,13 @@ class ReportClient:
 
         Raises ``TaskMismatch``, ``InvalidTask``, what the curator answered, or
         ``CuratorUnreachable``. A task that was fetched from there before is not fetched again, its
-        id being its content, and callers who ask at the same time share one fetch and its outcome.
+        id being its content, unless this device's clock was set since; and callers who ask at the
+        same time share one fetch and its outcome.
         """
+        started = self._clock() - time.monotonic()
+        if abs(started - self._started) > CLOCK_SET:
+            self._started = started
+            self._offers.clear()
         if address.url in self._offers:
             return self._offers[address.url]
         fetch = self._fetches.get(address.url)

@@ -128,6 +128,27 @@ async def test_a_wrong_clock_is_named_and_draws_nothing(error: float) -> None:
         assert ledger.answers() == []
 
 
+async def test_a_clock_that_is_set_after_a_task_was_fetched_is_named() -> None:
+    """A task that a program has shown before is asked for anew, with the time."""
+    task, clock = make_task(), [NOW]
+    curator = FakeCurator(task)
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        response = curator(request)
+        response.headers["Date"] = http_date(NOW)
+        return response
+
+    client = ReportClient(
+        httpx.AsyncClient(transport=httpx.MockTransport(reply)), clock=lambda: clock[0]
+    )
+    holder = Holder(client, MemoryLedger(), clock=lambda: clock[0], wait=False)
+    url = f"https://curator.example/v1/tasks/{task.id}"
+    await holder.fetch(url)
+    clock[0] += 13 * MONTH
+    with pytest.raises(WrongClock):
+        await holder.answer(url, RECORD)
+
+
 async def test_a_task_out_of_its_dates_says_what_the_clocks_say() -> None:
     """Where they agree within a day, or the server does not say; also for a date of no calendar."""
     for dates, date, error, words in (
