@@ -9,7 +9,7 @@ them. Only a name that the task does not ask for is refused, since names are the
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import EncodedRecord, encode_record
@@ -23,6 +23,7 @@ from .disclosures import DisclosedSplits
 from .explanation import disclosure
 
 
+@final
 @dataclass(frozen=True)
 class OpenedRecord:
     """A record in the numbers of a task, and the moments at which its report may leave."""
@@ -57,7 +58,7 @@ class CheckedTask:
     def open(self, record: Mapping[str, Any] | OpenedRecord) -> OpenedRecord:
         """``record`` in the task's numbers; raises ``InvalidRecord`` for a name, never for a
         value."""
-        if isinstance(record, OpenedRecord):
+        if type(record) is OpenedRecord:
             return record
         return _opened(self.task, record, self.departure)
 

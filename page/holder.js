@@ -170,15 +170,15 @@ export async function fetchTask(url, options = {}) {
 /**
  * @param {string} url the task's address
  * @param {Options} [options]
- * @returns {Promise<{collecting: boolean | null, invited: boolean | null, results: object | null, asFiles: boolean}>} whether
- *   it takes reports now, and only invited ones, null where a relay has not heard; and what came out,
- *   once it is over and shown
+ * @returns {Promise<{collecting: boolean | null, settled: boolean | null, invited: boolean | null, results: object | null, asFiles: boolean}>} whether
+ *   it takes reports now, whether none that a relay holds can count any more, and whether only invited ones
+ *   do, null where a relay has not heard; and what came out, once it is over and shown
  * @throws {Problem}
  */
 export async function collectionOf(url, options = {}) {
   const reply = await persist(CALLS.readStatus, url, options);
-  const { collecting, invited, results = null, as_files: asFiles = false } = json(reply);
-  return { collecting, invited, results, asFiles };
+  const { collecting, settled, invited, results = null, as_files: asFiles = false } = json(reply);
+  return { collecting, settled, invited, results, asFiles };
 }
 
 /**

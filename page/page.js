@@ -143,7 +143,7 @@ async function checkAnswerable(task, cost, ledger, translate) {
   }
   if (opens !== null && now() < opens) stop("task-not-open", "opensOn", { date: texts.date(opens) });
   const collection = await collectionOf(url, options);
-  showResults(collection.results, task, translate);
+  showResults(collection, task, translate);
   if (closes !== null && now() >= closes) stop("task-not-open", "closedOn", { date: texts.date(closes) });
   if (collection.collecting === false) stop("task-not-open", collection.results === null ? "notOpen" : "ended");
   if ((invited || collection.invited) && !options.invitation) stop("refused", "invitationMissing");
@@ -157,10 +157,11 @@ async function checkAnswerable(task, cost, ledger, translate) {
   return collection;
 }
 
-/** What came out, if that is known. */
-function showResults(results, task, translate) {
+/** What came out, if that is known, and whether it may still change. */
+function showResults({ results, settled }, task, translate) {
   if (results === null) return;
   $("figures").replaceChildren(...rowsOf(results, task, texts, translate));
+  $("results-may-change").hidden = settled === true;
   $("results").hidden = false;
 }
 
@@ -345,10 +346,10 @@ async function showEarlier(ledger, earlier) {
     await ledger.settle(answer);
   }
   await showReceipt(ledger, answer);
-  const { results } = await collectionOf(url, { ...options, attempts: 1 });
-  if (results === null) return;
+  const collection = await collectionOf(url, { ...options, attempts: 1 });
+  if (collection.results === null) return;
   const task = await fetchTask(url, options);
-  showResults(results, task, translator(task, navigator.languages));
+  showResults(collection, task, translator(task, navigator.languages));
   $("receipt-results").hidden = true;
 }
 

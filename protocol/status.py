@@ -40,8 +40,8 @@ class CollectionStatus(BaseModel):
     )
     results: Results | None = Field(
         default=None,
-        description="What the model that serves says of all holders, once no more reports count; "
-        "for readers only where models are.",
+        description="What the model that serves says of all holders, once no new reports are "
+        "taken; for readers only where models are.",
     )
 
 

@@ -132,7 +132,7 @@ def read_impossible(curator: Curator, actor: Actor, task_id: str) -> Impossible 
 
 
 def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None:
-    """The serving model's results for all holders, once no more reports count.
+    """The serving model's results for all holders, once no new reports are taken.
 
     None before that, without a model or reports to ask, where these cannot all be honest, and for
     whoever sees no models. Raises ``TaskNotFound``.

@@ -14,7 +14,7 @@ from privet.client import Caps
 from privet.client.cli import app
 from privet.client.clocks import MOST_APART
 from privet.client.ledger import EARLIEST
-from privet.protocol.limits import SMALLEST_GROUP
+from privet.protocol.limits import LATE_SECONDS, SMALLEST_GROUP
 
 TASK = f"https://curator.example/v1/tasks/{'ab' * 32}"
 TRANSLATED = ("text-de.js", "text-es.js", "text-zh.js")
@@ -97,6 +97,16 @@ def test_the_page_says_where_it_counts(name: str) -> None:
     texts = catalogue(name)
     assert {"{here}", "{used}"} <= set(re.findall(r"{\w+}", texts["limit"]))
     assert {"{device}", "{server}"} <= set(re.findall(r"{\w+}", texts["wrongClock"]))
+
+
+THREE_DAYS = {"en": "three days", "de": "drei Tage", "es": "tres días", "zh": "三天"}
+
+
+@pytest.mark.parametrize("language", THREE_DAYS)
+def test_the_page_says_how_long_results_may_change(language: str) -> None:
+    """In every language, as long as reports that relays took in time count."""
+    assert LATE_SECONDS == 3 * 86_400
+    assert THREE_DAYS[language] in catalogue(f"text-{language}.js")["resultsMayChange"]
 
 
 @pytest.mark.parametrize("name", TRANSLATED)
