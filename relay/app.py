@@ -80,7 +80,7 @@ from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
 from .metrics import RelayMetrics
 from .outcomes import CONFLICT, COUNTED, HELD
 from .spool import Spool
-from .status import RelayStatus
+from .status import BatchSizes, RelayStatus
 from .task_watch import TaskWatch
 
 MAX_WAITING = 10_000
@@ -115,7 +115,7 @@ class Relay:
         client: ReportClient,
         curator: str,
         spool: Spool,
-        least: int,
+        sizes: BatchSizes,
         *,
         clock: Callable[[], float] = time.time,
         as_files: bool = False,
@@ -124,7 +124,7 @@ class Relay:
         checked = client.address(f"{curator.rstrip('/')}{TASKS}/{NO_TASK}")
         self._tasks = checked.url.removesuffix(NO_TASK)
         self._spool = spool
-        self._least = least
+        self._sizes = sizes
         self._as_files = as_files
         self.watch = TaskWatch(client, self.address, wall=clock)
         self._readiness = Readiness(spool.check)
@@ -179,7 +179,7 @@ class Relay:
         task = (await self._offer(request)).task
         tallies = await self._in_spool(self._spool.tallies, task.id)
         collection = await self.watch.look(task.id)
-        status = await to_thread.run_sync(RelayStatus.of, task, self._least, tallies, collection)
+        status = await to_thread.run_sync(RelayStatus.of, task, self._sizes, tallies, collection)
         return JSONResponse({**status.model_dump(), "as_files": self._as_files})
 
     async def get_report_status(self, request: Request) -> Response:

@@ -35,7 +35,7 @@ from .curator_calls import CountingClient
 from .errors import CannotServe
 from .forwarding import Forwarder
 from .spool import Spool
-from .status import RelayStatus
+from .status import BatchSizes, RelayStatus
 from .telling import Teller
 
 EXIT_FAULT, EXIT_BROKEN = 1, 3
@@ -89,8 +89,14 @@ class Settings:
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
     ] = 8100
     least: Annotated[
-        int, typer.Option(min=1, help="Minimum number of reports forwarded together.")
+        int,
+        typer.Option(
+            min=1, help="Reports that wait for each other, unless fewer are expected (relay.md)."
+        ),
     ] = BATCH
+    smallest_batch: Annotated[
+        int, typer.Option(min=1, help="Fewest reports forwarded together, whatever a task says.")
+    ] = 1
     every: Annotated[float, typer.Option(min=0.01, help="Seconds between forwarding rounds.")] = (
         60.0
     )
@@ -134,7 +140,8 @@ def serve(**options: Any) -> None:
     """Take holders' reports, forget who sent them, and forward them in shuffled batches.
 
     Holders use this relay's address in place of the curator's. Reports that are too few to hide
-    among stay in the spool; a smaller --least lets them go.
+    among stay in the spool. How few may go together is what a task says, and no fewer than
+    --smallest-batch.
     """
     settings = Settings(**options)
     as_json = settings.log_format is LogFormat.JSON
@@ -255,19 +262,20 @@ async def _serve(settings: Settings) -> None:
             Spool(settings.spool) as spool,
             listen(settings.host, settings.port) as listener,
         ):
+            sizes = BatchSizes(settings.least, settings.smallest_batch)
             relay = Relay(
                 client,
                 settings.curator,
                 spool,
-                settings.least,
+                sizes,
                 as_files=folder is not None,
             )
-            teller = Teller(client, relay.address, spool, settings.least, relay.watch, time.time)
+            teller = Teller(client, relay.address, spool, sizes, relay.watch, time.time)
             forwarder = Forwarder(
                 client,
                 relay.address,
                 spool,
-                settings.least,
+                sizes,
                 relay.watch,
                 folder=folder,
                 teller=None if settings.token is None else teller,

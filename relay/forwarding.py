@@ -45,7 +45,7 @@ from .batches import MAX_BYTES, TaskQueue
 from .errors import SpoolFailed
 from .outcomes import HELD, Account
 from .spool import NOT_INVITED, Spool
-from .status import RELAY_COUNTS, at_the_end, wait_for
+from .status import RELAY_COUNTS, BatchSizes
 from .task_watch import CLOSED, TaskWatch
 from .telling import Teller
 
@@ -66,7 +66,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Forwarder:
-    """Forwards a task's reports as soon as enough of them wait, about ``least`` (``wait_for``).
+    """Forwards a task's reports as soon as enough of them wait, by ``sizes``.
 
     ``address`` says where the curator publishes a task, by the task's id. What became of reports is
     known for ``KEEP_STATES_DAYS`` after they have left. With a ``folder``, batches are written
@@ -76,7 +76,7 @@ class Forwarder:
     client: ReportClient
     address: Callable[[str], TaskAddress]
     spool: Spool
-    least: int
+    sizes: BatchSizes
     watch: TaskWatch
     clock: Callable[[], float] = time.time
     folder: "BatchWriter | None" = None
@@ -141,7 +141,7 @@ class Forwarder:
         if ended and task.opens is not None and self.clock() < task.opens:
             return None
         return _Way(
-            at_the_end(task, self.least) if ended else wait_for(task, self.least, status),
+            self.sizes.at_the_end(task) if ended else self.sizes.while_open(task, status),
             task.stratum_bytes,
             invited=bool(status.invited),
             last=ended and bool(status.over),

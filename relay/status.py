@@ -5,6 +5,8 @@ The local guarantee holds whatever anybody does. The central one is what shuffli
 a holder or through somebody it invited, hide nobody.
 """
 
+from dataclasses import dataclass
+
 from pydantic import BaseModel, Field, ValidationError
 
 from privet.http_client.errors import UnexpectedResponse
@@ -26,22 +28,29 @@ STEP = 1_000
 CONDITION = "if at least this many reports in the batch are not the observer's own"
 
 
-def wait_for(task: Task, least: int, status: CollectionStatus | None) -> int:
-    """The number of reports that wait for each other while more may come.
+@dataclass(frozen=True)
+class BatchSizes:
+    """The number of reports of a task that a relay forwards together.
 
-    ``least``; but where the task says how few may go together, no more than its asker can expect.
+    About ``least``; never fewer than the task says, nor than ``smallest``, whatever a curator says.
     """
-    if task.smallest_batch is None:
-        return least
-    if status is not None and status.expected is not None:
-        least = min(least, status.expected // PARTS)
-    return max(least, task.smallest_batch)
 
+    least: int
+    smallest: int = 1
 
-def at_the_end(task: Task, least: int) -> int:
-    """Fewest reports that may go together once no more can come: what the task says, else
-    ``least``."""
-    return least if task.smallest_batch is None else task.smallest_batch
+    def while_open(self, task: Task, status: CollectionStatus | None) -> int:
+        """The number of reports that wait for each other while more may come.
+
+        ``least``; but where the task says how few may go together, no more than its asker expects.
+        """
+        if task.smallest_batch is None or status is None or status.expected is None:
+            return max(self.least, self.at_the_end(task))
+        return max(min(self.least, status.expected // PARTS), self.at_the_end(task))
+
+    def at_the_end(self, task: Task) -> int:
+        """Fewest reports that may go together once no more can come."""
+        fewest = self.least if task.smallest_batch is None else task.smallest_batch
+        return max(fewest, self.smallest)
 
 
 class Central(BaseModel):
@@ -86,12 +95,12 @@ class RelayStatus(CollectionStatus):
     def of(
         cls,
         task: Task,
-        least: int,
+        sizes: BatchSizes,
         tallies: dict[str, int],
         collection: CollectionStatus | None = None,
     ) -> "RelayStatus":
         """The status from a spool's tallies; takes a tenth of a second where a number is new."""
-        last, least = at_the_end(task, least), wait_for(task, least, collection)
+        least = sizes.while_open(task, collection)
         step = max(least, STEP)
         tallies = {name: n - n % step for name, n in tallies.items()}
         smallest = tallies.get("smallest_batch", 0)
@@ -113,7 +122,7 @@ class RelayStatus(CollectionStatus):
             },
             lost={name: n for name, n in tallies.items() if n and name in LOSSES},
             least=least,
-            at_the_end=last,
+            at_the_end=sizes.at_the_end(task),
             step=step,
             smallest_batch=smallest,
             **said,

@@ -19,7 +19,7 @@ from privet.protocol.status import Holdings
 
 from .outcomes import HELD
 from .spool import Spool
-from .status import wait_for
+from .status import BatchSizes
 from .task_watch import CLOSED, TaskWatch
 
 HOUR = 3_600.0
@@ -36,7 +36,7 @@ class Teller:
     client: ReportClient
     address: Callable[[str], TaskAddress]
     spool: Spool
-    least: int
+    sizes: BatchSizes
     watch: TaskWatch
     clock: Callable[[], float]
     _said: dict[str, Holdings] = field(default_factory=dict, init=False)
@@ -71,7 +71,7 @@ class Teller:
         offer = await self.client.offer(self.address(task))
         now = Holdings(
             reports=held if ended else -(-held // HELD_STEP) * HELD_STEP,
-            least=wait_for(offer.task, self.least, status),
+            least=self.sizes.while_open(offer.task, status),
             lost={name: count for name, count in tallies.items() if name in LOSSES},
         )
         before = self._said.get(task)

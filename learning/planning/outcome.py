@@ -200,8 +200,9 @@ class Plan:
             f"± {self.amount(relay.direct_width)}.",
             "The central guarantee holds against those who see only the curator's side, as long "
             f"as {together} of the reports in the batch are from honest holders and the relay "
-            "keeps to itself who sent which. Against everybody, the relay included, the local ε "
-            "holds.",
+            "keeps to itself who sent which. Create the task with a smallest batch of as many: a "
+            "relay may otherwise send the last reports in smaller ones. Against everybody, the "
+            "relay included, the local ε holds.",
         )
 
     def _needed(self, needed: Needed, what: str) -> str:

@@ -21,6 +21,7 @@ from privet.relay.app import create_app as create_relay
 from privet.relay.curator_calls import CountingClient
 from privet.relay.metrics import RelayMetrics
 from privet.relay.spool import Spool
+from privet.relay.status import BatchSizes
 from tests.curator.datastore.made import open_task, report, task
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -48,7 +49,7 @@ async def servers(tmp_path: Path) -> AsyncIterator[tuple[httpx.AsyncClient, http
     client = CountingClient(upstream)
     async with app.api.router.lifespan_context(app.api), upstream, client:
         with Spool(tmp_path / "spool") as spool:
-            relay = Relay(client, "https://curator.example", spool, 3)
+            relay = Relay(client, "https://curator.example", spool, BatchSizes(3))
             metrics = RelayMetrics(spool, client)
             at_relay = httpx.ASGITransport(create_relay(relay, metrics, TOKEN))
             writing = asyncio.create_task(relay.run())

@@ -22,6 +22,7 @@ from privet.protocol.task import Task
 from privet.relay.app import Relay, create_app
 from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
+from privet.relay.status import BatchSizes
 from privet.relay.task_watch import TaskWatch
 from tests.curator.datastore.made import NOW, open_task, task
 from tests.curator.datastore.servers import new_store
@@ -148,9 +149,9 @@ async def relaying(curator: Curator, path: Path, least: int) -> AsyncIterator[Se
         token=curator.token,
     )
     with Spool(path) as spool:
-        relay = Relay(to_curator, CURATOR, spool, least, clock=curator.clock)
+        relay = Relay(to_curator, CURATOR, spool, BatchSizes(least), clock=curator.clock)
         forwarder = Forwarder(
-            to_curator, relay.address, spool, least, relay.watch, clock=curator.clock
+            to_curator, relay.address, spool, BatchSizes(least), relay.watch, clock=curator.clock
         )
         front = httpx.ASGITransport(create_app(relay))
         client = ReportClient(httpx.AsyncClient(transport=front), retry=Retry(attempts=1))

@@ -31,7 +31,7 @@ from privet.protocol.report import Report
 from privet.protocol.status import CollectionStatus
 from privet.relay import task_watch
 from privet.relay.batch_writer import BatchWriter
-from privet.relay.status import at_the_end, wait_for
+from privet.relay.status import BatchSizes
 from tests.curator.datastore.made import NOW, report, take, task
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
 
@@ -326,8 +326,19 @@ def test_a_relay_waits_for_no_more_than_may_come(
     """An eighth of what the asker expects, and never fewer than the task says."""
     asked = task(smallest_batch=smallest)
     status = CollectionStatus(collecting=True, over=False, invited=False, expected=expected)
-    assert wait_for(asked, least, status) == waits
-    assert at_the_end(asked, least) == last
+    assert BatchSizes(least).while_open(asked, status) == waits
+    assert BatchSizes(least).at_the_end(asked) == last
+
+
+@pytest.mark.parametrize("expected", [0, 8, None])
+@pytest.mark.parametrize("smallest", [1, 20, None])
+def test_no_curator_has_fewer_go_together_than_its_relay_says(
+    smallest: int | None, expected: int | None
+) -> None:
+    """Not by a small batch in the task, nor by few who are expected, nor by an end."""
+    asked, sizes = task(smallest_batch=smallest), BatchSizes(1_000, smallest=50)
+    status = CollectionStatus(collecting=True, over=False, invited=False, expected=expected)
+    assert sizes.while_open(asked, status) >= sizes.at_the_end(asked) >= 50
 
 
 @pytest.mark.parametrize("late", [False, True])

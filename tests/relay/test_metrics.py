@@ -9,6 +9,7 @@ from privet.relay.curator_calls import CountingClient
 from privet.relay.metrics import RelayMetrics
 from privet.relay.outcomes import COUNTED, Account
 from privet.relay.spool import Spool
+from privet.relay.status import BatchSizes
 from tests.client.fakes import Network
 from tests.fake_curator import FakeCurator
 from tests.protocol.examples import make_task
@@ -32,7 +33,7 @@ async def test_tallies_and_calls_are_told_to_who_has_the_token(spool: Spool) -> 
     spool.add(reports[3:])
     network = httpx.MockTransport(Network([FakeCurator(TASK)]))
     client = CountingClient(httpx.AsyncClient(transport=network))
-    relay = Relay(client, CURATOR, spool, 3)
+    relay = Relay(client, CURATOR, spool, BatchSizes(3))
     async with serving(create_app(relay)) as http:  # where no token is set
         assert (await http.get("/metrics")).status_code == 404
     async with serving(create_app(relay, RelayMetrics(spool, client), TOKEN)) as http:

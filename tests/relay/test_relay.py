@@ -36,6 +36,7 @@ from privet.relay.cli import app
 from privet.relay.errors import SpoolFailed
 from privet.relay.forwarding import Forwarder, account_of, batch_size
 from privet.relay.spool import Spool
+from privet.relay.status import BatchSizes
 from tests.client.fakes import Network, record_connections
 from tests.fake_curator import FakeCurator, problem
 from tests.protocol.examples import RECORD, make_task
@@ -67,8 +68,10 @@ async def relaying(
 ) -> AsyncIterator[Relayed]:
     client = Network([curator]).client(attempts=1)
     with Spool(path) as spool:
-        relay = Relay(client, CURATOR, spool, least)
-        forwarder = Forwarder(client, relay.address, spool, least, relay.watch, folder=folder)
+        relay = Relay(client, CURATOR, spool, BatchSizes(least))
+        forwarder = Forwarder(
+            client, relay.address, spool, BatchSizes(least), relay.watch, folder=folder
+        )
         transport = httpx.ASGITransport(create_app(relay), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport) as http:
             running = asyncio.create_task(relay.run())

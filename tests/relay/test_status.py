@@ -4,7 +4,7 @@ from privet.http_client.errors import UnexpectedResponse
 from privet.protocol.limits import DELTA
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
-from privet.relay.status import RelayStatus
+from privet.relay.status import BatchSizes, RelayStatus
 from tests.protocol.examples import make_task, question
 
 
@@ -17,7 +17,7 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     """It is that of the smallest batch, and epsilon stays what it is."""
     tallies = {"waiting": 3, "counted": 250_000, "task-not-open": 7_000, "smallest_batch": 100_000}
     task = asking(4.0)
-    status = RelayStatus.of(task, 1, tallies)
+    status = RelayStatus.of(task, BatchSizes(1), tallies)
     assert (status.task, status.local_epsilon) == (task.id, 4.0)
     assert status.central is not None
     assert status.central.epsilon == epsilon_of_batch(task, 100_000, DELTA)
@@ -34,13 +34,13 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
 def test_a_single_report_changes_nothing_that_is_shown(least: int, step: int) -> None:
     """Every count is rounded down, however few go together; the central claim with it."""
     names = ("waiting", "counted", "replayed", "held", "wrong-payload", "smallest_batch")
-    few = RelayStatus.of(asking(0.1), least, dict.fromkeys(names, 2 * step - 2))
-    assert RelayStatus.of(asking(0.1), least, dict.fromkeys(names, 2 * step - 1)) == few
+    few = RelayStatus.of(asking(0.1), BatchSizes(least), dict.fromkeys(names, 2 * step - 2))
+    assert RelayStatus.of(asking(0.1), BatchSizes(least), dict.fromkeys(names, 2 * step - 1)) == few
     assert few.waiting == few.counted == few.replayed == few.held == few.smallest_batch == step
     assert few.refused == {"wrong-payload": step}
     assert few.central is not None
     assert few.central.reports == step
-    none = RelayStatus.of(asking(0.1), least, dict.fromkeys(names, step - 1))
+    none = RelayStatus.of(asking(0.1), BatchSizes(least), dict.fromkeys(names, step - 1))
     assert (none.waiting, none.refused, none.central) == (0, {}, None)
 
 
@@ -48,7 +48,9 @@ def test_a_single_report_changes_nothing_that_is_shown(least: int, step: int) ->
 def test_nothing_is_stated_of_small_batches(epsilon: float, smallest: int) -> None:
     """Too few for their epsilon, or below a thousand although shuffling adds something for them."""
     assert epsilon_of_batch(asking(0.1), 999, DELTA) < 0.05
-    status = RelayStatus.of(asking(epsilon), 1, {"waiting": 0, "smallest_batch": smallest})
+    status = RelayStatus.of(
+        asking(epsilon), BatchSizes(1), {"waiting": 0, "smallest_batch": smallest}
+    )
     assert status.central is None
     assert dict(status.lines())["central (epsilon, delta)"].startswith("no more than the local")
     assert RelayStatus.parse(status.model_dump_json().encode()) == status

@@ -13,6 +13,7 @@ from privet.protocol.calls import TELL_HOLDINGS
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, PrivetError
 from privet.protocol.report import make_report
 from privet.protocol.status import Holdings
+from privet.relay.status import BatchSizes
 from privet.relay.telling import HELD_STEP, HOUR, Teller
 from tests.curator.datastore.made import NOW, task
 from tests.problems import assert_problem
@@ -34,7 +35,7 @@ async def setting(tmp_path: Path) -> AsyncIterator[Setting]:
         )
         forwarder = made.forwarder
         forwarder.teller = Teller(
-            client, forwarder.address, made.spool, 30, made.watch, curator.clock
+            client, forwarder.address, made.spool, BatchSizes(30), made.watch, curator.clock
         )
         yield made
     curator.close()

@@ -75,6 +75,7 @@ from privet.protocol.task import (
 from privet.relay.app import Relay, create_app
 from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
+from privet.relay.status import BatchSizes
 from tests.curator.datastore.made import public
 from tests.curator.datastore.servers import new_file
 from tests.curator.use_cases import ADMIN, InPlace, done, new_curator
@@ -216,10 +217,10 @@ class RelayNode(Node):
     def set_up(self) -> None:
         self.spool = Spool(self.world.folder / "spool.db")
         client = self.world.client(self.world.token)
-        relay = Relay(client, f"https://{SERVERS[0]}", self.spool, 1, clock=self.clock)
+        relay = Relay(client, f"https://{SERVERS[0]}", self.spool, BatchSizes(1), clock=self.clock)
         relay.watch.clock = self.world.loop.time
         self.forwarder = Forwarder(
-            client, relay.address, self.spool, 1, relay.watch, clock=self.clock
+            client, relay.address, self.spool, BatchSizes(1), relay.watch, clock=self.clock
         )
         self.working = [self.spawn(relay.run())]
         self.handle = httpx.ASGITransport(create_app(relay)).handle_async_request

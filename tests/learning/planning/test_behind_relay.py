@@ -97,6 +97,7 @@ def test_a_plan_says_what_the_relay_gains() -> None:
         in allows
     )
     assert "as long as 5 000 of the reports in the batch are from honest holders" in rests
+    assert "a smallest batch of as many" in rests
     assert "Against everybody, the relay included, the local ε holds." in rests
     assert found.to_document()["relay"]["stated"] == relay.stated <= 0.3
 
