@@ -32,7 +32,7 @@ def chain(questions: int) -> Task:
 
 TASK = chain(64)
 NEAR, FAR = {"x": 0.0, "answer": "no"}, {"x": 1.0, "answer": "yes"}
-MISFIT = {"x": "unknown", "more": 1}
+MISFIT = {"x": "unknown"}
 
 
 async def seconds_to_report(record: Any, *, wait: bool) -> float:

@@ -241,7 +241,7 @@ def test_a_value_is_answered_and_a_name_is_refused() -> None:
     assert [call for call, _ in first[1]] == ["GET", "POST"]
     assert [each[:2] for each in others] == [first[:2]] * len(others)
     found = [each[2] for each in others]
-    assert [len(each) for each in found[: len(ODD)]] == [2, 1, 1, 1, 1, 2, 3, 3]
+    assert [len(each) for each in found[: len(ODD)]] == [2, 1, 1, 1, 1, 1, 3, 3]
     assert found[len(ODD)] == []
     names: list[Any] = [
         {"record": {**RECORD, "aeg": 67}},
