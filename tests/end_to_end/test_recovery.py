@@ -93,8 +93,9 @@ def test_a_lost_site_comes_back_and_every_report_counts_once(kind: str, tmp_path
     assert main(["key", "make", str(key)]) == 0
     site = Site(tmp_path / "site", kind)
     site.start(key)
-    asked = {"name": "thirds", "label": "level", "epsilon": 1, "holders": 60, "smallest_batch": 1}
-    task = site.admin.create(samples.classes(), **asked)
+    task = site.admin.create(
+        samples.classes(), name="thirds", label="level", epsilon=1, holders=60, smallest_batch=1
+    )
     pinned = site.admin.get("/v1/key")["key"]
     devices = Devices(tmp_path / "ledger.db", pinned)
     direct, relayed = (f"{url}/v1/tasks/{task['id']}" for url in (site.curator.url, site.relay.url))
