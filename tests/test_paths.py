@@ -1,7 +1,7 @@
 """What there is to follow on the main paths does not grow unseen.
 
 Half of the moves of a new task and of a fit were aimed at, and not reached; what is left is mostly
-what the rooms are for. Of the 75 of a new task, 22 make the task's own types from public records,
+what the rooms are for. Of the 76 of a new task, 22 make the task's own types from public records,
 with the checks that these run themselves; 15 are who may call and the layers around any call; 12
 are fields of the answer; 11 are the checks of mechanisms and the grower's calls of what all growers
 share. Of the 75 of a fit, 32 are an estimator's, or a finding's, questions to the counts and these
