@@ -7,6 +7,7 @@ from the holder's own machine, relays and other hosts serve them as well, and cu
 import hashlib
 import html
 from importlib.resources import files
+from itertools import chain
 from string import Template
 
 from privet.protocol.calls import HOLDER_CALLS
@@ -18,12 +19,14 @@ MEDIA_TYPES = {
 }
 INDEX = "index.html"
 SUMS = "SHA256SUMS"
+FOLDERS = (files(__name__), files(__name__) / "holder")
+"""The page's own files, and the holder in JavaScript (``holder-js/``), of which it is made."""
 FILES = {
     path.name: path.read_bytes()
-    for path in sorted(files(__name__).iterdir(), key=lambda path: path.name)
+    for path in sorted(chain(*(each.iterdir() for each in FOLDERS)), key=lambda path: path.name)
     if path.name.rpartition(".")[2] in MEDIA_TYPES
 }
-"""The files by name; ``INDEX`` is a template, which ``index`` fills in."""
+"""The files by name, all in one folder; ``INDEX`` is a template, which ``index`` fills in."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src {}; "

@@ -2,7 +2,7 @@
 
 Clients make them, curators and relays serve them, and all read this table: addresses, routes,
 cross-origin rules, the content policy of the answer page, the OpenAPI document, and the holder in
-JavaScript by ``page/calls.js``, which ``python -m scripts.write_calls`` writes. docs/calls.md says
+JavaScript, whose ``calls.js`` is written by ``python -m scripts.write_calls``. docs/calls.md says
 in words what holders and relays do.
 """
 

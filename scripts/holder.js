@@ -7,11 +7,11 @@
 import { existsSync, openSync, readFileSync, writeFileSync, fsyncSync, closeSync } from "node:fs";
 import { createHash, webcrypto } from "node:crypto";
 
-import { answer } from "../page/holder.js";
-import { stateAfter } from "../page/ledger.js";
-import { Problem } from "../page/problem.js";
-import { OpenedRecord, fromHex } from "../page/report.js";
-import { hex, readTask } from "../page/task.js";
+import { answer } from "../holder-js/src/holder.js";
+import { stateAfter } from "../holder-js/src/ledger.js";
+import { Problem } from "../holder-js/src/problem.js";
+import { OpenedRecord, fromHex } from "../holder-js/src/report.js";
+import { hex, readTask } from "../holder-js/src/task.js";
 
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 

@@ -1,5 +1,5 @@
-"""Write page/calls.js, what the holder in JavaScript reads of ``protocol.calls``, and the table of
-errors in docs/calls.md.
+"""Write holder-js/src/calls.js, what the holder in JavaScript reads of ``protocol.calls``, and the
+table of errors in docs/calls.md.
 
 python -m scripts.write_calls
 """
@@ -15,7 +15,7 @@ from privet.protocol.wire import VERSION
 
 from .pages import fill, markdown
 
-PATH = Path(__file__).parents[1] / "page" / "calls.js"
+PATH = Path(__file__).parents[1] / "holder-js" / "src" / "calls.js"
 DOCS = Path(__file__).parents[1] / "docs" / "calls.md"
 NAMES = {
     "readTask": calls.READ_TASK,

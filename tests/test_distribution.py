@@ -71,8 +71,8 @@ def test_nothing_says_to_install_privet_by_its_name() -> None:
 def test_archives_are_whole_and_hold_nothing_else(tmp_path: Path) -> None:
     """The source archive has every file of the checkout, those of the packages inside `privet/`.
 
-    A wheel built from it has every module, under `privet/`, the marker for type checkers, and no
-    link that leads nowhere on a package index.
+    A wheel built from it has every module, under `privet/`, the answer page, the marker for type
+    checkers, and no link that leads nowhere on a package index.
     """
     folder = checkout(tmp_path / "checkout")
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
@@ -91,4 +91,5 @@ def test_archives_are_whole_and_hold_nothing_else(tmp_path: Path) -> None:
     assert {name.split("/")[0].partition("-")[0] for name in installed} == {"privet"}
     assert {name for name in expected if re.match(r"privet/.*\.py$", name)} <= installed
     assert "privet/py.typed" in installed
+    assert {"privet/page/index.html", "privet/page/holder/report.js"} <= installed
     assert [link for link in links if not link.startswith("https://")] == []

@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 
-import { Ledger, disclosed, spent, stateAfter } from "../../page/ledger.js";
-import { Problem } from "../../page/problem.js";
+import { Ledger, disclosed, spent, stateAfter } from "../../holder-js/src/ledger.js";
+import { Problem } from "../../holder-js/src/problem.js";
 
 const SPENT_WITHIN = 1e-9;
 const cases = JSON.parse(readFileSync(process.argv[2], "utf8"));

@@ -1,4 +1,4 @@
-"""Node, in the folder of the answer page."""
+"""Node, in the folder of the holder in JavaScript."""
 
 import json
 import shutil
@@ -6,11 +6,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[2] / "page"
+MODULES = Path(__file__).parents[2] / "holder-js" / "src"
 NODE = str(shutil.which("node"))
 
 
 def evaluated(script: str, given: str = "") -> Any:
     """The JSON that a module in this folder prints."""
     command = [NODE, "--input-type=module", "--eval", script]
-    return json.loads(subprocess.check_output(command, input=given, cwd=PAGE, text=True))
+    return json.loads(subprocess.check_output(command, input=given, cwd=MODULES, text=True))

@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { webcrypto } from "node:crypto";
 
-import { answer } from "../../page/holder.js";
+import { answer } from "../../holder-js/src/holder.js";
 
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 

@@ -8,14 +8,14 @@ import { createHash, webcrypto } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
-import { VERSION } from "../../page/calls.js";
-import { encodeRecord } from "../../page/features.js";
-import { decode, encode } from "../../page/msgpack.js";
-import { locate } from "../../page/partition.js";
-import { OpenedRecord, fromHex } from "../../page/report.js";
-import { createStratifiedMechanism, disclosureOf } from "../../page/strata.js";
-import { isSigned } from "../../page/signature.js";
-import { hex, idOf, packTask, readTask } from "../../page/task.js";
+import { VERSION } from "../../holder-js/src/calls.js";
+import { encodeRecord } from "../../holder-js/src/features.js";
+import { decode, encode } from "../../holder-js/src/msgpack.js";
+import { locate } from "../../holder-js/src/partition.js";
+import { OpenedRecord, fromHex } from "../../holder-js/src/report.js";
+import { createStratifiedMechanism, disclosureOf } from "../../holder-js/src/strata.js";
+import { isSigned } from "../../holder-js/src/signature.js";
+import { hex, idOf, packTask, readTask } from "../../holder-js/src/task.js";
 
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 
