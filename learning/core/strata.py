@@ -2,7 +2,8 @@
 ends.
 
 The upper part is grown on the disclosed columns; where too few people are expected in a part, it is
-merged with its sibling. Then each of these strata is divided on the hidden columns.
+merged with its sibling, whose own splits stay. Then each of these strata is divided on the hidden
+columns.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from privet.protocol.partition import LEAF, Partition
 
 from .growth import Growth
 from .public_data import Floats
-from .trees import cell_sums, locate, node_sums
+from .trees import cell_sums, locate
 
 CONFIDENCE = 0.95
 """Confidence that a group is as large as it has to be; the other 5 % are on one side."""
@@ -52,7 +53,7 @@ def grow_strata(grow: Grow, growth: Growth, disclosure: Disclosure) -> Partition
             ),
         )
         part = replace(growth, X=growth.X[:, disclosure.columns], spec=of_upper)
-        upper = _merged(_widened(grow(part), disclosure.columns), disclosure)
+        upper = _spliced(_widened(grow(part), disclosure.columns), disclosure)
     if not spec.hidden_depth or disclosure.columns.all():
         return upper
     cell = locate(upper, growth.X)
@@ -105,29 +106,31 @@ def _widened(partition: Partition, columns: NDArray[np.bool_]) -> Partition:
     )
 
 
-def _merged(partition: Partition, disclosure: Disclosure) -> Partition:
-    """Without the splits that leave fewer than ``least_rows`` on a side."""
-    in_cells = np.bincount(locate(partition, disclosure.rows), minlength=partition.cells)
-    enough = node_sums(partition, in_cells) >= disclosure.least_rows
-    splits = partition.left != LEAF
-    splits[splits] = enough[partition.left[splits]] & enough[partition.right[splits]]
-    return _renumbered(partition, splits)
+def _spliced(partition: Partition, disclosure: Disclosure) -> Partition:
+    """Without the splits that leave fewer than ``least_rows`` on a side.
 
-
-def _renumbered(partition: Partition, splits: NDArray[np.bool_]) -> Partition:
-    """The tree of the nodes that are reached by ``splits``, ``(nodes,)``, from the root."""
-    reached = np.zeros(partition.nodes, dtype=np.bool_)
-    reached[0] = True
-    for nodes in partition.levels:
-        inner = nodes[reached[nodes] & splits[nodes]]
-        reached[partition.left[inner]] = reached[partition.right[inner]] = True
-    number = np.append(np.cumsum(reached) - 1, LEAF)
-    splits = splits & reached
-    ends = np.where(splits, partition.left, LEAF), np.where(splits, partition.right, LEAF)
-    feature = np.where(splits, partition.feature, LEAF)
-    left, right = (number[end][reached] for end in ends)
-    threshold = np.where(splits, partition.threshold, 0.0)
-    return Partition.build(partition.columns, feature[reached], threshold[reached], left, right)
+    In the place of such a split stands what is below its other side; a cell if neither has enough.
+    """
+    cell = (LEAF, 0.0, LEAF, LEAF)
+    nodes: list[tuple[int, float, int, int]] = [cell]
+    waiting = [(0, 0, np.arange(len(disclosure.rows)))]
+    while waiting:
+        place, node, rows = waiting.pop()
+        while partition.left[node] != LEAF:
+            feature, threshold = int(partition.feature[node]), float(partition.threshold[node])
+            goes_left = disclosure.rows[rows, feature] < threshold
+            below = int(partition.left[node]), int(partition.right[node])
+            sides = zip(below, (rows[goes_left], rows[~goes_left]), strict=True)
+            enough = [side for side in sides if len(side[1]) >= disclosure.least_rows]
+            if len(enough) == 2:
+                size = len(nodes)
+                nodes[place] = feature, threshold, size, size + 1
+                nodes += [cell, cell]
+                waiting += [(size + side, *enough[side]) for side in (0, 1)]
+            if len(enough) != 1:
+                break
+            node = enough[0][0]  # which all records of the place then go to
+    return Partition.build(partition.columns, *map(list, zip(*nodes, strict=True)))
 
 
 def _grafted(upper: Partition, lower: list[Partition]) -> Partition:

@@ -81,6 +81,24 @@ def test_too_small_groups_are_merged_to_nothing_disclosed() -> None:
     assert grow("cart", X, y, 2, disclosure=disclosure).cells == 1
 
 
+def test_a_small_group_takes_no_split_of_its_neighbours_away() -> None:
+    """Where a side has too few, what is below the other side stays, with all records in it."""
+    rows = np.linspace(0.0, 1.0, 100, endpoint=False)[:, None]
+
+    def grown(_growth: Growth) -> Partition:
+        # below .02, which has two records, a split at .01; above it, one at .5
+        splits = [0, 0, 0, LEAF, LEAF, LEAF, LEAF]
+        thresholds = [0.02, 0.01, 0.5, 0.0, 0.0, 0.0, 0.0]
+        leaves = [LEAF] * 4
+        return Partition.build(1, splits, thresholds, [1, 3, 5, *leaves], [2, 4, 6, *leaves])
+
+    disclosure = Disclosure(np.array([True]), rows, least_rows=20)
+    spec = GrowthSpec(depth=2)
+    partition = Grower("own", grown)(rows, rows[:, 0], spec, classes=0, disclosure=disclosure)
+    assert partition.threshold.tolist() == [0.5, 0.0, 0.0]
+    assert np.bincount(locate(partition, rows)).tolist() == [50, 50]
+
+
 @pytest.mark.parametrize(("rows", "holders", "smallest_group"), [(50, 1000, 20), (400, 10_000, 20)])
 def test_a_part_with_fewer_people_passes_as_often_as_is_said(
     rows: int, holders: int, smallest_group: int
