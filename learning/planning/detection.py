@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from math import ceil, sqrt
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -32,6 +33,7 @@ from ..core.trees import cell_sums, locate
 from ..findings.selection import selection_factor
 from .populations import Population
 
+N = TypeVar("N", int, float)
 HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
 MOST_EPSILON = 16.0
 EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
@@ -140,15 +142,16 @@ def detection(
 
 
 def least(
-    enough: Callable[[float], bool], depth: Callable[[float], object], values: Sequence[float]
-) -> float | None:
+    enough: Callable[[N], bool], chosen: Callable[[N], object], values: Sequence[N]
+) -> N | None:
     """The least of the rising ``values`` that is ``enough``, or None.
 
-    Trees get deeper with more reports, and their overall figures noisier. So more is enough
-    wherever less is only while ``depth`` stays the same.
+    Trees get deeper with more reports, and their overall figures noisier; a mechanism's parameters,
+    of which there are few, are the best on average over its counts and not for these figures. So
+    more is enough wherever less is only while what is ``chosen`` stays the same.
     """
     start = 0
-    for _, run in groupby(values, depth):
+    for _, run in groupby(values, chosen):
         end = start + len(list(run))
         if enough(values[end - 1]):
             return values[bisect_left(values, True, start, end, key=enough)]

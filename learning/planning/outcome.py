@@ -43,10 +43,16 @@ class Prospect:
 
 @dataclass(frozen=True)
 class Needed:
-    """The fewest holders at the plan's epsilon, and the least epsilon for its holders, or None."""
+    """The fewest holders at the plan's epsilon, and the least epsilon for its holders, or None.
+
+    At a ``depth`` that is not the default fewer holders are enough, ``holders_at_depth``; None
+    where no depth needs fewer.
+    """
 
     holders: int | None
     epsilon: float | None
+    depth: int | None = None
+    holders_at_depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -206,23 +212,28 @@ class Plan:
         )
 
     def _needed(self, needed: Needed, what: str) -> str:
-        if needed.holders is None and needed.epsilon is None:
-            return f"Neither more holders nor a larger ε gives {what}."
         ways = []
         if needed.holders is not None:
             ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}")
         if needed.epsilon is not None:
             ways.append(f"ε = {needed.epsilon:g} with {_number(self.holders)} holders")
+        if needed.holders_at_depth is not None:
+            ways.append(
+                f"{_number(needed.holders_at_depth)} holders at ε = {self.epsilon:g} with depth "
+                f"{needed.depth}"
+            )
+        if not ways:
+            return f"Neither more holders nor a larger ε gives {what}."
         return f"For {what} it takes {', or '.join(ways)}."
 
     @property
     def _fewer_cells(self) -> str:
-        """The holders that the plan's own tree needs, where a deeper tree is what needs many."""
-        if self.for_width.holders is None or 2 * self.stop_after > self.for_width.holders:
+        """What a shallower tree costs, where one is offered."""
+        if self.for_width.depth is None and self.for_shift.depth is None:
             return ""
         return (
-            " With that many holders the default tree has more cells, which makes overall figures "
-            f"less precise: with this plan's depth, {_number(self.stop_after)} reports are enough."
+            " More cells make overall figures less precise; what they are for is predictions, and "
+            f"for these the default depth, {_cells(self.questions)} here, is the one to take."
         )
 
     def _stopping(self) -> str:
@@ -328,6 +339,10 @@ class Plan:
 def listed(names: Sequence[str]) -> str:
     """Names as a sentence lists them."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _cells(questions: Sequence[Mapping[str, Any]]) -> str:
+    return f"{max(question['cells'] for question in questions)} cells"
 
 
 def _number(value: int) -> str:

@@ -36,7 +36,7 @@ from ..core.trees import locate
 from ..drift.knowledge import Knowledge
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..simulation import simulate_counts
-from ..task_building.build import build_encoded, check_names, depths, encode_columns
+from ..task_building.build import build_encoded, check_names, choices, encode_columns
 from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
@@ -316,21 +316,53 @@ class Planner:
         )
 
     def needed(self, enough: Callable[[Detection], bool]) -> Needed:
-        """The fewest holders at the planned epsilon, and the least epsilon for as many holders."""
-        n, epsilon = self.settings.holders, self.settings.epsilon
-        published = self.features, self.label, self.fair.public
+        """The fewest holders at the planned epsilon, and the least epsilon for as many holders.
 
-        def least_of(values: Sequence[float], at: Callable[[float], tuple[float, float]]) -> Any:
-            return least(
-                lambda value: enough(self.detection(*at(value))),
-                lambda value: depths(_changed(self.settings, *at(value)), *published),
-                values,
-            )
-
-        return Needed(
-            least_of(HOLDERS, lambda holders: (holders, epsilon)),
-            least_of(EPSILONS, lambda some: (n, some)),
+        And the depth that takes the fewest holders, where this plan's trees may have another.
+        """
+        n = self.settings.holders
+        holders = self._least_holders(enough)
+        depth, there = None, holders
+        for each in self._shallower():
+            fewer = self._least_holders(enough, each)
+            if fewer is not None and (there is None or fewer < there):
+                depth, there = each, fewer
+        least_epsilon = least(
+            lambda some: enough(self.detection(n, some)),
+            lambda some: self._chosen(n, some),
+            EPSILONS,
         )
+        return Needed(holders, least_epsilon, depth, None if depth is None else there)
+
+    def _least_holders(
+        self, enough: Callable[[Detection], bool], depth: int | None = None
+    ) -> int | None:
+        settings, epsilon = self.settings, self.settings.epsilon
+        if depth is not None:
+            settings = settings.model_copy(update={"depth": depth})
+        return least(
+            lambda holders: enough(self.detection(holders, epsilon, settings)),
+            lambda holders: self._chosen(holders, epsilon, settings),
+            HOLDERS,
+        )
+
+    def _shallower(self) -> Sequence[int]:
+        """Depths that may be given where none is: down to one split, up to this plan's tree.
+
+        None where columns are disclosed, since more strata cost no precision.
+        """
+        own = any(of.depth is not None for of in self.settings.by_question())
+        if self.settings.disclosed or own:
+            return ()
+        cells = max(tree.cells for tree in self.task(self.settings, self.fair).trees)
+        return range(1, max(cells.bit_length() - 1, 1) + 1)
+
+    def _chosen(
+        self, holders: float, epsilon: float, settings: TaskSettings | None = None
+    ) -> object:
+        settings = _changed(settings or self.settings, holders, epsilon)
+        fair = self.fair
+        return choices(settings, self.features, self.label, fair.public, fair.base)
 
     def gain(self, task: Task, scenario: Scenario) -> Mean:
         """Improvement over the public model by the reports, over ``DRAWS`` collections."""

@@ -15,7 +15,8 @@ from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
 from privet.protocol.features import Feature, Label, Range, columns_of, encode_table, label_value
 from privet.protocol.label_scale import Centring
 from privet.protocol.limits import MAX_TASK_BYTES
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import MECHANISMS, create_mechanism
+from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.spellings import read_values
 from privet.protocol.strata import Strata, disclosed_columns
@@ -83,9 +84,7 @@ def build_encoded(
         centring = None
         if centred and isinstance(label, Range):
             centring = _centring(label, public, cells, base, wanted=bool(of.centred))
-        hidden = cells.cells
-        if disclosure is not None:
-            hidden = Strata.of(cells, disclosure.columns).most_hidden
+        hidden = _hidden_cells(cells, disclosure)
         asked = {"epsilon": of.epsilon, "asks": of.questions[0].asks}
         chosen = _mechanism(of, hidden, label)
         questions.append({"partition": place, "centring": centring, **asked, **chosen})
@@ -94,16 +93,32 @@ def build_encoded(
     return _task(settings, features, label, grown, questions, group_sizes)
 
 
-def depths(
-    settings: TaskSettings, features: tuple[Feature, ...], label: Label, public: PublicData
-) -> tuple[int, ...]:
-    """The depth of each question's tree, or of those to choose from, as ``build_encoded``."""
-    disclosure = _disclosure(settings, features, label, public)
-    return tuple(
-        spec.depth
-        for of, centred in _questions(settings, label)
-        for spec in _specs(of, label, public, disclosure, centred=centred)
-    )
+def choices(
+    settings: TaskSettings,
+    features: tuple[Feature, ...],
+    label: Label,
+    public: PublicData,
+    base: BaseModel | None = None,
+) -> tuple[Hashable, ...]:
+    """What ``build_encoded`` chooses in steps: each question's tree, and parameters of its
+    mechanism that are not finer or coarser versions of each other."""
+    disclosure, found = _disclosure(settings, features, label, public), []
+    for of, centred in _questions(settings, label):
+        growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
+        hidden = _hidden_cells(_grow(growing, label, public, base, disclosure), disclosure)
+        chosen = _mechanism(of, hidden, label)
+        of_label = of.asks_label
+        mechanism = create_mechanism(
+            chosen["mechanism"],
+            of.epsilon,
+            hidden,
+            label.slots if of_label else 1,
+            chosen["parameters"],
+            regression=isinstance(label, Range) and of_label,
+        )
+        steps = mechanism.parameters() if isinstance(mechanism, FrequencyOracle) else {}
+        found.append((growing, chosen["mechanism"], tuple(steps.items())))
+    return tuple(found)
 
 
 def encode_columns(
@@ -286,6 +301,13 @@ def _best(
     left = [unexplained(tree, known.points, known.scores) for tree in grown]
     enough = min(left) + WORTH_HIDING * of_all
     return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
+
+
+def _hidden_cells(partition: Partition, disclosure: Disclosure | None) -> int:
+    """Cells that a report hides its own among, at most."""
+    if disclosure is None:
+        return partition.cells
+    return Strata.of(partition, disclosure.columns).most_hidden
 
 
 def _centring(

@@ -18,7 +18,7 @@ have no common factor: c (q - 1) = q^{t-1} - 1. So one random word decides, with
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, isqrt
 from typing import ClassVar, Self
 
@@ -200,6 +200,7 @@ def check_space(space: ProjectiveSpace, m: int) -> None:
         )
 
 
+@lru_cache(maxsize=4096)
 def best_space(epsilon: float, m: int) -> ProjectiveSpace:
     """The space of least variance for m categories, of a size the curator can keep sums of."""
     odds = exp_below(Fraction(epsilon))

@@ -59,11 +59,14 @@ def test_a_plan_says_what_nothing_gives() -> None:
     assert "earlier looks prove nothing" in said
 
 
-def test_a_plan_says_what_its_own_tree_takes() -> None:
-    """Where by default a larger collection gets more cells, and needs twice as many for them."""
-    said = " ".join(replace(PLAN, for_width=Needed(11_000, None)).answers)
-    assert "with this plan's depth, 5 500 reports are enough" in said
-    assert "this plan's" not in " ".join(replace(PLAN, for_width=Needed(None, 2.0)).answers)
+def test_a_plan_says_which_depth_takes_fewest() -> None:
+    """With what its cells are for."""
+    said = " ".join(replace(PLAN, for_width=Needed(11_000, None, 1, 5_500)).answers)
+    assert "takes 11 000 holders at ε = 1, or 5 500 holders at ε = 1 with depth 1." in said
+    assert "for these the default depth, 8 cells here" in said
+    assert "with depth" not in " ".join(PLAN.answers)
+    alone = " ".join(replace(PLAN, for_width=Needed(None, None, 1, 5_500)).answers)
+    assert "For ± 2.0 points it takes 5 500 holders at ε = 1 with depth 1." in alone
 
 
 def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:

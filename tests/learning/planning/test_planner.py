@@ -147,6 +147,36 @@ def test_less_than_what_is_needed_is_never_enough(looks: str, number: bool) -> N
             assert not enough(planner.detection(20_000, epsilon))
 
 
+def test_figures_that_get_noisier_with_epsilon_hide_no_smaller_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From ε = .4 on the space of ``projective`` is another, and overall figures are noisier."""
+    window = tuple(step / 100.0 for step in range(35, 46))
+    monkeypatch.setattr("privet.learning.planning.planner.EPSILONS", window)
+    monkeypatch.setattr("privet.learning.planning.planner.HOLDERS", (20_000,))
+    planner = Planner(settings(mechanism="projective", depth=6), halves(200), "weighted", 0)
+    widths = {epsilon: planner.detection(20_000, epsilon).half_width for epsilon in window}
+    assert widths[0.4] > widths[0.39]
+    needed = planner.needed(lambda found: found.half_width <= widths[0.39])
+    assert needed.epsilon == 0.39
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_plan_offers_the_depth_that_needs_fewest_holders() -> None:
+    """For overall figures two cells, since hiding fewer costs less; what it says is so."""
+    planner = Planner(settings(grower="max_edge"), halves(200), "weighted", 0)
+    needed = planner.needed(lambda found: found.half_width <= 0.03)
+    assert needed.depth == 1
+    assert needed.holders is not None
+    assert needed.holders_at_depth is not None
+    assert needed.holders_at_depth < needed.holders
+    shallow = settings(grower="max_edge", depth=1)
+    assert planner.detection(needed.holders_at_depth, 2.0, shallow).half_width <= 0.03
+    assert planner.detection(0.95 * needed.holders_at_depth, 2.0, shallow).half_width > 0.03
+    fixed = Planner(settings(grower="max_edge", depth=3), halves(200), "weighted", 0)
+    assert fixed.needed(lambda found: found.half_width <= 0.03).depth is None
+
+
 @pytest.mark.parametrize("looks", ["many", "once"])
 def test_power_and_the_smallest_shift_are_inverse(looks: Literal["many", "once"]) -> None:
     """And looking often takes more than looking once."""
