@@ -139,8 +139,11 @@ def _question(task: Task, index: int) -> str:
             f"which of {len(task.strata)} groups the record lies in, and perturbed "
             f"which of the at most {task.strata.most_hidden} cells in there"
         )
+    what = f"{cells}{_answer(question)}"
+    if mechanism.cells == 1 and question.asks == "label":
+        what = "your answer alone"
     return (
-        f"{cells}{_answer(question)}, "
+        f"{what}, "
         f"perturbed by {question.mechanism} at epsilon {question.epsilon:g} into "
         f"{_bytes(mechanism.report_bytes)}"
     )
@@ -185,8 +188,9 @@ def _discloses(task: Task) -> tuple[str, ...]:
 
 
 def _sends(task: Task) -> str:
+    odds_of_each = f" ({' to '.join(map(str, task.parts))})" if task.parts else ""
     chosen = (
-        "one of them, chosen by chance, leaves"
+        f"one of them, chosen by chance{odds_of_each} and whatever the record is, leaves"
         if task.allocation == "one" and len(task.questions) > 1
         else "this leaves"
     )

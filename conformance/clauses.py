@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
@@ -321,10 +322,12 @@ def misfit(trial: Trial) -> str | None:
 
 
 def _has_law(trial: Trial, record: object, category: int) -> str | None:
-    """Each category's count against its binomial law, at ``ALPHA`` for all together."""
+    """Each question's and category's count against its binomial law, at ``ALPHA`` for all
+    together."""
     from scipy.stats import binomtest
 
-    task = example("law", 2.0)
+    parts = (1, 3)
+    task = example("law", 2.0, 2.0, allocation="one", parts=parts)
     scene, mechanism = trial.bench.publish(task), GeneralizedResponse(2.0, cells=2, slots=2)
     with ThreadPoolExecutor(trial.jobs) as pool:
         list(pool.map(lambda _: trial.answer(scene, record), range(trial.reports)))
@@ -337,12 +340,20 @@ def _has_law(trial: Trial, record: object, category: int) -> str | None:
     except PrivetError:
         return "sent what is no report"
     answers = [report.answers[0][1][0] for report in sent]
-    for place in range(mechanism.categories):
-        share = mechanism.p if place == category else mechanism.q
-        seen = answers.count(place)
-        if binomtest(seen, trial.reports, float(share)).pvalue < ALPHA / mechanism.categories:
+    questions = [report.answers[0][0] for report in sent]
+    laws = [
+        (
+            f"say category {place}",
+            answers.count(place),
+            mechanism.p if place == category else mechanism.q,
+        )
+        for place in range(mechanism.categories)
+    ]
+    laws.append((f"answer question 0 of {parts} parts", questions.count(0), Fraction(1, 4)))
+    for what, seen, share in laws:
+        if binomtest(seen, trial.reports, float(share)).pvalue < ALPHA / len(laws):
             return (
-                f"{seen} of {trial.reports} reports say category {place}; "
+                f"{seen} of {trial.reports} reports {what}; "
                 f"{trial.reports * float(share):.1f} are expected"
             )
     return None
@@ -554,7 +565,8 @@ CLAUSES = {
     "invitation": Clause("sends an invitation where one is needed", CALLS, invitation),
     "report-form": Clause("sends a canonical report of the task's questions", REPORT, report_form),
     "report-law": Clause(
-        "draws the record's category with the mechanism's probabilities",
+        "draws the question with the task's parts, and the record's category with the mechanism's "
+        "probabilities",
         CATEGORY,
         report_law,
     ),

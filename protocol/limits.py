@@ -12,6 +12,7 @@ DEEPEST = MAX_CELLS.bit_length() - 1
 """Depth at which a tree of full levels has ``MAX_CELLS`` cells."""
 MAX_COLUMNS = 20_000
 MAX_QUESTIONS = 64
+MAX_PART = 2**16
 MAX_CLASSES = 1_000
 MAX_CATEGORIES = 2**20
 MAX_SUMS = 2**21

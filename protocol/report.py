@@ -6,6 +6,7 @@ answers a durable report with a ``Receipt``.
 """
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
@@ -169,11 +170,14 @@ def _choose(task: Task, question: int, record: EncodedRecord, randomness: Random
 
 
 def _asked(task: Task, randomness: RandomBytes) -> list[int]:
-    """All questions, or one drawn at random (64 bits over at most 64 questions)."""
-    count = len(task.questions)
+    """All questions, or one drawn at random by 64 bits, in proportion to the task's parts.
+
+    They differ from these proportions by less than 2^-42, since parts add up to at most 2^22.
+    """
     if task.allocation == "all":
-        return list(range(count))
-    return [int.from_bytes(randomness(8), "big") * count >> 64]
+        return list(range(len(task.questions)))
+    place = int.from_bytes(randomness(8), "big") * sum(task.asked_parts) >> 64
+    return [sum(place >= up_to for up_to in accumulate(task.asked_parts))]
 
 
 def check_questions(task: Task, answered: tuple[int, ...]) -> None:

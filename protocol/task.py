@@ -26,6 +26,7 @@ from .limits import (
     MAX_NAME_LENGTH,
     MAX_NODES,
     MAX_PARAMETERS,
+    MAX_PART,
     MAX_QUESTIONS,
     MAX_RANDOM_BYTES,
     MAX_REPORT_BYTES,
@@ -55,6 +56,7 @@ ENVELOPE_BYTES = 79
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Text = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
 Second = Annotated[int, Field(ge=0, lt=2**53)]
+Part = Annotated[int, Field(ge=1, le=MAX_PART)]
 GroupSize = Annotated[int, Field(ge=0, lt=2**53)]
 
 _LINK = re.compile(r"https://[!-~]+")
@@ -158,6 +160,9 @@ class Task(wire.Message):
         Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_QUESTIONS),
     ]
     allocation: Literal["all", "one"] = "all"
+    parts: Annotated[tuple[Part, ...], Field(strict=False, max_length=MAX_QUESTIONS)] = (
+        wire.left_out((), "Parts of the holders, of their sum, that answer each question.")
+    )
     opens: Second | None = Field(default=None, description="First second of collection, Unix time.")
     closes: Second | None = Field(default=None, description="End of collection, Unix time.")
     invited: bool = wire.left_out(False, "Whether only reports with an invitation count.")
@@ -243,6 +248,12 @@ class Task(wire.Message):
             )
 
     def _check_questions(self) -> None:
+        if self.parts and (self.allocation != "one" or len(self.parts) != len(self.questions)):
+            raise InvalidTask(
+                "Parts are for questions of which each holder answers one, one part for each: the "
+                f"task has {len(self.parts)} for {len(self.questions)} questions with allocation "
+                f"{self.allocation!r}."
+            )
         centres = sum(len(q.centring.centres) for q in self.questions if q.centring is not None)
         if centres > MAX_CELLS:
             raise InvalidTask(
@@ -298,6 +309,18 @@ class Task(wire.Message):
     def id(self) -> str:
         """SHA-256 of the canonical bytes, as 64 hexadecimal digits."""
         return hashlib.sha256(self.canonical).hexdigest()
+
+    @cached_property
+    def asked_parts(self) -> tuple[int, ...]:
+        """The parts of the holders, of their sum, that are asked each question; all are asked all
+        where they are not drawn."""
+        return self.parts or (1,) * len(self.questions)
+
+    def asked_share(self, question: int) -> float:
+        """The share of the holders who answer a question."""
+        if self.allocation == "all":
+            return 1.0
+        return self.asked_parts[question] / sum(self.asked_parts)
 
     @property
     def epsilon(self) -> float:

@@ -61,6 +61,7 @@ CLASSIFY = TASKS["classes, one question"]
 REGRESS = TASKS["a number, one of three questions, text beyond ASCII"]
 CENTRED = TASKS["a number around a centre per cell"]
 INTRODUCED = TASKS["who asks, in two languages"]
+BY_PARTS = TASKS["the label alone of a fifth of the holders"]
 DISCLOSING = TASKS["age and ward disclosed, classes"]
 SMALL = TASKS["the example of the page"]
 ANSWERS = [(_tasks[case["task"]], case["record"], case["seed"]) for case in written("answers.json")]
@@ -155,12 +156,28 @@ def bad_tasks() -> list[dict[str, Any]]:
         **changed(whole, changes),
         **badly_centred(),
         **badly_disclosed(),
+        **bad_parts(),
     }
     asked = {"not the task asked for": CLASSIFY.canonical}
     parse_asked = partial(Task.parse, expected_id=REGRESS.id)
     return bad("invalid-task", raw, Task.parse) + bad(
         "task-mismatch", asked, parse_asked, asked=REGRESS.id
     )
+
+
+def bad_parts() -> dict[str, bytes]:
+    """Tasks with parts that nobody can answer by, by name."""
+    changes: dict[str, dict[str, Any]] = {
+        "parts where all answer all": {"allocation": "all"},
+        "a part too few": {"parts": [5]},
+        "a part too many": {"parts": [4, 1, 1]},
+        "a part of nobody": {"parts": [4, 0]},
+        "a part above 2^16": {"parts": [4, 2**16 + 1]},
+        "a part that is no integer": {"parts": [4, 1.0]},
+        "truth as a part": {"parts": [4, True]},
+        "no parts, spelled out": {"parts": []},
+    }
+    return changed(BY_PARTS.model_dump(), changes)
 
 
 def badly_introduced() -> dict[str, dict[str, Any]]:

@@ -114,6 +114,15 @@ def questions_about(draw: st.DrawFn, index: int, tree: Partition, label: Label) 
     )
 
 
+def allocations(questions: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Who answers which of so many questions: all, or one by equal or unequal parts."""
+    parts = st.lists(st.integers(1, 2**16), min_size=questions, max_size=questions).map(tuple)
+    return st.one_of(
+        st.sampled_from(["all", "one"]).map(lambda name: {"allocation": name}),
+        parts.map(lambda drawn: {"allocation": "one", "parts": drawn}),
+    )
+
+
 @st.composite
 def tasks(draw: st.DrawFn) -> Task:
     """Any task of up to three questions over up to two partitions, with the default mechanism."""
@@ -128,7 +137,7 @@ def tasks(draw: st.DrawFn) -> Task:
         label=label,
         partitions=tuple(map(Tree.of, trees)),
         questions=tuple(questions),
-        allocation=draw(st.sampled_from(["all", "one"])),
+        **draw(allocations(len(questions))),
     )
 
 

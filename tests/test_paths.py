@@ -12,11 +12,11 @@ fit states since (reports that nobody honest can have sent, and a model's scores
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=48, functions=245, moves=76),
+    "create": Size(files=48, functions=246, moves=76),
     "POST": Size(files=20, functions=88, moves=18),
     "fit": Size(files=53, functions=186, moves=75),
     "predict": Size(files=27, functions=98, moves=18),
-    "plan": Size(files=53, functions=323, moves=128),
+    "plan": Size(files=53, functions=325, moves=132),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

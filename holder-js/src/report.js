@@ -67,9 +67,14 @@ export class OpenedRecord {
 /** @param {string} text */
 export const fromHex = (text) => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
-function asked({ questions, allocation }, random) {
+/** All questions, or one drawn at random in proportion to the task's parts. */
+function asked({ questions, allocation, parts = questions.map(() => 1) }, random) {
   if (allocation === "all") return questions.map((_, index) => index);
-  return [Number((bigEndian(random(8)) * BigInt(questions.length)) >> 64n)];
+  const total = parts.reduce((sum, part) => sum + part, 0);
+  let left = Number((bigEndian(random(8)) * BigInt(total)) >> 64n);
+  let question = 0;
+  for (; left >= parts[question]; question += 1) left -= parts[question];
+  return [question];
 }
 
 /** The category of a record: its cell and level, or the misfit. */

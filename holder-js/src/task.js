@@ -15,7 +15,7 @@ import { trimmed } from "./features.js";
 
 export const MAX = {
   cells: 2 ** 16, nodes: 2 ** 17, columns: 20_000, questions: 64, classes: 1_000,
-  parameters: 16, name: 200, category: 1_000, description: 10_000, translations: 32,
+  parameters: 16, part: 2 ** 16, name: 200, category: 1_000, description: 10_000, translations: 32,
   taskBytes: 3 * 2 ** 20, items: 3 * 2 ** 18, containers: 60_000,
   randomBytes: 2 ** 23, reportBytes: 2 ** 21,
 };
@@ -202,6 +202,7 @@ const SCHEMA = fields(
     ),
     questions: list(question, 1, MAX.questions),
     allocation: one("all", "one"),
+    parts: list(integer(1, MAX.part), 1, MAX.questions),
     opens: seconds,
     closes: seconds,
     invited: one(true),
@@ -213,7 +214,7 @@ const SCHEMA = fields(
     disclosed: list(name, 1, MAX.columns),
     group_sizes: list(integer(0, 2 ** 53 - 1), 1, MAX.cells),
   },
-  ["invited", "smallest_batch", "edition", "asker", "language", "translations", "disclosed", "group_sizes"],
+  ["parts", "invited", "smallest_batch", "edition", "asker", "language", "translations", "disclosed", "group_sizes"],
 );
 
 // ---- the task
@@ -255,6 +256,7 @@ export async function readTask(bytes, expected) {
   checkFeatures(task);
   checkTranslations(task);
   checkTrees(task);
+  checkParts(task);
   const strata = checkedStrata(task);
   task.questions.forEach((asked, i) => checkQuestion(task, asked, `question ${i}`));
   const mechanisms = task.questions.map((asked) => mechanismOf(task, asked, strata?.ofCell));
@@ -302,6 +304,11 @@ function checkTrees({ features, partitions }) {
   }
   const total = partitions.reduce((sum, tree) => sum + tree.feature.length, 0);
   if (total > MAX.nodes) refuse("the partitions", "have too many nodes");
+}
+
+function checkParts({ questions, allocation, parts }) {
+  if (parts === undefined) return;
+  if (allocation !== "one" || parts.length !== questions.length) refuse("the task", "has parts without one question each");
 }
 
 /** The strata of the only question's tree, or null. */

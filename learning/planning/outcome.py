@@ -228,7 +228,7 @@ class Plan:
 
     @property
     def _fewer_cells(self) -> str:
-        """What a shallower tree costs, where one is offered."""
+        """The use of cells, where a shallower tree is offered."""
         if self.for_width.depth is None and self.for_shift.depth is None:
             return ""
         return (

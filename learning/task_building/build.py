@@ -100,8 +100,8 @@ def choices(
     public: PublicData,
     base: BaseModel | None = None,
 ) -> tuple[Hashable, ...]:
-    """What ``build_encoded`` chooses in steps: each question's tree, and parameters of its
-    mechanism that are not finer or coarser versions of each other."""
+    """The choices of ``build_encoded`` that change in steps: each question's tree, and parameters
+    of its mechanism that are not finer or coarser versions of each other."""
     disclosure, found = _disclosure(settings, features, label, public), []
     for of, centred in _questions(settings, label):
         growing = of.grower, _specs(of, label, public, disclosure, centred=centred)

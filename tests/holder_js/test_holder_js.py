@@ -65,6 +65,7 @@ def test_limits_are_those_of_the_protocol() -> None:
         "questions": limits.MAX_QUESTIONS,
         "classes": limits.MAX_CLASSES,
         "parameters": limits.MAX_PARAMETERS,
+        "part": limits.MAX_PART,
         "name": limits.MAX_NAME_LENGTH,
         "category": limits.MAX_CATEGORY_LENGTH,
         "description": limits.MAX_DESCRIPTION_LENGTH,

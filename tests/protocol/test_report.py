@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from privet.protocol import wire
 from privet.protocol.errors import InvalidReport, MalformedReport, TaskMismatch
 from privet.protocol.report import REPORT_ID_BYTES, Report, make_report
+from privet.protocol.task import Task
 from tests.protocol.examples import RECORD, make_task, question
 from tests.strategies import records, tasks
 
@@ -28,17 +29,30 @@ def test_every_honest_report_survives_and_is_accepted(data: st.DataObject) -> No
     report.check(task)
 
 
+def chosen(task: Task, draw: int) -> int:
+    """The question of a report whose holder draws this number after the report's id."""
+    stream = iter([bytes(REPORT_ID_BYTES), draw.to_bytes(8, "big")])
+    report = make_report(task, RECORD, lambda n: next(stream, bytes(n)))
+    return report.answers[0][0]
+
+
 def test_the_questions_of_one_are_drawn_evenly() -> None:
     """The first eight random bytes after the id choose the question, in equal shares."""
     asked = [question(asks=asks) for asks in ("label", "cell")]
     task = make_task(questions=asked, allocation="one")
+    assert [chosen(task, d) for d in (0, 2**63 - 1, 2**63, 2**64 - 1)] == [0, 0, 1, 1]
 
-    def first_question(draw: int) -> int:
-        stream = iter([bytes(REPORT_ID_BYTES), draw.to_bytes(8, "big")])
-        report = make_report(task, RECORD, lambda n: next(stream, bytes(n)))
-        return report.answers[0][0]
 
-    assert [first_question(d) for d in (0, 2**63 - 1, 2**63, 2**64 - 1)] == [0, 0, 1, 1]
+@pytest.mark.parametrize(
+    ("parts", "at"),
+    [((3, 1), 3 * 2**62), ((1, 3), 2**62), ((2**16, 1), 2**64 * 2**16 // 65537 + 1)],
+)
+def test_the_questions_of_one_are_drawn_by_their_parts(parts: tuple[int, ...], at: int) -> None:
+    """The first draw that chooses the second question is where the first one's part ends."""
+    asked = [question(asks=asks) for asks in ("label", "cell")]
+    task = make_task(questions=asked, allocation="one", parts=parts)
+    assert task.asked_share(1) == parts[1] / sum(parts)
+    assert [chosen(task, draw) for draw in (0, at - 1, at, 2**64 - 1)] == [0, 0, 1, 1]
 
 
 def report_fields(**changes: Any) -> dict[str, Any]:

@@ -49,6 +49,8 @@ def test_the_id_covers_every_field() -> None:
         {"partitions": (Tree.of(SPLITS), Tree.of(SPLITS))},
         {"questions": (Question(partition=0, mechanism="subset", epsilon=1.5),)},
         {"allocation": "one"},
+        {"allocation": "one", "parts": (1,)},
+        {"allocation": "one", "parts": (2,)},
         {"opens": 1},
         {"closes": 1},
     ]

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -29,19 +30,26 @@ FITTING: dict[Classes | Range, list[dict[str, Any]]] = {
 }
 
 
-def question(mechanism: str, epsilon: float, **fields: Any) -> Question:
-    return Question(partition=0, mechanism=mechanism, epsilon=epsilon, **fields)
+def question(mechanism: str, epsilon: float, partition: int = 0, **fields: Any) -> Question:
+    return Question(partition=partition, mechanism=mechanism, epsilon=epsilon, **fields)
 
 
-def task(label: Classes | Range, *questions: Question, allocation: str = "all") -> Task:
+ALONE = Tree.of(Partition.root(2))
+"""One cell: a question about it is about the label alone."""
+
+
+def task(
+    label: Classes | Range, *questions: Question, allocation: str = "all", parts: Any = ()
+) -> Task:
     return Task.checked(
         {
             "name": "small",
             "features": (Categorical(name="x", categories=("u", "v")),),
             "label": label,
-            "partitions": (HALVES,),
+            "partitions": (HALVES, ALONE),
             "questions": questions,
             "allocation": allocation,
+            "parts": parts,
         }
     )
 
@@ -61,6 +69,30 @@ TASKS = {
     ),
     "one of two questions about a number": task(
         RANGE, question("grr", 1.0, asks="cell"), question("subset", 1.0), allocation="one"
+    ),
+    "one of two questions by unequal parts": task(
+        CLASSES,
+        question("grr", 1.0),
+        question("grr", 2.0, asks="cell"),
+        allocation="one",
+        parts=(1, 3),
+    ),
+    **{
+        f"the label alone of a part, by {name}": task(
+            CLASSES,
+            question("subset", 1.0),
+            question(name, 1.0, partition=1),
+            allocation="one",
+            parts=(52_429, 13_107),
+        )
+        for name in ("grr", "subset", "randomized_response")
+    },
+    "a number alone of a part": task(
+        RANGE,
+        question("subset", 1.0, centring=CENTRED),
+        question("grr", 1.0, partition=1),
+        allocation="one",
+        parts=(1, 1),
     ),
     "three questions": task(
         CLASSES, *[question("grr", 0.3)] * 2, question("grr", 0.1, asks="cell")
@@ -89,13 +121,13 @@ def words_of(asked: Task, index: int) -> list[Word]:
 
 def draws(asked: Task) -> Iterator[tuple[Word, ...]]:
     """The words after the id, for each question that may be chosen."""
-    count = len(asked.questions)
+    count, parts = len(asked.questions), asked.asked_parts
     if asked.allocation == "all":
         yield tuple(word for i in range(count) for word in words_of(asked, i))
         return
-    for i in range(count):
-        choice = [((-(-i * WORD // count)).to_bytes(8, "big"), WORD // count)]
-        yield (choice, *words_of(asked, i))
+    ends = [-(-before * WORD // sum(parts)) for before in (0, *accumulate(parts))]
+    for i, (start, end) in enumerate(pairwise(ends)):
+        yield ([(start.to_bytes(8, "big"), end - start)], *words_of(asked, i))
 
 
 Answers = tuple[tuple[int, bytes], ...]
