@@ -4,13 +4,15 @@ Whoever serves them could change them and read the record. So ``privet-holder pa
 from the holder's own machine, relays and other hosts serve them as well, and curators never do.
 """
 
+import base64
 import hashlib
 import html
 from importlib.resources import files
-from itertools import chain
 from string import Template
 
 from privet.protocol.calls import HOLDER_CALLS
+
+from .bundle import bundle
 
 MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
@@ -19,14 +21,17 @@ MEDIA_TYPES = {
 }
 INDEX = "index.html"
 SUMS = "SHA256SUMS"
-FOLDERS = (files(__name__), files(__name__) / "holder")
-"""The page's own files, and the holder in JavaScript (``holder-js/``), of which it is made."""
+FORM = "privet-answer.js"
+"""The component that pages of others embed too."""
+MODULES = {path.name: path.read_text("utf-8") for path in (files(__name__) / "holder").iterdir()}
+"""The modules of ``holder-js/``, of which it is made."""
 FILES = {
-    path.name: path.read_bytes()
-    for path in sorted(chain(*(each.iterdir() for each in FOLDERS)), key=lambda path: path.name)
-    if path.name.rpartition(".")[2] in MEDIA_TYPES
+    **{name: (files(__name__) / name).read_bytes() for name in (INDEX, "page.js", "style.css")},
+    FORM: bundle(MODULES, "element.js").encode(),
 }
-"""The files by name, all in one folder; ``INDEX`` is a template, which ``index`` fills in."""
+"""The files by name; ``INDEX`` is a template, which ``index`` fills in."""
+INTEGRITY = "sha384-" + base64.b64encode(hashlib.sha384(FILES[FORM]).digest()).decode()
+"""The hash of ``FORM``, by which a page that embeds it knows it."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src {}; "
@@ -53,7 +58,8 @@ def index(task_url: str, curator_key: str = "") -> bytes:
 
 
 def headers(name: str, task_url: str) -> dict[str, str]:
-    """The headers that a file is served with."""
+    """The headers that a file is served with; pages of any origin may embed ``FORM``."""
+    to_all = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
     return {
         "Content-Type": MEDIA_TYPES[name.rpartition(".")[2]],
         "Content-Security-Policy": f"{policy(task_url)}; frame-ancestors 'none'",
@@ -62,6 +68,7 @@ def headers(name: str, task_url: str) -> dict[str, str]:
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "no-cache",
+        **(to_all if name == FORM else {}),
     }
 
 

@@ -18,7 +18,7 @@ const LEAF = -1;
  */
 
 /**
- * @param {object} task from `readTask`
+ * @param {import("./task.js").Task} task
  * @returns {Promise<DisclosedSplits | null>} its disclosed splits; null if it discloses no column
  */
 export async function splitsOf({ features, partitions, questions, strata }) {

@@ -7,13 +7,32 @@ const MISSING_TEXTS = new Set(["", "NA", "N/A", "NaN", "nan", "null", "NULL"]);
 /** @param {string} text */
 export const trimmed = (text) => text.replace(SPACES, "");
 
-class Misfit extends Error {}
+/** @typedef {"missing" | "unlisted" | "no-number" | "unreadable" | "unknown-field" | "no-record"} Fault */
+
+/**
+ * What of a record does not fit.
+ * @typedef {object} Finding
+ * @property {string | null} field its name; null if it is about the whole record
+ * @property {Fault} fault
+ * @property {string} message for developers, in English
+ */
+
+class Misfit extends Error {
+  /**
+   * @param {Fault} fault
+   * @param {string} what
+   */
+  constructor(fault, what) {
+    super(what);
+    this.fault = fault;
+  }
+}
 
 /**
  * @typedef {object} EncodedRecord
  * @property {number[]} columns
  * @property {number} label the index of the class, or the number clipped to the label's range
- * @property {string[]} faults what does not fit, in words; a record with any is a misfit
+ * @property {Finding[]} faults what does not fit; a record with any is a misfit
  * @property {string[]} replaced the fields for which another value counts
  */
 
@@ -27,8 +46,9 @@ export function encodeRecord(task, record) {
   const [faults, replaced] = [[], []];
   const fields = isRecord(record) ? record : {};
   const unknown = unknownNames(task, record);
-  if (!isRecord(record)) faults.push("The record is no map of fields.");
-  if (unknown.length > 0) faults.push(`The field ${JSON.stringify(unknown[0])} is unknown: leave it out.`);
+  const find = (field, fault, message) => void faults.push({ field, fault, message });
+  if (!isRecord(record)) find(null, "no-record", "The record is no map of fields.");
+  if (unknown.length > 0) find(unknown[0], "unknown-field", `The field ${JSON.stringify(unknown[0])} is unknown: leave it out.`);
   const read = (encoded, field, standIn) => {
     try {
       const value = valueOf(fields, field.name);
@@ -36,7 +56,8 @@ export function encodeRecord(task, record) {
       return encoded(field, value);
     } catch (error) {
       replaced.push(field.name);
-      faults.push(`The field ${JSON.stringify(field.name)} ${error instanceof Misfit ? error.message : "cannot be read"}.`);
+      const { fault, message } = error instanceof Misfit ? error : new Misfit("unreadable", "cannot be read");
+      find(field.name, fault, `The field ${JSON.stringify(field.name)} ${message}.`);
       return encoded(field, standIn);
     }
   };
@@ -57,8 +78,8 @@ export function unknownNames({ features, label }, record) {
 
 const isRecord = (record) => record !== null && typeof record === "object" && !Array.isArray(record);
 
-function misfit(what) {
-  throw new Misfit(what);
+function misfit(fault, what) {
+  throw new Misfit(fault, what);
 }
 
 const valueOf = (record, name) => (Object.hasOwn(record, name) ? record[name] : null);
@@ -69,7 +90,7 @@ const isMissing = (value) =>
 function encode(feature, value) {
   const listed = feature.kind === "numeric" ? null : listedName(feature.categories, value);
   if (listed === null && isMissing(value)) {
-    return feature.missing === null ? misfit("is missing: give it a value") : encode(feature, feature.missing);
+    return feature.missing === null ? misfit("missing", "is missing: give it a value") : encode(feature, feature.missing);
   }
   if (feature.kind === "numeric") {
     const width = feature.high - feature.low;
@@ -77,23 +98,23 @@ function encode(feature, value) {
     return [width === 0 ? 0 : clip((number - feature.low) / width, 0, 1)];
   }
   const name = listed ?? feature.unknown;
-  if (name === null) misfit(`must be one of ${feature.categories.slice(0, 20).join(", ")}`);
+  if (name === null) misfit("unlisted", `must be one of ${feature.categories.slice(0, 20).join(", ")}`);
   return feature.categories.map((category) => (category === name ? 1 : 0));
 }
 
 function labelOf(label, value) {
   const listed = label.kind === "range" ? null : listedName(label.classes, value);
-  if (listed === null && isMissing(value)) misfit("is missing: give it a value");
+  if (listed === null && isMissing(value)) misfit("missing", "is missing: give it a value");
   if (label.kind === "range") return clip(numberOf(value), label.low, label.high);
-  if (listed === null) misfit(`must be one of ${label.classes.slice(0, 20).join(", ")}`);
+  if (listed === null) misfit("unlisted", `must be one of ${label.classes.slice(0, 20).join(", ")}`);
   return label.classes.map((name, level) => (name === listed ? level : 0)).reduce((sum, level) => sum + level, 0);
 }
 
 function numberOf(value) {
   if (typeof value === "boolean") value = Number(value);
   if (typeof value === "string" && NUMBER.test(value)) value = Number(value);
-  if (typeof value !== "number") misfit("must be a number");
-  if (!Number.isFinite(value)) misfit("must be a finite number");
+  if (typeof value !== "number") misfit("no-number", "must be a number");
+  if (!Number.isFinite(value)) misfit("no-number", "must be a finite number");
   return value;
 }
 

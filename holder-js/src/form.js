@@ -1,6 +1,7 @@
 /** The form of a task: a field per feature and one for the label. Text is set as text, never as HTML. */
 
 import { NUMBER } from "./features.js";
+import { capitalized } from "./translation.js";
 
 const MOST_RADIOS = 6;
 
@@ -173,12 +174,6 @@ function heading(asked, own) {
   const made = title(asked, own);
   if (isRequired(asked)) made.classList.add("required");
   return made;
-}
-
-/** @param {string} name of a column, for people */
-export function capitalized(name) {
-  const words = name.replaceAll("_", " ").trim() || name;
-  return words[0].toUpperCase() + words.slice(1);
 }
 
 function help({ description, isDisclosed = false }, id, own, texts, more = "") {

@@ -1,116 +1,207 @@
 /**
- * A holder's calls (docs/calls.md, "Calls of a holder"): fetch a task, send one report, ask a
- * relay what became of it.
+ * A holder (docs/calls.md, "Calls of a holder"): reads a task, opens a record against it, answers once, and
+ * asks what became of that.
  *
  * `validate` says what of a record does not fit, to a person or a developer. `answer` sends a report
  * whatever the values are: a call that threw at a value after the task was fetched would tell it by
  * silence. Names are the program's, so an unknown one, of a column or an option, is refused.
- *
- * The network, randomness, time and the store of drawn reports are arguments, so that the same
- * module serves a browser, Node and tests.
  */
 
-import {
-  CALLS, INVITATION_HEADER, PROBLEM_BASE, PROBLEM_TYPE, RETRIED, SIGNATURE_HEADER, TASKS, TASK_ID, TASK_TYPE,
-} from "./calls.js";
-import { Problem } from "./problem.js";
-import { concat } from "./msgpack.js";
-import { MAX_DEPTH } from "./partition.js";
+import { splitsOf } from "./disclosures.js";
 import { unknownNames } from "./features.js";
+import { collectionOf, loadTask, pause, send, statusOf, taskIdIn, unixTime } from "./http.js";
+import { IndexedDBStore } from "./indexeddb-store.js";
+import { FINAL } from "./calls.js";
+import { Store, afford } from "./ledger.js";
+import { MAX_DEPTH } from "./partition.js";
+import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
-import { isSigned } from "./signature.js";
-import { hex, readTask } from "./task.js";
+import { hex } from "./task.js";
+import { preferred, translator } from "./translation.js";
 
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
 export const SMALLEST_GROUP = 20;
 const MOST_APART = 2 * 86_400; // caches may keep a task, with its Date, for a day
-const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
-const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?${TASKS}/(${TASK_ID})$`);
+const INVITATION = /^[!-~]{1,200}$/;
 
-const pause = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 * seconds); });
+/** @typedef {import("./http.js").Task} Task */
+/** @typedef {import("./ledger.js").Answer} Answer */
 
 /**
- * @typedef {object} Options
- * @property {typeof fetch} [http]
- * @property {(size: number) => Uint8Array} [random]
- * @property {() => number} [now] Unix time in seconds
- * @property {(seconds: number) => Promise<void>} [sleep]
- * @property {Map<string, {id: string, bytes: Uint8Array}>} [kept] drawn reports by task id; give a
- *   durable one (awaited), since a report that was drawn must not be drawn again
- * @property {number} [mostEpsilon] what the holder is ready to spend on this task
+ * @typedef {object} HolderOptions
+ * @property {Store} [store] where the answer is kept before it is sent; if absent, IndexedDB. In Node there
+ *   is none: a report that was drawn and forgotten would be drawn again
  * @property {number} [smallestGroup] the fewest people that may be expected in any stratum
- * @property {string} [invitation]
- * @property {string} [curatorKey] answer only tasks signed with this key, 64 hexadecimal digits
- * @property {number} [attempts]
+ * @property {readonly string[]} [languages] in which the store keeps a task's name; the browser's if absent
+ * @property {(size: number) => Uint8Array} [random] for tests
  * @property {() => number} [clock] seconds from any start, for the moment at which a report leaves
  * @property {boolean} [development] whether the first record that does not fit is said on the console;
  *   if absent, on pages of this machine
  */
+/** @typedef {HolderOptions & import("./http.js").HttpOptions} Options */
 const OPTIONS = new Set([
-  "http", "random", "now", "sleep", "kept", "mostEpsilon", "smallestGroup", "invitation", "curatorKey", "attempts", "clock", "development",
+  "store", "http", "random", "now", "sleep", "smallestGroup", "invitation", "curatorKey", "attempts", "clock", "development", "languages",
 ]);
 const LOCAL = new Set(["localhost", "127.0.0.1", "[::1]"]);
 let saidInDevelopment = false;
+let pageStore;
 
 /**
  * Open a record against a task: what does not fit, and what its report would disclose. `answer` takes
  * what comes back, whatever it says.
- * @param {object} task from `fetchTask`
- * @param {object} record values by name, the label included
+ * @param {import("./task.js").Task} task from `loadTask`
+ * @param {Record<string, unknown>} record values by name, the label included
  * @returns {OpenedRecord}
- * @throws {Problem} `invalid-record` for a name that the task does not ask for, and for no value
+ * @throws {Problem} `invalid-record` for a name that the task does not ask for, never for a value
  */
 export function validate(task, record) {
   return opened(task, record, departure(task)); // fixed before the record is read
 }
 
 /**
- * Answer a task once; again with the same bytes if it was answered before.
- * @param {string} url https://curator.example/v1/tasks/{id}
- * @param {object | OpenedRecord} record values by name, the label included; or what `validate` made of it
+ * Answer a task once, and return when the report is durable; if it was answered before, the record is not
+ * looked at: a relay that holds the answer is asked, and what nobody has is sent again, byte for byte.
+ * @param {Task | string} task from `loadTask`, or its address
+ * @param {Record<string, unknown> | OpenedRecord} record values by name, the label included; or what `validate` made of it
  * @param {Options} [options]
- * @returns {Promise<Receipt>}
- * @throws {Problem} by its type; `unreachable` and `unexpected-response` are this holder's own
+ * @returns {Promise<Answer>} `counted`, or `held` by a relay
+ * @throws {Problem} by its type, never for a value. After `unreachable` and its like the answer is kept, and
+ *   `answer` or `resend` sends it again
  */
-export async function answer(url, record, options = {}) {
+export async function answer(task, record, options = {}) {
   checkOptions(options);
-  const { random = platformRandom, now, kept = new Map(), mostEpsilon = 2, smallestGroup = SMALLEST_GROUP } = options;
+  const { random = platformRandom, now = unixTime, invitation = null, store = ownStore() } = options;
+  const url = typeof task === "string" ? task : task.url;
   const id = taskIdIn(url);
   if (record instanceof OpenedRecord) {
     if (record.task.id !== id) throw new Problem("invalid-request", "The record was validated against another task.");
     await record.leave(); // for reading it took time before the next call
   }
-  let drawn = await kept.get(id);
+  let kept = await store.find(id);
   let findings = [];
-  if (drawn === undefined) {
-    const task = await fetchTask(url, options);
-    checkDates(task, now?.());
-    const { group_sizes: groupSizes = [], invited } = task;
-    // of any stratum: a refusal that depended on the record's own would tell it
-    if (groupSizes.some((size) => size < smallestGroup)) {
-      throw new Problem("refused", `It discloses columns, and expects fewer than ${smallestGroup} people in a stratum.`);
-    }
-    if (invited && !options.invitation) throw new Problem("refused", "It needs an invitation.");
-    const spends = epsilonOf(task);
-    if (!(spends <= mostEpsilon)) {
-      throw new Problem("refused", `The task would spend epsilon ${spends}, above ${mostEpsilon}.`);
-    }
-    const leave = departure(task, options);
-    const ready = record instanceof OpenedRecord ? record : opened(task, record, leave);
+  if (kept === undefined) {
+    const loaded = typeof task === "string" ? await loadTask(url, options) : task;
+    await check(loaded, options);
+    const [epsilon, splits] = [epsilonOf(loaded), await splitsOf(loaded)];
+    const leave = departure(loaded, options);
+    const ready = record instanceof OpenedRecord ? record : opened(loaded, record, leave);
     const report = ready.draw(random);
     ({ findings } = ready);
-    drawn = { id: hex(report.id), bytes: report.bytes };
-    await kept.set(id, drawn);
+    kept = await store.keep({
+      task: id, ...inWords(ready, options), closes: loaded.closes, url, epsilon, splits, invitation,
+      id: hex(report.id), bytes: report.bytes, drawn: now(), state: "drawn", reason: null, detail: null,
+    });
     await leave();
-  } else if (options.curatorKey !== undefined) {
-    await fetchTask(url, options);
   }
   try {
-    return await send(url, drawn, options);
+    return await deliver(store, kept, url, options);
   } finally {
     sayInDevelopment(findings, options);
   }
 }
+
+/**
+ * Send again what nobody has accepted, and ask relays what became of what they hold.
+ * @param {Options} [options] for all answers
+ * @returns {Promise<Answer[]>} all that were not known to count, as they stand now; a fault is the `reason` of
+ *   its answer, and does not keep the others from being sent
+ */
+export async function resend(options = {}) {
+  checkOptions(options);
+  const { store = ownStore() } = options;
+  const outcomes = [];
+  for (const kept of await store.answers()) {
+    if (kept.state === "counted" && !(await isMissed(kept, options))) continue;
+    outcomes.push(await deliver(store, kept, kept.url, options, true).catch(async (error) => {
+      if (!(error instanceof Problem)) throw error;
+      return await store.find(kept.task) ?? kept;
+    }));
+  }
+  return outcomes;
+}
+
+/**
+ * What became of an answer; the relay that holds it is asked.
+ * @param {Task | string} task from `loadTask`, or its address
+ * @param {Options} [options]
+ * @returns {Promise<Answer | undefined>} as it stands now; undefined if there is none in the store
+ * @throws {Problem}
+ */
+export async function status(task, options = {}) {
+  checkOptions(options);
+  const { store = ownStore() } = options;
+  const kept = await store.find(taskIdIn(typeof task === "string" ? task : task.url));
+  if (kept?.state !== "held") return kept;
+  await checkKey(kept.url, options);
+  const { state, reason } = await statusOf(kept.url, kept.id, options);
+  return store.settle({ ...kept, state, reason, detail: reason });
+}
+
+/**
+ * Whatever would refuse a report refuses it here, without a record.
+ * @param {Task} task
+ * @param {Options} [options]
+ * @throws {Problem} `wrong-clock`, `task-not-open`, `budget-spent`; `refused` if it expects fewer people than
+ *   `smallestGroup` in any stratum, or needs an invitation
+ */
+export async function check(task, options = {}) {
+  const { smallestGroup = SMALLEST_GROUP, now = unixTime, store = ownStore() } = options;
+  checkDates(task, now());
+  // of any stratum: a refusal that depended on the record's own would tell it
+  if ((task.group_sizes ?? []).some((size) => size < smallestGroup)) {
+    throw new Problem("refused", `It discloses columns, and expects fewer than ${smallestGroup} people in a stratum. Nothing was sent.`, "groups");
+  }
+  if (task.invited && !options.invitation) throw new Problem("refused", "It needs an invitation. Nothing was sent.", "invitation");
+  afford(await store.answers(), { epsilon: epsilonOf(task), splits: await splitsOf(task) }, now(), store.caps);
+}
+
+/** Send a kept answer, unless it counts already or the relay at this address has it; note what became of it. */
+async function deliver(store, kept, url, options, again = false) {
+  if (kept.state === "counted" && !again) return kept;
+  const invitation = options.invitation ?? (kept.url === url ? kept.invitation ?? undefined : undefined);
+  try {
+    await checkKey(url, options);
+    const news = await newsOf(kept, url, options) ?? await send(url, kept, { ...options, invitation });
+    return await store.settle({ ...kept, url, invitation: invitation ?? null, ...news, detail: news.reason });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    await store.settle({ ...kept, state: stateAfter(error), reason: error.type, detail: error.message });
+    throw error;
+  }
+}
+
+/** What the relay that holds an answer says of it; null if nobody has it. */
+async function newsOf(kept, url, options) {
+  if (kept.state !== "held" || kept.url !== url) return null;
+  try {
+    return await statusOf(url, kept.id, options);
+  } catch (error) {
+    if (error.type !== "report-not-found") throw error;
+    return null;
+  }
+}
+
+/** Whether the curator that counted an answer asks for it again; not if it does not say. */
+async function isMissed(kept, options) {
+  try {
+    await checkKey(kept.url, options);
+    return (await collectionOf(kept.url, options)).asksAgain;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return false;
+  }
+}
+
+/** A kept answer goes to no address that does not show the pinned key's signature. */
+async function checkKey(url, options) {
+  if (options.curatorKey !== undefined) await loadTask(url, options);
+}
+
+/**
+ * @param {Problem} problem in which an attempt to send a report ended
+ * @returns {"drawn" | "refused"} where the report then stands
+ */
+export const stateAfter = ({ type }) => (FINAL.has(type) ? "refused" : "drawn");
 
 function opened(task, record, leave) {
   const [unknown] = unknownNames(task, record);
@@ -121,10 +212,30 @@ function opened(task, record, leave) {
   return new OpenedRecord(task, record, leave);
 }
 
+/** What the store keeps for people: the task's name, and what is disclosed, in a language of theirs. */
+function inWords({ task, disclosed }, { languages = preferred() }) {
+  const own = translator(task, languages);
+  const { text: name, lang } = own(task.name);
+  const worded = (value) => (typeof value === "string" ? own(value).text : value);
+  const conditions = disclosed?.conditions.map(([of, relation, value]) => [worded(of), relation, worded(value)]);
+  return { name, lang, disclosed: disclosed && { ...disclosed, conditions, replaced: disclosed.replaced.map(worded) } };
+}
+
+/** The store of this page, one for all calls. */
+function ownStore() {
+  if (globalThis.indexedDB === undefined) throw new Problem("invalid-request", "Give a store: a report that was drawn must not be drawn again.");
+  pageStore ??= new IndexedDBStore();
+  return pageStore;
+}
+
 function checkOptions(options) {
   const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
   if (unknown !== undefined) {
     throw new Problem("invalid-request", `There is no option ${JSON.stringify(unknown)}, but ${[...OPTIONS].join(", ")}.`);
+  }
+  const { invitation } = options;
+  if (invitation !== undefined && !INVITATION.test(invitation)) {
+    throw new Problem("invalid-request", "The invitation is damaged: give it exactly as you received it. Nothing was sent.", "invitation");
   }
 }
 
@@ -132,57 +243,12 @@ function checkOptions(options) {
 function sayInDevelopment(findings, { development = LOCAL.has(globalThis.location?.hostname) }) {
   if (!development || saidInDevelopment || findings.length === 0) return;
   saidInDevelopment = true;
-  console.error(`PRIVET: THIS RECORD DOES NOT FIT THE TASK, and its report says so, perturbed:\n  ${findings.join("\n  ")}\n`
+  console.error(`PRIVET: THIS RECORD DOES NOT FIT THE TASK, and its report says so, perturbed:\n  ${findings.map(({ message }) => message).join("\n  ")}\n`
     + "Call validate(task, record) to see this before an answer spends epsilon.");
 }
 
 /**
- * @param {string} url
- * @returns {string} the task's id
- * @throws {Problem} `invalid-request` for what is no task's address, or plain http to another machine
- */
-export function taskIdIn(url) {
-  const id = ADDRESS.exec(url)?.at(-1);
-  if (id === undefined) {
-    throw new Problem("invalid-request", `${url} is no task's address: it needs https, and ends in ${TASKS}/ and an id.`);
-  }
-  return id;
-}
-
-/**
- * @param {string} url
- * @param {Options} [options]
- * @returns {Promise<object>} the task, its hash checked; `clockAhead` says by how many seconds the server's
- *   clock is ahead of this device's, null if the server did not say
- * @throws {Problem}
- */
-export async function fetchTask(url, options = {}) {
-  const id = taskIdIn(url);
-  const reply = await persist(CALLS.readTask, url, options);
-  if (reply.type !== TASK_TYPE) throw unexpected(reply);
-  if (options.curatorKey !== undefined && !(await isSigned(id, reply.signature, options.curatorKey))) {
-    throw new Problem("refused", "The task is not signed with the key that this holder trusts.");
-  }
-  const ahead = Date.parse(reply.date) / 1000 - (options.now ?? unixTime)();
-  return { ...(await readTask(reply.body, id)), clockAhead: Number.isNaN(ahead) ? null : ahead };
-}
-
-/**
- * @param {string} url the task's address
- * @param {Options} [options]
- * @returns {Promise<{collecting: boolean | null, settled: boolean | null, invited: boolean | null, results: object | null, asFiles: boolean}>} whether
- *   it takes reports now, whether none that a relay holds can count any more, and whether only invited ones
- *   do, null where a relay has not heard; and what came out, once it is over and shown
- * @throws {Problem}
- */
-export async function collectionOf(url, options = {}) {
-  const reply = await persist(CALLS.readStatus, url, options);
-  const { collecting, settled, invited, results = null, as_files: asFiles = false } = json(reply);
-  return { collecting, settled, invited, results, asFiles };
-}
-
-/**
- * @param {object} task
+ * @param {Pick<Task, "opens" | "closes" | "clockAhead">} task
  * @param {number} [now] Unix time in seconds
  * @throws {Problem} `wrong-clock` if this device's clock and the server's are more than two days apart;
  *   `task-not-open`
@@ -192,7 +258,7 @@ export function checkDates({ opens, closes, clockAhead = null }, now = unixTime(
   if (Math.abs(clockAhead ?? 0) > MOST_APART) throw new Problem("wrong-clock", `${clocks} Set the wrong one, then answer. Nothing was drawn.`);
   const late = closes !== null && now >= closes;
   if ((opens !== null && now < opens) || late) {
-    throw new Problem("task-not-open", `The task ${late ? "closed" : "opens"} on ${inUtc(late ? closes : opens)}: nothing was drawn. ${clocks}`);
+    throw new Problem("task-not-open", `The task ${late ? "closed" : "opens"} on ${inUtc(late ? closes : opens)}: nothing was drawn. ${clocks}`, late ? "late" : "early");
   }
 }
 
@@ -203,7 +269,7 @@ function inUtc(moment) {
 }
 
 /**
- * @param {object} task
+ * @param {Pick<Task, "questions" | "allocation">} task
  * @returns {number} what answering it spends
  */
 export function epsilonOf({ questions, allocation }) {
@@ -214,7 +280,7 @@ export function epsilonOf({ questions, allocation }) {
 /**
  * Fix when the report will leave, before the record is looked at; returns the wait for it. The period
  * is longer than drawing takes on a slow device, by the task's numbers alone.
- * @param {object} task
+ * @param {import("./task.js").Task} task
  * @param {Options} [options]
  * @returns {() => Promise<void>}
  */
@@ -234,106 +300,3 @@ export function departure({ features, partitions, questions, mechanisms }, { sle
 }
 
 const seconds = () => performance.now() / 1000;
-const unixTime = () => Date.now() / 1000;
-
-/**
- * @typedef {object} Receipt
- * @property {string} report the report's id
- * @property {boolean} counted whether it counts from now on, and did not before
- * @property {boolean} held whether a relay has it, which will deliver it
- */
-
-/**
- * Send a report, until somebody confirms that it is durable.
- * @param {string} url the task's address
- * @param {{id: string, bytes: Uint8Array}} drawn
- * @param {Options} [options]
- * @returns {Promise<Receipt>}
- * @throws {Problem}
- */
-export async function send(url, drawn, options = {}) {
-  // without a Content-Type, so that browsers ask nothing first
-  const headers = options.invitation ? { [INVITATION_HEADER]: options.invitation } : {};
-  const reply = await persist(CALLS.sendReport, url, options, { headers, body: drawn.bytes });
-  const { report, counted } = json(reply);
-  if (report !== drawn.id || typeof counted !== "boolean") throw unexpected(reply);
-  return { report, counted, held: reply.status === 202 };
-}
-
-/**
- * Ask the relay that holds a report what became of it.
- * @param {string} url the task's address
- * @param {string} id the report's
- * @param {Options} [options]
- * @returns {Promise<{state: "held" | "counted" | "refused" | "lost", reason: string | null}>}
- * @throws {Problem} `report-not-found`: send it again
- */
-export async function statusOf(url, id, options = {}) {
-  const reply = await persist(CALLS.readReport, url, options, { id });
-  const { state, reason } = json(reply);
-  if (!["held", "counted", "refused", "lost"].includes(state)) throw unexpected(reply);
-  return { state, reason };
-}
-
-/** The first reply with a good status; throws what another stands for that is final, or the last. */
-async function persist(call, taskUrl, options, { id = "", headers = {}, body } = {}) {
-  checkOptions(options);
-  const { http = fetch, sleep = pause, attempts = 6 } = options;
-  const url = `${taskUrl}${call.below}${id}`;
-  const request = { method: call.method, headers: { Accept: call.accept, ...headers }, body };
-  for (let attempt = 1; ; attempt += 1) {
-    let wait = Math.min(0.5 * 2 ** (attempt - 1), 30) * (0.5 + Math.random() / 2);
-    try {
-      const reply = await once(http, url, request, call.limit);
-      if (call.good.includes(reply.status)) return reply;
-      if (!RETRIED.has(reply.status) || attempt === attempts) throw problemIn(reply);
-      wait = Math.max(wait, Math.min(reply.retryAfter, 60));
-    } catch (error) {
-      if (error instanceof Problem) throw error;
-      if (attempt === attempts) throw new Problem("unreachable", `${url} does not answer: ${error.message}`);
-    }
-    await sleep(wait);
-  }
-}
-
-async function once(http, url, request, limit) {
-  const response = await http(url, {
-    ...request, redirect: "error", credentials: "omit", signal: AbortSignal.timeout(120_000),
-  });
-  const parts = [];
-  let size = 0;
-  const reader = response.body?.getReader();
-  for (let part = await reader?.read(); part && !part.done; part = await reader.read()) {
-    size += part.value.length;
-    if (size > limit) throw new Problem("unexpected-response", `${url} sends more than ${limit} bytes.`);
-    parts.push(part.value);
-  }
-  const retryAfter = response.headers.get("retry-after") ?? "";
-  return {
-    url,
-    status: response.status,
-    signature: response.headers.get(SIGNATURE_HEADER),
-    type: (response.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase(),
-    date: response.headers.get("date"),
-    retryAfter: /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : 0,
-    body: concat(parts),
-  };
-}
-
-function problemIn(reply) {
-  if (reply.type !== PROBLEM_TYPE) return unexpected(reply);
-  const { type, detail } = json(reply);
-  return new Problem(String(type).replace(PROBLEM_BASE, ""), String(detail));
-}
-
-function json(reply) {
-  try {
-    return JSON.parse(new TextDecoder().decode(reply.body)) ?? {};
-  } catch {
-    throw unexpected(reply);
-  }
-}
-
-function unexpected({ url, status }) {
-  return new Problem("unexpected-response", `${url} answered ${status} with what no curator sends.`);
-}

@@ -1,21 +1,17 @@
 /**
- * What was answered and what it cost, in this browser (IndexedDB): the only thing that stays here.
+ * What was answered and what it cost: the only thing that a holder keeps.
  *
- * An answer is stored before it is first sent, and from then on only sent again byte for byte. The
- * database belongs to the page's origin and to this browser's profile.
+ * An answer is stored before it is first sent, and from then on only sent again byte for byte.
  *
  * It counts a year by this device's clock. That may be wrong, so a draw is dated no earlier than the one
  * before it; and what is dated in the future, or before anybody could draw, counts.
  */
 
-import { FINAL, REPORT_MOVES } from "./calls.js";
+import { REPORT_MOVES } from "./calls.js";
 import { disclosedBits } from "./disclosures.js";
 import { Problem } from "./problem.js";
 
-/**
- * The most epsilon for one task, and for all tasks within 365 days; the most bits disclosed within 365
- * days. As in `privet-holder`.
- */
+/** @type {Caps} */
 export const CAPS = { task: 2, year: 4, disclosed: 32 };
 /** 2026-01-01: no answer was drawn before, whatever a clock said. */
 export const EARLIEST = 1_767_225_600;
@@ -23,62 +19,64 @@ export const EARLIEST = 1_767_225_600;
 const UNKNOWN_STRATA = 64;
 const YEAR_SECONDS = 365 * 86_400;
 const SLACK = 1e-9; // for the rounding of sums
-const ANSWERS = "answers";
 
 /**
  * @typedef {object} Answer
  * @property {string} task the task's id
  * @property {string} name what the task is called, in the language `lang`
- * @property {string} lang
+ * @property {string} lang "" where the task does not say
  * @property {number | null} closes when its collection ends, Unix time in seconds
  * @property {string} url where it is sent
  * @property {number} epsilon
  * @property {string} id the report's, 32 hexadecimal digits
  * @property {Uint8Array} bytes the report
  * @property {import("./disclosures.js").DisclosedSplits | null} splits by which it discloses
+ * @property {import("./strata.js").Disclosure | null} disclosed what it discloses, with the task's words in `lang`
+ * @property {string | null} invitation for `url` alone
  * @property {number} drawn Unix time in seconds
  * @property {"drawn" | "held" | "counted" | "refused" | "lost"} state
- * @property {string | null} reason of a refusal, or of the last attempt that failed, for people
- * @property {string | null} detail the same as the server worded it
+ * @property {string | null} reason of a refusal, of a loss, or of the last attempt that failed: a problem's type
+ * @property {string | null} detail the same in words
  */
 
-export class Ledger {
-  /** @param {IDBDatabase} database */
-  constructor(database) {
-    this.database = database;
-  }
+/**
+ * @typedef {object} Caps what may be spent, as in `privet-holder`
+ * @property {number} task epsilon on one task
+ * @property {number} year epsilon on all tasks within 365 days
+ * @property {number} disclosed bits that tasks disclose within 365 days
+ */
 
-  /**
-   * @returns {Promise<Ledger>}
-   * @throws {Problem} `ledger-failed`
-   */
-  static async open() {
-    const opening = indexedDB.open("privet", 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(ANSWERS, { keyPath: "task" });
-    return new Ledger(await done(opening));
-  }
-
-  /**
-   * Run `work` while no other tab answers.
-   * @template T
-   * @param {() => Promise<T>} work
-   * @returns {Promise<T>}
-   */
-  static alone(work) {
-    return navigator.locks.request("privet", work);
-  }
-
-  /**
-   * @param {string} task
-   * @returns {Promise<Answer | undefined>}
-   */
-  find(task) {
-    return done(this.#store("readonly").get(task));
+/** One person's answers, one per task: what all stores have in common. */
+export class Store {
+  /** @param {{caps?: Partial<Caps>}} [options] */
+  constructor({ caps = {} } = {}) {
+    /** @type {Caps} */
+    this.caps = { ...CAPS, ...caps };
+    for (const [name, cap] of Object.entries(this.caps)) {
+      if (!Object.hasOwn(CAPS, name) || !(cap >= 0)) throw new Problem("invalid-request", `There is no cap ${name}: ${cap}.`);
+    }
   }
 
   /** @returns {Promise<Answer[]>} */
-  answers() {
-    return done(this.#store("readonly").getAll());
+  async answers() {
+    throw new Error("a store says what it has");
+  }
+
+  /**
+   * Put the answer that `work` returns in the place of its task's, durably, while nobody else does.
+   * @param {(answers: Answer[]) => Answer | undefined} work what it throws changes nothing, and nor does undefined
+   * @returns {Promise<void>}
+   */
+  async change(work) {
+    throw new Error(`a store changes by itself: ${work}`);
+  }
+
+  /**
+   * @param {string} task its id
+   * @returns {Promise<Answer | undefined>}
+   */
+  async find(task) {
+    return (await this.answers()).find((each) => each.task === task);
   }
 
   /**
@@ -89,38 +87,47 @@ export class Ledger {
    * @throws {Problem} `budget-spent`, `ledger-failed`
    */
   async keep(answer) {
-    const store = this.#store("readwrite");
-    const earlier = await done(store.getAll());
-    const kept = earlier.find(({ task }) => task === answer.task);
-    if (kept !== undefined) return kept;
-    afford(earlier, answer, answer.drawn);
-    const dated = { ...answer, drawn: Math.max(answer.drawn, ...earlier.map(({ drawn }) => drawn)) };
-    await done(store.put(dated));
-    await ended(store.transaction);
-    return dated;
+    let kept = answer;
+    await this.change((earlier) => {
+      const first = earlier.find(({ task }) => task === answer.task);
+      if (first === undefined) afford(earlier, answer, answer.drawn, this.caps);
+      kept = first ?? { ...answer, drawn: Math.max(answer.drawn, ...earlier.map(({ drawn }) => drawn)) };
+      return first === undefined ? kept : undefined;
+    });
+    return kept;
   }
 
   /**
    * Note what became of an answer; news that is no move changes nothing.
    * @param {Answer} answer
+   * @returns {Promise<Answer>} as it stands then
    */
   async settle(answer) {
-    const store = this.#store("readwrite");
-    const kept = (await done(store.get(answer.task)))?.state ?? "drawn";
-    if (REPORT_MOVES.has(`${kept} ${answer.state}`)) await done(store.put(answer));
-    await ended(store.transaction);
-  }
-
-  #store(mode) {
-    return this.database.transaction(ANSWERS, mode, { durability: "strict" }).objectStore(ANSWERS);
+    let settled = answer;
+    await this.change((earlier) => {
+      const before = earlier.find(({ task }) => task === answer.task);
+      const isMove = REPORT_MOVES.has(`${before?.state ?? "drawn"} ${answer.state}`);
+      settled = isMove ? answer : before ?? answer;
+      return isMove ? answer : undefined;
+    });
+    return settled;
   }
 }
 
-/**
- * @param {Problem} problem in which an attempt to send a report ended
- * @returns {"drawn" | "refused"} where the report then stands
- */
-export const stateAfter = ({ type }) => (FINAL.has(type) ? "refused" : "drawn");
+/** Answers in memory, for tests and simulations: gone with the program, and with them what was spent. */
+export class MemoryStore extends Store {
+  #answers = new Map();
+
+  async answers() {
+    return [...this.#answers.values()];
+  }
+
+  /** @param {(answers: Answer[]) => Answer | undefined} work */
+  async change(work) {
+    const changed = work([...this.#answers.values()]);
+    if (changed !== undefined) this.#answers.set(changed.task, structuredClone(changed));
+  }
+}
 
 /** The answers that are not a year old; a date that cannot be counts. */
 const counting = (answers, now) => answers.filter(({ drawn }) => drawn > now - YEAR_SECONDS || drawn < EARLIEST);
@@ -154,43 +161,24 @@ function splitsIn({ task, group = null, splits }) {
  * @param {Answer[]} earlier
  * @param {{epsilon: number, splits?: import("./disclosures.js").DisclosedSplits | null}} cost
  * @param {number} now
- * @throws {Problem} `budget-spent`, with the name of the `cap`
+ * @param {Caps} [caps]
+ * @throws {Problem} `budget-spent`, with the cap as its `why`
  */
-export function afford(earlier, { epsilon, splits = null }, now) {
+export function afford(earlier, { epsilon, splits = null }, now, caps = CAPS) {
   const refuse = (cap, detail) => {
-    throw Object.assign(new Problem("budget-spent", detail), { cap });
+    throw new Problem("budget-spent", detail, cap);
   };
-  if (!(epsilon <= CAPS.task * (1 + SLACK))) {
-    refuse("task", `This task costs epsilon ${epsilon}, and this page spends at most ${CAPS.task} on one task.`);
+  if (!(epsilon <= caps.task * (1 + SLACK))) {
+    refuse("task", `This task costs epsilon ${epsilon}, and at most ${caps.task} is spent on one task.`);
   }
   const before = spent(earlier, now);
-  if (!(before + epsilon <= CAPS.year * (1 + SLACK))) {
-    refuse("year", `This task costs epsilon ${epsilon}, and you have spent ${before} of ${CAPS.year} within a year: `
+  if (!(before + epsilon <= caps.year * (1 + SLACK))) {
+    refuse("year", `This task costs epsilon ${epsilon}, and you have spent ${before} of ${caps.year} within a year: `
       + "leave it, to protect what you answered before.");
   }
   if (splits === null) return;
   const [told, telling] = [disclosed(earlier, now), disclosed(earlier, now, splits)];
-  if (!(telling <= CAPS.disclosed * (1 + SLACK))) {
-    refuse("disclosed", `This task discloses ${telling - told} more bits, and you have disclosed ${told} of ${CAPS.disclosed} within a year: leave it.`);
+  if (!(telling <= caps.disclosed * (1 + SLACK))) {
+    refuse("disclosed", `This task discloses ${telling - told} more bits, and you have disclosed ${told} of ${caps.disclosed} within a year: leave it.`);
   }
-}
-
-/** The result of a request. */
-function done(request) {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(failed(request.error));
-  });
-}
-
-/** The end of a transaction, on disk. */
-function ended(transaction) {
-  return new Promise((resolve, reject) => {
-    transaction.oncomplete = () => resolve();
-    transaction.onabort = () => reject(failed(transaction.error));
-  });
-}
-
-function failed(error) {
-  return new Problem("ledger-failed", `This browser cannot store your answer (${error?.message}): nothing was sent.`);
 }

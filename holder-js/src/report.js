@@ -27,9 +27,12 @@ export function platformRandom(size) {
 export class OpenedRecord {
   #encoded;
 
+  /** @type {{id: Uint8Array, bytes: Uint8Array} | undefined} */
+  #drawn;
+
   /**
-   * @param {object} task from `readTask`
-   * @param {object | null} record values by name, the label included
+   * @param {import("./task.js").Task} task from `loadTask`
+   * @param {Record<string, unknown> | null} record values by name, the label included
    * @param {() => Promise<void>} [leave] the wait for a moment that was fixed before
    */
   constructor(task, record, leave = async () => {}) {
@@ -38,21 +41,26 @@ export class OpenedRecord {
     this.#encoded = encodeRecord(task, record);
   }
 
-  /** @returns {string[]} what does not fit the task, in words */
+  /** @returns {import("./features.js").Finding[]} what does not fit the task */
   get findings() {
     return this.#encoded.faults;
   }
 
-  /** @returns {object | null} what its report discloses; null if the task discloses nothing */
+  /** @returns {import("./strata.js").Disclosure | null} what its report discloses; null if the task discloses nothing */
   get disclosed() {
     return this.task.strata === null ? null : disclosureOf(this.task, this.#encoded);
   }
 
   /**
    * @param {(size: number) => Uint8Array} [random]
-   * @returns {{id: Uint8Array, bytes: Uint8Array}} a report, whether the record fits or not
+   * @returns {{id: Uint8Array, bytes: Uint8Array}} its report, whether it fits or not; the same one at every call
    */
   draw(random = platformRandom) {
+    this.#drawn ??= this.#draw(random);
+    return this.#drawn;
+  }
+
+  #draw(random) {
     const { task } = this;
     const id = random(16);
     const answers = asked(task, random).map((index) => {

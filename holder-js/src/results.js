@@ -1,7 +1,8 @@
 /** What came out of a collection, in words and as intervals on a line. */
 
 import { svg } from "./explanation.js";
-import { capitalized, element } from "./form.js";
+import { element } from "./form.js";
+import { capitalized } from "./translation.js";
 
 const [WIDTH, HEIGHT, MARGIN] = [300, 20, 8];
 
@@ -19,9 +20,10 @@ const [WIDTH, HEIGHT, MARGIN] = [300, 20, 8];
  * @param {object} task
  * @param {import("./texts.js").Texts} texts
  * @param {(text: string) => {text: string, lang: string}} translate
+ * @param {(...children: (Node | string)[]) => HTMLElement} heading
  * @returns {HTMLElement[]} what was asked for, where that is a class, and a row for each figure
  */
-export function rowsOf({ figures }, { label }, texts, translate) {
+export function rowsOf({ figures }, { label }, texts, translate, heading) {
   const isShare = label.kind === "classes";
   const [least, most] = isShare ? [0, 1] : [label.low, label.high];
   const within = (value) => Math.min(Math.max(value, least), most);
@@ -38,7 +40,8 @@ export function rowsOf({ figures }, { label }, texts, translate) {
   });
   if (!isShare) return rows;
   const description = label.description === undefined ? asked : translate(label.description);
-  return [element("h3", { lang: description.lang }, label.description === undefined ? capitalized(asked.text) : description.text), ...rows];
+  const words = label.description === undefined ? capitalized(asked.text) : description.text;
+  return [heading(element("span", { lang: description.lang }, words)), ...rows];
 }
 
 function line(values, at) {

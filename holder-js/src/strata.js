@@ -66,11 +66,19 @@ export function createStratifiedMechanism({ strata: ofCell, ...question }) {
 }
 
 /**
+ * @typedef {object} Disclosure
+ * @property {number} number of the stratum
+ * @property {number} size people expected in it
+ * @property {number} of people expected in all
+ * @property {[string, "<" | ">=" | "<=" | ">" | "is" | "is not", number | string][]} conditions what it says: names, relations and values
+ * @property {string[]} replaced the features for which another value counts
+ */
+
+/**
  * What a report from a record discloses, for people.
- * @param {object} task from `readTask`, with disclosed columns
- * @param {object} record from `encodeRecord`
- * @returns {{number: number, size: number, of: number, conditions: [string, string, number | string][], replaced: string[]}}
- *   its stratum, the people expected in there and in all, what it says, and the features of other values
+ * @param {import("./task.js").Task} task with disclosed columns
+ * @param {import("./features.js").EncodedRecord} record
+ * @returns {Disclosure}
  */
 export function disclosureOf({ features, partitions, questions, strata: { nodes }, group_sizes: groupSizes }, { columns, replaced }) {
   const { feature, threshold, left, right } = partitions[questions[0].partition];

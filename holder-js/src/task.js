@@ -220,6 +220,76 @@ const SCHEMA = fields(
 // ---- the task
 
 /**
+ * @typedef {object} NumericFeature
+ * @property {"numeric"} kind
+ * @property {string} name
+ * @property {string} [description]
+ * @property {string} [unit]
+ * @property {number} low
+ * @property {number} high
+ * @property {number | null} missing what counts where there is no value; null if such a record does not fit
+ */
+/**
+ * @typedef {object} CategoricalFeature
+ * @property {"categorical"} kind
+ * @property {string} name
+ * @property {string} [description]
+ * @property {string[]} categories
+ * @property {string | null} missing
+ * @property {string | null} unknown what counts for an unlisted category; null if such a record does not fit
+ */
+/**
+ * @typedef {object} ClassLabel
+ * @property {"classes"} kind
+ * @property {string} name
+ * @property {string} [description]
+ * @property {string[]} classes
+ */
+/**
+ * @typedef {object} RangeLabel
+ * @property {"range"} kind
+ * @property {string} name
+ * @property {string} [description]
+ * @property {string} [unit]
+ * @property {number} low
+ * @property {number} high
+ */
+/**
+ * @typedef {object} Question
+ * @property {number} partition
+ * @property {string} mechanism
+ * @property {number} epsilon
+ * @property {Record<string, unknown>} parameters
+ * @property {"label" | "cell"} asks
+ * @property {{centres: number[], radius: number}} [centring]
+ */
+/**
+ * A task as its message has it, with its id and what was worked out once for it.
+ * @typedef {object} Task
+ * @property {string} id
+ * @property {number} version
+ * @property {string} name
+ * @property {string} description
+ * @property {(NumericFeature | CategoricalFeature)[]} features
+ * @property {ClassLabel | RangeLabel} label
+ * @property {import("./partition.js").Tree[]} partitions
+ * @property {Question[]} questions
+ * @property {string} allocation
+ * @property {number | null} opens Unix time in seconds
+ * @property {number | null} closes
+ * @property {true} [invited]
+ * @property {number} [smallest_batch]
+ * @property {number} [edition]
+ * @property {{name: string, contact: string, purpose: string, link: string}} [asker]
+ * @property {string} [language]
+ * @property {{language: string, texts: [string, string][]}[]} [translations]
+ * @property {string[]} [disclosed]
+ * @property {number[]} [group_sizes]
+ * @property {any[]} mechanisms one per question
+ * @property {{ofCell: number[], nodes: number[]} | null} strata null if no column is disclosed
+ */
+
+/**
  * @param {Uint8Array} bytes
  * @returns {Promise<string>} a task's id: the SHA-256 of its bytes, in hexadecimal
  */
@@ -242,8 +312,7 @@ export const packTask = (task) => encode(SCHEMA.write(task));
  * own, and build its mechanisms.
  * @param {Uint8Array} bytes
  * @param {string} [expected] the id it was asked for by
- * @returns {Promise<object>} its fields, with `id`, `mechanisms` (one per question) and `strata` (null
- *   if no column is disclosed)
+ * @returns {Promise<Task>}
  * @throws {Problem} `invalid-task` or `task-mismatch`
  */
 export async function readTask(bytes, expected) {

@@ -1,10 +1,10 @@
-/** The page's texts in the reader's language, and a task's where its asker has translated them. */
+/** What is said to people, in the reader's language. */
 
-import english from "./text-en.js";
+import { best, preferred } from "./translation.js";
 
 /** A catalogue per language, as its `lang` attribute has it; only the chosen one is loaded. */
 const CATALOGUES = {
-  en: async () => ({ default: english }),
+  en: () => import("./text-en.js"),
   de: () => import("./text-de.js"),
   es: () => import("./text-es.js"),
   "zh-Hans": () => import("./text-zh.js"),
@@ -13,27 +13,11 @@ const CATALOGUES = {
 /** Numbers with a sign between thousands, and perhaps the other one before decimals. */
 const GROUPED = { ",": /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/, ".": /^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$/ };
 
-const primary = (tag) => tag.toLowerCase().split("-")[0];
-
 /**
- * @param {readonly string[]} wanted tags, the most wanted first
- * @param {string[]} available
- * @returns {string | undefined} the first available one that is wanted, else one of the same language
- */
-export function best(wanted, available) {
-  const found = wanted.map(
-    (tag) =>
-      available.find((each) => each.toLowerCase() === tag.toLowerCase()) ??
-      available.find((each) => primary(each) === primary(tag)),
-  );
-  return found.find((each) => each !== undefined);
-}
-
-/**
- * @param {readonly string[]} wanted the reader's languages
+ * @param {readonly string[]} [wanted] the reader's languages
  * @returns {Promise<Texts>}
  */
-export async function textsFor(wanted) {
+export async function textsFor(wanted = preferred()) {
   const language = best(wanted, Object.keys(CATALOGUES)) ?? "en";
   return new Texts(language, (await CATALOGUES[language]()).default);
 }
@@ -97,18 +81,4 @@ export class Texts {
   get decimalSign() {
     return this.number(1.5)[1];
   }
-}
-
-/**
- * A task's own texts for a reader.
- * @param {object} task
- * @param {readonly string[]} wanted the reader's languages
- * @returns {(text: string) => {text: string, lang: string}} the text in the wanted language where
- *   there is a translation, and the language it is in, "" where the task does not say
- */
-export function translator({ language = "", translations = [] }, wanted) {
-  const chosen = best(wanted, [language, ...translations.map((each) => each.language)].filter(Boolean));
-  const translation = translations.find((each) => each.language === chosen);
-  const texts = new Map(translation?.texts);
-  return (text) => (texts.has(text) ? { text: texts.get(text), lang: chosen } : { text, lang: language });
 }

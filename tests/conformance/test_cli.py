@@ -15,7 +15,7 @@ SITE = (
     f"{sys.executable} -m privet.client answer {{url}} --csv {{records}} --subject-column subject "
     "--yes --ledger {state}"
 )
-SCRIPT = f"node {ROOT / 'scripts' / 'holder.js'}"
+SCRIPT = f"node {ROOT / 'holder-js' / 'conformance.js'}"
 
 
 ITS_OWN_TESTS = {"task-form", "report-law", "misfit", "vectors"}

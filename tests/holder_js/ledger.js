@@ -1,30 +1,39 @@
 /**
- * `node ledger.js FILE` holds the page's ledger to the table of cases that the Python ledgers are held
- * to, and prints how many there are; the first that it does not keep is an error.
+ * `node ledger.js FILE FOLDER` holds every store to the table of cases that the Python ledgers are held
+ * to, and prints how many there are; the first that one does not keep is an error.
  */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
-import { Ledger, disclosed, spent, stateAfter } from "../../holder-js/src/ledger.js";
-import { Problem } from "../../holder-js/src/problem.js";
+import { stateAfter } from "../../holder-js/src/holder.js";
+import { IndexedDBStore, MemoryStore, Problem, disclosed, spent } from "../../holder-js/index.js";
+import { FileStore } from "../../holder-js/node.js";
 
 const SPENT_WITHIN = 1e-9;
 const cases = JSON.parse(readFileSync(process.argv[2], "utf8"));
-for (const { name, steps } of cases) {
-  const ledger = new Ledger(database());
-  for (const step of steps) await check(ledger, step, `${name}: ${JSON.stringify(step)}`);
+for (const [number, { name, steps }] of cases.entries()) {
+  const [memory, rows, file] = [new MemoryStore(), new Map(), join(process.argv[3], `${number}.json`)];
+  const inBrowser = () => {
+    globalThis.indexedDB = { open: () => request(database(rows)) };
+    return new IndexedDBStore();
+  };
+  for (const open of [() => memory, inBrowser, () => new FileStore(file)]) { // the last two anew for each step
+    for (const step of steps) await check(open(), step, `${name}: ${JSON.stringify(step)}`);
+  }
 }
 console.log(cases.length);
 
 async function check(ledger, { keep, find, settle, fail, spent: now, disclosed: since, dated, gives, problem }, at) {
   if (problem !== undefined) {
-    await assert.rejects(ledger.keep(keep), { name: "Problem", type: problem }, at);
+    await assert.rejects(ledger.keep({ bytes: Uint8Array.of(), ...keep }), { name: "Problem", type: problem }, at);
     assert.equal(await ledger.find(keep.task), undefined, at);
   } else if (keep !== undefined) {
-    const kept = await ledger.keep({ ...keep, state: "drawn", reason: null });
+    const kept = await ledger.keep({ bytes: Uint8Array.of(1, 255), ...keep, state: "drawn", reason: null });
     assert.equal(kept.report, gives, at);
-    assert.equal((await ledger.find(keep.task)).report, gives, at);
+    const found = await ledger.find(keep.task);
+    assert.deepEqual([found.report, [...found.bytes]], [gives, [1, 255]], at);
   } else if (find !== undefined) {
     assert.equal((await ledger.find(find))?.report ?? null, gives, at);
   } else if (now !== undefined) {
@@ -41,15 +50,16 @@ async function check(ledger, { keep, find, settle, fail, spent: now, disclosed: 
   }
 }
 
-/** As much of IndexedDB as the ledger uses, in memory. */
-function database() {
-  const rows = new Map();
-  const request = (result) => ({ result, set onsuccess(done) { queueMicrotask(done); }, set onerror(_) {} });
+/** As much of IndexedDB as the store uses, in memory. */
+function database(rows) {
   const store = {
-    get: (task) => request(rows.get(task)),
     getAll: () => request([...rows.values()]),
     put: (row) => request(void rows.set(row.task, structuredClone(row))),
-    transaction: { set oncomplete(done) { queueMicrotask(done); }, set onabort(_) {} },
+    transaction: { set oncomplete(done) { setTimeout(done); }, set onabort(_) {} },
   };
   return { transaction: () => ({ objectStore: () => store }) };
+}
+
+function request(result) {
+  return { result, set onsuccess(done) { queueMicrotask(done); }, set onerror(_) {} };
 }

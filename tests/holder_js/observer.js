@@ -8,7 +8,7 @@
 import { readFileSync } from "node:fs";
 import { webcrypto } from "node:crypto";
 
-import { answer } from "../../holder-js/src/holder.js";
+import { MemoryStore, answer } from "../../holder-js/index.js";
 
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 
@@ -26,16 +26,16 @@ function slowly(record, seconds) {
 }
 
 async function secondsToReport(record, options) {
-  const kept = new Map();
+  const store = new MemoryStore();
   const seen = [];
   const http = async (_, { method }) => {
     seen.push(now());
     if (method !== "POST") {
       return new Response(Buffer.from(task, "hex"), { headers: { "Content-Type": "application/vnd.privet.task+msgpack" } });
     }
-    return new Response(JSON.stringify({ report: kept.get(id).id, counted: true }), { status: 201 });
+    return new Response(JSON.stringify({ report: (await store.find(id)).id, counted: true }), { status: 201 });
   };
-  await answer(`https://curator.example/v1/tasks/${id}`, record, { ...options, http, kept });
+  await answer(`https://curator.example/v1/tasks/${id}`, record, { ...options, http, store });
   const [first, last] = seen;
   return last - first;
 }

@@ -100,10 +100,15 @@ def test_every_vector_is_reproduced() -> None:
     assert counts == {}
 
 
-def test_its_ledger_keeps_the_table_of_cases() -> None:
-    """The one that `tests/client/test_ledger.py` holds the Python ledgers to."""
+def test_its_stores_keep_the_table_of_cases(tmp_path: Path) -> None:
+    """The one that `tests/client/test_ledger.py` holds the Python ledgers to; a file is its owner's
+    alone, and nothing lies beside it."""
     table = VECTORS / "ledger.json"
-    assert json.loads(run("ledger.js", str(table))) == len(json.loads(table.read_text()))
+    cases = json.loads(table.read_text())
+    assert json.loads(run("ledger.js", str(table), str(tmp_path))) == len(cases)
+    files = [*tmp_path.iterdir()]
+    assert {path.name for path in files} <= {f"{number}.json" for number in range(len(cases))}
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
 BOUNDS = """
@@ -146,7 +151,7 @@ def test_numbers_are_told_in_the_same_digits() -> None:
 CHECKS = """
 import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { answer } from "./holder.js";
+import { MemoryStore, answer } from "../index.js";
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 const { task, id, isKept, options } = JSON.parse(readFileSync(0, "utf8"));
 const calls = [];
@@ -156,9 +161,12 @@ const http = async (url, { method = "GET" }) => {
   const body = method === "GET" ? Buffer.from(task, "hex") : receipt;
   return new Response(body, { headers: { "Content-Type": "application/vnd.privet.task+msgpack" } });
 };
-const kept = new Map(isKept ? [[id, { id: "00", bytes: new Uint8Array(1) }]] : []);
-const sent = answer(`https://curator.example/v1/tasks/${id}`, {}, { http, kept, ...options });
-const ended = await sent.then(({ counted }) => counted, ({ type }) => type);
+const [store, url] = [new MemoryStore(), `https://curator.example/v1/tasks/${id}`];
+const report = { id: "00", bytes: new Uint8Array(1), epsilon: 1, drawn: 2e9 };
+const kept = { task: id, url, ...report, state: "drawn" };
+if (isKept) await store.keep(kept);
+const sent = answer(url, {}, { http, store, ...options });
+const ended = await sent.then(({ state }) => state, ({ type }) => type);
 console.log(JSON.stringify([ended, calls]));
 """
 SMALL, DISCLOSING = make_message_vectors.SMALL, make_message_vectors.DISCLOSING
@@ -167,7 +175,7 @@ SMALL, DISCLOSING = make_message_vectors.SMALL, make_message_vectors.DISCLOSING
 @pytest.mark.parametrize(
     ("task", "is_kept", "options", "ends"),
     [
-        (SMALL, True, {}, [True, ["POST"]]),
+        (SMALL, True, {}, ["counted", ["POST"]]),
         (SMALL, True, {"curatorKey": "0" * 64}, ["refused", ["GET"]]),
         (SMALL.model_copy(update={"invited": True}), False, {}, ["refused", ["GET"]]),
         (DISCLOSING, False, {"smallestGroup": 10**6}, ["refused", ["GET"]]),
@@ -184,30 +192,30 @@ def test_what_the_other_holder_refuses_is_refused(
 OPENS = """
 import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { answer, fetchTask, validate } from "./holder.js";
+import { MemoryStore, answer, loadTask, validate } from "../index.js";
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 const { task, id, cases } = JSON.parse(readFileSync(0, "utf8"));
 const url = `https://curator.example/v1/tasks/${id}`;
 const loud = [];
 console.error = (text) => void loud.push(text);
 async function tried({ record, validated = false, ...options }) {
-  const [kept, calls] = [new Map(), []];
+  const [store, calls] = [new MemoryStore(), []];
   const http = async (_, { method, body }) => {
     calls.push([method, body?.length ?? 0]);
-    const receipt = JSON.stringify({ report: kept.get(id)?.id, counted: true });
+    const receipt = JSON.stringify({ report: (await store.find(id))?.id, counted: true });
     const headers = { "Content-Type": "application/vnd.privet.task+msgpack" };
     return new Response(method === "GET" ? Buffer.from(task, "hex") : receipt, { headers });
   };
-  const read = await fetchTask(url, { http: async (...given) => http(...given) });
+  const read = await loadTask(url, { http: async (...given) => http(...given) });
   calls.pop();
   let findings = null;
   try {
     ({ findings } = validate(read, record));
     const ready = validated ? validate(read, record) : record;
-    return [(await answer(url, ready, { http, kept, ...options })).counted, calls, findings];
+    return [(await answer(url, ready, { http, store, ...options })).state, calls, findings];
   } catch ({ type }) {
-    const sent = answer(url, record, { http, kept, ...options });
-    return [await sent.then(({ counted }) => counted, (problem) => problem.type), calls, findings];
+    const sent = answer(url, record, { http, store, ...options });
+    return [await sent.then(({ state }) => state, (problem) => problem.type), calls, findings];
   }
 }
 console.log(JSON.stringify([await Promise.all(cases.map(tried)), loud.length]));
@@ -238,7 +246,7 @@ def test_a_value_is_answered_and_a_name_is_refused() -> None:
     validated: list[Any] = [{"record": record, "validated": True} for record in (RECORD, *ODD)]
     plain: list[Any] = [{"record": record} for record in (RECORD, *ODD)]
     (first, *others), loud = opened(*plain, *validated)
-    assert (first[0], first[2], loud) == (True, [], 0)
+    assert (first[0], first[2], loud) == ("counted", [], 0)
     assert [call for call, _ in first[1]] == ["GET", "POST"]
     assert [each[:2] for each in others] == [first[:2]] * len(others)
     found = [each[2] for each in others]
@@ -248,7 +256,7 @@ def test_a_value_is_answered_and_a_name_is_refused() -> None:
         {"record": {**RECORD, "aeg": 67}},
         {"record": {"aeg": None}, "validated": True},
     ]
-    (wrong, absent, option), _ = opened(*names, {"record": RECORD, "mostEpsilom": 9})
+    (wrong, absent, option), _ = opened(*names, {"record": RECORD, "storee": 9})
     assert wrong == absent == ["invalid-record", [["GET", 0]], None]
     assert option == ["invalid-request", [], []]
 
@@ -264,20 +272,20 @@ def test_development_mode_says_loudly_what_does_not_fit() -> None:
 CLOCKS = """
 import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { answer } from "./holder.js";
+import { MemoryStore, answer } from "../index.js";
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 const cases = JSON.parse(readFileSync(0, "utf8"));
 async function tried({ task, id, date, now }) {
-  const kept = new Map();
+  const store = new MemoryStore();
   const http = async (_, { method }) => {
-    const receipt = JSON.stringify({ report: kept.get(id)?.id, counted: true });
+    const receipt = JSON.stringify({ report: (await store.find(id))?.id, counted: true });
     const said = date === null ? {} : { Date: date };
     const headers = { "Content-Type": "application/vnd.privet.task+msgpack", ...said };
     return new Response(method === "GET" ? Buffer.from(task, "hex") : receipt, { headers });
   };
-  const options = { http, kept, now: () => now, sleep: async () => {} };
+  const options = { http, store, now: () => now, sleep: async () => {} };
   const sent = answer(`https://curator.example/v1/tasks/${id}`, {}, options);
-  return sent.then(({ counted }) => [String(counted), ""], ({ type, message }) => [type, message]);
+  return sent.then(({ state }) => [state, ""], ({ type, message }) => [type, message]);
 }
 console.log(JSON.stringify(await Promise.all(cases.map(tried))));
 """
@@ -295,17 +303,17 @@ def test_wrong_clocks_are_named_as_by_the_other_holder() -> None:
             try:
                 check_clocks(NOW + error, -error)
                 check_dates(task, NOW + error, -error)
-                expected.append("true")
+                expected.append("counted")
             except WrongClock:
                 expected.append("wrong-clock")
             except TaskNotOpen:
                 expected.append("task-not-open")
     hostile = [{**cases[0], "now": NOW, "date": date} for date in (None, "", "yesterday")]
     outcomes = evaluated(CLOCKS, json.dumps([*cases, *hostile]))
-    assert [kind for kind, _ in outcomes] == [*expected, *["true"] * 3]
-    assert set(expected) == {"true", "wrong-clock", "task-not-open"}
+    assert [kind for kind, _ in outcomes] == [*expected, *["counted"] * 3]
+    assert set(expected) == {"counted", "wrong-clock", "task-not-open"}
     for case, (kind, said) in zip(cases, outcomes, strict=False):
-        if kind != "true":
+        if kind != "counted":
             assert f"This device's clock says {in_utc(case['now'])}, the server's" in said
             assert in_utc(NOW) in said
 

@@ -1,7 +1,6 @@
 """The holder in JavaScript has the calls of ``protocol.calls``, and spells none of them itself."""
 
 import re
-from pathlib import Path
 
 from privet import page
 from scripts.write_calls import PATH, module
@@ -14,9 +13,9 @@ def test_the_module_is_what_the_script_writes() -> None:
 
 def test_no_other_file_names_a_path_header_or_media_type() -> None:
     """They are in calls.js; a comment may name them."""
-    for name, content in page.FILES.items():
-        if name.endswith(".js") and Path(name) != Path(PATH.name):
-            code = re.sub(r"/\*.*?\*/|//[^\n]*", "", content.decode(), flags=re.DOTALL)
+    for name, text in page.MODULES.items():
+        if name != PATH.name:
+            code = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
             assert not re.search(r"/v1/|privet-(?:invitation|signature)|vnd\.privet", code, re.I), (
                 name
             )

@@ -1,5 +1,6 @@
 """The answer page's files: small, without anything from elsewhere, and the same for everybody."""
 
+import base64
 import gzip
 import hashlib
 import re
@@ -14,6 +15,7 @@ from privet.client import Caps
 from privet.client.cli import app
 from privet.client.clocks import MOST_APART
 from privet.client.ledger import EARLIEST
+from privet.page.bundle import bundle
 from privet.protocol.limits import LATE_SECONDS, SMALLEST_GROUP
 
 TASK = f"https://curator.example/v1/tasks/{'ab' * 32}"
@@ -23,17 +25,54 @@ KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
 def test_the_page_is_small_and_whole() -> None:
     """52 kB compressed; what is named is there, and nothing is loaded from elsewhere."""
-    one_language = [name for name in page.FILES if name not in TRANSLATED]
-    assert sum(len(gzip.compress(page.FILES[name])) for name in one_language) < 52_500
+    assert sum(len(gzip.compress(content)) for content in page.FILES.values()) < 52_500
     texts = {name: content.decode() for name, content in page.FILES.items()}
     for name, text in texts.items():
-        imported = re.findall(r'(?:from |import\()"([^"]+)"', text)
+        imported = re.findall(r'(?:from |import |import\()"([^"]+)"', text)
         assert all(each.removeprefix("./") in texts for each in imported), name
         assert not re.search(r'from "node:|\bprocess\.', text), name
-        assert not re.search(r"innerHTML|\beval\(|new Function", text), name
+        assert not re.search(r"innerHTML|\beval\(|new Function|setAttribute\(\"style", text), name
     linked = re.findall(r'(?:src|href)="([\w.]+)"', texts[page.INDEX])
     assert linked
     assert set(linked) <= set(texts)
+
+
+def test_the_form_is_all_modules_in_one() -> None:
+    """Each once, below what it imports; what cannot be joined is refused."""
+    parts = re.findall(r"^// ([\w-]+\.js)$", page.FILES[page.FORM].decode(), re.M)
+    assert sorted(parts) == sorted(page.MODULES)
+    assert parts[-1] == "element.js"
+    modules = {
+        "a.js": 'import { b as c } from "./b.js";\nexport const a = c;\n',
+        "b.js": "/** Said. */\nexport const b = 1;\n",
+    }
+    assert bundle(modules, "a.js").splitlines()[1:] == [
+        "// b.js",
+        "const $b = (() => {",
+        "const b = 1;",
+        "return { b };",
+        "})();",
+        "// a.js",
+        "const $a = (() => {",
+        "const { b: c } = $b;",
+        "const a = c;",
+        "return { a };",
+        "})();",
+    ]
+    for text in ('import { a } from "./a.js";\n', "export * from 1;\n", "export let b = 1;\n"):
+        with pytest.raises(ValueError, match=r"b\.js"):
+            bundle({**modules, "b.js": text}, "a.js")
+
+
+def test_pages_of_others_may_embed_the_form_alone() -> None:
+    """By its hash: what else is served stays the page's own."""
+    headers = {name: page.headers(name, TASK) for name in page.FILES}
+    embedded = {n for n, each in headers.items() if "Access-Control-Allow-Origin" in each}
+    assert embedded == {page.FORM}
+    assert headers[page.FORM]["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert headers[page.INDEX]["Cross-Origin-Resource-Policy"] == "same-origin"
+    digest = hashlib.sha384(page.FILES[page.FORM]).digest()
+    assert f"sha384-{base64.b64encode(digest).decode()}" == page.INTEGRITY
 
 
 def test_no_script_is_inline_and_only_the_task_is_called() -> None:
@@ -75,18 +114,18 @@ def test_the_caps_are_those_of_the_other_holder() -> None:
     """One default for both ledgers."""
     found = re.search(
         r"CAPS = \{ task: ([\d.]+), year: ([\d.]+), disclosed: ([\d.]+) \}",
-        page.FILES["ledger.js"].decode(),
+        page.MODULES["ledger.js"],
     )
     assert found
     assert Caps(*map(float, found.groups())) == Caps()
-    assert f"EARLIEST = {EARLIEST:_.0f};" in page.FILES["ledger.js"].decode()
-    assert f"MOST_APART = {MOST_APART / 86_400:.0f} * 86_400;" in page.FILES["holder.js"].decode()
-    assert f"SMALLEST_GROUP = {SMALLEST_GROUP};" in page.FILES["holder.js"].decode()
+    assert f"EARLIEST = {EARLIEST:_.0f};" in page.MODULES["ledger.js"]
+    assert f"MOST_APART = {MOST_APART / 86_400:.0f} * 86_400;" in page.MODULES["holder.js"]
+    assert f"SMALLEST_GROUP = {SMALLEST_GROUP};" in page.MODULES["holder.js"]
 
 
 def catalogue(name: str) -> dict[str, str]:
     """The texts of a catalogue by key."""
-    entries = re.findall(r'^  (\w+): "(.*)",$', page.FILES[name].decode(), re.M)
+    entries = re.findall(r'^  (\w+): "(.*)",$', page.MODULES[name], re.M)
     assert len(entries) == len(dict(entries))
     return dict(entries)
 
@@ -116,14 +155,14 @@ def test_every_language_says_everything(name: str) -> None:
     assert list(other) == list(english)
     for key, text in english.items():
         assert set(re.findall(r"\{\w+\}", other[key])) == set(re.findall(r"\{\w+\}", text)), key
-    lines = page.FILES[name].decode().splitlines()
+    lines = page.MODULES[name].splitlines()
     assert sum(line.startswith("  ") for line in lines) == len(other)  # so no entry was overlooked
 
 
 def test_every_text_is_used_and_there() -> None:
     """What the page asks its catalogue for is in it, and nothing else."""
     code = "".join(
-        page.FILES[name].decode() for name in ("page.js", "form.js", "results.js", page.INDEX)
+        page.MODULES[name] for name in ("element.js", "form.js", "results.js", "review.js")
     )
     known = set(catalogue("text-en.js"))
     states = {"drawn", "held", "counted", "refused", "lost"}

@@ -1,0 +1,96 @@
+/** What only Node has: a store in a file. */
+
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+import { pause } from "./src/http.js";
+import { Store } from "./src/ledger.js";
+import { Problem } from "./src/problem.js";
+import { fromHex } from "./src/report.js";
+import { hex } from "./src/task.js";
+
+const VERSION = 1;
+const [TRIES, SECONDS] = [500, 0.02]; // the file is taken for a few milliseconds at a time
+
+/** One person's answers in one file, which its owner alone may read; processes may share it. */
+export class FileStore extends Store {
+  /**
+   * @param {string} path a file for one person, in a folder that is there
+   * @param {{caps?: Partial<import("./src/ledger.js").Caps>}} [options]
+   */
+  constructor(path, options) {
+    super(options);
+    this.path = path;
+  }
+
+  /** @returns {Promise<import("./src/ledger.js").Answer[]>} */
+  async answers() {
+    return this.#read();
+  }
+
+  /** @param {(answers: import("./src/ledger.js").Answer[]) => import("./src/ledger.js").Answer | undefined} work */
+  async change(work) {
+    const taken = await this.#take();
+    try {
+      const earlier = this.#read();
+      const changed = work(earlier);
+      if (changed !== undefined) this.#write([...earlier.filter(({ task }) => task !== changed.task), changed]);
+    } finally {
+      rmSync(taken, { force: true });
+    }
+  }
+
+  async #take() {
+    const path = `${this.path}.taken`;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        closeSync(openSync(path, "wx", 0o600));
+        return path;
+      } catch (error) {
+        if (error.code !== "EEXIST") throw failed(error);
+        if (tries === TRIES) throw new Problem("ledger-failed", `${path} is there: if no program is answering, remove it. Nothing was sent.`);
+      }
+      await pause(SECONDS);
+    }
+  }
+
+  #read() {
+    let text;
+    try {
+      text = readFileSync(this.path, "utf8");
+    } catch (error) {
+      if (error.code === "ENOENT") return [];
+      throw failed(error);
+    }
+    try {
+      const { version, answers } = JSON.parse(text);
+      if (version !== VERSION) throw new Error(`its version is ${version}`);
+      return answers.map(({ bytes, ...answer }) => ({ ...answer, bytes: fromHex(bytes) }));
+    } catch (error) {
+      throw failed(error); // a damaged file does not pass for an empty one, which would spend anew
+    }
+  }
+
+  /** A new file, on the disk, in the place of the old. */
+  #write(answers) {
+    const path = `${this.path}.${randomBytes(8).toString("hex")}`;
+    try {
+      const file = openSync(path, "wx", 0o600);
+      writeFileSync(file, JSON.stringify({ version: VERSION, answers: answers.map(({ bytes, ...answer }) => ({ ...answer, bytes: hex(bytes) })) }));
+      fsyncSync(file);
+      closeSync(file);
+      renameSync(path, this.path);
+      const folder = openSync(dirname(this.path), "r");
+      fsyncSync(folder);
+      closeSync(folder);
+    } catch (error) {
+      rmSync(path, { force: true });
+      throw failed(error);
+    }
+  }
+}
+
+function failed(error) {
+  return new Problem("ledger-failed", `The answers cannot be kept (${error.message}): nothing was sent.`);
+}

@@ -1,0 +1,512 @@
+/**
+ * `<privet-answer task="…">`: what a task is about, its form, a check in words, the exact bytes that one button
+ * sends, and the receipt.
+ *
+ * Everything stands in a shadow tree, is set as text, and is styled by a constructed style sheet, so that a policy
+ * without inline styles or scripts suffices. The person's record is in the fields alone, until they send.
+ */
+
+import { people, figure } from "./explanation.js";
+import { element, makeForm } from "./form.js";
+import { answer, check, epsilonOf, status, validate } from "./holder.js";
+import { collectionOf, loadTask, taskIdIn } from "./http.js";
+import { splitsOf } from "./disclosures.js";
+import { IndexedDBStore } from "./indexeddb-store.js";
+import { disclosed, spent } from "./ledger.js";
+import { Problem } from "./problem.js";
+import { OpenedRecord, platformRandom } from "./report.js";
+import { rowsOf } from "./results.js";
+import { Wording, groupInWords } from "./review.js";
+import { styleSheet } from "./style.js";
+import { hex } from "./task.js";
+import { textsFor } from "./texts.js";
+import { preferred, translator } from "./translation.js";
+
+/** Where the parts of a report are (docs/protocol.md, "Report"), the last three from its end. */
+const [ANSWERS_START, ANSWERS_END, ID_START, TASK_START] = [9, 69, 64, 41];
+
+/** What is said of a problem, by its type and its kind, or its type; of any other, that it failed. */
+const SAID = {
+  "task-not-open early": "opensOn", "task-not-open late": "closedOn", "task-not-open over": "ended", "wrong-clock": "wrongClock",
+  "refused groups": "smallGroup", "refused invitation": "invitationMissing", "invalid-request invitation": "invitationWrong",
+  "budget-spent task": "tooMuch", "budget-spent year": "spent", "budget-spent disclosed": "disclosedEnough",
+  "task-not-open": "notOpen", "task-not-found": "unknownTask", "not-authorized": "invitationWrong",
+  "quota-reached": "quota", "invalid-task": "unsafe", "task-mismatch": "unsafe", refused: "unsafe",
+  unreachable: "unreachable", overloaded: "unreachable", "storage-failed": "unreachable", "too-many-requests": "unreachable",
+  "curator-down": "unreachable", internal: "unreachable", "ledger-failed": "storage",
+};
+
+/** Why a relay lost a message, by the reason that it gives. */
+const LOST = { "task-not-open": "lostLate", "task-not-found": "lostDeleted", "too-few": "lostFew" };
+
+const now = () => Date.now() / 1000;
+/** @type {typeof HTMLElement} */
+const Base = globalThis.HTMLElement ?? class {}; // so that servers may import it
+
+/**
+ * Attributes: `task`, the task's address; `language`, else the browser's; `invitation`; `curator-key`, 64
+ * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the system's.
+ *
+ * Dispatches `privet-step` with `{step, title, language}`: `questions`, `check`, `sending`; `receipt` with the
+ * answer's `state`; `stopped` with a problem's `type`.
+ */
+export class PrivetAnswer extends Base {
+  static observedAttributes = ["task", "language", "invitation", "curator-key", "level"];
+
+  #root = null;
+
+  /** @type {Visit | null} */
+  #visit = null;
+
+  connectedCallback() {
+    if (this.#visit === null) this.#begin();
+  }
+
+  attributeChangedCallback() {
+    if (this.#visit !== null) this.#begin();
+  }
+
+  /** From the check back to the questions; nothing anywhere else. */
+  back() {
+    this.#visit?.back();
+  }
+
+  #begin() {
+    if (this.#root === null) {
+      this.#root = this.attachShadow({ mode: "open" });
+      this.#root.adoptedStyleSheets = [styleSheet()];
+    }
+    const visit = new Visit(this, (step) => {
+      if (visit === this.#visit) this.dispatchEvent(new CustomEvent("privet-step", { detail: step, bubbles: true, composed: true }));
+    });
+    this.#visit = visit;
+    this.#root.replaceChildren(visit.place);
+    void visit.run();
+  }
+}
+
+/** One task before one person. */
+class Visit {
+  #parts = {};
+  #title = "";
+
+  /** @type {import("./texts.js").Texts} */
+  #texts;
+
+  /** @type {Wording | null} */
+  #wording = null;
+
+  /**
+   * @param {PrivetAnswer} host
+   * @param {(step: object) => void} dispatch
+   */
+  constructor(host, dispatch) {
+    const language = host.getAttribute("language");
+    this.host = host;
+    this.dispatch = dispatch;
+    this.languages = language ? [language, ...preferred()] : preferred();
+    this.options = {
+      store: new IndexedDBStore(), languages: this.languages,
+      curatorKey: host.getAttribute("curator-key") || undefined, invitation: host.getAttribute("invitation") || undefined,
+    };
+    this.level = Number(host.getAttribute("level")) || 2;
+    this.place = element("div", { id: "answer" });
+  }
+
+  async run() {
+    this.#texts = await textsFor(this.languages);
+    this.place.append(...this.#layout());
+    for (const part of this.place.querySelectorAll("[id]")) this.#parts[part.id] = part;
+    this.place.lang = this.#texts.language;
+    this.#sayAll();
+    this.#$("bytes").setAttribute("aria-label", this.#say("bytesLabel"));
+    this.#name({ text: this.#say("heading"), lang: this.#texts.language });
+    this.#tell(this.#say("loading"));
+    await this.#guarded(async () => {
+      this.url = new URL(this.host.getAttribute("task") ?? "", document.baseURI).href;
+      const earlier = await this.options.store.find(taskIdIn(this.url));
+      if (earlier === undefined) await this.#ask();
+      else await this.#showEarlier(earlier);
+    });
+  }
+
+  back() {
+    if (this.#$("preview")?.hidden !== false) return;
+    [this.#$("form").hidden, this.#$("preview").hidden] = [false, true];
+    this.#$("questions").scrollIntoView();
+    this.#step("questions");
+  }
+
+  #$(id) {
+    return this.#parts[id];
+  }
+
+  #say(key, values) {
+    return (this.#wording ?? this.#texts).say(key, values);
+  }
+
+  #step(step, more = {}) {
+    this.dispatch({ step, title: this.#title, language: this.#texts.language, ...more });
+  }
+
+  #heading(rank, properties, ...children) {
+    return element(`h${Math.min(this.level + rank, 6)}`, { className: ["title", "heading", "subheading"][rank], ...properties }, ...children);
+  }
+
+  /** All that may be shown, most of it hidden at first. */
+  #layout() {
+    const said = (tag, key, properties = {}) => element(tag, { "data-text": key, ...properties });
+    const titled = (id, key, properties = {}) => this.#heading(1, { id, "data-text": key, ...properties });
+    const section = (id, title, properties, ...children) => element("section", { id, "aria-labelledby": title, ...properties }, ...children);
+    const details = (id, key, properties, ...children) => element("details", { id, ...properties }, said("summary", key), ...children);
+    const mark = (className, key, properties = {}) => said("span", key, { className, ...properties });
+    return [
+      this.#heading(0, { id: "name", tabIndex: -1 }),
+      element("p", { id: "state", role: "status" }),
+      element(
+        "form", { id: "form", hidden: true, noValidate: true, autocomplete: "off" },
+        element(
+          "div", { id: "intro" },
+          section("who", "who-title", {}, titled("who-title", "whoTitle")),
+          section(
+            "choice", "choice-title", {}, titled("choice-title", "choiceTitle"), said("p", "choice"),
+            titled("sent-title", "sentTitle"), element("ol", { id: "sent" }),
+          ),
+          section(
+            "learn", "learn-title", {}, titled("learn-title", "learnTitle"), said("p", "learnLead"), element("div", { id: "people" }),
+            said("p", "learnAfter"), details("numbers", "learnNumbers", {}, element("p", { id: "odds" })),
+          ),
+        ),
+        section(
+          "questions", "questions-title", {},
+          this.#heading(1, { id: "questions-title" }, said("span", "questionsTitle"), " ", said("small", "questionsStay")),
+          element(
+            "div", { id: "faults", role: "alert", tabIndex: -1, hidden: true },
+            this.#heading(2, { "data-text": "faultsTitle" }), element("ul", { id: "fault-list" }),
+          ),
+          said("p", "questionsRequired", { id: "required", className: "help" }), element("div", { id: "fields" }),
+          said("button", "check", { id: "check", type: "submit" }),
+          details("unfit", "unfitTitle", { hidden: true }, said("p", "unfit"), said("button", "unfitButton", { id: "unfit-button", type: "button", className: "quiet" })),
+        ),
+      ),
+      section(
+        "preview", "preview-title", { hidden: true }, titled("preview-title", "checkTitle", { tabIndex: -1 }),
+        element("p", { id: "stay" }), element("dl", { id: "answers" }), element("p", { id: "group", hidden: true }),
+        element("p", {}, element("span", { id: "sends" }), " ", said("span", "checkOnce")),
+        details(
+          "exact", "bytes", {}, element("p", { id: "size" }), element("pre", { id: "bytes", tabIndex: 0, role: "region" }),
+          element(
+            "p", { className: "legend" }, mark("task", "bytesTask"), " ", mark("id", "bytesId"), " ",
+            mark("group", "bytesGroup", { id: "bytes-group", hidden: true }), " ", mark("payload", "bytesPayload"), " ", said("span", "bytesRest"),
+          ),
+        ),
+        element(
+          "div", { className: "buttons" }, said("button", "send", { id: "send", type: "button" }),
+          said("button", "checkBack", { id: "back", type: "button", className: "quiet" }),
+        ),
+      ),
+      section(
+        "results", "results-title", { hidden: true }, titled("results-title", "resultsTitle"), said("p", "resultsLead"),
+        said("p", "resultsMayChange", { id: "results-may-change" }), element("div", { id: "figures" }),
+      ),
+      section(
+        "receipt", "receipt-title", { hidden: true }, this.#heading(1, { id: "receipt-title", tabIndex: -1 }),
+        ...["outcome", "receipt-facts"].map((id) => element("p", { id })), ...["receipt-group", "receipt-date"].map((id) => element("p", { id, hidden: true })),
+        said("p", "resultsLater", { id: "receipt-results" }), said("p", "receiptBack"),
+        said("button", "again", { id: "again", type: "button", hidden: true }),
+      ),
+      details("technical", "details", { hidden: true }, element("p", { id: "fault" })),
+      element("p", { id: "ledger" }),
+    ];
+  }
+
+  /** Say what stands there whatever happens. */
+  #sayAll() {
+    for (const place of this.place.querySelectorAll("[data-text]")) place.textContent = this.#say(place.dataset.text);
+  }
+
+  #tell(text) {
+    this.#$("state").textContent = text;
+  }
+
+  #name({ text, lang }) {
+    this.#$("name").replaceChildren(element("span", { lang }, text));
+    this.#title = this.#say("title", { name: text });
+    this.#step("loading");
+  }
+
+  /** Show a problem in place of whatever was going on. */
+  async #guarded(work) {
+    try {
+      await work();
+    } catch (error) {
+      for (const part of ["form", "preview"]) this.#$(part).hidden = true;
+      this.#tell(this.#sayProblem(error));
+      this.#$("fault").textContent = error.message;
+      this.#$("technical").hidden = isExact(error);
+      this.#step("stopped", { type: error.type ?? "failed" });
+      if (!(error instanceof Problem)) throw error;
+    }
+  }
+
+  #sayProblem({ type, why }) {
+    const { opens, closes, clockAhead } = this.task ?? {};
+    return this.#say(SAID[`${type} ${why}`] ?? SAID[type] ?? "failed", {
+      host: this.#host, date: this.#texts.date((why === "early" ? opens : closes) ?? now()),
+      device: this.#texts.date(now()), server: this.#texts.date(now() + (clockAhead ?? 0)),
+    });
+  }
+
+  get #host() {
+    return new URL(this.url).host;
+  }
+
+  /** Fetch the task and check that it can be answered, then show its form; nothing of the record exists yet. */
+  async #ask() {
+    const task = await loadTask(this.url, this.options);
+    this.task = task;
+    this.#wording = new Wording(this.#texts, task, this.languages);
+    this.#name(this.#wording.own(task.name));
+    this.#sayAll();
+    const { asFiles } = await this.#checkAnswerable();
+    this.#introduce(asFiles);
+    await this.#showLimit({ epsilon: epsilonOf(task), splits: await splitsOf(task) });
+    const { fields, read } = makeForm(task, this.#texts, this.#wording.own);
+    this.#$("fields").append(...fields.map(({ field }) => field));
+    this.#$("required").hidden = this.#$("fields").querySelector(".required") === null;
+    const random = fixedRandomness();
+    let ready;
+    const review = (opened) => {
+      ready = opened;
+      ready.draw(random());
+      this.#preview(ready, fields);
+    };
+    this.#$("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.#passes(fields)) review(validate(task, read()));
+    });
+    this.#$("unfit-button").addEventListener("click", () => review(new OpenedRecord(task, null))); // no map of fields: a misfit
+    this.#$("back").addEventListener("click", () => this.back());
+    this.#$("send").addEventListener("click", () => void this.#guarded(() => this.#submit(ready)));
+    this.#$("form").hidden = false;
+    this.#tell("");
+    this.#step("questions");
+  }
+
+  /** Whatever would refuse a report refuses it now, before anything is drawn. */
+  async #checkAnswerable() {
+    const collection = await collectionOf(this.url, this.options);
+    this.#showResults(collection, this.task, this.#wording.own);
+    await check(this.task, this.options);
+    const why = collection.results === null ? undefined : "over";
+    if (collection.collecting === false) throw new Problem("task-not-open", "It takes no reports now. Nothing was sent.", why);
+    if (collection.invited && !this.options.invitation) throw new Problem("refused", "It needs an invitation. Nothing was sent.", "invitation");
+    return collection;
+  }
+
+  /** What came out, if that is known, and whether it may still change. */
+  #showResults({ results, settled }, task, own) {
+    if (results === null) return;
+    this.#$("figures").replaceChildren(...rowsOf(results, task, this.#texts, own, (...children) => this.#heading(2, {}, ...children)));
+    this.#$("results-may-change").hidden = settled === true;
+    this.#$("results").hidden = false;
+  }
+
+  /** Who asks, what is sent, and what anybody could learn from it. */
+  #introduce(asFiles) {
+    const { asker, description, closes } = this.task;
+    const theirs = (text) => {
+      const { text: words, lang } = this.#wording.own(text);
+      return element("span", { lang, className: "text" }, words);
+    };
+    const who = this.#$("who");
+    if (asker === undefined) {
+      who.append(element("p", { className: "warning" }, this.#say("whoUnknown")));
+    } else {
+      const link = element("a", { href: asker.link, target: "_blank", rel: "noopener noreferrer" }, asker.link);
+      const rows = [["whoName", theirs(asker.name)], ["whoPurpose", theirs(asker.purpose)], ["whoContact", theirs(asker.contact)], ["whoLink", link]];
+      who.append(element("dl", { className: "facts" }, ...rows.flatMap(([key, value]) => [element("dt", {}, this.#say(key)), element("dd", {}, value)])));
+    }
+    if (description !== "") who.append(element("p", {}, this.#say("whoDescription")), element("blockquote", {}, theirs(description)));
+    if (asker !== undefined || description !== "") who.append(element("p", { className: "help" }, this.#say("whoTheirs")));
+    if (closes !== null) who.append(element("p", {}, this.#say("whoDates", { date: this.#texts.date(closes) })));
+    const sent = this.#wording.sent({ asFiles, invitation: this.options.invitation });
+    this.#$("sent").append(...sent.map((words) => element("li", {}, words)));
+    const { many, picture, ofMany, ofFew, odds } = this.#wording.learn();
+    this.#$("people").append(
+      people(many, picture),
+      element("p", { className: "key" }, figure(true), ofMany),
+      element("p", { className: "key" }, figure(false), ofFew),
+    );
+    this.#$("odds").textContent = odds;
+  }
+
+  /** Whether all that was filled in fits; if not, each fault stands at its field and in a summary. */
+  #passes(fields) {
+    const faults = fields.map(({ fault }) => fault());
+    const wrong = fields.filter((_, i) => faults[i] !== null);
+    this.#$("fault-list").replaceChildren(...wrong.map(({ title, input }) => {
+      const link = element("a", { href: `#${input.id}` }, title.cloneNode(true), ": ", faults[fields.findIndex((each) => each.input === input)]);
+      link.addEventListener("click", (event) => {
+        event.preventDefault(); // what stands behind the page's hash stays
+        input.focus();
+      });
+      return element("li", {}, link);
+    }));
+    this.#$("faults").hidden = wrong.length === 0;
+    if (wrong.length > 0) {
+      this.#$("unfit").hidden = false;
+      this.#$("faults").focus();
+    }
+    return wrong.length === 0;
+  }
+
+  /** Show the answers in words, and the very bytes that the button sends. */
+  #preview(ready, fields) {
+    const { bytes } = ready.draw();
+    const [fits, told] = [ready.findings.length === 0, ready.disclosed];
+    this.#$("stay").textContent = this.#say(fits ? "checkStay" : "checkUnfit");
+    this.#$("answers").replaceChildren(...(fits ? fields.map((field) => this.#answerRow(field)) : []));
+    this.#$("sends").textContent = this.#say("checkSends", { size: bytes.length });
+    this.#$("size").textContent = this.#say("bytesLead", { size: bytes.length });
+    this.#$("bytes").replaceChildren(...parts(bytes, this.task));
+    for (const id of ["group", "bytes-group"]) this.#$(id).hidden = told === null;
+    if (told !== null) this.#$("group").replaceChildren(element("strong", {}, this.#wording.group(told)));
+    [this.#$("form").hidden, this.#$("preview").hidden] = [true, false];
+    this.host.scrollIntoView();
+    this.#$("preview-title").focus();
+    this.#step("check");
+  }
+
+  #answerRow({ title, words, warning, input }) {
+    const change = element("button", { type: "button", className: "link", "aria-label": this.#say("checkChangeOf", { name: title.textContent }) }, this.#say("checkChange"));
+    change.addEventListener("click", () => {
+      this.back();
+      input.focus();
+    });
+    const remark = warning() === null ? [] : [element("p", { className: "warning" }, warning())];
+    return element("div", {}, element("dt", {}, title.cloneNode(true)), element("dd", {}, words(), ...remark), element("dd", {}, change));
+  }
+
+  /** Store the answer, then send it; the record is gone from the page before that. */
+  async #submit(ready) {
+    this.#$("form").remove();
+    this.#$("answers").replaceChildren();
+    this.#$("preview").hidden = true;
+    this.#tell(this.#say("sending"));
+    this.#step("sending");
+    void navigator.storage?.persist?.();
+    await this.#deliver(this.task, ready);
+  }
+
+  /** Answer, or send what was kept, and show what became of it. */
+  async #deliver(task, ready) {
+    try {
+      await this.#showReceipt(await answer(task, ready, this.options));
+    } catch (error) {
+      const kept = error instanceof Problem ? await this.options.store.find(taskIdIn(this.url)) : undefined;
+      if (kept === undefined) throw error;
+      await this.#showReceipt(kept);
+    }
+  }
+
+  /** An answer that this browser has given before; a relay that holds it is asked what became of it. */
+  async #showEarlier(earlier) {
+    this.#name({ text: earlier.name, lang: earlier.lang });
+    let kept = earlier;
+    if (earlier.url === this.url) {
+      try {
+        kept = await status(this.url, this.options) ?? earlier;
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        const isGone = error.type === "report-not-found";
+        kept = { ...earlier, state: isGone ? "drawn" : "held", reason: isGone ? null : error.type, detail: error.message };
+      }
+    }
+    await this.#showReceipt(kept);
+    const collection = await collectionOf(this.url, { ...this.options, attempts: 1 });
+    if (collection.results === null) return;
+    const task = await loadTask(this.url, this.options);
+    this.#showResults(collection, task, translator(task, this.languages));
+    this.#$("receipt-results").hidden = true;
+  }
+
+  async #showReceipt({ state, reason, drawn, bytes, epsilon, closes, disclosed: told, detail }) {
+    const why = reason === null ? undefined : (state === "lost" ? LOST : SAID)[reason] ?? (state === "lost" ? undefined : "failed");
+    const share = this.#texts.percent(epsilon / this.options.store.caps.year);
+    this.#$("receipt-title").textContent = this.#say(`${state}Title`);
+    this.#$("outcome").textContent = [why && this.#say(why), this.#say(state, { host: this.#host, share })].filter(Boolean).join(" ");
+    this.#$("receipt-facts").textContent = this.#say("receiptFacts", { size: bytes.length, date: this.#texts.date(drawn) });
+    this.#$("receipt-group").hidden = told === null;
+    this.#$("receipt-group").textContent = told === null ? "" : groupInWords(told, this.#texts, (text) => text);
+    this.#$("fault").textContent = detail ?? "";
+    this.#$("technical").hidden = detail === null || state === "counted";
+    this.#$("receipt-date").hidden = closes === null || now() >= closes;
+    if (closes !== null) this.#$("receipt-date").textContent = this.#say("receiptDate", { date: this.#texts.date(closes) });
+    this.#$("again").hidden = state === "counted" || state === "held";
+    this.#$("again").onclick = () => {
+      this.#$("again").hidden = true;
+      this.#tell(this.#say("sending"));
+      void this.#guarded(() => this.#deliver(this.url, null)); // the stored bytes, so no record is needed
+    };
+    this.#$("receipt").hidden = false;
+    this.#$("receipt-title").focus();
+    this.#tell("");
+    this.#step("receipt", { state });
+    await this.#showLimit();
+  }
+
+  /** What this page keeps count of, and what a task would add. */
+  async #showLimit({ epsilon, splits } = { epsilon: 0, splits: null }) {
+    const { store } = this.options;
+    const answers = await store.answers();
+    const share = (used, cap) => this.#texts.percent(used / cap);
+    const said = [this.#say("limit", { used: share(spent(answers, now()), store.caps.year), here: location.host })];
+    if (epsilon > 0) said.push(this.#say("limitThis", { share: share(epsilon, store.caps.year) }));
+    const told = disclosed(answers, now());
+    if (told > 0 || splits !== null) said.push(this.#say("limitDisclosed", { used: share(told, store.caps.disclosed) }));
+    if (splits !== null) said.push(this.#say("limitThis", { share: share(disclosed(answers, now(), splits) - told, store.caps.disclosed) }));
+    this.#$("ledger").textContent = said.join(" ");
+  }
+}
+
+/** Whether what is said of a problem leaves nothing to tell. */
+const isExact = ({ type, why }) => `${type} ${why}` in SAID || type === "wrong-clock";
+
+/**
+ * Random bytes that are drawn once: other answers give other messages by the same chance, so nobody
+ * can try until a message pleases.
+ */
+function fixedRandomness() {
+  const drawn = [];
+  return () => {
+    let at = 0;
+    return (size) => {
+      drawn[at] ??= platformRandom(size);
+      at += 1;
+      return drawn[at - 1];
+    };
+  };
+}
+
+/** The message in hexadecimal, its parts marked; all but the answers has a fixed length. */
+function parts(bytes, { strata, mechanisms }) {
+  const text = hex(bytes);
+  const payload = bytes.length - ANSWERS_END - mechanisms[0].reportBytes;
+  const hidden = strata === null ? ANSWERS_START : payload + mechanisms[0].stratumBytes;
+  const places = [
+    ...(strata === null ? [] : [[payload, hidden, "group"]]),
+    [hidden, bytes.length - ANSWERS_END, "payload"],
+    [bytes.length - ID_START, bytes.length - ID_START + 16, "id"],
+    [bytes.length - TASK_START, bytes.length - TASK_START + 32, "task"],
+  ];
+  const nodes = [];
+  let at = 0;
+  for (const [from, to, className] of places) {
+    nodes.push(text.slice(2 * at, 2 * from), element("span", { className }, text.slice(2 * from, 2 * to)));
+    at = to;
+  }
+  return [...nodes, text.slice(2 * at)];
+}
+
+if (globalThis.customElements?.get("privet-answer") === undefined) globalThis.customElements?.define("privet-answer", PrivetAnswer);

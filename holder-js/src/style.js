@@ -1,0 +1,137 @@
+/** The look of `<privet-answer>`: every colour is a property that the page around it may set. */
+
+const LIGHT = {
+  back: "#f6f7f3", card: "#fff", ink: "#17241f", soft: "#52605a", line: "#cfd8d2", edge: "#66746d",
+  accent: "#12634a", "on-accent": "#fff", tint: "#e7f2ec", warn: "#8a2f0b", "warn-back": "#fdeee4",
+  task: "#1f4f8f", id: "#6d3f8f",
+};
+const DARK = {
+  back: "#101614", card: "#19211e", ink: "#e8eeeb", soft: "#a9b7b1", line: "#35423c", edge: "#87968f",
+  accent: "#6fd3ae", "on-accent": "#0b1512", tint: "#1c2f28", warn: "#ffb595", "warn-back": "#3a2118",
+  task: "#9cc3ff", id: "#d9b3f5",
+};
+const FONT = "1.0625rem/1.55 system-ui, \"DejaVu Sans\", sans-serif";
+
+const properties = (colors) => Object.entries(colors).map(([name, color]) => `--${name}: var(--privet-${name}, ${color});`).join(" ");
+
+const RULES = `
+:host { display: block; container-type: inline-size; color-scheme: light; ${properties(LIGHT)} }
+:host([theme="dark"]) { color-scheme: dark; ${properties(DARK)} }
+@media (prefers-color-scheme: dark) { :host(:not([theme="light"])) { color-scheme: dark; ${properties(DARK)} } }
+:host([hidden]) { display: none; }
+* { box-sizing: border-box; }
+#answer { overflow-wrap: anywhere; hyphens: auto; color: var(--ink); font: var(--privet-font, ${FONT}); }
+.title { font-size: 2rem; line-height: 1.2; margin: 1.2rem 0 .4rem; letter-spacing: -.01em; }
+.heading { font-size: 1.3rem; line-height: 1.3; margin: 0 0 .5rem; }
+.subheading { font-size: 1.05rem; margin: 0 0 .3rem; }
+.heading small { color: var(--soft); font-size: .9rem; font-weight: 400; }
+.title:focus, .heading:focus { outline: none; }
+p { margin: .5rem 0; }
+#state:empty { display: none; }
+section {
+  background: var(--card); border: 1px solid var(--line); border-radius: .8rem;
+  padding: 1.25rem; margin: 1rem 0;
+}
+section p + .heading { margin-top: 1.4rem; }
+a, summary, .link { color: var(--accent); }
+summary { cursor: pointer; padding: .5rem 0; width: fit-content; }
+.text { white-space: pre-line; }
+blockquote { margin: .5rem 0; padding: .1rem 0 .1rem 1rem; border-left: .25rem solid var(--line); }
+dl { margin: .6rem 0; }
+dd { margin: 0; }
+.facts { display: grid; grid-template-columns: minmax(6.5rem, max-content) 1fr; gap: .35rem 1rem; }
+.facts dt { color: var(--soft); }
+.help { color: var(--soft); font-size: .95rem; }
+#sent { list-style: none; margin: .6rem 0 0; padding: 0; counter-reset: step; }
+#sent li { counter-increment: step; position: relative; padding-left: 2.4rem; margin: .7rem 0; }
+#sent li::before {
+  content: counter(step); position: absolute; left: 0; top: .05rem; width: 1.6rem; height: 1.6rem; border-radius: 50%;
+  background: var(--tint); color: var(--accent); font-weight: 700; font-size: .9rem; line-height: 1.6rem; text-align: center;
+}
+#people { background: var(--tint); border-radius: .6rem; padding: 1rem; margin: .8rem 0; }
+.people { display: block; width: 100%; height: auto; margin-bottom: .6rem; }
+.figure { width: 1rem; height: 1.5rem; flex: none; }
+.same { fill: var(--accent); stroke: var(--accent); stroke-width: .8; }
+.other { fill: none; stroke: var(--edge); stroke-width: .8; }
+.key { display: flex; gap: .6rem; align-items: center; margin: .2rem 0; font-weight: 600; }
+.question { border: 0; margin: 0; padding: 1.1rem 0; min-width: 0; }
+.question + .question { border-top: 1px solid var(--line); }
+.question > label:not(.choice), .question > legend { display: block; font-weight: 600; padding: 0; }
+.question > legend { float: left; width: 100%; }
+.question > legend ~ * { clear: both; }
+.question .help { margin: .1rem 0 .5rem; }
+.required::after { content: " *"; content: " *" / ""; color: var(--warn); }
+.fault { color: var(--warn); }
+.fault { font-weight: 600; margin: .2rem 0 .5rem; }
+.wrong, #faults { border-left: .3rem solid var(--warn); padding-left: .9rem; }
+#faults { background: var(--warn-back); color: var(--warn); padding: .9rem; border-radius: .3rem; margin: .8rem 0; }
+#faults ul { margin: 0; padding-left: 1.2rem; }
+#faults a { color: inherit; }
+input[type="text"], select {
+  font: inherit; color: inherit; background: var(--card); width: 100%; max-width: 24rem;
+  padding: .6rem .7rem; min-height: 2.9rem; border: 1px solid var(--edge); border-radius: .4rem;
+}
+[aria-invalid="true"] { border-color: var(--warn); border-width: 2px; }
+.choice { display: flex; width: fit-content; padding-right: 1rem; gap: .7rem; align-items: center; min-height: 2.75rem; }
+.choice input { width: 1.35rem; height: 1.35rem; flex: none; accent-color: var(--accent); }
+:focus-visible { outline: .2rem solid var(--accent); outline-offset: .15rem; }
+#answers > div { display: grid; grid-template-columns: 1fr 1fr auto; gap: .2rem 1rem; padding: .7rem 0; border-bottom: 1px solid var(--line); }
+#answers dt { font-weight: 600; }
+pre {
+  font: .9rem/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; hyphens: none;
+  max-height: 14rem; overflow: auto; margin: .5rem 0; padding: .7rem;
+  background: var(--back); border: 1px solid var(--line); border-radius: .4rem; color: var(--soft);
+}
+.legend { font-size: .9rem; color: var(--soft); margin: .2rem 0 .8rem; }
+.legend span + span::before { content: "· "; color: var(--soft); font-weight: 400; }
+.task { color: var(--task); }
+.id { color: var(--id); }
+.group { color: var(--task); font-weight: 700; text-decoration: underline; }
+.payload { color: var(--accent); font-weight: 700; }
+.warning {
+  color: var(--warn); background: var(--warn-back); border-left: .3rem solid currentcolor;
+  padding: .7rem; border-radius: .3rem;
+}
+.buttons { display: grid; gap: .7rem; margin-top: 1.2rem; }
+button {
+  font: inherit; font-weight: 600; width: 100%; min-height: 3.2rem; padding: .6rem 1rem;
+  color: var(--on-accent); background: var(--accent); border: 2px solid var(--accent); border-radius: .5rem; cursor: pointer;
+}
+button.quiet { color: var(--accent); background: none; }
+button.link {
+  background: none; border: 0; padding: .2rem 0; min-height: 1.75rem; width: auto; font-weight: 400; text-decoration: underline;
+}
+#unfit { margin-top: 1rem; }
+#figures .subheading { margin-top: 1rem; }
+.figure-row { padding: .6rem 0; border-bottom: 1px solid var(--line); }
+.figure-row p { margin: 0; }
+.interval { display: block; width: 100%; max-width: 26rem; height: auto; }
+.axis { stroke: var(--line); stroke-width: 2; }
+.line { stroke: var(--accent); stroke-width: 5; stroke-linecap: round; opacity: .45; }
+.dot { fill: var(--accent); }
+.ring { fill: none; stroke: var(--ink); stroke-width: 1.5; }
+#ledger { color: var(--soft); font-size: .9rem; }
+[hidden] { display: none !important; }
+@container (max-width: 30rem) {
+  .title { font-size: 1.6rem; }
+  section { padding: 1rem; }
+  .facts { grid-template-columns: 1fr; gap: 0; }
+  .facts dd { margin-bottom: .5rem; }
+  #answers > div { grid-template-columns: 1fr auto; }
+  #answers dt { grid-column: 1 / -1; }
+}
+@media (forced-colors: active) {
+  .same { fill: CanvasText; stroke: CanvasText; }
+  .other, .ring, .axis { stroke: CanvasText; }
+  .dot { fill: Highlight; }
+  .line { stroke: Highlight; }
+  button { border-color: ButtonText; }
+}
+`;
+
+/** @returns {CSSStyleSheet} which no policy on styles forbids */
+export function styleSheet() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(RULES);
+  return sheet;
+}
