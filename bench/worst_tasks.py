@@ -14,9 +14,9 @@ from bench.figures import Effort, Figure
 from privet.client.departure import longest_seconds
 from privet.client.explanation import Explanation
 from privet.protocol.limits import MAX_CELLS, MAX_COLUMNS
+from privet.protocol.partition import Tree
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
-from scripts.crash_test import complete_tree
 
 Fields = dict[str, Any]
 
@@ -113,7 +113,7 @@ def _task(
         "name": "worst",
         "features": features,
         "label": label,
-        "partitions": [complete_tree(cells, columns)],
+        "partitions": [Tree.complete(cells, columns)],
         "questions": questions,
     }
 

@@ -24,6 +24,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -92,6 +93,23 @@ FROM answers WHERE disclosed <> ''
 DISCLOSED_CAPS = f"ALTER TABLE caps ADD COLUMN disclosed REAL NOT NULL DEFAULT {DISCLOSED_CAP}"
 LACKING = (DISCLOSED_CAPS, SPLITS, BY_DATE, UNKNOWN_SPLITS)
 """The tables and columns that ledgers of version 5 lack."""
+UPGRADES = {4: (DISCLOSED, *LACKING), 5: LACKING}
+"""Older version -> the statements that bring it up."""
+NEW = (SCHEMA, CAPS, SPLITS, BY_DATE)
+OF_5 = (SCHEMA, CAPS, "ALTER TABLE caps DROP COLUMN disclosed")
+SCHEMAS = {
+    4: (*OF_5, "ALTER TABLE answers DROP COLUMN disclosed"),
+    5: OF_5,
+    SCHEMA_VERSION: NEW,
+}
+"""Version -> the statements that make its tables."""
+STRUCTURE = """
+SELECT m.type, m.name, iif(m.type = 'table', '', m.sql), c.name, c.type, c."notnull", c.dflt_value,
+    c.pk, c.hidden
+FROM sqlite_schema m LEFT JOIN pragma_table_xinfo(m.name) c ON m.type = 'table'
+WHERE m.name NOT LIKE 'sqlite_stat%'
+"""
+"""Its tables column by column, since those of an upgraded file are in another order."""
 COLUMNS = (
     "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed"
 )
@@ -361,17 +379,41 @@ class SqliteLedger(Ledger):
             self.path.chmod(0o600)
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Create the tables of an empty file, or what an older one lacks."""
+        """Create the tables of an empty file, or what an older one lacks.
+
+        Nothing of a file is read before its structure is known to be Privet's: a trigger could
+        remove answers, and a computed column take any memory.
+        """
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        lacking = {0: (SCHEMA, CAPS, SPLITS, BY_DATE), 4: (DISCLOSED, *LACKING), 5: LACKING}
-        if version in lacking:
-            for statement in (*lacking[version], f"PRAGMA user_version = {SCHEMA_VERSION}"):
-                db.execute(statement)
-        elif version != SCHEMA_VERSION:
+        if version not in (0, *SCHEMAS):
             raise LedgerFailed(
                 f"The ledger {self.path} is of version {version} and this program reads "
                 f"{SCHEMA_VERSION}: use the program that wrote it. Nothing was sent."
             )
+        if _structure(db) != _expected(version):
+            raise LedgerFailed(
+                f"The ledger {self.path} has other tables, columns or triggers than Privet makes: "
+                "find out who changed it, and restore it or choose another with --ledger. Nothing "
+                "was sent."
+            )
+        missing = NEW if version == 0 else UPGRADES.get(version, ())
+        for statement in missing:
+            db.execute(statement)
+        if missing:
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _structure(db: sqlite3.Connection) -> set[tuple[Any, ...]]:
+    return set(db.execute(STRUCTURE))
+
+
+@cache
+def _expected(version: int) -> set[tuple[Any, ...]]:
+    """The structure of a file of this version; 0 is that of an empty one."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        for statement in SCHEMAS.get(version, ()):
+            db.execute(statement)
+        return _structure(db)
 
 
 def default_path() -> Path:

@@ -167,6 +167,18 @@ class Tree(Message):
             right=tuple(partition.right.tolist()),
         )
 
+    @classmethod
+    def complete(cls, cells: int, columns: int = 1) -> "Tree":
+        """A tree of ``cells`` cells whose levels are filled from the top; it splits all columns."""
+        splits = range(cells - 1)
+        return cls(
+            columns=columns,
+            feature=(*(node % columns for node in splits), *[LEAF] * cells),
+            threshold=(*[0.5] * (cells - 1), *[0.0] * cells),
+            left=(*(2 * node + 1 for node in splits), *[LEAF] * cells),
+            right=(*(2 * node + 2 for node in splits), *[LEAF] * cells),
+        )
+
     def partition(self) -> Partition:
         """The partition; raises ``InvalidTask`` if the arrays are not a tree."""
         return Partition.build(self.columns, self.feature, self.threshold, self.left, self.right)

@@ -5,7 +5,8 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from .errors import SpoolFailed, SpoolFull
@@ -145,13 +146,18 @@ class SpoolFile:
         ):
             self._db.execute(f"PRAGMA {pragma}")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if not (tables or version):
+        found = _structure(self._db)
+        if not (found or version):
             self._db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
         elif version != VERSION:
             raise SpoolFailed(
                 f"The spool {self._path} is of another version of this program: forward what is in "
                 "it with that one, or choose another with --spool."
+            )
+        elif found != _expected():
+            raise SpoolFailed(
+                f"The spool {self._path} has other tables, columns or triggers than Privet makes: "
+                "find out who changed it, and choose another with --spool."
             )
 
     @contextmanager
@@ -164,6 +170,20 @@ class SpoolFile:
                 f"The spool {self._path} cannot be used ({error}): free or repair it, or choose "
                 "another with --spool."
             ) from error
+
+
+def _structure(db: sqlite3.Connection) -> set[tuple[str, str, str | None]]:
+    """What a file has beside rows; a trigger or a computed column would act by itself."""
+    return set(
+        db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'")
+    )
+
+
+@cache
+def _expected() -> set[tuple[str, str, str | None]]:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        return _structure(db)
 
 
 def _is_full(error: sqlite3.Error | OSError) -> bool:

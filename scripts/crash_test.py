@@ -35,7 +35,7 @@ from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.mechanisms.base import as_row
-from privet.protocol.partition import LEAF, Tree
+from privet.protocol.partition import Tree
 from privet.protocol.report import Report
 from privet.protocol.task import Question, Task
 from scripts.postgres import PostgresServer, postgres_server
@@ -124,22 +124,10 @@ def unique_task(
         name=name,
         features=(Numeric(name="x", low=0.0, high=1.0),),
         label=Classes(name="y", classes=("no", "yes")),
-        partitions=(complete_tree(reports // 2),),
+        partitions=(Tree.complete(reports // 2),),
         questions=(Question(partition=0, mechanism="subset", epsilon=epsilon),),
         disclosed=("x",) if disclosed else (),
         group_sizes=(1_000,) * (reports // 2) if disclosed else (),
-    )
-
-
-def complete_tree(cells: int, columns: int = 1) -> Tree:
-    """A tree of ``cells`` cells whose levels are filled from the top; it splits all columns."""
-    splits = range(cells - 1)
-    return Tree(
-        columns=columns,
-        feature=(*(node % columns for node in splits), *[LEAF] * cells),
-        threshold=(*[0.5] * (cells - 1), *[0.0] * cells),
-        left=(*(2 * node + 1 for node in splits), *[LEAF] * cells),
-        right=(*(2 * node + 2 for node in splits), *[LEAF] * cells),
     )
 
 

@@ -55,6 +55,12 @@ def _print_model(model: Document) -> None:
         **model["facts"],
     }
     print_facts(f"Model {model['number']}", facts)
+    _print_sentence(model["growth"])
+
+
+def _print_sentence(sentence: str) -> None:
+    if sentence:
+        typer.echo(sentence)
 
 
 @remote(_print_model, doing="Fitting ...")
@@ -69,7 +75,8 @@ def fit(
     ] = False,
 ) -> Document:
     """Fit a model from the reports so far, and keep it under the next number."""
-    return api.fit(task, estimator, promote=promote, **parsed(parameter, "--parameter"))
+    model = api.fit(task, estimator, promote=promote, **parsed(parameter, "--parameter"))
+    return {**model, "growth": api.status(task)["growth"]}
 
 
 def _print_models(summaries: list[Document]) -> None:
@@ -218,9 +225,8 @@ def _print_status(document: Document) -> None:
         facts[f"held at {relay['relay']}"] = relay["held"]
     for reason, count in lost_in(relays).items():
         facts[f"lost, because {reason}"] = count
-    if not document["settled"] and not document["collecting"] and "settles" in document:
-        facts["may still grow until"] = when(document["settles"])
     print_facts(f"Task {document['id'][:12]}", facts)
+    _print_sentence(document["growth"])
 
 
 @remote(_print_status)

@@ -33,7 +33,7 @@ from ..datastore.tasks import ListedTask, StoredTask
 from ..publication import Publication
 from ..service import tasks as cases
 from ..service.reading import read_results
-from ..service.tasks import Standing
+from ..service.tasks import Standing, growth
 from .problems import described
 from .requests import (
     BINARY,
@@ -277,6 +277,10 @@ class StatusView(CollectionStatus):
     settles: datetime | None = Field(
         default=None, description="When the grace period after its end is over."
     )
+    growth: str = Field(
+        default="",
+        description="Why the counts may still grow, in a sentence; empty if they may not.",
+    )
 
     @classmethod
     def of(cls, standing: Standing, results: Results | None = None) -> "StatusView":
@@ -295,6 +299,7 @@ class StatusView(CollectionStatus):
             models=standing.models,
             results=results,
             settles=None if stored.settles is None else moment(stored.settles),
+            growth=growth(stored, standing.at),
         )
         if exact is None:
             return view

@@ -23,12 +23,6 @@ WIDEST = 0.5
 """Widest interval with which a card states an accuracy."""
 
 
-GROWS = (
-    "\n\nThe collection is not settled: reports may still be counted, those that relays hold until "
-    "three days after its end. Figures of a later card may differ."
-)
-
-
 def write_card(
     task: Task,
     fitted: FittedModel,
@@ -36,18 +30,18 @@ def write_card(
     questions: Sequence[QuestionCounts],
     sources: Sequence[Mapping[str, Any]] = (),
     *,
-    settled: bool = True,
+    growth: str = "",
 ) -> str:
     """The card of a model; ``questions`` are the debiased counts of the reports so far.
 
-    ``sources`` are as ``report_sources`` made them for this model. Before its collection is
-    ``settled`` the card says that the counts may still grow.
+    ``sources`` are as ``report_sources`` made them for this model; ``growth`` says why the
+    collection's counts may still grow, if they may.
     """
     model = fitted.model
     sections = [
         f"# {markdown(task.name)}: model {fitted.number}",
         "\n".join(map(markdown, task.description.splitlines())),
-        "## The model\n\n" + _facts(task, fitted) + ("" if settled else GROWS),
+        "## The model\n\n" + _facts(task, fitted) + f"\n\n{growth}".rstrip(),
         "## What each holder reports\n\n" + _questions(task),
         _said(task, model, public, questions),
         "## Reliability\n\n" + _trust(model, questions),

@@ -27,7 +27,7 @@ from ..workers import Run
 from .card import write_card
 from .curator import Curator
 from .registries import call
-from .tasks import read_head, read_task
+from .tasks import growth, read_head, read_task
 
 COUNTS = "counts of the reports so far"
 
@@ -88,13 +88,13 @@ def _export(
 def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None = None) -> str:
     """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
     stored = may_read_models(curator, actor, task_id)
-    task, settled = stored.task, stored.is_settled(curator.clock())
+    task, grows = stored.task, growth(stored, curator.clock())
     actor.need(Scope.READER, COUNTS)
     fitted = curator.models.get(task_id, number)
     sources = curator.models.info(task_id, fitted.number).summary.get("ways", [])
     public = curator.store.tasks.public_data(task_id)
     counts = curator.question_counts(task_id)
-    return write_card(task, fitted, public, counts, sources, settled=settled)
+    return write_card(task, fitted, public, counts, sources, growth=grows)
 
 
 def read_insight(

@@ -4,6 +4,7 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 
@@ -161,6 +162,19 @@ def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
         and stored.created <= restored
         and stored.takes_reports(now),
         exact=status if reads else None,
+    )
+
+
+def growth(stored: ListedTask, now: float) -> str:
+    """The reason why a collection's counts may still grow, in a sentence; empty if they may not."""
+    if stored.takes_reports(now):
+        return "The collection takes reports, so its figures may still change."
+    if stored.settles is None or not stored.takes_late(now):
+        return ""
+    until = datetime.fromtimestamp(stored.settles, UTC)
+    return (
+        "The collection has ended, and what relays took in time counts until "
+        f"{until:%Y-%m-%d %H:%M} UTC, so its figures may still change."
     )
 
 

@@ -205,7 +205,8 @@ def test_an_older_ledger_counts_in_full(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     with closing(sqlite3.connect(path)) as db:
         db.execute(SCHEMA)
-        db.execute("CREATE TABLE caps (subject TEXT PRIMARY KEY, task REAL, year REAL)")
+        caps = "subject TEXT PRIMARY KEY, task REAL NOT NULL, year REAL NOT NULL"
+        db.execute(f"CREATE TABLE caps ({caps}) STRICT")
         db.execute("INSERT INTO caps VALUES ('me', 1.0, 3.0)")
         for task, openly in (("a", "Disclosed: ward is heart."), ("b", "")):
             row = (

@@ -21,7 +21,6 @@ from privet.client import (
     TaskRefused,
 )
 from privet.client.explanation import Explanation, disclosure, stratum
-from privet.client.ledger import COLUMNS
 from privet.client.opening import validate
 from privet.protocol.errors import Overloaded
 from privet.protocol.features import encode_record
@@ -194,13 +193,30 @@ def test_a_file_is_told_its_smallest_group_before_it_is_sent(command: Command) -
         assert owner.validate(owner.fetch(curator.url), RECORD).disclosed == OPENLY
 
 
+VERSION_4 = """
+CREATE TABLE answers (
+    subject   TEXT    NOT NULL,
+    task      TEXT    NOT NULL,
+    url       TEXT    NOT NULL,
+    epsilon   REAL    NOT NULL,
+    report_id TEXT    NOT NULL,
+    report    BLOB    NOT NULL,
+    drawn     REAL    NOT NULL,
+    invitation TEXT,
+    state     TEXT    NOT NULL,
+    reason    TEXT,
+    PRIMARY KEY (subject, task)
+) STRICT;
+CREATE TABLE caps (subject TEXT PRIMARY KEY, task REAL NOT NULL, year REAL NOT NULL) STRICT;
+"""
+"""The tables of 0.1.0."""
+
+
 def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:
     """One of version 4 keeps its answers, which showed no column, and takes new ones."""
     path = tmp_path / "ledger"
-    old = COLUMNS.removesuffix(", disclosed")
     with closing(sqlite3.connect(path)) as db:
-        db.execute(f"CREATE TABLE answers ({old}, PRIMARY KEY (subject, task))")
-        db.execute("CREATE TABLE caps (subject TEXT PRIMARY KEY, task REAL, year REAL)")
+        db.executescript(VERSION_4)
         row = ("me", "a", "https://curator.example", 1.0, "00", b"r", 1.0, None, "counted", None)
         db.execute(f"INSERT INTO answers VALUES ({', '.join('?' * len(row))})", row)
         db.execute("PRAGMA user_version = 4")

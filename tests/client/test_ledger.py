@@ -28,7 +28,7 @@ from privet.client import (
     UnexpectedResponse,
 )
 from privet.client.disclosures import DisclosedSplits
-from privet.client.ledger import default_path
+from privet.client.ledger import SCHEMAS, default_path
 from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_BASE, PROBLEMS, PrivetError
 from privet.protocol.lifecycle import report_state_after
 from tests.client.fakes import assert_closed, record_connections
@@ -260,6 +260,64 @@ def test_a_ledger_that_cannot_be_used_says_so_and_is_closed(
         with pytest.raises(LedgerFailed, match=f"{path}.*Nothing was sent"):
             SqliteLedger(path).keep(answer())
     assert_closed(opened)
+
+
+TAMPERED = {
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON answers BEGIN DELETE FROM answers; END",
+    "a computed column": "ALTER TABLE caps ADD COLUMN b BLOB AS (zeroblob(1000000000))",
+    "a column more": "ALTER TABLE answers ADD COLUMN b TEXT",
+    "a column less": "ALTER TABLE answers DROP COLUMN reason",
+    "a view in place of a table": "ALTER TABLE caps RENAME TO c;"
+    "CREATE VIEW caps AS SELECT subject, 100.0 AS task, 100.0 AS year, 1.0 AS disclosed FROM c",
+    "an index": "CREATE INDEX i ON answers (state)",
+    "an index of another order": "DROP INDEX IF EXISTS answers_by_date;"
+    "CREATE INDEX answers_by_date ON answers (state)",
+    "a table more": "CREATE TABLE more (a)",
+    "a table less": "DROP TABLE caps",
+}
+
+
+@pytest.mark.parametrize("version", SCHEMAS)
+@pytest.mark.parametrize("change", TAMPERED)
+def test_nothing_is_read_of_a_ledger_that_acts_by_itself(
+    tmp_path: Path, version: int, change: str
+) -> None:
+    """Neither answers nor caps, of this version or an older one; and it stays as it was."""
+    path = tmp_path / "ledger"
+    with closing(sqlite3.connect(path)) as db:
+        for statement in SCHEMAS[version]:
+            db.execute(statement)
+        db.executescript(f"{TAMPERED[change]}; PRAGMA user_version = {version}")
+        before = list(db.iterdump())
+    ledger = SqliteLedger(path)
+    for verb in (
+        partial(ledger.keep, answer()),
+        partial(ledger.caps, "me"),
+        partial(ledger.set_caps, "me", Caps()),
+        ledger.answers,
+    ):
+        with pytest.raises(LedgerFailed, match=r"find out who changed it.*Nothing was sent"):
+            verb()
+    with closing(sqlite3.connect(path)) as db:
+        assert list(db.iterdump()) == before
+
+
+def test_what_a_database_of_others_has_is_not_taken_for_an_empty_ledger(tmp_path: Path) -> None:
+    """One whose version is 0, such as a browser's or a program's."""
+    with closing(sqlite3.connect(tmp_path / "other")) as db:
+        db.execute("CREATE TABLE bookmarks (a)")
+    with pytest.raises(LedgerFailed, match="choose another with --ledger"):
+        SqliteLedger(tmp_path / "other").keep(answer())
+
+
+def test_a_ledger_whose_statistics_sqlite_keeps_is_read(tmp_path: Path) -> None:
+    """As a person has them made by ANALYZE."""
+    ledger = SqliteLedger(tmp_path / "ledger")
+    ledger.keep(answer())
+    with closing(sqlite3.connect(ledger.path)) as db:
+        db.execute("ANALYZE")
+        db.commit()
+    assert len(ledger.answers()) == 1
 
 
 def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:

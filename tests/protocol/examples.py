@@ -49,18 +49,6 @@ def left_leaves(depth: int) -> Partition:
     return Partition.build(1, feature, threshold, left, right)
 
 
-def complete_tree(cells: int, columns: int = 1) -> Tree:
-    """A tree of ``cells`` cells whose levels are filled from the top; it splits all columns."""
-    splits = range(cells - 1)
-    return Tree(
-        columns=columns,
-        feature=(*(node % columns for node in splits), *[LEAF] * cells),
-        threshold=(*[0.5] * (cells - 1), *[0.0] * cells),
-        left=(*(2 * node + 1 for node in splits), *[LEAF] * cells),
-        right=(*(2 * node + 2 for node in splits), *[LEAF] * cells),
-    )
-
-
 def encoded(features: Features, record: dict[Any, Any]) -> Matrix:
     """A record's columns, label left out; raises ``InvalidRecord`` if it does not fit."""
     x, _, faults, _ = encode_record(features, CLASSES, {**record, CLASSES.name: "yes"})

@@ -15,8 +15,9 @@ from privet.protocol.limits import (
     MAX_TASK_ITEMS,
 )
 from privet.protocol.mechanisms.limits import MIN_EPSILON
+from privet.protocol.partition import Tree
 from privet.protocol.task import Task
-from tests.protocol.examples import RANGE, complete_tree, make_task, question, task_fields
+from tests.protocol.examples import RANGE, make_task, question, task_fields
 
 MOST_MIB = 64
 
@@ -76,7 +77,7 @@ def test_many_small_tables_are_refused_together() -> None:
 def test_questions_share_the_limit_on_randomness() -> None:
     """Sixteen questions of subset over 2^17 categories would take a holder seconds."""
     questions = [question(mechanism="subset", epsilon=0.1, parameters={"k": 2**16})] * 17
-    fields = task_fields(partitions=[complete_tree(2**16, columns=4)], questions=questions)
+    fields = task_fields(partitions=[Tree.complete(2**16, columns=4)], questions=questions)
     refused(lambda: Task.checked(fields), "random bytes")
     one = Task.checked({**fields, "allocation": "one"})
     assert one.random_bytes == 8 * (2**16 + 1)
@@ -84,16 +85,16 @@ def test_questions_share_the_limit_on_randomness() -> None:
 
 def test_partitions_and_centres_share_their_limits() -> None:
     """One partition or centring may have the most cells; a second one may not."""
-    tree = complete_tree(MAX_CELLS, columns=4)
+    tree = Tree.complete(MAX_CELLS, columns=4)
     refused(
-        lambda: Task.checked(task_fields(partitions=[tree, complete_tree(2, columns=4)])),
+        lambda: Task.checked(task_fields(partitions=[tree, Tree.complete(2, columns=4)])),
         str(MAX_NODES),
     )
     centring = {"centres": [0.5] * 40_000, "radius": 0.1}
     questions = [question(epsilon=0.1, mechanism="grr", centring=centring)] * 2
     label = {"kind": "range", "name": "label", "low": 0.0, "high": 1.0}
     fields = task_fields(
-        partitions=[complete_tree(40_000, columns=4)], questions=questions, label=label
+        partitions=[Tree.complete(40_000, columns=4)], questions=questions, label=label
     )
     refused(lambda: Task.checked(fields), "80000 centres")
 

@@ -19,7 +19,6 @@ from tests.protocol.examples import (
     FEATURES,
     RANGE,
     SPLITS,
-    complete_tree,
     make_task,
     question,
     task_fields,
@@ -118,7 +117,7 @@ BAD_TASKS: dict[str, dict[str, Any]] = {
     },
     "a parameter beyond 64 bits": {"questions": [question(parameters={"size": 2**64})]},
     "opens before time": {"opens": -1},
-    "too many answers": {"partitions": [complete_tree(2**11, columns=4)], "label": many_classes},
+    "too many answers": {"partitions": [Tree.complete(2**11, columns=4)], "label": many_classes},
 }
 
 
@@ -173,7 +172,7 @@ def test_a_report_that_would_be_huge_is_refused_with_its_size() -> None:
     """Sixty-four questions over many cells would make a report above the limit."""
     questions = [question(epsilon=0.1, mechanism="laplace")] * 64
     with pytest.raises(InvalidTask, match="report would have"):
-        Task.checked(task_fields(partitions=[complete_tree(2**16, columns=4)], questions=questions))
+        Task.checked(task_fields(partitions=[Tree.complete(2**16, columns=4)], questions=questions))
 
 
 def test_other_bytes_than_asked_for_are_a_mismatch() -> None:

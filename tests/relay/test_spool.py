@@ -233,6 +233,28 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
     assert tables(bare) == {}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON waiting BEGIN INSERT INTO copies VALUES (new.id); END;"
+        "CREATE TABLE copies (id)",
+        "CREATE TRIGGER t AFTER INSERT ON states BEGIN DELETE FROM waiting; END",
+        "DROP TABLE files; CREATE VIEW files AS SELECT 1",
+        "ALTER TABLE waiting ADD COLUMN arrived REAL DEFAULT (julianday())",
+        "ALTER TABLE receipts ADD COLUMN b BLOB AS (zeroblob(1000000000))",
+        "DROP TABLE receipts",
+    ],
+)
+def test_no_spool_is_used_that_acts_by_itself(tmp_path: Path, change: str) -> None:
+    """One that would copy ids in their order, note times, lose reports or take memory."""
+    Spool(tmp_path / "spool").close()
+    Spool(tmp_path / "spool").close()  # as Privet made it
+    with contextlib.closing(sqlite3.connect(tmp_path / "spool")) as db:
+        db.executescript(change)
+    with pytest.raises(SpoolFailed, match="find out who changed it"):
+        Spool(tmp_path / "spool")
+
+
 def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
     """More is not taken; what is there is sealed and leaves, and then there is room again."""
     with Spool(tmp_path / "spool", max_bytes=800_000) as spool:

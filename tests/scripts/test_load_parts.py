@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from privet.protocol.features import Classes, Numeric
+from privet.protocol.partition import Tree
 from privet.protocol.task import Question, Task
-from scripts.crash_test import complete_tree
 from scripts.load.holders import write_shard
 from scripts.load.sender import Outcomes, QueuedPost, Sender
 from scripts.load.traffic import Address
@@ -22,7 +22,7 @@ TASK = Task.checked(
         "name": "squares",
         "features": [Numeric(name=name, low=0.0, high=1.0) for name in ("x1", "x2")],
         "label": Classes(name="y", classes=("0", "1")),
-        "partitions": [complete_tree(16, columns=2)],
+        "partitions": [Tree.complete(16, columns=2)],
         "questions": [Question(partition=0, mechanism="subset", epsilon=1.0)],
     }
 )

@@ -12,7 +12,14 @@ from privet.curator.service import STEP, Curator
 from privet.curator.service.fitting import compare, fit
 from privet.curator.service.prediction import predict
 from privet.curator.service.reading import read_card, read_insight
-from privet.curator.service.tasks import create_task, delete_task, in_steps, move_task
+from privet.curator.service.tasks import (
+    create_task,
+    delete_task,
+    growth,
+    in_steps,
+    move_task,
+    read_status,
+)
 from privet.learning.core.looks import MEANING, factor_at
 from privet.learning.methods import ESTIMATORS
 from privet.learning.task_building.mechanism_comparison import choose
@@ -316,9 +323,37 @@ def test_a_card_says_that_counts_may_still_grow(curator: Curator, clock: ManualC
     """Until the grace period after the end is over."""
     task = done(create_task(curator, ADMIN, settings(), samples.survey(60)))[0].task
     done(fit(curator, ADMIN, task.id, "weighted", {"weight": float("inf")}))
-    grows = "The collection is not settled"
-    assert grows in read_card(curator, ADMIN, task.id)
+    assert "takes reports, so its figures may" in read_card(curator, ADMIN, task.id)
     move_task(curator, ADMIN, task.id, Move.CLOSE)
-    assert grows in read_card(curator, ADMIN, task.id)
+    assert "has ended, and what relays took in time" in read_card(curator, ADMIN, task.id)
     clock.advance(LATE_SECONDS)
-    assert grows not in read_card(curator, ADMIN, task.id)
+    assert "may still change" not in read_card(curator, ADMIN, task.id)
+
+
+def test_one_account_says_whether_counts_may_still_grow(
+    curator: Curator, clock: ManualClock
+) -> None:
+    """By date, by hand and reopened; nothing grows of a draft, or before its first day."""
+
+    def said(task: Task) -> str:
+        return growth(read_status(curator, ADMIN, task.id).stored, clock())
+
+    begins, ends = (int(clock()) + seconds for seconds in (100, 200))
+    dated = settings(name="dated", opens=begins, closes=ends)
+    by_date = done(create_task(curator, ADMIN, dated, samples.survey(60)))[0].task
+    draft = settings(name="a draft", draft=True)
+    by_hand = done(create_task(curator, ADMIN, draft, samples.survey(60)))[0].task
+    assert (said(by_date), said(by_hand)) == ("", "")
+    move_task(curator, ADMIN, by_hand.id, Move.OPEN)
+    clock.advance(150)
+    assert said(by_date) == said(by_hand)
+    assert said(by_hand).startswith("The collection takes reports")
+    clock.advance(ends - clock())
+    end = f"{datetime.fromtimestamp(ends + LATE_SECONDS, UTC):%Y-%m-%d %H:%M} UTC"
+    assert f"until {end}" in said(by_date)
+    move_task(curator, ADMIN, by_hand.id, Move.CLOSE)
+    assert said(by_hand) == said(by_date)
+    clock.advance(LATE_SECONDS)
+    assert (said(by_date), said(by_hand)) == ("", "")
+    move_task(curator, ADMIN, by_hand.id, Move.OPEN)
+    assert said(by_hand).startswith("The collection takes reports")
