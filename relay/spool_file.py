@@ -173,7 +173,7 @@ class SpoolFile:
 
 
 def _structure(db: sqlite3.Connection) -> set[tuple[str, str, str | None]]:
-    """What a file has beside rows; a trigger or a computed column would act by itself."""
+    """All of a file but rows: a trigger or a computed column would act by itself."""
     return set(
         db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'")
     )

@@ -44,7 +44,7 @@ PAIRS = 8
 """Pairs of refits with noise of opposite signs."""
 LEAST_SHARE = 1e-3
 """Smaller shares count as this much in a log loss."""
-MOST = {"accuracy": 1.0, "Brier score": 2.0, "log loss": -log(LEAST_SHARE)}
+MOST = {"accuracy": 1.0, "Brier score": 1.0, "log loss": -log(LEAST_SHARE)}
 """The scores of classes, and the greatest value that each can have."""
 OF_NUMBERS = ("squared error",)
 
@@ -64,7 +64,7 @@ def score_weights(score: str, model: Model, question: QuestionCounts) -> Floats:
         weights[np.arange(len(values)), values.argmax(axis=1)] = 1.0
         return weights
     if score == "Brier score":
-        return np.asarray((values**2).sum(axis=1, keepdims=True) + 1.0 - 2.0 * values)
+        return np.asarray(((values**2).sum(axis=1, keepdims=True) + 1.0) / 2.0 - values)
     if score == "log loss":
         return -np.log(np.maximum(values, LEAST_SHARE))
     scale = question.scale_of(model.label)  # type: ignore[arg-type]

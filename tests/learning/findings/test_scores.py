@@ -124,3 +124,14 @@ def test_a_document_keeps_the_optimism() -> None:
     kept = Model.from_document(json.loads(json.dumps(model.to_document())))
     assert kept.optimism == model.optimism
     assert known_scores(replace(model, optimism=None), [asked]) == {}
+
+
+def test_a_brier_score_of_two_classes_is_the_squared_error_of_one_probability() -> None:
+    """As in the tables of docs/; of more classes it is half of what all squares add up to."""
+    model, asked, _ = collected("weighted", BINARY, 1, 2.0, 2_000, seed=0)
+    p = model.values[:, 1]
+    weights = score_weights("Brier score", model, asked)
+    assert np.allclose(weights, np.stack([p**2, (1.0 - p) ** 2], axis=1))
+    sure = replace(model, values=np.array([[1.0, 0.0, 0.0]]))
+    assert np.array_equal(score_weights("Brier score", sure, asked), [[0.0, 1.0, 1.0]])
+    assert MOST["Brier score"] == 1.0

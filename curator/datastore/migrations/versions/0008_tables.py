@@ -217,7 +217,7 @@ def _create_the_rest() -> None:
     op.create_table(
         "audit",
         _column("no", sa.Integer(), "In the order of the entries.", primary_key=True),
-        _column("at", sa.Float(), "Time of the backup, Unix time."),
+        _column("at", sa.Float(), "When it was done, Unix time."),
         _column("actor", sa.String(64), "Name of the token."),
         _column("action", sa.String(64), "What was done."),
         _column("subject", sa.String(64), "A task's id, a token's name."),
