@@ -34,7 +34,7 @@ from ..core.trees import locate, node_sums
 from ..display.picture import Layout, lay_out, to_svg, to_text
 from ..display.tree import TreeDisplay
 from ..export.formats import EXPORTS
-from ..findings.insight import insight, question_about
+from ..findings.insight import ERRORS_BELOW, POWER, insight, question_about
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, Fitting
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, encode_columns, encode_labels
@@ -55,6 +55,8 @@ from .data import (
 )
 
 LABEL = "label"
+ERRORS_TO_DIFFER = 2.0
+"""Standard errors that scores with and without reports differ by, before that is said."""
 JUDGED = 10_000
 """Maximum number of private records, drawn at random, on which a model is scored."""
 REGISTRIES: tuple[dict[str, Any], ...] = (ESTIMATORS, GROWERS, MECHANISMS)
@@ -229,19 +231,23 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def summary(self) -> str:
         """A few lines of text on whether the reports mattered."""
         check_is_fitted(self)
-        gain = self.private_score_ - self.public_score_
-        if gain > 2.0 * self._gain_error:
+        gain, error = self.private_score_ - self.public_score_, self._gain_error
+        if gain > ERRORS_TO_DIFFER * error:
             verdict = "The reports improved the model"
-        elif gain < -2.0 * self._gain_error:
+        elif gain < -ERRORS_TO_DIFFER * error:
             verdict = "The reports made the model worse"
         else:
-            verdict = "The reports made no measurable difference"
+            least = (ERRORS_TO_DIFFER + ERRORS_BELOW) * error
+            verdict = (
+                f"The reports made no measurable difference, and one of {least:.2g} or more would "
+                f"have shown with a probability of {POWER:.0%}"
+            )
         lines = [
             f"{self.n_reports_} reports at epsilon {self.task_.epsilon:g}, "
             f"{self.model_.partition.cells} cells.",
             f"{verdict}: {self._score_name} {self.private_score_:.3f} with them and "
             f"{self.public_score_:.3f} without (each half of the private records by the reports "
-            f"of the other half; difference {gain:+.3f}, standard error {self._gain_error:.3f}).",
+            f"of the other half; difference {gain:+.3f}, standard error {error:.3f}).",
             f"{self.public_share_:.0%} of the cells' values come from public data.",
         ]
         return "\n".join(lines if self.insight_ is None else [*lines, self.insight_.sentence])

@@ -21,7 +21,9 @@ from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
+from scripts.reproduce.no_difference import FALSE, SHOWN, UNSEEN
 from scripts.reproduce.problems import REPEATING, SHIFTS, SIZES
+from scripts.reproduce.scored import MISSED, READ, SCORED
 from scripts.reproduce.sent_falsely import ALARMS, SENT
 from scripts.reproduce.shapes import KINDS
 from scripts.reproduce.statements import (
@@ -511,6 +513,32 @@ OURS = [
         series=ALARMS,
         measures=("score", "found"),
         replications=40,
+    ),
+    Experiment(
+        "statements-none",
+        "Part of the collections where a difference is stated",
+        tuple(
+            Job("alike", "say where none is seen", epsilon, settings)
+            for epsilon, settings in UNSEEN
+        ),
+        x="collection",
+        panels=("looks",),
+        series=(*FALSE, *SHOWN),
+        replications=24,
+    ),
+    *(
+        Experiment(
+            f"statements-{name}",
+            title,
+            tuple(Job("judged", "judge", epsilon, settings) for epsilon, settings in SCORED),
+            x="collection",
+            series=series,
+            replications=16,
+        )
+        for name, title, series in (
+            ("scores", "Part of the collections where a score is not in its 95 % interval", MISSED),
+            ("accuracy", "The accuracy of a model's cells, read from its own reports", READ),
+        )
     ),
     Experiment(
         "ablations",

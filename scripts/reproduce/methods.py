@@ -49,7 +49,9 @@ from scripts.reproduce.contestants import (
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.intervals import hold
+from scripts.reproduce.no_difference import say
 from scripts.reproduce.ours import Privet, WithoutPrivacy, planned, public_stack, references
+from scripts.reproduce.scored import judge
 from scripts.reproduce.sent_falsely import alarms
 from scripts.reproduce.shapes import Compared
 from scripts.reproduce.statements import list_differences, look_often
@@ -181,6 +183,8 @@ METHODS: dict[str, Method] = {
     **CASES,
     "list differences": list_differences,
     "look often": look_often,
+    "say where none is seen": say,
+    "judge": judge,
     "test for false reports": alarms,
     "hold": hold,
     "without the public shape": Compared(),

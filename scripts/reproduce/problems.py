@@ -31,6 +31,8 @@ from scripts.reproduce.datasets import (
 from scripts.reproduce.disclosure import MADE, made, of_part, survey
 from scripts.reproduce.intervals import Moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
+from scripts.reproduce.no_difference import Alike
+from scripts.reproduce.scored import Judged
 from scripts.reproduce.sent_falsely import Sent
 from scripts.reproduce.shapes import Shapes
 from scripts.reproduce.statements import Collection
@@ -189,6 +191,8 @@ PROBLEMS: dict[str, Problem] = {
     "random laws": Problem(lambda _folder, _seed, **settings: Shapes(**settings)),
     "16 cells": Problem(lambda _folder, _seed, **settings: Population(**settings)),
     "collection": Problem(lambda _folder, _seed, **settings: Collection(**settings)),
+    "alike": Problem(lambda _folder, _seed, **settings: Alike(**settings)),
+    "judged": Problem(lambda _folder, _seed, **settings: Judged(**settings)),
     "sent": Problem(lambda _folder, _seed, **settings: Sent(**settings)),
     "moved": Problem(lambda _folder, _seed, **settings: Moved(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),

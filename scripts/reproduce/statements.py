@@ -105,9 +105,12 @@ class Collection:
     @property
     def label(self) -> Label:
         """The label."""
-        if not self.classes:
-            return NUMBER
-        return Classes(name="y", classes=tuple("abcdefgh"[: self.classes]))
+        return label_of(self.classes)
+
+
+def label_of(classes: int) -> Label:
+    """The label of so many classes; of none, a number."""
+    return Classes(name="y", classes=tuple("abcdefgh"[:classes])) if classes else NUMBER
 
 
 @dataclass(frozen=True)
