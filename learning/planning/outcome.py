@@ -89,6 +89,23 @@ class BehindRelay:
 
 
 @dataclass(frozen=True)
+class RareClass:
+    """What accuracy does not say of a class that few public records have.
+
+    ``share`` of them do. If they are fair, a model of them has the ``log_loss``, where predicting
+    their shares for everybody has ``log_loss_of_shares``, and the ``auc`` of this class against the
+    rest. ``gains`` are by how much reports lower the log loss, named as those of the plan.
+    """
+
+    name: str
+    share: float
+    log_loss: Mean
+    log_loss_of_shares: float
+    auc: Mean
+    gains: Mapping[str, Mean]
+
+
+@dataclass(frozen=True)
 class Plan:
     """The plan of a collection of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
@@ -100,7 +117,8 @@ class Plan:
     reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
-    is empty. ``relay`` says what a central guarantee led to, where one was asked for.
+    is empty. ``relay`` says what a central guarantee led to, where one was asked for. ``rare`` has
+    other scores of a label with a class so rare that accuracy hardly depends on it.
     """
 
     score: str
@@ -124,6 +142,7 @@ class Plan:
     gains: Mapping[str, Mean]
     showing: tuple[Showing, ...] = ()
     relay: BehindRelay | None = None
+    rare: RareClass | None = None
 
     def to_document(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -165,8 +184,23 @@ class Plan:
             f"{self._fewer_cells}"
         )
         compared = [self._compared()] if self.showing else []
-        sentences = [fair, shift, local, width, *compared, self._stopping()]
+        rare = [] if self.rare is None else [self._of_rare(self.rare)]
+        sentences = [fair, *rare, shift, local, width, *compared, self._stopping()]
         return sentences if self.relay is None else [*sentences, *self._behind_relay(self.relay)]
+
+    def _of_rare(self, rare: RareClass) -> str:
+        gains = "; ".join(
+            f"{gain.value:+.2g} ± {gain.standard_error:.1g} if {_lowered(case)}"
+            for case, gain in rare.gains.items()
+        )
+        return (
+            f"{self.label} is {rare.name} for {rare.share:.2g} of the public records, so accuracy "
+            f"says little. Expect a log loss of {rare.log_loss.value:.3g} ± "
+            f"{rare.log_loss.standard_error:.1g}, where the same shares for everybody have "
+            f"{rare.log_loss_of_shares:.3g}, and an AUC of {rare.auc.value:.2g} ± "
+            f"{rare.auc.standard_error:.1g} for {rare.name} against the rest. Reports lower the "
+            f"log loss by {gains}."
+        )
 
     def _compared(self) -> str:
         """A comparison of tasks that disclose no column, the plan's, and all."""
@@ -343,6 +377,11 @@ def listed(names: Sequence[str]) -> str:
 
 def _cells(questions: Sequence[Mapping[str, Any]]) -> str:
     return f"{max(question['cells'] for question in questions)} cells"
+
+
+def _lowered(sentence: str) -> str:
+    """A sentence as the end of another."""
+    return f"{sentence[0].lower()}{sentence[1:]}".rstrip(".")
 
 
 def _number(value: int) -> str:

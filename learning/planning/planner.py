@@ -32,8 +32,10 @@ from privet.protocol.task import Task
 from ..core.looks import reports_until
 from ..core.public_data import Floats, PublicData, class_count
 from ..core.public_model import BaseModel
+from ..core.ranking import auc
 from ..core.trees import locate
 from ..drift.knowledge import Knowledge
+from ..findings.scores import LEAST_SHARE
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..simulation import simulate_counts
 from ..task_building.build import build_encoded, check_names, choices, encode_columns
@@ -41,7 +43,7 @@ from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
 from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, detection, least
-from .outcome import BehindRelay, Mean, Needed, Plan, Prospect, Showing
+from .outcome import BehindRelay, Mean, Needed, Plan, Prospect, RareClass, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
@@ -56,6 +58,9 @@ MOST_RECORDS = 3000
 MOST_POINTS = 4000
 DRAWS = 5
 """Collections simulated per gain."""
+RARE_SHARE = 0.1
+"""A class that fewer public records have is judged by log loss and AUC too: predicting that nobody
+has it is right for nine in ten."""
 
 
 def plan(
@@ -172,6 +177,7 @@ class Planner:
         self.residuals = public.y - out_of_fold[:, 0]
         wrong = out_of_fold.argmax(axis=1) != public.y
         self.losses = wrong.astype(np.float64) if self.slots else self.residuals**2
+        self.rare = _rare(self.label, public.y, out_of_fold) if self.slots else None
         self.variance = float(public.y.var())
         base = self.stack(public)
         knowledge = Knowledge.of(base, public.X)
@@ -228,6 +234,8 @@ class Planner:
             for holders in HOLDER_STEPS
             if settings.epsilon * epsilon <= MOST_EPSILON or epsilon == 1.0
         ]
+        gains = {name: self.gain(task, scenario) for name, scenario in self.shifts.items()}
+        rare = self.rare
         return Plan(
             score="accuracy" if self.slots else "mean squared error",
             label=label.name,
@@ -247,9 +255,10 @@ class Planner:
             half_width=width,
             for_width=self.needed(lambda detected: detected.half_width <= width),
             stop_after=self.stop_after(width),
-            gains={name: self.gain(task, scenario) for name, scenario in self.shifts.items()},
+            gains={name: gain for name, (gain, _) in gains.items()},
             showing=tuple(self._showing(target, power, width)) if settings.disclosed else (),
             relay=self.relay,
+            rare=rare and replace(rare, gains={name: of for name, (_, of) in gains.items()}),
         )
 
     def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
@@ -364,8 +373,11 @@ class Planner:
         fair = self.fair
         return choices(settings, self.features, self.label, fair.public, fair.base)
 
-    def gain(self, task: Task, scenario: Scenario) -> Mean:
-        """Improvement over the public model by the reports, over ``DRAWS`` collections."""
+    def gain(self, task: Task, scenario: Scenario) -> tuple[Mean, Mean]:
+        """Improvement over the public model by the reports, over ``DRAWS`` collections.
+
+        In the plan's score, and of classes in log loss; of a number both are the same.
+        """
         base, population, scores = scenario.base, scenario.population, scenario.scores
         if base is not self.fair.base:
             task = self.task(self.settings, scenario)
@@ -379,9 +391,10 @@ class Planner:
             counts = simulate_counts(task, X, y, rng, copies=copies)
             model = fitting.estimate(counts)
             predicted = model.predict_from(locate(model.partition, population.points), scores)
-            lost.append(self._loss(population, predicted.values))
-        gained = self._loss(population, scores) - np.array(lost)
-        return Mean.of(gained if self.slots else gained / self.variance)
+            lost.append(self._losses(population, predicted.values))
+        gained = np.array(self._losses(population, scores)) - np.array(lost)
+        score, log_loss = (gained if self.slots else gained / self.variance).T
+        return Mean.of(score), Mean.of(log_loss)
 
     def _holders(
         self, population: Population, copies: Any, rng: np.random.Generator
@@ -395,12 +408,41 @@ class Planner:
         y = population.truth[:, 0] + rng.choice(self.residuals, len(copies))
         return population.points, np.clip(y, self.label.low, self.label.high), copies
 
-    def _loss(self, population: Population, predicted: Floats) -> float:
-        """Expected error under the population's law; for numbers less what no model can explain."""
+    def _losses(self, population: Population, predicted: Floats) -> tuple[float, float]:
+        """Expected error and log loss under the population's law.
+
+        For numbers twice the squared error, less what no model can explain.
+        """
         if self.slots:
             right = population.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
-            return float(population.weights @ (1.0 - right))
-        return float(population.weights @ (predicted[:, 0] - population.truth[:, 0]) ** 2)
+            log_loss = -(population.truth * np.log(predicted.clip(min=LEAST_SHARE))).sum(axis=1)
+            return float(population.weights @ (1.0 - right)), float(population.weights @ log_loss)
+        squared = float(population.weights @ (predicted[:, 0] - population.truth[:, 0]) ** 2)
+        return squared, squared
+
+
+def _rare(label: Label, y: Floats, out_of_fold: Floats) -> RareClass | None:
+    """The rarest class of these public labels with a model's scores, but for its gains.
+
+    None if it is not rare, or one record has it.
+    """
+    if not isinstance(label, Classes):
+        return None
+    records = np.bincount(y.astype(np.int64), minlength=label.slots)
+    occur = np.flatnonzero(records)
+    rarest = int(occur[records[occur].argmin()])
+    if records[rarest] > RARE_SHARE * len(y) or records[rarest] < 2:
+        return None
+    share = records / len(y)
+    own = out_of_fold[np.arange(len(y)), y.astype(np.int64)]
+    return RareClass(
+        label.classes[rarest],
+        float(share[rarest]),
+        Mean.of(-np.log(own.clip(min=LEAST_SHARE))),
+        float(-(share[occur] * np.log(share[occur])).sum()),
+        Mean(*auc(out_of_fold[:, rarest], y == rarest)),
+        {},
+    )
 
 
 def check_enough(label: Label, public: PublicData) -> None:

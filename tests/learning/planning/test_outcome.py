@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from privet.learning.planning import Mean, Needed, Plan, Prospect
-from privet.learning.planning.outcome import Showing
+from privet.learning.planning.outcome import RareClass, Showing
 
 HERE = Prospect(10_000, 1.0, 0.015, 0.04, 0.1, 0.9)
 PLAN = Plan(
@@ -46,6 +46,18 @@ def test_a_plan_answers_what_was_asked() -> None:
         "Stop at ± 2.0 points, expected after 5 500 reports of this task, or as soon as the "
         "difference that matters is listed: looking early or often does no harm.",
     ]
+
+
+def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
+    """Accuracy is .98 for who predicts that nobody has it."""
+    gains = {"There are few records.": Mean(0.012, 0.001), "They are others.": Mean(-0.0004, 0.002)}
+    rare = RareClass("yes", 0.02, Mean(0.081, 0.006), 0.098, Mean(0.712, 0.03), gains)
+    assert replace(PLAN, rare=rare).answers[1] == (
+        "ill is yes for 0.02 of the public records, so accuracy says little. Expect a log loss of "
+        "0.081 ± 0.006, where the same shares for everybody have 0.098, and an AUC of 0.71 ± 0.03 "
+        "for yes against the rest. Reports lower the log loss by +0.012 ± 0.001 if there are few "
+        "records; -0.0004 ± 0.002 if they are others."
+    )
 
 
 def test_a_plan_says_what_nothing_gives() -> None:

@@ -57,6 +57,23 @@ def test_what_is_expected_of_fair_data_is_cross_validated() -> None:
     assert found.expected.standard_error == pytest.approx(0.015, abs=0.005)
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_rare_class_is_judged_by_log_loss_and_auc() -> None:
+    """4 % of 2 000 records have it, and accuracy sees no gain where log loss does."""
+    found = planned(2000, low=0.0, high=0.08, **{**QUICK, "epsilon": 8.0})
+    assert planned(**QUICK).rare is None
+    rare = found.rare
+    assert rare is not None
+    assert (rare.name, rare.share) == ("1", pytest.approx(0.04, abs=0.02))
+    assert abs(found.gains[RARE].value) < 0.01
+    assert rare.gains[RARE].value > 4.0 * rare.gains[RARE].standard_error
+    best = 0.5 * -(0.08 * np.log(0.08) + 0.92 * np.log(0.92))
+    assert abs(rare.log_loss.value - best) < 4.9 * rare.log_loss.standard_error
+    assert rare.log_loss.value < rare.log_loss_of_shares
+    assert abs(rare.auc.value - 0.75) < 4.9 * rare.auc.standard_error + 0.05
+    assert any("accuracy says little" in answer for answer in found.answers)
+
+
 def test_reports_are_worth_asking_for_where_public_data_mislead() -> None:
     """Twenty thousand reports turn a rare answer around, and the plan says by how much."""
     data = halves(300, low=0.02, high=0.3)
