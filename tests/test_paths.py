@@ -16,7 +16,7 @@ MOST = {
     "POST": Size(files=20, functions=88, moves=18),
     "fit": Size(files=53, functions=186, moves=75),
     "predict": Size(files=27, functions=98, moves=18),
-    "plan": Size(files=53, functions=325, moves=132),
+    "plan": Size(files=53, functions=326, moves=133),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

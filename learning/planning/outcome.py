@@ -90,7 +90,7 @@ class BehindRelay:
 
 @dataclass(frozen=True)
 class RareClass:
-    """What accuracy does not say of a class that few public records have.
+    """Scores of a class that few public records have, of which accuracy says little.
 
     ``share`` of them do. If they are fair, a model of them has the ``log_loss``, where predicting
     their shares for everybody has ``log_loss_of_shares``, and the ``auc`` of this class against the

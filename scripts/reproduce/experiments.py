@@ -21,7 +21,7 @@ from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
-from scripts.reproduce.no_difference import FALSE, SHOWN, UNSEEN
+from scripts.reproduce.no_difference import DETECTED, FALSE, UNSEEN
 from scripts.reproduce.problems import REPEATING, SHIFTS, SIZES
 from scripts.reproduce.scored import MISSED, READ, SCORED
 from scripts.reproduce.sent_falsely import ALARMS, SENT
@@ -523,7 +523,7 @@ OURS = [
         ),
         x="collection",
         panels=("looks",),
-        series=(*FALSE, *SHOWN),
+        series=(*FALSE, *DETECTED),
         replications=24,
     ),
     *(

@@ -1,4 +1,4 @@
-"""What is said where no difference is found: that a greater one would have shown.
+"""The sentence where no difference is found: that a greater one would have shown.
 
 Holders are like the public population, and then any difference that is stated is false, at one look
 or at any of many; or their share, or mean, is just as far from that of the public records as the
@@ -27,7 +27,7 @@ LOOKS, FIRST = 12, 0.05
 """Looks, and at what part of the planned reports the first is."""
 ONCE, ANY = "one look", f"any of {LOOKS} looks"
 FALSE = tuple(f"{what}, {when}" for what in ("differ", "listed") for when in (ONCE, ANY))
-SHOWN = ("the least overall", "the least in a cell")
+DETECTED = ("the least overall", "the least in a cell")
 UNSEEN: tuple[tuple[float, tuple[tuple[str, float | str], ...]], ...] = tuple(
     (epsilon, (("classes", classes), ("rare", rare), ("depth", depth), ("rows", rows)))
     for classes, rare, depth, rows, epsilon in (
@@ -91,7 +91,7 @@ class Collected:
         return simulate_sums(self.mechanism, counts, self.rng)
 
     def said(self, sums: np.ndarray, holders: int, planned: int | None) -> Insight:
-        """What is said of them."""
+        """The insight into them."""
         asked = QuestionCounts(
             self.tree, self.mechanism, sums, holders, planned=planned, scale=self.scale
         )
@@ -139,15 +139,17 @@ def say(of: Alike, epsilon: float, seed: int) -> Iterator[Scored]:
     for name, most in planned.items():
         false = np.stack([now[name], ever[name]], axis=1).ravel().astype(float)
         found = dict(zip(FALSE, false.tolist(), strict=True))
-        overall, in_cell = SHOWN
+        overall, in_cell = DETECTED
         least, share = said[name].overall[-1].seen_from, float(last.mean())
         if (law := drawn.moved(slice(None), share, least)) is not None:
-            told = drawn.said(drawn.reports(law, HOLDERS), HOLDERS, most)
-            found[overall] = float(differs(told))
+            stated = drawn.said(drawn.reports(law, HOLDERS), HOLDERS, most)
+            found[overall] = float(differs(stated))
         least, share = said[name].seen_in_a_cell, float(last[drawn.cells == cell].mean())
         if (law := drawn.moved(slice(cell, cell + 1), share, least)) is not None:
-            told = drawn.said(drawn.reports(law, HOLDERS), HOLDERS, most)
-            of_label = [one.cell for one in told.differences if one.name == told.overall[-1].name]
+            stated = drawn.said(drawn.reports(law, HOLDERS), HOLDERS, most)
+            of_label = [
+                one.cell for one in stated.differences if one.name == stated.overall[-1].name
+            ]
             found[in_cell] = float(cell in of_label)
         for what, score in found.items():
             yield what, {"collection": f"{of}, ε = {epsilon:g}", "looks": name}, {"score": score}
