@@ -64,7 +64,8 @@ def test_a_rare_class_is_judged_by_log_loss_and_auc() -> None:
     assert planned(**QUICK).rare is None
     rare = found.rare
     assert rare is not None
-    assert (rare.name, rare.share) == ("1", pytest.approx(0.04, abs=0.02))
+    assert rare.name == "1"
+    assert rare.share == pytest.approx(0.04, abs=0.02)
     assert abs(found.gains[RARE].value) < 0.01
     assert rare.gains[RARE].value > 4.0 * rare.gains[RARE].standard_error
     best = 0.5 * -(0.08 * np.log(0.08) + 0.92 * np.log(0.92))
