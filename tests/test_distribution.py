@@ -33,6 +33,8 @@ MADE = {"build", "dist", "node_modules", "privet-data", "site"}
 INSTALLS = re.compile(
     r"""\b(?:pip3?|pipx|uvx?|conda|poetry|pdm) (?:[^\n]* )?['"(]*privet(?![\w.])(?!-\w)"""
     r"""|(?<!["\w])privet\[[a-z]"""
+    r"""|\b(?:npm|npx|pnpm|yarn|bunx?|deno) [^\n]*@privet/"""
+    r"""|(?:unpkg|jsdelivr|esm)\.[a-z]+/\S*privet"""
 )
 """What has an installer look for the name; extras of pyproject.toml's own are in double quotes."""
 BUILD = "from setuptools import build_meta; build_meta.build_{}({!r})"
@@ -64,7 +66,14 @@ def test_nothing_says_to_install_privet_by_its_name() -> None:
     for command in ("pip install", "uv add -q", "pipx install", "pip install -U"):
         for wanted in ("{}", "'{}[relay]'", "{}==1.0"):
             assert INSTALLS.search(f"{command} {wanted.format('privet')}"), (command, wanted)
+    for told in (
+        "npm install @privet/holder",
+        "npx -y @privet/holder",
+        "//unpkg.com/@privet/holder",
+    ):
+        assert INSTALLS.search(told), told
     assert not INSTALLS.search(install_command("relay"))
+    assert not INSTALLS.search("npm install ./build/privet-holder-0.1.0.tgz")
 
 
 @pytest.mark.slow

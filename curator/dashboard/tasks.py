@@ -18,6 +18,7 @@ from ..http.requests import TheCurator
 from ..http.tasks import MOST_INVITATIONS, StatusView, TaskSummary
 from ..service import Curator, reading
 from ..service import tasks as cases
+from .embedding import snippet
 from .pages import BrowserRoute, PageRoute, page, see_other
 from .visitor import Admins, TheForm, TheVisitor, Visitor
 
@@ -185,7 +186,8 @@ def _insight(task_id: str, curator: Curator, visitor: Visitor) -> InsightView | 
 
 
 def holders_link(task_id: str, curator: Curator) -> dict[str, str] | None:
-    """The answer page at a relay, as an address and a QR code; None without a relay."""
+    """The answer page at a relay, as an address and a QR code, and HTML for pages of others; None
+    without a relay."""
     relay = cases.relay_of(curator)
     if relay is None:
         return None
@@ -193,4 +195,4 @@ def holders_link(task_id: str, curator: Curator) -> dict[str, str] | None:
     code = segno.make(address, error="m", micro=False).svg_data_uri(
         scale=4, dark="#000", light="#fff"
     )
-    return {"address": address, "code": code}
+    return {"address": address, "code": code, "snippet": snippet(relay, task_id)}

@@ -38,8 +38,8 @@ class Misfit extends Error {
 
 /**
  * Encode a record, with the same work whether it fits or not.
- * @param {object} task its features and label
- * @param {object} record values by name, the label included
+ * @param {Pick<import("./task.js").Task, "features" | "label">} task
+ * @param {unknown} record values by name, the label included
  * @returns {EncodedRecord}
  */
 export function encodeRecord(task, record) {
@@ -67,7 +67,7 @@ export function encodeRecord(task, record) {
 }
 
 /**
- * @param {object} task its features and label
+ * @param {Pick<import("./task.js").Task, "features" | "label">} task
  * @param {object} record
  * @returns {string[]} the names in the record that the task does not ask for
  */

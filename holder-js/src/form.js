@@ -34,7 +34,7 @@ export function element(tag, properties = {}, ...children) {
  */
 
 /**
- * @param {object} task
+ * @param {import("./task.js").Task} task
  * @param {import("./texts.js").Texts} texts
  * @param {(text: string) => {text: string, lang: string}} translate of the task's texts
  * @returns {{fields: Field[], read: () => Record<string, string>}} and how to read the record: all

@@ -17,7 +17,7 @@ const [WIDTH, HEIGHT, MARGIN] = [300, 20, 8];
 
 /**
  * @param {{figures: Figure[]}} results
- * @param {object} task
+ * @param {import("./task.js").Task} task
  * @param {import("./texts.js").Texts} texts
  * @param {(text: string) => {text: string, lang: string}} translate
  * @param {(...children: (Node | string)[]) => HTMLElement} heading

@@ -27,7 +27,7 @@ export function strataOf({ feature, left, right }, isDisclosed) {
 }
 
 /**
- * @param {object[]} features of a task
+ * @param {import("./task.js").Task["features"]} features of a task
  * @param {string[]} disclosed names of those that are disclosed
  * @returns {boolean[]} which encoded columns are disclosed
  */

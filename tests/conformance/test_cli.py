@@ -1,11 +1,14 @@
 """``privet-conformance`` as a user calls it, on the two holders of this project and on none."""
 
+import shutil
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from privet.conformance.clauses import CLAUSES
+from scripts import holder_package
 from scripts.vectors_archive import write
 from tests.curator.cli.conftest import Cli
 
@@ -15,9 +18,6 @@ SITE = (
     f"{sys.executable} -m privet.client answer {{url}} --csv {{records}} --subject-column subject "
     "--yes --ledger {state}"
 )
-SCRIPT = f"node {ROOT / 'holder-js' / 'conformance.js'}"
-
-
 ITS_OWN_TESTS = {"task-form", "report-law", "misfit", "vectors"}
 """Clauses of many runs, to which its tests hold the holder in Python without a new process each."""
 
@@ -34,13 +34,20 @@ def test_the_holder_in_python_passes(run: Cli, monkeypatch: pytest.MonkeyPatch) 
     assert [(v["clause"], v["kept"]) for v in verdicts] == [(name, True) for name in clauses]
 
 
-@pytest.mark.needs("node")
+@pytest.mark.needs("node", "npm")
 @pytest.mark.timeout(900)
 def test_the_holder_in_javascript_passes(run: Cli, tmp_path: Path) -> None:
-    """Every clause, and every report of the vectors."""
+    """The packed package: every clause, and every report of the vectors."""
+    with tarfile.open(holder_package.pack(tmp_path)) as archive:
+        archive.extractall(tmp_path, filter="data")
+    place = tmp_path / "node_modules" / "@privet" / "holder"
+    place.parent.mkdir(parents=True)
+    (tmp_path / "package").rename(place)
+    shutil.copy(ROOT / "holder-js" / "conformance.js", tmp_path / "conformance.mjs")
+    script = f"node {tmp_path / 'conformance.mjs'}"
     write(tmp_path / "vectors.zip")
-    given = ("--vectors", str(tmp_path / "vectors.zip"), "--draw", f"{SCRIPT} --draw")
-    tried = run("--holder", SCRIPT, *given, "--reports", "20")
+    given = ("--vectors", str(tmp_path / "vectors.zip"), "--draw", f"{script} --draw")
+    tried = run("--holder", script, *given, "--reports", "20")
     assert tried.code == 0
     assert f"{len(CLAUSES) - 1} pass, 0 fail, 1 not tried" in tried.out  # it answers for no site
 

@@ -1,0 +1,19 @@
+"""How a page of others embeds the form of a task: the component from a relay, by its hash.
+
+The curator names the code that reads records, and never serves it.
+"""
+
+from privet.protocol.calls import TASKS
+
+EMBEDDED = "privet-answer.js"
+EMBEDDED_HASH = "sha384-tPIpDNqdSeXsu5w7SeTQCHwhlfnwkarG6I947YSWEtSnUhcQe/uJyqm2KzTc9n+B"
+"""Of the component in this release, by ``python -m scripts.holder_package --write``."""
+
+
+def snippet(relay: str, task_id: str) -> str:
+    """The HTML that shows a task's form from ``relay`` in any page."""
+    return (
+        f'<script type="module" src="{relay}/answer/{EMBEDDED}" integrity="{EMBEDDED_HASH}" '
+        "crossorigin></script>\n"
+        f'<privet-answer task="{relay}{TASKS}/{task_id}"></privet-answer>'
+    )

@@ -1,0 +1,18 @@
+/** What only Node has: a store in a file. */
+import { Store } from "./src/ledger.js";
+/** One person's answers in one file, which its owner alone may read; processes may share it. */
+export declare class FileStore extends Store {
+    #private;
+    path: string;
+    /**
+     * @param {string} path a file for one person, in a folder that is there
+     * @param {{caps?: Partial<import("./src/ledger.js").Caps>}} [options]
+     */
+    constructor(path: string, options?: {
+        caps?: Partial<import("./src/ledger.js").Caps>;
+    });
+    /** @returns {Promise<import("./src/ledger.js").Answer[]>} */
+    answers(): Promise<import("./src/ledger.js").Answer[]>;
+    /** @param {(answers: import("./src/ledger.js").Answer[]) => import("./src/ledger.js").Answer | undefined} work */
+    change(work: (answers: import("./src/ledger.js").Answer[]) => import("./src/ledger.js").Answer | undefined): Promise<void>;
+}

@@ -1,0 +1,111 @@
+/**
+ * A holder (docs/calls.md, "Calls of a holder"): reads a task, opens a record against it, answers once, and
+ * asks what became of that.
+ *
+ * `validate` says what of a record does not fit, to a person or a developer. `answer` sends a report
+ * whatever the values are: a call that threw at a value after the task was fetched would tell it by
+ * silence. Names are the program's, so an unknown one, of a column or an option, is refused.
+ */
+import { Store } from "./ledger.js";
+import { Problem } from "./problem.js";
+import { OpenedRecord } from "./report.js";
+export declare const SMALLEST_GROUP = 20;
+export type Task = import("./http.js").Task;
+export type Answer = import("./ledger.js").Answer;
+export type HolderOptions = {
+    /**
+     * where the answer is kept before it is sent; if absent, IndexedDB. In Node there
+     * is none: a report that was drawn and forgotten would be drawn again
+     */
+    store?: Store;
+    /**
+     * the fewest people that may be expected in any stratum
+     */
+    smallestGroup?: number;
+    /**
+     * in which the store keeps a task's name; the browser's if absent
+     */
+    languages?: readonly string[];
+    /**
+     * for tests
+     */
+    random?: (size: number) => Uint8Array;
+    /**
+     * seconds from any start, for the moment at which a report leaves
+     */
+    clock?: () => number;
+    /**
+     * whether the first record that does not fit is said on the console;
+     * if absent, on pages of this machine
+     */
+    development?: boolean;
+};
+export type Options = HolderOptions & import("./http.js").HttpOptions;
+/**
+ * Open a record against a task: what does not fit, and what its report would disclose. `answer` takes
+ * what comes back, whatever it says.
+ * @param {import("./task.js").Task} task from `loadTask`
+ * @param {Record<string, unknown>} record values by name, the label included
+ * @returns {OpenedRecord}
+ * @throws {Problem} `invalid-record` for a name that the task does not ask for, never for a value
+ */
+export declare function validate(task: import("./task.js").Task, record: Record<string, unknown>): OpenedRecord;
+/**
+ * Answer a task once, and return when the report is durable; if it was answered before, the record is not
+ * looked at: a relay that holds the answer is asked, and what nobody has is sent again, byte for byte.
+ * @param {Task | string} task from `loadTask`, or its address
+ * @param {Record<string, unknown> | OpenedRecord} record values by name, the label included; or what `validate` made of it
+ * @param {Options} [options]
+ * @returns {Promise<Answer>} `counted`, or `held` by a relay
+ * @throws {Problem} by its type, never for a value. After `unreachable` and its like the answer is kept, and
+ *   `answer` or `resend` sends it again
+ */
+export declare function answer(task: Task | string, record: Record<string, unknown> | OpenedRecord, options?: Options): Promise<Answer>;
+/**
+ * Send again what nobody has accepted, and ask relays what became of what they hold.
+ * @param {Options} [options] for all answers
+ * @returns {Promise<Answer[]>} all that were not known to count, as they stand now; a fault is the `reason` of
+ *   its answer, and does not keep the others from being sent
+ */
+export declare function resend(options?: Options): Promise<Answer[]>;
+/**
+ * What became of an answer; the relay that holds it is asked.
+ * @param {Task | string} task from `loadTask`, or its address
+ * @param {Options} [options]
+ * @returns {Promise<Answer | undefined>} as it stands now; undefined if there is none in the store
+ * @throws {Problem}
+ */
+export declare function status(task: Task | string, options?: Options): Promise<Answer | undefined>;
+/**
+ * Whatever would refuse a report refuses it here, without a record.
+ * @param {Task} task
+ * @param {Options} [options]
+ * @throws {Problem} `wrong-clock`, `task-not-open`, `budget-spent`; `refused` if it expects fewer people than
+ *   `smallestGroup` in any stratum, or needs an invitation
+ */
+export declare function check(task: Task, options?: Options): Promise<void>;
+/**
+ * @param {Problem} problem in which an attempt to send a report ended
+ * @returns {"drawn" | "refused"} where the report then stands
+ */
+export declare const stateAfter: ({ type }: Problem) => "drawn" | "refused";
+/**
+ * @param {Pick<Task, "opens" | "closes" | "clockAhead">} task
+ * @param {number} [now] Unix time in seconds
+ * @throws {Problem} `wrong-clock` if this device's clock and the server's are more than two days apart;
+ *   `task-not-open`
+ */
+export declare function checkDates({ opens, closes, clockAhead }: Pick<Task, "opens" | "closes" | "clockAhead">, now?: number): void;
+/**
+ * @param {Pick<Task, "questions" | "allocation">} task
+ * @returns {number} what answering it spends
+ */
+export declare function epsilonOf({ questions, allocation }: Pick<Task, "questions" | "allocation">): number;
+/**
+ * Fix when the report will leave, before the record is looked at; returns the wait for it. The period
+ * is longer than drawing takes on a slow device, by the task's numbers alone.
+ * @param {import("./task.js").Task} task
+ * @param {Options} [options]
+ * @returns {() => Promise<void>}
+ */
+export declare function departure({ features, partitions, questions, mechanisms }: import("./task.js").Task, { sleep, clock }?: Options): () => Promise<void>;

@@ -1,0 +1,173 @@
+/**
+ * What was answered and what it cost: the only thing that a holder keeps.
+ *
+ * An answer is stored before it is first sent, and from then on only sent again byte for byte.
+ *
+ * It counts a year by this device's clock. That may be wrong, so a draw is dated no earlier than the one
+ * before it; and what is dated in the future, or before anybody could draw, counts.
+ */
+/** @type {Caps} */
+export declare const CAPS: Caps;
+/** 2026-01-01: no answer was drawn before, whatever a clock said. */
+export declare const EARLIEST = 1767225600;
+export type Answer = {
+    /**
+     * the task's id
+     */
+    task: string;
+    /**
+     * what the task is called, in the language `lang`
+     */
+    name: string;
+    /**
+     * "" where the task does not say
+     */
+    lang: string;
+    /**
+     * when its collection ends, Unix time in seconds
+     */
+    closes: number | null;
+    /**
+     * where it is sent
+     */
+    url: string;
+    epsilon: number;
+    /**
+     * the report's, 32 hexadecimal digits
+     */
+    id: string;
+    /**
+     * the report
+     */
+    bytes: Uint8Array;
+    /**
+     * by which it discloses
+     */
+    splits: import("./disclosures.js").DisclosedSplits | null;
+    /**
+     * what it discloses, with the task's words in `lang`
+     */
+    disclosed: import("./strata.js").Disclosure | null;
+    /**
+     * for `url` alone
+     */
+    invitation: string | null;
+    /**
+     * Unix time in seconds
+     */
+    drawn: number;
+    state: "drawn" | "held" | "counted" | "refused" | "lost";
+    /**
+     * of a refusal, of a loss, or of the last attempt that failed: a problem's type
+     */
+    reason: string | null;
+    /**
+     * the same in words
+     */
+    detail: string | null;
+};
+export type Caps = {
+    /**
+     * epsilon on one task
+     */
+    task: number;
+    /**
+     * epsilon on all tasks within 365 days
+     */
+    year: number;
+    /**
+     * bits that tasks disclose within 365 days
+     */
+    disclosed: number;
+};
+/**
+ * @typedef {object} Answer
+ * @property {string} task the task's id
+ * @property {string} name what the task is called, in the language `lang`
+ * @property {string} lang "" where the task does not say
+ * @property {number | null} closes when its collection ends, Unix time in seconds
+ * @property {string} url where it is sent
+ * @property {number} epsilon
+ * @property {string} id the report's, 32 hexadecimal digits
+ * @property {Uint8Array} bytes the report
+ * @property {import("./disclosures.js").DisclosedSplits | null} splits by which it discloses
+ * @property {import("./strata.js").Disclosure | null} disclosed what it discloses, with the task's words in `lang`
+ * @property {string | null} invitation for `url` alone
+ * @property {number} drawn Unix time in seconds
+ * @property {"drawn" | "held" | "counted" | "refused" | "lost"} state
+ * @property {string | null} reason of a refusal, of a loss, or of the last attempt that failed: a problem's type
+ * @property {string | null} detail the same in words
+ */
+/**
+ * @typedef {object} Caps what may be spent, as in `privet-holder`
+ * @property {number} task epsilon on one task
+ * @property {number} year epsilon on all tasks within 365 days
+ * @property {number} disclosed bits that tasks disclose within 365 days
+ */
+/** One person's answers, one per task: what all stores have in common. */
+export declare class Store {
+    /** @type {Caps} */
+    caps: Caps;
+    /** @param {{caps?: Partial<Caps>}} [options] */
+    constructor({ caps }?: {
+        caps?: Partial<Caps>;
+    });
+    /** @returns {Promise<Answer[]>} */
+    answers(): Promise<Answer[]>;
+    /**
+     * Put the answer that `work` returns in the place of its task's, durably, while nobody else does.
+     * @param {(answers: Answer[]) => Answer | undefined} work what it throws changes nothing, and nor does undefined
+     * @returns {Promise<void>}
+     */
+    change(work: (answers: Answer[]) => Answer | undefined): Promise<void>;
+    /**
+     * @param {string} task its id
+     * @returns {Promise<Answer | undefined>}
+     */
+    find(task: string): Promise<Answer | undefined>;
+    /**
+     * Store an answer before it is sent, dated no earlier than any other; if the task has one already, that
+     * stays.
+     * @param {Answer} answer
+     * @returns {Promise<Answer>} the one that counts
+     * @throws {Problem} `budget-spent`, `ledger-failed`
+     */
+    keep(answer: Answer): Promise<Answer>;
+    /**
+     * Note what became of an answer; news that is no move changes nothing.
+     * @param {Answer} answer
+     * @returns {Promise<Answer>} as it stands then
+     */
+    settle(answer: Answer): Promise<Answer>;
+}
+/** Answers in memory, for tests and simulations: gone with the program, and with them what was spent. */
+export declare class MemoryStore extends Store {
+    #private;
+    answers(): Promise<any[]>;
+    /** @param {(answers: Answer[]) => Answer | undefined} work */
+    change(work: (answers: Answer[]) => Answer | undefined): Promise<void>;
+}
+/**
+ * @param {Answer[]} answers
+ * @param {number} now Unix time in seconds
+ * @returns {number} the epsilon of those drawn within a year
+ */
+export declare function spent(answers: Answer[], now: number): number;
+/**
+ * @param {Answer[]} answers
+ * @param {number} now Unix time in seconds
+ * @param {...import("./disclosures.js").DisclosedSplits} more
+ * @returns {number} the most bits that those drawn within a year disclose together, and `more` splits
+ */
+export declare function disclosed(answers: Answer[], now: number, ...more: import("./disclosures.js").DisclosedSplits[]): number;
+/**
+ * @param {Answer[]} earlier
+ * @param {{epsilon: number, splits?: import("./disclosures.js").DisclosedSplits | null}} cost
+ * @param {number} now
+ * @param {Caps} [caps]
+ * @throws {Problem} `budget-spent`, with the cap as its `why`
+ */
+export declare function afford(earlier: Answer[], { epsilon, splits }: {
+    epsilon: number;
+    splits?: import("./disclosures.js").DisclosedSplits | null;
+}, now: number, caps?: Caps): void;

@@ -1,0 +1,29 @@
+/** What can go wrong, by type. */
+export type ProblemType = "refused" | "budget-spent" | "wrong-clock" | "task-not-open" | "task-mismatch" | "invalid-task" | "invalid-record" | "invalid-request" | "unreachable" | "unexpected-response" | "ledger-failed" | "task-not-found" | "report-not-found" | "not-authorized" | "quota-reached" | "report-conflict" | "not-admitted" | "malformed-report" | "wrong-questions" | "wrong-payload" | "too-large" | "unsupported-media-type" | "too-many-requests" | "overloaded" | "storage-failed" | "curator-down" | "internal" | (string & {});
+export type Why = "task" | "year" | "disclosed" | "groups" | "invitation" | "signature" | "early" | "late" | "over";
+/**
+ * The first row are refusals of this holder, the second faults on the way and on this device; the others are
+ * a curator's or a relay's own (docs/calls.md, "Errors"). Others may come: treat them as final.
+ * @typedef {"refused" | "budget-spent" | "wrong-clock" | "task-not-open" | "task-mismatch" | "invalid-task" | "invalid-record" | "invalid-request"
+ *   | "unreachable" | "unexpected-response" | "ledger-failed"
+ *   | "task-not-found" | "report-not-found" | "not-authorized" | "quota-reached" | "report-conflict" | "not-admitted" | "malformed-report"
+ *   | "wrong-questions" | "wrong-payload" | "too-large" | "unsupported-media-type" | "too-many-requests" | "overloaded"
+ *   | "storage-failed" | "curator-down" | "internal" | (string & {})} ProblemType
+ */
+/**
+ * Of `budget-spent`, which cap is in the way; of `refused` and `invalid-request`, what is wrong or missing; of
+ * `task-not-open`, when.
+ * @typedef {"task" | "year" | "disclosed" | "groups" | "invitation" | "signature" | "early" | "late" | "over"} Why
+ */
+/** An error by the name of its problem type, with what to do about it. */
+export declare class Problem extends Error {
+    type: ProblemType;
+    /** @type {Why | undefined} */
+    why: Why | undefined;
+    /**
+     * @param {ProblemType} type
+     * @param {string} detail for people who read English, never with a value of a record
+     * @param {Why} [why] which kind of it, where there are several
+     */
+    constructor(type: ProblemType, detail: string, why?: Why);
+}

@@ -1,0 +1,30 @@
+/** What came out of a collection, in words and as intervals on a line. */
+export type Figure = {
+    name: string;
+    value: number;
+    low: number;
+    high: number;
+    public: number;
+};
+/**
+ * @typedef {object} Figure
+ * @property {string} name
+ * @property {number} value
+ * @property {number} low
+ * @property {number} high
+ * @property {number} public
+ */
+/**
+ * @param {{figures: Figure[]}} results
+ * @param {import("./task.js").Task} task
+ * @param {import("./texts.js").Texts} texts
+ * @param {(text: string) => {text: string, lang: string}} translate
+ * @param {(...children: (Node | string)[]) => HTMLElement} heading
+ * @returns {HTMLElement[]} what was asked for, where that is a class, and a row for each figure
+ */
+export declare function rowsOf({ figures }: {
+    figures: Figure[];
+}, { label }: import("./task.js").Task, texts: import("./texts.js").Texts, translate: (text: string) => {
+    text: string;
+    lang: string;
+}, heading: (...children: (Node | string)[]) => HTMLElement): HTMLElement[];

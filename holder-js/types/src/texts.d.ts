@@ -1,0 +1,37 @@
+/** What is said to people, in the reader's language. */
+/**
+ * @param {readonly string[]} [wanted] the reader's languages
+ * @returns {Promise<Texts>}
+ */
+export declare function textsFor(wanted?: readonly string[]): Promise<Texts>;
+/** One language's texts, numbers and dates. */
+export declare class Texts {
+    language: string;
+    catalogue: Record<string, string>;
+    /**
+     * @param {string} language
+     * @param {Record<string, string>} catalogue
+     */
+    constructor(language: string, catalogue: Record<string, string>);
+    /**
+     * @param {string} key
+     * @param {Record<string, string | number>} [values] for the names in braces
+     */
+    say(key: string, values?: Record<string, string | number>): string;
+    /** @param {number} value */
+    number(value: number): string;
+    /** @param {string[]} items */
+    list(items: string[]): string;
+    /** @param {number} share */
+    percent(share: number): string;
+    /** @param {number} seconds Unix time */
+    date(seconds: number): string;
+    /**
+     * The number that somebody typed, with the signs of this language or of another: `1.234,5`,
+     * `1,234.5`, `12,5`, full-width digits, spaces or apostrophes between thousands.
+     * @param {string} typed
+     * @returns {string} as the protocol reads it; what is no number stays as it is
+     */
+    typedNumber(typed: string): string;
+    get decimalSign(): string;
+}
