@@ -13,7 +13,7 @@ JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
-.PHONY: help demo test test-all test-order faults check style types imports format docs bench load vectors vectors.zip holder.tgz reproduce reproduce-quick audit up release lock clean
+.PHONY: help demo test test-all test-order faults check style types imports format docs bench load vectors vectors.zip package reproduce reproduce-quick audit up release lock clean
 
 help:  ## print this help
 	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -86,7 +86,7 @@ vectors.zip: $(VENV)/test.installed  ## the test vectors as one archive, in buil
 	@mkdir -p build
 	@$(BIN)/python -m scripts.vectors_archive build/privet-vectors-2.zip
 
-holder.tgz: $(VENV)/test.installed  ## the package for JavaScript as one file, in build/ (ARGS=--write for its types anew)
+package: $(VENV)/test.installed  ## the package for JavaScript as one file, in build/ (ARGS=--write for its types anew)
 	@$(BIN)/python -m scripts.holder_package build $(ARGS)
 
 reproduce: $(VENV)/all.installed  ## every figure and table of the papers (ARGS="--data FOLDER --write-docs")
