@@ -40,8 +40,7 @@ def pack(folder: Path) -> Path:
 
 
 def install(folder: Path, *more: str) -> None:
-    """What the package is tried with, as the lock file of ``tools/`` pins it, and files of
-    packages."""
+    """Install the tools that the lock file of ``tools/`` pins, and packages from files."""
     for name in ("package.json", "package-lock.json"):
         shutil.copy(PACKAGE / "tools" / name, folder)
     subprocess.run(["npm", "ci", *NPM], cwd=folder, check=True, capture_output=True)

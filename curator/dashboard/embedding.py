@@ -1,4 +1,4 @@
-"""How a page of others embeds the form of a task: the component from a relay, by its hash.
+"""HTML that embeds the form of a task in pages of others: the component from a relay, by its hash.
 
 The curator names the code that reads records, and never serves it.
 """
@@ -7,7 +7,7 @@ from privet.protocol.calls import TASKS
 
 EMBEDDED = "privet-answer.js"
 EMBEDDED_HASH = "sha384-tPIpDNqdSeXsu5w7SeTQCHwhlfnwkarG6I947YSWEtSnUhcQe/uJyqm2KzTc9n+B"
-"""Of the component in this release, by ``python -m scripts.holder_package --write``."""
+"""The component's hash in this release; ``python -m scripts.holder_package --write`` writes it."""
 
 
 def snippet(relay: str, task_id: str) -> str:
