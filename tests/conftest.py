@@ -1,14 +1,18 @@
 """What all tests share: the same generated examples in every run, and what holders answer to."""
 
 import fcntl
+import functools
 import gc
 import logging
 import os
 import signal
+import ssl
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
@@ -75,6 +79,27 @@ def logging_as_it_was() -> Iterator[None]:
         each.handlers[:] = handlers
         if each.level != level:
             each.setLevel(level)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_are_read_once() -> Iterator[None]:
+    """A test's new client need not read all authorities again, which takes 20 ms."""
+    make = httpx.create_ssl_context
+
+    @functools.cache
+    def usual(*_: str | None) -> ssl.SSLContext:
+        return make()
+
+    def made(
+        verify: ssl.SSLContext | str | bool = True, cert: Any = None, *, trust_env: bool = True
+    ) -> ssl.SSLContext:
+        if verify is True and cert is None and trust_env:
+            return usual(*(os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")))
+        return make(verify, cert, trust_env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("httpx._transports.default.create_ssl_context", made)
+        yield
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ k - 1 - j picks left, one to the left with j picks left.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,7 @@ def subset_sums(
     return own + rightward + leftward[::-1]
 
 
+@lru_cache(4096)
 def _hypergeometric(draws: int, good: int, bad: int) -> tuple[int, NDArray[np.float64]]:
     """The least number of good ones worth counting, and the weights of it and those above."""
     low, high = max(0, draws - bad), min(draws, good)

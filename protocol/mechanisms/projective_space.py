@@ -11,12 +11,17 @@ hyperplane of (q^{t-1} - 1) / (q - 1) points; two hyperplanes share (q^{t-2} - 1
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.int64]
 """Shape ``(..., t)``, coordinates in 0..q-1."""
+
+
+FEW = 2**17
+"""Points in hyperplanes that are kept, or in memory together."""
 
 
 @dataclass(frozen=True)
@@ -95,17 +100,9 @@ class ProjectiveSpace:
         As in ``solve``: the coordinates of y other than x's last nonzero place d run through a
         space of t - 1 coordinates, and y_d is what makes <x, y> = 0.
         """
-        x = self.vectors(numbers)
-        d = np.max(np.where(x != 0, np.arange(self.t), 0), axis=1)
-        below = ProjectiveSpace(self.q, self.t - 1)
-        free = below.vectors(np.arange(below.size))
-        y = np.zeros((len(x), below.size, self.t), dtype=np.int64)
-        for place in range(self.t):
-            rows = d == place
-            others = np.delete(np.arange(self.t), place)
-            y[np.ix_(rows, np.arange(below.size), others)] = free
-            y[rows, :, place] = -(x[rows][:, others] @ free.T) % self.q
-        return self.numbers(y)
+        if self.size * self.hyperplane_size <= FEW:
+            return _every_hyperplane(self)[numbers]
+        return _hyperplanes(self, numbers)
 
     def orthogonal_sums(
         self, values: NDArray[np.float64], numbers: NDArray[np.int64]
@@ -133,7 +130,7 @@ class ProjectiveSpace:
 
     def parts(self, numbers: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Slices of ``numbers`` whose hyperplanes fit into memory together."""
-        rows = max(1, 2**17 // self.hyperplane_size)
+        rows = max(1, FEW // self.hyperplane_size)
         for start in range(0, len(numbers), rows):
             yield numbers[start : start + rows]
 
@@ -147,3 +144,22 @@ class ProjectiveSpace:
         multiples = (tuple((s * x % self.q).T) for s in range(self.q))
         total: NDArray[np.float64] = sum(transform[multiple] for multiple in multiples)
         return total / self.q
+
+
+@lru_cache(16)
+def _every_hyperplane(space: ProjectiveSpace) -> NDArray[np.int64]:
+    return _hyperplanes(space, np.arange(space.size))
+
+
+def _hyperplanes(space: ProjectiveSpace, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    x = space.vectors(numbers)
+    d = np.max(np.where(x != 0, np.arange(space.t), 0), axis=1)
+    below = ProjectiveSpace(space.q, space.t - 1)
+    free = below.vectors(np.arange(below.size))
+    y = np.zeros((len(x), below.size, space.t), dtype=np.int64)
+    for place in range(space.t):
+        rows = d == place
+        others = np.delete(np.arange(space.t), place)
+        y[np.ix_(rows, np.arange(below.size), others)] = free
+        y[rows, :, place] = -(x[rows][:, others] @ free.T) % space.q
+    return space.numbers(y)

@@ -1,5 +1,7 @@
 """scikit-learn's own checks of every baseline."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -21,29 +23,30 @@ def estimator(name: str) -> BaseEstimator:
     return cls(random_state=0, **budget)
 
 
-SLOW = {"LPDTRegressor", "RandomizedLabelsClassifier", "RandomizedLabelsRegressor"}
-TREES = {
-    "RandomizedLabelsClassifier": DecisionTreeClassifier(max_depth=5),
-    "RandomizedLabelsRegressor": DecisionTreeRegressor(max_depth=5),
+SMALLER: dict[str, dict[str, Any]] = {
+    "LPCTClassifier": {"depth": 3},
+    "LPCTPruneClassifier": {"depth": 3},
+    "LPDTClassifier": {"depth": 3},
+    "LPDTRegressor": {"depth": 3},
+    "RandomizedLabelsClassifier": {"estimator": DecisionTreeClassifier(max_depth=5)},
+    "RandomizedLabelsRegressor": {"estimator": DecisionTreeRegressor(max_depth=5)},
 }
-"""In place of forests that are fitted several times."""
+"""In place of deep trees and of forests, which are fitted many times."""
 
 
 @pytest.mark.parametrize(
-    ("name", "inner"),
+    ("name", "given"),
     [
         *(
-            pytest.param(name, None, id=name, marks=pytest.mark.slow if name in SLOW else ())
+            pytest.param(name, {}, id=name, marks=pytest.mark.slow if name in SMALLER else ())
             for name in baselines.__all__
         ),
-        *(pytest.param(name, tree, id=f"{name}, one tree") for name, tree in TREES.items()),
+        *(pytest.param(name, given, id=f"{name}, smaller") for name, given in SMALLER.items()),
     ],
 )
-def test_scikit_learns_checks(name: str, inner: BaseEstimator | None) -> None:
+def test_scikit_learns_checks(name: str, given: dict[str, Any]) -> None:
     """All pass, but for accuracy on a small set."""
-    made = estimator(name)
-    if inner is not None:
-        made.set_params(estimator=inner)
+    made = estimator(name).set_params(**given)
     results = check_estimator(made, on_fail=None, on_skip=None)
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     private = not name.startswith("NonPrivate")

@@ -167,14 +167,14 @@ def test_parts_add_up_and_vary_as_thinned_ones() -> None:
     ("kind", "epsilon"), [("classes", 1.0), ("number", 1.0), ("rare classes", 8.0)]
 )
 def test_targets_vary_as_is_said(kind: str, epsilon: float) -> None:
-    """Of a mixture of slots, over 60 collections of other holders and reports.
+    """Of a mixture of slots, over 30 collections of other holders and reports.
 
     Of numbers less, as labels are taken to lie at the ends of their range. The mean of some
-    60 x 100 squares, standardised, strays .1 from 1 with probability 1e-7.
+    30 x 100 squares, standardised, strays .14 from 1 with probability 1e-7.
     """
     contrast = np.array([1.0] if kind == "number" else [1.0, -2.0, 0.5])
     found, stated = [], []
-    for seed in range(60):
+    for seed in range(30):
         task, public, (question,) = collected(kind, epsilon, seed, misled=False)
         trial = trial_of(task, public, question)
         data = trial.rows(question.counts, question.n)
@@ -188,7 +188,7 @@ def test_targets_vary_as_is_said(kind: str, epsilon: float) -> None:
     T = np.array(found)
     spread = ((T - np.nanmean(T, axis=0)) ** 2).sum(axis=0) / (len(T) - 1)
     ratio = float(np.nanmean(spread / np.nanmean(stated, axis=0)))
-    assert (0.5 if kind == "number" else 0.9) < ratio < 1.1
+    assert (0.5 if kind == "number" else 0.86) < ratio < 1.14
 
 
 def rows(noise: float, cells: int = 300, seed: int = 0) -> Rows:

@@ -274,16 +274,16 @@ QUICK = ("rare", 1_000_000, 8.0, None), ("unknown", 1_000, 0.5, 4)
 def test_intervals_cover_the_cells_shares(
     design: str, n: int, epsilon: float, hidden: int | None
 ) -> None:
-    """At least 93 % of 960 intervals, over 60 populations of 16 cells with each kind of shift.
+    """At least 92.2 % of 480 intervals, over 30 populations of 16 cells with each kind of shift.
 
     Pure cells are of one class that public data say nothing of. If intervals held just 95 %, with a
-    standard error of .7 %, one of these cases in 450 would fail; the seeds are fixed. Also where
+    standard error of 1 %, one of these cases in 450 would fail; the seeds are fixed. Also where
     each stratum has ``hidden`` ones, of a few dozen holders, some of whom do not fit: there at
-    least 92.5 %, which one case in 3 000 would fail.
+    least 91.6 %, which one case in 3 000 would fail.
     """
     strata: tuple[int, ...] = () if hidden is None else tuple(i // hidden for i in range(16))
     covered, misfits = [], n // 50 if strata else 0
-    for run in range(60):
+    for run in range(30):
         rng = np.random.default_rng(run)
         q, p = shares_of(design, rng)
         mass = rng.dirichlet(np.full(16, 20.0))
@@ -294,7 +294,7 @@ def test_intervals_cover_the_cells_shares(
         known = Expected.classes(np.column_stack([1.0 - q, q]), points, 200)
         estimates = estimate_shift(question, known)
         covered.append((estimates.low[:, 1] <= p) & (p <= estimates.high[:, 1]))
-    assert np.mean(covered) > (0.925 if strata else 0.93)
+    assert np.mean(covered) > (0.916 if strata else 0.922)
 
 
 def test_intervals_are_those_of_the_reports_whatever_public_data_say() -> None:
