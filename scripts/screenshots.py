@@ -2,12 +2,14 @@
 
 Starts a curator and the answer page on loopback, drives a real browser, and writes a PNG for each
 of several looks: of the answer page with one holder's record, and of a task, the wizard and a model
-on the dashboard once all holders have answered.
+on the dashboard once all holders have answered. Fails where a page shows one that it did not write.
 """
 
 import asyncio
+import re
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -27,6 +29,7 @@ LOOKS = {
     "tablet": {"color_scheme": "dark", "viewport": {"width": 720, "height": 900}},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 EPSILON = 2.0
 ASKER = {
     "name": "Institute for Family Research",
@@ -44,6 +47,7 @@ def main(
     if why is not None:
         raise typer.BadParameter(why)
     folder.mkdir(exist_ok=True)
+    started = time.time()
     population = fair_survey.load()
     with TemporaryDirectory() as data, running_curator(Path(data)) as curator:
         admin = CuratorClient(curator.url, curator.token)
@@ -60,6 +64,15 @@ def main(
         with chromium() as browser:
             for name, tab in dashboard(browser, curator, admin.task_id(task), public):
                 shoot(tab, folder / f"dashboard-{name}.png")
+    check_shown(path.name for path in folder.iterdir() if path.stat().st_mtime >= started)
+
+
+def check_shown(written: Iterable[str]) -> None:
+    """Raise ``ValueError`` for a screenshot that a page shows and that was not written."""
+    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    left = set(re.findall(r"images/([\w-]+\.png)", text)).difference(written)
+    if left:
+        raise ValueError(f"Pages show what was not written: {', '.join(sorted(left))}.")
 
 
 def answer_page(

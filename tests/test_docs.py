@@ -135,6 +135,16 @@ def test_the_picture_has_the_floors_of_the_house() -> None:
     assert drawn == floors("privet")
 
 
+def test_contracts_name_what_there_is() -> None:
+    """A misspelt package is imported by nobody, and no contract about it is ever broken."""
+    named = {name for each in CONTRACTS for name in each.get("forbidden_modules", ())}
+    named |= {name for each in CONTRACTS for name in each.get("source_modules", ())}
+    assert len(named) > 15
+    assert [name for name in sorted(named) if find_spec(name) is None] == []
+    rooms = {path.parent.name for path in (ROOT / "privet").glob("*/__init__.py")}
+    assert rooms == {room for floor in floors("privet") for room in floor}
+
+
 @pytest.mark.parametrize("container", ["privet", "privet.learning", "privet.curator"])
 def test_rooms_import_what_the_page_says(container: str) -> None:
     """The tables have each room with all rooms that it imports, and no other; each below it."""

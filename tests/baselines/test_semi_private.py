@@ -56,11 +56,11 @@ def test_privacy_by_enumeration() -> None:
 
 
 def test_thresholds_are_drawn_by_the_exponential_mechanism() -> None:
-    """2 000 fits against each threshold's probability, by the labels of points between them."""
+    """700 fits against each threshold's probability, by the labels of points between them."""
     public, (X, y) = np.array([[0.0], [1.0], [1.0 / 3]]), records(12, columns=1, seed=3)
     weights = np.exp(-mistakes_of(*cover_of(public), X, y) / 2)
     observed = np.zeros(4)
-    for seed in range(2000):
+    for seed in range(700):
         model = SemiPrivateClassifier(1.0, random_state=seed)
         labels = model.fit(X, y, public=(public, None)).predict(public)
         observed[3 - labels.sum()] += 1

@@ -11,7 +11,7 @@ from tests.protocol.examples import counted
 WORST = worst_tasks()
 MOST_MIB = 64
 
-LIGHT = ("many_spaces", "most_cells", "most_random_numbers")
+LIGHT = ("most_cells", "most_random_numbers")
 """The worst tasks that take little time to trace; the others are for `make test-all`."""
 
 
@@ -23,6 +23,7 @@ def test_the_worst_tasks_are_bounded(name: str) -> None:
     assert peak_mib(Task.checked(WORST[name]).canonical) < MOST_MIB
 
 
+@pytest.mark.quick("largest_*", "many_*", "most_cells", "most_random_*", "one_table_shared")
 @pytest.mark.parametrize("name", WORST)
 def test_the_published_figures_are_what_happens(name: str) -> None:
     """Bytes, tables and randomness are within the limits; mechanisms draw ``random_bytes``."""

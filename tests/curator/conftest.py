@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from privet.curator.datastore import migrate
+from privet.curator.datastore import migrate, sqlite
 from privet.curator.workers import Workers
 from tests.curator.datastore.made import NEXT, next_migration
 from tests.manual_clock import ManualClock
@@ -43,6 +43,16 @@ def statements_are_compiled_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Engine, "__init__", made)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_waits_for_the_disk() -> Iterator[None]:
+    """A test's database need not survive a power cut; those of other processes do."""
+    in_haste = tuple(pragma.replace("FULL", "OFF") for pragma in sqlite.SERVING)
+    assert in_haste != sqlite.SERVING
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sqlite, "SERVING", in_haste)
         yield
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.__main__ import PAGE, SECTIONS
+from scripts import screenshots
 from scripts.load_test import PERFORMANCE
 from scripts.pages import fill
 
@@ -40,3 +41,12 @@ def test_the_documentation_has_every_place() -> None:
     assert PAGE == PERFORMANCE
     places = ["machine", "marks", *SECTIONS, *kinds]
     assert all(f"<!-- table {name} -->" in text for name in places)
+
+
+def test_screenshots_that_pages_show_are_written() -> None:
+    """A run that wrote none of them, or one too few, fails and names what is left."""
+    written = [path.name for path in (screenshots.DOCS / "images").iterdir()]
+    screenshots.check_shown(written)
+    for some in ([], [name for name in written if name != "dashboard-task-dark.png"]):
+        with pytest.raises(ValueError, match="dashboard-task-dark"):
+            screenshots.check_shown(some)

@@ -65,7 +65,7 @@ def watch_from_outside(folder: Path, url: str) -> tuple[list[str], Path]:
     return commands, file
 
 
-@pytest.mark.parametrize("nights", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("nights", [0, pytest.param(3, marks=pytest.mark.slow)])
 def test_what_watches_from_outside_sees_reports_that_do_not_count(
     nights: int, cli: Cli, served: tuple[str, Front], curator_url: str, tmp_path: Path
 ) -> None:

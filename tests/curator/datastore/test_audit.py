@@ -125,6 +125,7 @@ def test_only_a_noted_head_shows_another_whole_chain(engine: Engine) -> None:
     assert noted in fault
 
 
+@pytest.mark.quick("postgresql-sqlite", "sqlite-postgresql")
 def test_backups_and_restorations_go_on_with_the_chain(
     url: str, new_url: str, tmp_path: Path, open_database: Open
 ) -> None:

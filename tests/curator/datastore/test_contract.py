@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 from sqlalchemy.engine.interfaces import DBAPICursor
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore import open_store, postgres, schema
+from privet.curator.datastore import open_store, postgres, schema, sqlite
 from privet.curator.datastore.audit import AuditEntry
 from privet.curator.datastore.database import writing
 from privet.curator.datastore.expiry import Expired
@@ -22,6 +22,7 @@ from privet.curator.datastore.invitations import HOLD_SECONDS, InvitationCounts
 from privet.curator.datastore.models import ModelInfo
 from privet.curator.datastore.report_ids import BULK
 from privet.curator.datastore.reports import Outcome, ReportGroup
+from privet.curator.datastore.sqlite import SERVING
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.tasks import PUBLIC_MODEL
 from privet.curator.datastore.tokens import (
@@ -511,9 +512,15 @@ def test_an_alias_stands_for_one_model(store: Store) -> None:
     assert [info.aliases for info in store.models.listed(made.id)] == [("serving",)]
 
 
-def test_a_commit_waits_for_the_disk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_waits_for_the_disk(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a report survives a power cut from the moment it is answered, whatever the server's
     default is; each kind of transaction that writes is asked before its end."""
+    monkeypatch.setattr(sqlite, "SERVING", SERVING)
+    with closing(open_store(url)) as store:
+        assert_that_commits_wait(store, monkeypatch)
+
+
+def assert_that_commits_wait(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, waits = {
         "sqlite": ("PRAGMA synchronous", 2),
         "postgresql": ("SHOW synchronous_commit", "on"),

@@ -330,6 +330,7 @@ def test_rows_are_read_a_few_at_a_time(
         "UPDATE buckets SET reports = 0",
     ],
 )
+@pytest.mark.quick("sqlite-UPDATE sums*", "postgresql-DELETE*", "postgresql-UPDATE buckets*")
 def test_what_does_not_fit_is_not_restored(
     used: Path, damage: str, open_database: Callable[[str], Engine], new_url: str
 ) -> None:

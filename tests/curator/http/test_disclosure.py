@@ -39,7 +39,7 @@ async def test_a_task_with_disclosed_columns_from_end_to_end(http: Http) -> None
     for _ in range(40):
         record = RECORD | {"age": int(rng.integers(18, 70)), "label": int(rng.integers(2))}
         assert (await http.report(task, record)).status_code == 201
-    assert (await http.fit(task.id)).status_code == 201
+    assert (await http.fit(task.id, estimator="weighted")).status_code == 201
     card = (await http.get(f"/v1/tasks/{task.id}/models/1/card", headers=http.admin)).text
     assert f"in which of {len(cells)} groups its holder is, by age, job" in card
     assert f"at least {min(task.group_sizes)} holders were expected in each" in card

@@ -94,6 +94,7 @@ def trial_of(task: Task, public: PublicData, question: QuestionCounts) -> Learne
     return LearnersTrial(task.label, question, expected, knowledge)
 
 
+@pytest.mark.quick("classes-1")
 @pytest.mark.parametrize("collections", [1, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["classes", "number"])
 def test_misleading_public_labels_are_learned_around(

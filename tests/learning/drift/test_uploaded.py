@@ -103,6 +103,7 @@ def test_a_restarted_curator_predicts_the_same(curator: Curator) -> None:
     np.testing.assert_array_equal(before, elsewhere.values)
 
 
+@pytest.mark.quick("False-13", "True-22")
 @pytest.mark.parametrize("opset", [13, 18, 22])
 @pytest.mark.parametrize("number", [False, True])
 def test_exports_hold_it(curator: Curator, number: bool, opset: int) -> None:

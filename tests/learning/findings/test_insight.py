@@ -90,7 +90,7 @@ def test_shares_add_up_to_one_and_two_complement_each_other(label: Label, mechan
     public, rare = public_rows(label, PUBLIC, seed=1), 0
     counts = counts_of(label, public_rows(label, 300, seed=2))
     counts[:, 0] = 0
-    for seed in range(20):
+    for seed in range(10):
         asked = reports(TREE, counts, 0.5, seed, mechanism)
         model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
         overall = insight(label, public, [asked], model).overall

@@ -123,10 +123,10 @@ def test_stretches_do_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     """Cutting the work to bound memory leaves the distribution as it is."""
     mechanism, rng = Case(name, 2.0, 3, 2, regression=True).build(), np.random.default_rng(17)
     counts = rng.integers(20, size=(mechanism.cells, mechanism.levels))
-    whole = [simulate_sums(mechanism, counts, rng) for _ in range(200)]
+    whole = [simulate_sums(mechanism, counts, rng) for _ in range(100)]
     monkeypatch.setattr(at_once, "LABELS_AT_ONCE", 300)
     monkeypatch.setattr(at_once, "COORDINATES_AT_ONCE", 300)
-    cut = [simulate_sums(mechanism, counts, rng) for _ in range(200)]
+    cut = [simulate_sums(mechanism, counts, rng) for _ in range(100)]
     check_alike(whole, cut, what="sums")
 
 

@@ -139,7 +139,7 @@ def test_a_task_has_a_group_size_for_each_stratum(group_sizes: tuple[int, ...]) 
         build().model_copy(update={"group_sizes": (5000,)})
 
 
-@pytest.mark.quick("*-weighted-*", "disclosed0-drift-*-ill", "disclosed1-drift-*-stay")
+@pytest.mark.quick("*-weighted-*", "disclosed1-drift-*-ill")
 @pytest.mark.parametrize("label", ["ill", "stay"])
 @pytest.mark.parametrize(
     ("estimator", "parameters"),
