@@ -3,8 +3,9 @@
 ``--order 17`` draws one, the same with every worker. Each file comes in two parts with others
 between them, so that what it sets up for itself is set up twice. ``--order reverse`` begins with
 the last test. ``--twice`` runs all tests and then all again, in one process. Otherwise those come
-first that start most processes: workers that are done take from the end of what others have, so
-that one worker keeps what it has started.
+first that have more time than others, so that none of them begins when all else is done; then those
+that start most processes: workers that are done take from the end of what others have, so that one
+worker keeps what it has started.
 """
 
 from collections import defaultdict
@@ -49,11 +50,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     elif order:
         items[:] = drawn(items, order)
     else:
-        items.sort(key=lambda item: FIRST.isdisjoint(item.path.parts))
+        items.sort(key=lambda item: (-seconds_given(item), FIRST.isdisjoint(item.path.parts)))
     if config.getoption("twice"):
         if hasattr(config, "workerinput"):
             raise pytest.UsageError("--twice is for one process: add -p no:xdist")
         items += items
+
+
+def seconds_given(item: pytest.Item) -> float:
+    """The seconds that a test's own mark gives it, or 0."""
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark else 0.0
 
 
 def drawn(items: Iterable[pytest.Item], seed: str) -> list[pytest.Item]:

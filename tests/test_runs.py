@@ -15,7 +15,14 @@ from tests.needs import leave_all_but_the_quick, unexpected
 from tests.order import pytest_collection_modifyitems
 from tests.processes import ROOT, output_of
 
-ITEMS = [SimpleNamespace(path=Path(f"test_{n // 10}.py"), number=n) for n in range(100)]
+
+def item(path: str, seconds: int | None = None, number: int = 0) -> SimpleNamespace:
+    """A test as far as its order goes, which may have seconds of its own."""
+    mark = pytest.mark.timeout(seconds).mark if seconds else None
+    return SimpleNamespace(path=Path(path), number=number, get_closest_marker=lambda _: mark)
+
+
+ITEMS = [item(f"test_{n // 10}.py", number=n) for n in range(100)]
 
 
 def ordered(**options: Any) -> list[int]:
@@ -36,13 +43,14 @@ def test_a_seed_draws_an_order_of_all_tests() -> None:
     assert [number % 10 for number in drawn if number < 10] != sorted(range(10))
 
 
-def test_what_starts_processes_comes_first() -> None:
+def test_what_takes_long_or_starts_processes_comes_first() -> None:
     """In the order of the files."""
     paths = [f"tests/{folder}/test_a.py" for folder in ("admin", "curator", "protocol", "relay")]
-    items: Any = [SimpleNamespace(path=Path(path)) for path in paths]
+    items: Any = [item(path) for path in paths] + [item("tests/test_b.py", 600)]
     config: Any = SimpleNamespace(getoption={}.get)
     pytest_collection_modifyitems(config, items)
-    assert [item.path.parts[1] for item in items] == ["curator", "relay", "admin", "protocol"]
+    found = [item.path.parts[1] for item in items]
+    assert found == ["test_b.py", "curator", "relay", "admin", "protocol"]
 
 
 def test_reverse_and_twice() -> None:
