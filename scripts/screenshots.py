@@ -2,7 +2,7 @@
 
 Starts a curator and the answer page on loopback, drives a real browser, and writes a PNG for each
 of several looks: of the answer page with one holder's record, and of a task, the wizard and a model
-on the dashboard once all holders have answered. Fails where a page shows one that it did not write.
+on the dashboard once all holders have answered. Fails where a page links one that it did not write.
 """
 
 import asyncio
@@ -64,15 +64,15 @@ def main(
         with chromium() as browser:
             for name, tab in dashboard(browser, curator, admin.task_id(task), public):
                 shoot(tab, folder / f"dashboard-{name}.png")
-    check_shown(path.name for path in folder.iterdir() if path.stat().st_mtime >= started)
+    check_linked(path.name for path in folder.iterdir() if path.stat().st_mtime >= started)
 
 
-def check_shown(written: Iterable[str]) -> None:
-    """Raise ``ValueError`` for a screenshot that a page shows and that was not written."""
+def check_linked(written: Iterable[str]) -> None:
+    """Raise ``ValueError`` for a screenshot that a page links and that was not written."""
     text = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
     left = set(re.findall(r"images/([\w-]+\.png)", text)).difference(written)
     if left:
-        raise ValueError(f"Pages show what was not written: {', '.join(sorted(left))}.")
+        raise ValueError(f"Pages link what was not written: {', '.join(sorted(left))}.")
 
 
 def answer_page(
