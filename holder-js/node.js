@@ -11,17 +11,19 @@ import { fromHex } from "./src/report.js";
 import { hex } from "./src/task.js";
 
 const VERSION = 1;
-const [TRIES, SECONDS] = [500, 0.02]; // the file is taken for a few milliseconds at a time
+const SECONDS = 0.02; // the file is taken for a few milliseconds at a time
 
 /** One person's answers in one file, which its owner alone may read; processes may share it. */
 export class FileStore extends Store {
   /**
    * @param {string} path a file for one person, in a folder that is there
-   * @param {{caps?: Partial<import("./src/ledger.js").Caps>}} [options]
+   * @param {{caps?: Partial<import("./src/ledger.js").Caps>, tries?: number}} [options] how often to try while
+   *   another program has the file
    */
-  constructor(path, options) {
+  constructor(path, { tries = 500, ...options } = {}) {
     super(options);
     this.path = path;
+    this.tries = tries;
   }
 
   /** @returns {Promise<import("./src/ledger.js").Answer[]>} */
@@ -49,7 +51,7 @@ export class FileStore extends Store {
         return path;
       } catch (error) {
         if (error.code !== "EEXIST") throw failed(error);
-        if (tries === TRIES) throw new Problem("ledger-failed", `${path} is there: if no program is answering, remove it. Nothing was sent.`);
+        if (tries >= this.tries) throw new Problem("ledger-failed", `${path} is there: if no program is answering, remove it. Nothing was sent.`);
       }
       await pause(SECONDS);
     }

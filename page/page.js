@@ -6,7 +6,7 @@ const setting = (name) => document.querySelector(`meta[name="privet-${name}"]`).
 const form = document.createElement("privet-answer");
 form.setAttribute("task", setting("task"));
 form.setAttribute("curator-key", setting("curator-key"));
-form.setAttribute("invitation", decodeURIComponent(location.hash.slice(1))); // which browsers send to nobody
+form.setAttribute("invitation", decoded(location.hash.slice(1))); // which browsers send to nobody
 form.setAttribute("level", "1");
 
 let isChecking = false;
@@ -21,3 +21,12 @@ addEventListener("popstate", () => {
   form.back();
 });
 document.querySelector("main").append(form);
+
+/** Text that stands in an address; as it is, if it is damaged. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -85,7 +85,7 @@ export async function answer(task, record, options = {}) {
     const [epsilon, splits] = [epsilonOf(loaded), await splitsOf(loaded)];
     const leave = departure(loaded, options);
     const ready = record instanceof OpenedRecord ? record : opened(loaded, record, leave);
-    const report = ready.draw(random);
+    const report = ready.take(random);
     ({ findings } = ready);
     kept = await store.keep({
       task: id, ...inWords(ready, options), closes: loaded.closes, url, epsilon, splits, invitation,
@@ -145,6 +145,7 @@ export async function status(task, options = {}) {
  *   `smallestGroup` in any stratum, or needs an invitation
  */
 export async function check(task, options = {}) {
+  checkOptions(options);
   const { smallestGroup = SMALLEST_GROUP, now = unixTime, store = ownStore() } = options;
   checkDates(task, now());
   // of any stratum: a refusal that depended on the record's own would tell it

@@ -53,11 +53,21 @@ export class OpenedRecord {
 
   /**
    * @param {(size: number) => Uint8Array} [random]
-   * @returns {{id: Uint8Array, bytes: Uint8Array}} its report, whether it fits or not; the same one at every call
+   * @returns {{id: Uint8Array, bytes: Uint8Array}} its report, whether it fits or not; the same one until it is taken
    */
   draw(random = platformRandom) {
     this.#drawn ??= this.#draw(random);
     return this.#drawn;
+  }
+
+  /**
+   * @param {(size: number) => Uint8Array} random
+   * @returns {{id: Uint8Array, bytes: Uint8Array}} the report that was shown, if one was; never the same one twice
+   */
+  take(random) {
+    const report = this.draw(random);
+    this.#drawn = undefined;
+    return report;
   }
 
   #draw(random) {

@@ -4,12 +4,15 @@ import { Store } from "./src/ledger.js";
 export declare class FileStore extends Store {
     #private;
     path: string;
+    tries: number;
     /**
      * @param {string} path a file for one person, in a folder that is there
-     * @param {{caps?: Partial<import("./src/ledger.js").Caps>}} [options]
+     * @param {{caps?: Partial<import("./src/ledger.js").Caps>, tries?: number}} [options] how often to try while
+     *   another program has the file
      */
-    constructor(path: string, options?: {
+    constructor(path: string, { tries, ...options }?: {
         caps?: Partial<import("./src/ledger.js").Caps>;
+        tries?: number;
     });
     /** @returns {Promise<import("./src/ledger.js").Answer[]>} */
     answers(): Promise<import("./src/ledger.js").Answer[]>;

@@ -269,6 +269,109 @@ def test_development_mode_says_loudly_what_does_not_fit() -> None:
     assert opened(*quiet)[1] == 0
 
 
+SHOWN = """
+import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { MemoryStore, answer, loadTask, review, resend, status } from "../index.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const { task, id, record } = JSON.parse(readFileSync(0, "utf8"));
+const url = `https://relay.example/v1/tasks/${id}`;
+const sent = [];
+let fate = "held";
+const http = async (address, { method, body }) => {
+  if (method === "POST") sent.push(Buffer.from(body).toString("hex"));
+  const report = sent.at(-1)?.match(/a26964c410(.{32})/)[1];
+  const headers = { "Content-Type": "application/vnd.privet.task+msgpack" };
+  if (address === url) return new Response(Buffer.from(task, "hex"), { headers });
+  if (method === "POST") return new Response(JSON.stringify({ report, counted: false }), { status: 202 });
+  return new Response(JSON.stringify({ report, state: fate, reason: fate === "lost" ? "too-few" : null }));
+};
+const store = new MemoryStore();
+const options = { http, store, sleep: async () => {} };
+const loaded = await loadTask(url, options);
+const words = await Promise.all(["en", "de", "es", "zh-CN"].map((each) => review(loaded, record, { languages: [each] })));
+const [shown] = words;
+const states = [(await answer(loaded, shown.record, options)).state];
+await answer(loaded, shown.record, { ...options, store: new MemoryStore() });
+for (fate of ["held", "lost"]) states.push((await status(loaded, options)).state);
+const [again] = await resend(options);
+states.push(again.state, again.reason);
+fate = "counted";
+states.push((await resend(options))[0].state, (await resend(options)).length);
+console.log(JSON.stringify({
+  languages: words.map(({ language, sent, learn, goes }) => [language, sent[0], learn.many, goes]),
+  findings: words.map(({ findings }) => findings.map(({ message }) => message)),
+  shown: Buffer.from(shown.bytes).toString("hex"), sent, states,
+}));
+"""  # noqa: E501
+
+
+def test_what_was_shown_is_sent_and_only_once() -> None:
+    """The very bytes of the review, in four languages; what is lost goes again byte for byte;
+    another person's answer with the same record is a draw of its own."""
+    task = make_task()
+    record = {**RECORD, "age": "many"}
+    given = {"task": task.canonical.hex(), "id": task.id, "record": record}
+    found = evaluated(SHOWN, json.dumps(given))
+    (first, other, again), states = found["sent"], found["states"]
+    assert first == again == found["shown"] != other
+    assert states == ["held", "held", "lost", "held", None, "counted", 0]
+    assert [each[0] for each in found["languages"]] == ["en", "de", "es", "zh-Hans"]
+    assert len({text for each in found["languages"] for text in each[1::2]}) == 8
+    assert [len(each) for each in found["findings"]] == [1] * 4
+    assert len({each[0] for each in found["findings"]}) == 4
+
+
+STORES = """
+import { webcrypto } from "node:crypto";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { answer, loadTask, MemoryStore, Problem, validate } from "../index.js";
+import { FileStore } from "../node.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const { task, id, path, epsilon } = JSON.parse(readFileSync(0, "utf8"));
+const url = `https://curator.example/v1/tasks/${id}`;
+const headers = { "Content-Type": "application/vnd.privet.task+msgpack" };
+const http = async () => new Response(Buffer.from(task, "hex"), { headers });
+const type = (work) => Promise.resolve().then(work).then(() => "done", ({ type, why }) => `${type} ${why ?? ""}`);
+const kept = (number) => ({
+  task: String(number), url, epsilon: 1, id: "00", bytes: Uint8Array.of(number), drawn: 2e9, state: "drawn",
+});
+const stores = [new FileStore(path), new FileStore(path)];
+const ends = await Promise.all([...Array(12).keys()].map((n) => type(() => stores[n % 2].keep(kept(n)))));
+const told = [ends.filter((each) => each === "done").length, (await stores[0].answers()).length];
+const refused = [
+  await type(() => answer(url, {}, { http })),
+  await type(() => answer(url, {}, { http, store: new MemoryStore({ caps: { task: epsilon / 2 } }) })),
+  await type(() => answer(url, {}, { http, store: new MemoryStore(), invitation: "\u00e9" })),
+  await type(() => new MemoryStore({ caps: { yaer: 1 } })),
+];
+writeFileSync(`${path}.taken`, "");
+refused.push(await type(() => new FileStore(path, { tries: 2 }).keep(kept(20))));
+rmSync(`${path}.taken`);
+writeFileSync(path, "{");
+refused.push(await type(() => new FileStore(path).answers()));
+console.log(JSON.stringify([told, refused, new Set(ends).size]));
+"""  # noqa: E501
+
+
+def test_stores_keep_to_the_caps_whoever_writes(tmp_path: Path) -> None:
+    """Two at one file, for which a year has room for four; a damaged file is no empty one; without
+    a store nothing is drawn; and caps and invitations that cannot be are refused."""
+    task = make_task()
+    given = {"task": task.canonical.hex(), "id": task.id, "epsilon": task.epsilon}
+    given["path"] = str(tmp_path / "answers.json")
+    told, refused, kinds = evaluated(STORES, json.dumps(given))
+    assert (told, kinds) == ([4, 4], 2)
+    assert refused == [
+        "invalid-request ",
+        "budget-spent task",
+        "invalid-request invitation",
+        "invalid-request ",
+        "ledger-failed ",
+        "ledger-failed ",
+    ]
+
+
 CLOCKS = """
 import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";

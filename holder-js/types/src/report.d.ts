@@ -24,9 +24,17 @@ export declare class OpenedRecord {
     get disclosed(): import("./strata.js").Disclosure | null;
     /**
      * @param {(size: number) => Uint8Array} [random]
-     * @returns {{id: Uint8Array, bytes: Uint8Array}} its report, whether it fits or not; the same one at every call
+     * @returns {{id: Uint8Array, bytes: Uint8Array}} its report, whether it fits or not; the same one until it is taken
      */
     draw(random?: (size: number) => Uint8Array): {
+        id: Uint8Array;
+        bytes: Uint8Array;
+    };
+    /**
+     * @param {(size: number) => Uint8Array} random
+     * @returns {{id: Uint8Array, bytes: Uint8Array}} the report that was shown, if one was; never the same one twice
+     */
+    take(random: (size: number) => Uint8Array): {
         id: Uint8Array;
         bytes: Uint8Array;
     };
