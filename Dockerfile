@@ -31,6 +31,7 @@ COPY holder-js holder-js
 COPY page page
 COPY http_client http_client
 COPY http_server http_server
+COPY intake intake
 COPY learning learning
 COPY client client
 COPY relay relay

@@ -19,6 +19,7 @@ from privet.http_server.headers import SECURITY, HeadCalls, SecurityHeaders
 from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
+from privet.intake.upload import ReportUpload
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import PrivetError, StorageFailed
@@ -31,9 +32,9 @@ from .access.signing import Signer
 from .access.tokens import Tokens
 from .collection.batch import BatchUpload
 from .collection.intake import Intake
+from .collection.receipts import ReceiptCall
 from .collection.rejects import Rejects
-from .collection.task_cache import TaskCache
-from .collection.upload import ReportUpload
+from .collection.task_cache import task_cache
 from .collection.writer import Writer
 from .dashboard import wizard
 from .dashboard.visitor import sender_of
@@ -146,12 +147,13 @@ def create_app(
     api.state.shared = state
     budget = BodyBudget(BODIES_IN_MEMORY)
     _add_routes(api, settings, limits, budget, metrics)
-    intake = Intake(TaskCache(store), state.writer, state.rejects, metrics, budget, signer)
+    intake = Intake(task_cache(store), state.writer, state.rejects, metrics, budget, signer)
     inner = CountCalls(_with_headers(api, settings), metrics)
     rate = settings.relay_rate_limit
     batch = BatchUpload(inner, intake, rate, tokens, store, clock, limits, SECURITY)
     headers = (*SECURITY, *cors.HEADERS) if settings.cors_holders else SECURITY
-    stack: ASGIApp = ReportUpload(batch, intake, headers)
+    upload = ReportUpload(batch, intake, headers)
+    stack: ASGIApp = upload if signer is None else ReceiptCall(upload, signer, headers)
     if settings.rate_limit:  # of all posts, single reports among them
         stack = _with_headers(RateLimit(stack, state.rate, state.sender_of), settings)
     return CuratorApp(api, state, stack)

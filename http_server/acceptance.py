@@ -6,19 +6,11 @@ A body may come without a content type, as browsers send a report to avoid a pre
 from starlette.types import Receive
 
 from privet.protocol.errors import UnsupportedMediaType
-from privet.protocol.limits import SPARE_BYTES
-from privet.protocol.report import Report
-from privet.protocol.task import Task
 
 from .bodies import Head, MemoryShare, read_body
 
 BODY_SECONDS = 30.0
 """Time within which a body must have arrived."""
-
-
-def max_report_bytes(task: Task) -> int:
-    """The longest body that is read as a report: a longer one is refused unread."""
-    return task.longest_report + SPARE_BYTES
 
 
 async def read_typed(
@@ -38,10 +30,3 @@ async def read_typed(
             f"Send this as {media_type}, not as {head.media_type[:100].decode('latin-1')}."
         )
     return await read_body(receive, head, limit=limit, seconds=BODY_SECONDS, share=share)
-
-
-def parse_report(task: Task, body: bytes) -> Report:
-    """The report in a canonical body; raises ``InvalidReport`` or ``TaskMismatch`` for others."""
-    report = Report.unpack(body)
-    report.check(task)
-    return report

@@ -7,14 +7,13 @@ ask what became of it. Reports that the curator would refuse now are refused her
 that the task takes none, or only invited ones.
 """
 
-import asyncio
-import hashlib
 import hmac
 import logging
 import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TypeVar
 
 from anyio import to_thread
@@ -30,17 +29,16 @@ from privet import page
 from privet.http_client.address import TaskAddress
 from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
 from privet.http_client.report_client import Offer, ReportClient
-from privet.http_server.acceptance import (
-    max_report_bytes,
-    parse_report,
-    read_typed,
-)
+from privet.http_server import cors
+from privet.http_server.acceptance import read_typed
 from privet.http_server.bodies import BodyBudget, Head, MemoryShare
-from privet.http_server.cors import HolderCors
 from privet.http_server.metrics import FAILURES, ROUTE, CountCalls
 from privet.http_server.problems import add_problem_handlers
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
+from privet.intake.layout import ReportLayout
+from privet.intake.tasks import KnownTask, TaskCache
+from privet.intake.upload import ReportUpload
 from privet.protocol.calls import (
     GET_RECEIPT,
     HOLDER_CALLS,
@@ -60,7 +58,6 @@ from privet.protocol.errors import (
     ERRORS_BY_URI,
     PROBLEM_BASE,
     NotAuthorized,
-    Overloaded,
     PrivetError,
     ReportConflict,
     ReportNotFound,
@@ -69,26 +66,19 @@ from privet.protocol.errors import (
 from privet.protocol.lifecycle import LOSSES, ReportState, not_invited, not_open
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.receipts import hash_of
-from privet.protocol.report import (
-    Receipt,
-    Report,
-)
+from privet.protocol.report import Report
 from privet.protocol.task import Task
 
-from .batches import StoredReport
 from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
 from .metrics import RelayMetrics
 from .outcomes import CONFLICT, COUNTED, HELD
 from .spool import Spool
 from .status import BatchSizes, RelayStatus
 from .task_watch import TaskWatch
+from .writer import NOT_STORED, SpoolWriter, stored_report
 
-MAX_WAITING = 10_000
-MAX_TOGETHER = 2_000
 MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
-LARGE = 2**14
-"""Bytes of a report above which it is checked in another thread."""
 NO_TASK = "0" * 64
 ADDRESSES = (
     f"A relay has /answer/{{id}} for people, {TASK}, and below it "
@@ -105,7 +95,7 @@ log = logging.getLogger(__name__)
 
 
 class Relay:
-    """Takes reports for the tasks of one curator; ``run`` writes them, a group at a time.
+    """Takes reports for the tasks of one curator; ``writer`` writes them, a group at a time.
 
     Raises ``UnsafeAddress`` if reports may not be sent to the address ``curator``.
     """
@@ -129,31 +119,12 @@ class Relay:
         self.watch = TaskWatch(client, self.address, wall=clock)
         self._readiness = Readiness(spool.check)
         self._clock = clock
-        self._queue: asyncio.Queue[tuple[StoredReport, asyncio.Future[str]]]
-        self._queue = asyncio.Queue(MAX_WAITING)
-        """Reports whose senders wait for them to be durable."""
-        self._budget = BodyBudget(MAX_BODY_MEMORY)
+        self.writer = SpoolWriter(spool)
+        self.tasks = TaskCache(self._task, KnownTask)
+        self.budget = BodyBudget(MAX_BODY_MEMORY)
 
     def address(self, task_id: str) -> TaskAddress:
         return TaskAddress(f"{self._tasks}{task_id}", task_id)
-
-    async def run(self) -> None:
-        """Write queued reports until cancelled; a failing disk is reported to their senders."""
-        while True:
-            group = [await self._queue.get()]
-            while len(group) < MAX_TOGETHER and not self._queue.empty():
-                group.append(self._queue.get_nowait())
-            reports, waiting = zip(*group, strict=True)
-            try:
-                states = await self._in_spool(self._spool.add, reports)
-            except SpoolFailed as error:
-                for future in waiting:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
-            for future, state in zip(waiting, states, strict=True):
-                if not future.done():
-                    future.set_result(state)
 
     async def get_readiness(self, _request: Request) -> Response:
         """True if the spool was written within the last seconds."""
@@ -196,27 +167,19 @@ class Relay:
         outcome = ReportState.LOST if state in LOSSES else ReportState.REFUSED
         return JSONResponse({"report": report_id, "state": outcome, "reason": state})
 
-    async def post_report(self, request: Request) -> Response:
-        """Keep one report and answer when it is durable."""
-        task = (await self._offer(request)).task
-        head = Head.of(request.scope)
-        refusal = await self._refusal(task)
-        if isinstance(refusal, NotAuthorized) and head.invitation is not None:
-            refusal = None  # the curator knows whether it is a good one
-        with self._budget.share() as share:
-            body = await _read(request, max_report_bytes(task), share)
-            if len(body) > LARGE:
-                report = await to_thread.run_sync(parse_report, task, body)
-            else:
-                report = parse_report(task, body)
-            stored = _stored(task, report, head.invitation)
-            if refusal is None:
-                state = await self._queued(stored)
-            else:  # what it took in time it has not forgotten
-                earlier = await self._in_spool(self._spool.known, stored)
-                if earlier not in {HELD, COUNTED, CONFLICT}:
-                    raise refusal
-                state = str(earlier)
+    async def take(
+        self, task: KnownTask, layout: ReportLayout, body: bytes, invitation: bytes | None
+    ) -> HTTPStatus:
+        """Keep one report; 202 where it is held from now on or was before, 200 where it counts."""
+        refusal = await self._refusal(task.task)
+        if refusal is None or (isinstance(refusal, NotAuthorized) and invitation is not None):
+            state = await self.writer.put(task, layout, body, invitation)
+        else:  # what it took in time it has not forgotten
+            stored = stored_report(task.id, layout, body, invitation)
+            earlier = await self._in_spool(self._spool.known, stored)
+            if earlier not in {HELD, COUNTED, CONFLICT}:
+                raise refusal
+            state = str(earlier)
         if state == CONFLICT:
             raise ReportConflict(
                 "This report id was taken here with other answers. A stored report must be sent "
@@ -227,12 +190,16 @@ class Relay:
                 f"The curator refused this report in a batch ({state}). It will not be "
                 "resent: a second batch could single it out."
             )
-        receipt = Receipt(report=report.id.hex(), counted=False)
-        return JSONResponse(receipt.model_dump(), 200 if state == COUNTED else 202)
+        return HTTPStatus.OK if state == COUNTED else HTTPStatus.ACCEPTED
+
+    def refused(self, task_id: str, error: PrivetError) -> None:
+        """Forget a task that is no more."""
+        if isinstance(error, TaskNotFound):
+            self.tasks.forget(task_id)
 
     async def post_receipt(self, request: Request) -> Response:
         """The curator's receipt for a report that it counted; the curator is not asked."""
-        with self._budget.share() as share:
+        with self.budget.share() as share:
             body = await _read(request, MAX_REPORT_BYTES, share)
             report = await to_thread.run_sync(Report.unpack, body)
         task_id = request.path_params["task_id"]
@@ -240,15 +207,6 @@ class Relay:
         if receipt is None:
             raise ReportNotFound("This relay has no receipt from its curator for this report.")
         return JSONResponse(receipt.model_dump())
-
-    async def _queued(self, report: StoredReport) -> str:
-        """Wait until ``run`` has written a report."""
-        state: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        try:
-            self._queue.put_nowait((report, state))
-        except asyncio.QueueFull:
-            raise Overloaded("The relay's queue is full: send the report again later.") from None
-        return await state
 
     async def _refusal(self, task: Task) -> PrivetError | None:
         """The error with which the curator would refuse a new report without an invitation, if
@@ -261,11 +219,16 @@ class Relay:
 
     async def _offer(self, request: Request) -> Offer:
         """The task that a request's path names, from the curator and checked."""
-        task_id = request.path_params["task_id"]
+        return await self._offered(request.path_params["task_id"])
+
+    async def _offered(self, task_id: str) -> Offer:
         if not re.fullmatch(TASK_ID, task_id):
             raise TaskNotFound("There is no such task: an id has 64 hexadecimal digits.")
         with _curator_down():
             return await self._client.offer(self.address(task_id))
+
+    async def _task(self, task_id: str) -> Task:
+        return (await self._offered(task_id)).task
 
     async def _in_spool(self, verb: Callable[..., T], *args: object) -> T:
         """Call the spool in a thread; its errors are for the log, and less is said to senders."""
@@ -273,7 +236,7 @@ class Relay:
             return await to_thread.run_sync(verb, *args)
         except SpoolFailed as error:
             log.error("nothing was stored: %s", error.detail)  # noqa: TRY400 - the detail says all
-            raise type(error)("The relay could not store this: send it again later.") from None
+            raise type(error)(NOT_STORED) from None
 
 
 class _NamedRoute(Route):
@@ -287,7 +250,7 @@ class _NamedRoute(Route):
 def create_app(
     relay: Relay, metrics: RelayMetrics | None = None, metrics_token: str | None = None
 ) -> ASGIApp:
-    """The ASGI application of a relay whose ``run`` is running.
+    """The ASGI application of a relay.
 
     With ``metrics`` there is ``/metrics``, for whoever has ``metrics_token``.
     """
@@ -312,8 +275,11 @@ def create_app(
             raise HTTPException(404)
         return Response(page.FILES[name], headers=page.headers(name, task_url))
 
+    async def not_here(_request: Request) -> Response:
+        raise NotImplementedError  # ReportUpload answers; other methods are refused by this route
+
     calls = {
-        SEND_REPORT: relay.post_report,
+        SEND_REPORT: not_here,
         READ_REPORT: relay.get_report_status,
         GET_RECEIPT: relay.post_receipt,
         READ_TASK: relay.get_task,
@@ -333,7 +299,7 @@ def create_app(
     )
     app.router.redirect_slashes = False
     add_problem_handlers(app, HINTS)
-    stack: ASGIApp = HolderCors(app)
+    stack: ASGIApp = ReportUpload(cors.HolderCors(app), relay, cors.HEADERS)
     if metrics is not None:
         metrics.expect(app.routes, (*FAILURES, *RELAY_FAILURES))
         stack = CountCalls(stack, metrics)
@@ -369,10 +335,3 @@ async def _read(request: Request, limit: int, share: MemoryShare) -> bytes:
         limit=limit,
         share=share,
     )
-
-
-def _stored(task: Task, report: Report, invitation: bytes | None) -> StoredReport:
-    """The row stored for a report."""
-    questions, payloads = zip(*report.answers, strict=True)
-    digest = None if invitation is None else hashlib.sha256(invitation).digest()
-    return StoredReport(task.id, questions, report.id, b"".join(payloads), digest)

@@ -23,7 +23,7 @@ Key = tuple[str, str]
 """A task's id, and the questions that reports answer, with commas between."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredReport:
     """One report, without anything that the curator need not have."""
 
@@ -61,38 +61,75 @@ def questions_of(key: Key) -> tuple[int, ...]:
     return tuple(map(int, key[1].split(",")))
 
 
-def add_single(db: sqlite3.Connection, report: StoredReport) -> None:
-    """Let a report wait that does not yet."""
-    key = key_of(report.task, report.questions)
-    row = (*key, report.id, report.payload, report.invitation)
-    db.execute("INSERT INTO waiting VALUES (?, ?, ?, ?, ?)", row)
+def queue_of(db: sqlite3.Connection, key: Key, width: int) -> int:
+    """The number of the queue of ``key``, made for payloads of ``width`` bytes if it is new."""
+    find = "SELECT number FROM queues WHERE task = ? AND questions = ?"
+    row = db.execute(find, key).fetchone()
+    if row is None:
+        row = (random_number(),)
+        db.execute("INSERT INTO queues VALUES (?, ?, ?, ?, 0)", (*row, *key, width))
+    return int(row[0])
+
+
+def elsewhere(db: sqlite3.Connection, reports: Sequence[StoredReport]) -> bool:
+    """True if an id of a task's reports waits in another of its queues: one per question asked."""
+    task = reports[0].task
+    (count,) = db.execute("SELECT count(*) FROM queues WHERE task = ?", (task,)).fetchone()
+    return count > 1 and any(waiting_report(db, task, report.id) for report in reports)
+
+
+def add_singles(db: sqlite3.Connection, queue: int, reports: Sequence[StoredReport]) -> bool:
+    """Let reports wait; False, and some may, unless all of their ids are new to the queue."""
+    rows = [(queue, report.id, report.payload, report.invitation) for report in reports]
+    rows.sort()  # by ids, as they lie
+    insert = "INSERT OR IGNORE INTO waiting VALUES (?, ?, ?, ?)"
+    added = db.executemany(insert, rows).rowcount
+    _count(db, queue, added)
+    return added == len(rows)
+
+
+def waiting_report(db: sqlite3.Connection, task: str, report_id: bytes) -> tuple[str, bytes] | None:
+    """The questions and the payload of a report that waits singly."""
+    query = """
+        SELECT questions, payload FROM queues JOIN waiting ON queue = number
+        WHERE task = ? AND id = ?
+    """
+    row: tuple[str, bytes] | None = db.execute(query, (task, report_id)).fetchone()
+    return row
+
+
+def count_waiting(db: sqlite3.Connection, task: str) -> int:
+    """The number of a task's reports that are here, sealed ones too."""
+    query = """
+        SELECT (SELECT coalesce(sum(reports), 0) FROM queues WHERE task = ?) +
+            (SELECT coalesce(sum(reports), 0) FROM batches WHERE task = ?)
+    """
+    (count,) = db.execute(query, (task, task)).fetchone()
+    return int(count)
 
 
 def groups(db: sqlite3.Connection) -> list[TaskQueue]:
     """All that waits and is not sealed."""
     query = """
         SELECT task, questions, sum(single), sum(admitted), max(width) FROM (
-            SELECT task, questions, count(*) AS single, 0 AS admitted,
-                max(length(payload)) AS width
-            FROM waiting GROUP BY task, questions
+            SELECT task, questions, width, reports AS single, 0 AS admitted FROM queues
             UNION ALL
-            SELECT task, questions, 0, reports, length(payloads) / reports FROM batches
+            SELECT task, questions, length(payloads) / reports, 0, reports FROM batches
             WHERE NOT sealed AND invitations IS NULL
-        ) GROUP BY task, questions
+        ) GROUP BY task, questions HAVING sum(single) + sum(admitted) > 0
     """
     rows = db.execute(query).fetchall()
     return [TaskQueue(task, questions_of((task, text)), *counts) for task, text, *counts in rows]
 
 
 def singles(db: sqlite3.Connection, key: Key, least: int, about: int) -> Batch | None:
-    """About ``about`` single reports, see ``_share``; None if there are none."""
-    where = "FROM waiting WHERE task = ? AND questions = ?"
-    there, width = db.execute(f"SELECT count(*), max(length(payload)) {where}", key).fetchone()
+    """About ``about`` single reports, those with the first ids, see ``_share``; None if none."""
+    queue, there, width = _singles(db, key)
     if there == 0:
         return None
     most = _share(there, width, least, about)
-    rows = db.execute(f"SELECT id, payload {where} LIMIT ?", (*key, most))
-    ids, payloads = zip(*rows, strict=True)
+    query = "SELECT id, payload FROM waiting WHERE queue = ? ORDER BY id LIMIT ?"
+    ids, payloads = zip(*db.execute(query, (queue, most)), strict=True)
     return Batch(questions_of(key), _rows(ids), _rows(payloads))
 
 
@@ -103,22 +140,58 @@ def invited_singles(
 
     None if fewer than ``least`` invitations wait.
     """
-    where = "FROM waiting WHERE task = ? AND questions = ? AND invitation IS NOT NULL"
-    query = f"SELECT count(DISTINCT invitation), max(length(payload)) {where}"
-    there, width = db.execute(query, key).fetchone()
+    where = "FROM waiting WHERE queue = ? AND invitation IS NOT NULL"
+    queue, _, width = _singles(db, key)
+    (there,) = db.execute(f"SELECT count(DISTINCT invitation) {where}", (queue,)).fetchone()
     if there < least or not there:
         return None
     wanted = _share(there, width, least, about)
     by_chance = f"{where} GROUP BY invitation ORDER BY random() LIMIT ?"
-    rows = db.execute(f"SELECT min(id), payload, invitation {by_chance}", (*key, wanted)).fetchall()
+    query = f"SELECT min(id), payload, invitation {by_chance}"
+    rows = db.execute(query, (queue, wanted)).fetchall()
     ids, payloads, invitations = map(_rows, zip(*rows, strict=True))
     order = random_order(len(rows))
     return Batch(questions_of(key), ids, payloads).take(order), invitations[order]
 
 
-def remove_singles(db: sqlite3.Connection, key: Key, ids: Iterable[bytes]) -> None:
-    delete = "DELETE FROM waiting WHERE task = ? AND questions = ? AND id = ?"
-    db.executemany(delete, [(*key, i) for i in ids])
+def _singles(db: sqlite3.Connection, key: Key) -> tuple[int, int, int]:
+    """The queue of ``key``, how many reports wait there, and the bytes of a payload."""
+    query = "SELECT number, reports, width FROM queues WHERE task = ? AND questions = ?"
+    return db.execute(query, key).fetchone() or (0, 0, 0)
+
+
+def _count(db: sqlite3.Connection, queue: int, more: int) -> None:
+    """Keep the number of reports that wait in a queue."""
+    db.execute("UPDATE queues SET reports = reports + ? WHERE number = ?", (more, queue))
+
+
+def remove_singles(db: sqlite3.Connection, key: Key, batch: Batch) -> None:
+    """Let the reports of a batch wait no longer."""
+    queue, _, _ = _singles(db, key)
+    ids = split(batch.ids.tobytes(), REPORT_ID_BYTES)
+    first, last = min(ids), max(ids)
+    stretch = "FROM waiting WHERE queue = ? AND id BETWEEN ? AND ?"
+    (there,) = db.execute(f"SELECT count(*) {stretch}", (queue, first, last)).fetchone()
+    if there == len(ids):  # these and no others, which takes less than one by one
+        db.execute(f"DELETE {stretch}", (queue, first, last))
+    else:
+        delete = "DELETE FROM waiting WHERE queue = ? AND id = ?"
+        db.executemany(delete, [(queue, i) for i in ids])
+    _count(db, queue, -len(ids))
+
+
+def take_out(db: sqlite3.Connection, task: str, *, uninvited: bool = False) -> list[StoredReport]:
+    """Remove the single reports of a task, or only those without an invitation."""
+    taken = []
+    which = " AND invitation IS NULL" if uninvited else ""
+    query = "SELECT number, questions FROM queues WHERE task = ?"
+    for number, text in db.execute(query, (task,)).fetchall():
+        questions = questions_of((task, text))
+        delete = f"DELETE FROM waiting WHERE queue = ?{which} RETURNING id, payload"  # noqa: S608
+        rows = db.execute(delete, (number,)).fetchall()
+        _count(db, number, -len(rows))
+        taken += [StoredReport(task, questions, *row) for row in rows]
+    return taken
 
 
 def insert(
@@ -130,7 +203,7 @@ def insert(
     invitations: bytes | None = None,
 ) -> int:
     """Keep a batch, which its admissions now belong to; return its number."""
-    number = int.from_bytes(os.urandom(8), "big") >> 1
+    number = random_number()
     columns = (batch.ids.tobytes(), batch.payloads.tobytes(), invitations)
     row = (number, sealed, *key_of(task, batch.questions), len(batch), *columns)
     db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -181,16 +254,21 @@ def joined(db: sqlite3.Connection, numbers: Sequence[int]) -> Batch | None:
     )
 
 
-def remove(db: sqlite3.Connection, number: int) -> tuple[str, list[bytes]]:
-    """Forget a batch; return its task and the ids of its reports."""
-    deleted = "DELETE FROM batches WHERE number = ? RETURNING task, ids"
-    ((task, ids),) = db.execute(deleted, (number,)).fetchall()
-    return task, split(ids, REPORT_ID_BYTES)
+def remove(db: sqlite3.Connection, number: int) -> tuple[str, int]:
+    """Forget a batch; return its task and the number of its reports."""
+    deleted = "DELETE FROM batches WHERE number = ? RETURNING task, reports"
+    ((task, reports),) = db.execute(deleted, (number,)).fetchall()
+    return task, reports
 
 
 def end_admissions(db: sqlite3.Connection) -> None:
     """Forget the admissions of batches that have left."""
     db.execute("DELETE FROM admissions WHERE batch NOT IN (SELECT number FROM batches)")
+
+
+def random_number() -> int:
+    """A number that says nothing about when it was drawn."""
+    return int.from_bytes(os.urandom(8), "big") >> 1
 
 
 def random_order(count: int) -> NDArray[np.intp]:

@@ -12,8 +12,8 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from anyio import to_thread
 from rich.console import Console
 
 from privet.http_client.address import TaskAddress
@@ -156,7 +157,8 @@ def serve(**options: Any) -> None:
                 )
             if name in VARIABLES and not os.environ[name]:
                 raise CannotServe(f"{name} is empty: set it, or take it out of the environment.")
-        asyncio.run(_serve(settings))
+        with asyncio.Runner(loop_factory=_loop()) as runner:
+            runner.run(_serve(settings))
 
 
 serve.__signature__ = inspect.signature(Settings)  # type: ignore[attr-defined]
@@ -236,6 +238,15 @@ async def _refuse_relay(nowhere: TaskAddress, *, insecure_http: bool) -> None:
         pass
 
 
+def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The event loop that servers use, where it is installed."""
+    try:
+        import uvloop
+    except ImportError:  # there is none for this system, or no server at all
+        return None
+    return uvloop.new_event_loop
+
+
 async def _serve(settings: Settings) -> None:
     try:
         import uvicorn
@@ -294,12 +305,19 @@ async def _serve(settings: Settings) -> None:
                 log.info("relay started", extra=started)
             else:
                 say(f"Relay for {settings.curator} at {address}")
-            async with asyncio.TaskGroup() as group:
-                workers = [
-                    group.create_task(relay.run()),
-                    group.create_task(relay.watch.run()),
-                    group.create_task(forwarder.run(settings.every)),
-                ]
-                await server.serve([listener])
-                for worker in workers:
-                    worker.cancel()
+            working = asyncio.create_task(
+                _together(relay.watch.run(), forwarder.run(settings.every))
+            )
+            working.add_done_callback(lambda _: setattr(server, "should_exit", True))
+            await server.serve([listener])
+            await to_thread.run_sync(relay.writer.stop)
+            working.cancel()
+            with suppress(asyncio.CancelledError):
+                await working
+
+
+async def _together(*work: Coroutine[Any, Any, None]) -> None:
+    """Do all at once, until one fails or this is cancelled."""
+    async with asyncio.TaskGroup() as group:
+        for each in work:
+            group.create_task(each)

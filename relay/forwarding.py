@@ -17,7 +17,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -105,17 +105,29 @@ class Forwarder:
         """
         await self._read_outcomes()
         stuck = await self._send_sealed() | await self._ask_drawn()
-        ways = {}
-        for queue in await to_thread.run_sync(self.spool.queues):
-            if queue.task not in ways:
-                ways[queue.task] = await self._way(queue.task)
-            way = ways[queue.task]
+        queues = await to_thread.run_sync(self.spool.queues)
+        ways = dict[str, _Way]()
+        for task in dict.fromkeys(queue.task for queue in queues):
+            way = await self._way(task)
+            if way is not None:
+                ways[task] = way
+        asked = False
+        for queue in queues:
+            way = ways.get(queue.task)
             if way is not None and way.invited and not way.settled and queue.task not in stuck:
                 stuck |= await self._ask(queue, way)
-        for queue in await to_thread.run_sync(self.spool.queues):
+                asked = True
+        if asked:
+            queues = await to_thread.run_sync(self.spool.queues)
+        for queue in queues:
             way = ways.get(queue.task)
             if way is not None and not way.settled and queue.task not in stuck:
                 stuck |= await self._forward(queue, way)
+        if any(way.last or way.settled for way in ways.values()):
+            await self._end(ways, stuck)
+
+    async def _end(self, ways: "Mapping[str, _Way]", stuck: Set[str]) -> None:
+        """Give up what is left of tasks where it can count no more."""
         rest = dict[str, int]()
         for queue in await to_thread.run_sync(self.spool.queues):
             rest[queue.task] = max(rest.get(queue.task, 0), queue.single + queue.admitted)

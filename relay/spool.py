@@ -17,6 +17,7 @@ waits, and ``outcomes`` those of what became of it.
 import os
 import sqlite3
 from collections.abc import Sequence, Set
+from itertools import compress
 from pathlib import Path
 from typing import Self
 
@@ -77,7 +78,7 @@ class Spool:
         """
         with self._file.transaction() as db:
             self._file.check_room(db)
-            return [add(db, report) for report in reports]
+            return add(db, reports)
 
     def queues(self) -> list[TaskQueue]:
         """All that waits and is not sealed."""
@@ -110,7 +111,8 @@ class Spool:
                 batch, invitations = batch.take(together), invitations[together]
             if len(batch) < least:
                 return False
-            batches.remove_singles(db, key, map(bytes, batch.ids))
+            batches.remove_singles(db, key, batch)
+            outcomes.set_out(db, task, batch)
             paired = invitations.tobytes()
             number = batches.insert(db, task, batch, sealed=False, invitations=paired)
             digests = list(map(bytes, invitations))
@@ -161,9 +163,8 @@ class Spool:
     def turn_away(self, task: str, day: int) -> int:
         """Remove the reports of a task for invited holders that came without an invitation."""
         with self._file.transaction() as db:
-            singles = "DELETE FROM waiting WHERE task = ? AND invitation IS NULL RETURNING id"
-            ids = [report_id for (report_id,) in db.execute(singles, (task,))]
-            return outcomes.refuse(db, task, ids, NOT_INVITED, day)
+            uninvited = batches.take_out(db, task, uninvited=True)
+            return outcomes.turn_away(db, uninvited, NOT_INVITED, day)
 
     def seal(
         self,
@@ -195,8 +196,14 @@ class Spool:
                 return False
             for number in numbers:
                 batches.remove(db, number)
-            batches.remove_singles(db, key, map(bytes, batch.ids))
-            batches.insert(db, task, batch.take(random_order(len(batch))), sealed=True)
+            if not invited:
+                batches.remove_singles(db, key, batch)
+            shuffled = batch.take(random_order(len(batch)))
+            sent = batches.insert(db, task, shuffled, sealed=True)
+            if invited:
+                outcomes.go_on(db, task, split(batch.ids.tobytes(), REPORT_ID_BYTES), sent)
+            else:
+                outcomes.set_out(db, task, batch, sent)
             return True
 
     def sealed(self) -> dict[int, str]:
@@ -243,34 +250,27 @@ class Spool:
         if account.receipts:  # hashed while others may write
             signed = outcomes.signed_groups(self.batch(number), account)
         with self._file.transaction() as db:
-            task, ids = batches.remove(db, number)
+            task, reports = batches.remove(db, number)
             batches.end_admissions(db)
             outcomes.tally(db, task, account.counts)
             if taken:
                 outcomes.tally_smallest(db, task, taken)
-            outcomes.settle(db, number, task, ids, account, day)
+            outcomes.settle(db, number, task, account, day)
             outcomes.keep_receipts(db, number, signed, day)
             if file is not None:
-                outcomes.add_file(db, number, task, file, len(ids), day)
+                outcomes.add_file(db, number, task, file, reports, day)
 
     def abandon(self, task: str, reason: str, day: int, *, sealed: bool) -> int:
         """Remove what can never count: all that waits for a task, sealed batches only if asked.
 
         Returns how many reports that were; their state is ``reason``.
         """
-        single = "DELETE FROM waiting WHERE task = ? RETURNING id"
-        removed = "DELETE FROM batches WHERE task = ? AND sealed = ? RETURNING ids"
-
-        def ids_of_batches(*, sealed: bool) -> list[bytes]:
-            columns = db.execute(removed, (task, sealed)).fetchall()
-            return [i for (column,) in columns for i in split(column, REPORT_ID_BYTES)]
-
+        removed = "DELETE FROM batches WHERE task = ? AND (? OR NOT sealed) RETURNING ids"
         with self._file.transaction() as db:
-            ids = [report_id for (report_id,) in db.execute(single, (task,))]
-            count = outcomes.refuse(db, task, ids + ids_of_batches(sealed=False), reason, day)
-            if sealed:
-                gone = ids_of_batches(sealed=True)
-                count += outcomes.refuse(db, task, gone, reason, day, sent=1)
+            columns = db.execute(removed, (task, sealed)).fetchall()
+            ids = [i for (column,) in columns for i in split(column, REPORT_ID_BYTES)]
+            count = outcomes.refuse(db, task, ids, reason, day)
+            count += outcomes.turn_away(db, batches.take_out(db, task), reason, day)
             batches.end_admissions(db)
             return count
 
@@ -282,7 +282,7 @@ class Spool:
     def known(self, report: StoredReport) -> str | None:
         """The state that ``add`` would return for a known report; None if it were new."""
         with self._file.transaction() as db:
-            return outcomes.known(db, report.task, report.id, report.digest)
+            return outcomes.known(db, report)
 
     def receipt(self, task: str, report_id: bytes, digest: bytes) -> SignedReceipt | None:
         """The curator's receipt for a report that it counted; None if there is none here."""
@@ -302,15 +302,35 @@ class Spool:
     def all_tallies(self) -> dict[str, dict[str, int]]:
         """The tallies of every task of which there is anything."""
         query = (
-            "SELECT task FROM tallies UNION SELECT task FROM waiting UNION SELECT task FROM batches"
+            "SELECT task FROM tallies UNION SELECT task FROM queues UNION SELECT task FROM batches"
         )
         with self._file.transaction() as db:
             return {task: outcomes.tallies_of(db, task) for (task,) in db.execute(query).fetchall()}
 
 
-def add(db: sqlite3.Connection, report: StoredReport) -> str:
+def add(db: sqlite3.Connection, reports: Sequence[StoredReport]) -> list[str]:
+    """Keep reports, see ``Spool.add``: all that are new at once, and the others one by one."""
+    new = outcomes.are_new(db, reports)
+    queues = dict[batches.Key, list[StoredReport]]()
+    for report in compress(reports, new):
+        queues.setdefault(key_of(report.task, report.questions), []).append(report)
+    db.execute("SAVEPOINT together")
+    for key, waiting in queues.items():
+        queue = batches.queue_of(db, key, len(waiting[0].payload))
+        if batches.elsewhere(db, waiting) or not batches.add_singles(db, queue, waiting):
+            db.execute("ROLLBACK TO together")
+            new = [False] * len(reports)
+            break
+    db.execute("RELEASE together")
+    pairs = zip(new, reports, strict=True)
+    return [HELD if held else add_one(db, report) for held, report in pairs]
+
+
+def add_one(db: sqlite3.Connection, report: StoredReport) -> str:
     """Keep one report, see ``Spool.add``."""
-    before = outcomes.take_in(db, report.task, report.id, report.digest)
+    before = outcomes.known(db, report)
     if before is None:
-        batches.add_single(db, report)
+        outcomes.forget_one(db, report)
+        key = key_of(report.task, report.questions)
+        batches.add_singles(db, batches.queue_of(db, key, len(report.payload)), [report])
     return before or HELD

@@ -13,16 +13,27 @@ from .errors import SpoolFailed, SpoolFull
 
 MAX_SPOOL_BYTES = 4 * 2**30
 CHECKPOINT_PAGES = 8_192
-VERSION = 7
+CACHE_KIB = 32 * 1024
+"""Pages of the file that are kept in memory, so that few are read again for a new report."""
+STATE_BYTES = 100
+"""About the size of a row of ``states``, and of the space between such rows."""
+VERSION = 8
 
 SCHEMA = f"""
+CREATE TABLE queues (
+    number    INTEGER PRIMARY KEY,  -- random
+    task      TEXT    NOT NULL,     -- the task's id
+    questions TEXT    NOT NULL,     -- the numbers of the questions, with commas between
+    width     INTEGER NOT NULL,     -- bytes of a payload
+    reports   INTEGER NOT NULL,     -- how many wait there
+    UNIQUE (task, questions)
+) STRICT;
 CREATE TABLE waiting (
-    task       TEXT    NOT NULL,  -- the task's id
-    questions  TEXT    NOT NULL,  -- the numbers of the questions it answers, with commas between
+    queue      INTEGER NOT NULL,  -- the number of its task and the questions it answers
     id         BLOB    NOT NULL,  -- the report's 16 random bytes
     payload    BLOB    NOT NULL,  -- the payloads of its answers, one after the other
     invitation BLOB,              -- SHA-256 of its invitation, if it came with one
-    PRIMARY KEY (task, questions, id)
+    PRIMARY KEY (queue, id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE batches (
     number      INTEGER PRIMARY KEY,  -- random
@@ -46,12 +57,17 @@ CREATE TABLE tallies (
     PRIMARY KEY (task, name)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE states (
-    key    BLOB PRIMARY KEY, -- a hash of task and id of a report that a holder sent here
+    key    BLOB PRIMARY KEY, -- a hash of task and id of a report that waits no longer
     digest BLOB NOT NULL,    -- a hash of its id and its answers
-    state  TEXT,             -- null: here; held: in a file; counted; or why it was refused
+    state  TEXT,             -- why it was refused, counted; null: as its batch says, else held
     day    INTEGER,          -- the UTC day on which that became known, in days since 1970
-    sent   INTEGER NOT NULL  -- the number of the batch in which it went out; else 0
+    sent   INTEGER NOT NULL  -- the number of the batch in which it goes out; else 0
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE departed (
+    batch INTEGER PRIMARY KEY, -- the number of a batch that has gone out
+    state TEXT    NOT NULL,    -- held: in a file; counted; or why all of it was refused
+    day   INTEGER NOT NULL     -- the UTC day on which that became known
+) STRICT;
 CREATE TABLE receipts (
     batch     INTEGER NOT NULL,
     hashes    BLOB    NOT NULL,  -- 32 bytes each, ascending, of reports that count
@@ -114,13 +130,15 @@ class SpoolFile:
     def check_room(self, db: sqlite3.Connection) -> None:
         """Raise ``SpoolFull`` above the limit.
 
-        Only what comes in is bounded, so that a full spool can still be sealed and emptied.
+        Only what comes in is bounded, so that a full spool can still be sealed and emptied. What
+        waits has room for what will be known of it later.
         """
         size, pages, free = (
             db.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("page_size", "page_count", "freelist_count")
         )
-        if size * (pages - free) >= self._max_bytes:
+        (waiting,) = db.execute("SELECT total(reports) FROM queues").fetchone()
+        if size * (pages - free) + STATE_BYTES * waiting >= self._max_bytes:
             raise SpoolFull(
                 f"The spool {self._path} has reached its {self._max_bytes} bytes: find out "
                 "why the curator takes no reports."
@@ -143,6 +161,7 @@ class SpoolFile:
             "synchronous = FULL",
             "secure_delete = ON",
             f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
+            f"cache_size = -{CACHE_KIB}",
         ):
             self._db.execute(f"PRAGMA {pragma}")
         (version,) = self._db.execute("PRAGMA user_version").fetchone()

@@ -19,6 +19,7 @@ ROOMS = (
     "curator",
     "http_client",
     "http_server",
+    "intake",
     "page",
     "protocol",
     "relay",

@@ -22,6 +22,7 @@ from privet.http_server.bodies import Head, MemoryShare, Turns
 from privet.http_server.headers import Headers
 from privet.http_server.metrics import ROUTE, CountCalls
 from privet.http_server.problems import problem_response
+from privet.intake.upload import task_of_call
 from privet.protocol.batch import (
     Admission,
     Batch,
@@ -58,7 +59,6 @@ from ..datastore.store import Store
 from ..limits import LIMITS, Limits
 from .intake import Intake
 from .task_cache import CachedTask
-from .upload import task_of_call
 from .writer import REASONS, refusal
 
 Take = Callable[[str, Scope, Receive], Awaitable[Response]]
@@ -116,7 +116,7 @@ class BatchUpload:
         try:
             answer = await take(task_id, scope, receive)
         except PrivetError as error:
-            self.intake.refused(task_id, error)
+            self.intake.refused_call(task_id, error)
             answer = problem_response(error, scope["path"])
         answer.raw_headers.extend(self.headers)
         await answer(scope, receive, send)

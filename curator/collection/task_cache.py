@@ -1,16 +1,8 @@
-"""The tasks that reports come in for, with all that can be worked out once for each.
-
-Canonical msgpack leaves no choice: for a given task and given questions, two reports differ only in
-the bytes of the id and of the payloads. So a body is a report if its length and its fixed bytes are
-right, and no parsing is needed to find its fields.
-
-A task never changes, so nothing here grows stale. Whether it is open, or gone, is decided by the
-store in the transaction that counts.
-"""
+"""The tasks that reports are counted for, and their reports in columns."""
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import compress
 
@@ -18,101 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from starlette.concurrency import run_in_threadpool
 
-from privet.http_server.acceptance import max_report_bytes
+from privet.intake.layout import ReportLayout
+from privet.intake.tasks import KnownTask, TaskCache
 from privet.protocol.batch import ByteRows, possible
-from privet.protocol.report import REPORT_ID_BYTES, Report
+from privet.protocol.report import REPORT_ID_BYTES
 from privet.protocol.task import Task
 
 from ..datastore.report_ids import Mask
 from ..datastore.reports import PerturbedAnswers, ReportGroup
 from ..datastore.store import Store
 
-MAX_TASKS = 1024
-
 Words = NDArray[np.uint64]
 
 
-@dataclass(frozen=True)
-class Field:
-    """A question and the bytes of a body that hold its payload."""
-
-    question: int
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, eq=False)
-class ReportLayout:
-    """The byte offsets of the fields in reports that answer the same questions of a task."""
-
-    questions: tuple[int, ...]
-    length: int
-    id_start: int
-    fields: tuple[Field, ...]
-    fixed: tuple[tuple[int, int, bytes], ...]
-    """(start, stop, bytes) of every stretch that is the same in all reports."""
-
-    @classmethod
-    def of(cls, task: Task, questions: tuple[int, ...]) -> "ReportLayout":
-        """The layout of the reports that answer ``questions``.
-
-        Found by comparing two reports that differ in every byte of their ids and payloads.
-        """
-        zeros, ones = _filled_report(task, questions, 0), _filled_report(task, questions, 255)
-        varies = np.frombuffer(zeros, np.uint8) != np.frombuffer(ones, np.uint8)
-        edges = np.flatnonzero(np.diff(varies, prepend=False, append=False)).tolist()
-        stretches = list(zip(edges[::2], edges[1::2], strict=True))
-        fields = tuple(
-            Field(question, start, stop)
-            for question, (start, stop) in zip(questions, stretches[:-1], strict=True)
-        )
-        gaps = zip([0, *edges[1::2]], [*edges[::2], len(zeros)], strict=True)
-        fixed = tuple((start, stop, zeros[start:stop]) for start, stop in gaps)
-        return cls(questions, len(zeros), stretches[-1][0], fields, fixed)
-
-    def report_id(self, body: bytes) -> bytes:
-        return body[self.id_start : self.id_start + REPORT_ID_BYTES]
-
-    def columns(self, bodies: Sequence[bytes]) -> tuple[ByteRows, list[tuple[int, ByteRows]]]:
-        """The ids of B bodies, shape ``(B, 16)``, and (question, payloads) of every field."""
-        rows = np.frombuffer(b"".join(bodies), dtype=np.uint8).reshape(-1, self.length)
-        ids = np.ascontiguousarray(rows[:, self.id_start : self.id_start + REPORT_ID_BYTES])
-        return ids, [
-            (field.question, np.ascontiguousarray(rows[:, field.start : field.stop]))
-            for field in self.fields
-        ]
-
-
-def _filled_report(task: Task, questions: tuple[int, ...], byte: int) -> bytes:
-    """A report with ``byte`` in every place that can vary; the id comes after the answers."""
-    fill = bytes([byte])
-    answers = tuple((q, fill * task.mechanisms[q].report_bytes) for q in questions)
-    return Report(task=bytes.fromhex(task.id), id=fill * REPORT_ID_BYTES, answers=answers).pack()
-
-
-class CachedTask:
-    """The part of a task that the report endpoints need."""
-
-    def __init__(self, task: Task) -> None:
-        self.task = task
-        self.id = task.id
-        self.max_body_bytes = max_report_bytes(task)
-        self._layouts: dict[int, list[ReportLayout]] = {}
-        count = len(task.questions)
-        asked = [tuple(range(count))] if task.allocation == "all" else [(q,) for q in range(count)]
-        for questions in asked:
-            layout = ReportLayout.of(task, questions)
-            self._layouts.setdefault(layout.length, []).append(layout)
-
-    def layout_of(self, body: bytes) -> ReportLayout | None:
-        """The layout of ``body``; None if it is not a canonical report for this task."""
-        for layout in self._layouts.get(len(body), ()):
-            for start, _, expected in layout.fixed:
-                if not body.startswith(expected, start):
-                    break
-            else:
-                return layout
-        return None
+class CachedTask(KnownTask):
+    """A task whose reports are counted, in columns."""
 
     def group_of_bodies(
         self, bodies: Sequence[tuple[ReportLayout, bytes]], invitations: Sequence[bytes | None]
@@ -161,28 +73,13 @@ class CachedTask:
         return replace(kept, total=kept.add_up()), valid
 
 
-class TaskCache:
-    """Tasks by id, the oldest dropped when there are too many."""
+def task_cache(store: Store) -> TaskCache[CachedTask]:
+    """The tasks of a store; loading one raises ``TaskNotFound``."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._tasks: dict[str, CachedTask] = {}
+    async def read(task_id: str) -> Task:
+        return (await run_in_threadpool(store.tasks.read, task_id)).task
 
-    def get(self, task_id: str) -> CachedTask | None:
-        """A task that was loaded before, if it still is in the cache."""
-        return self._tasks.get(task_id)
-
-    async def load(self, task_id: str) -> CachedTask:
-        """Any task, one object for all who load it at once; raises ``TaskNotFound``."""
-        stored = await run_in_threadpool(self._store.tasks.read, task_id)
-        task = await run_in_threadpool(CachedTask, stored.task)
-        if task_id not in self._tasks and len(self._tasks) >= MAX_TASKS:
-            self._tasks.pop(next(iter(self._tasks)))
-        return self._tasks.setdefault(task_id, task)
-
-    def forget(self, task_id: str) -> None:
-        """Drop a task that turned out to be deleted."""
-        self._tasks.pop(task_id, None)
+    return TaskCache(read, CachedTask)
 
 
 # A fingerprint tells a replay from another report under the same id: a collision would answer 200

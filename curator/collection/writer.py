@@ -1,35 +1,22 @@
-"""Group commit: reports that wait together become durable together.
-
-Requests put their report into a queue and wait. One writer thread takes all that is there, makes
-one transaction of it and lets the event loop answer after the commit. While it waits for the disk
-the next group gathers by itself, and a group is taken when the event loop has nothing more for it
-just now: the busier, the larger.
-"""
+"""The writer that counts the reports that wait, one transaction at a time."""
 
 import asyncio
-import logging
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from itertools import compress
-from queue import Empty, SimpleQueue
 from time import perf_counter
-from typing import Any, TypeVar
 
 import numpy as np
 
+from privet.intake.writer import MAX_QUEUE, GroupWriter, WaitingReport
 from privet.protocol.errors import (
     PROBLEMS,
     NotAdmitted,
     NotAuthorized,
-    Overloaded,
     PrivetError,
     QuotaReached,
     ReportConflict,
     TaskNotFound,
     TaskNotOpen,
-    WrongPayload,
 )
 from privet.protocol.lifecycle import not_admitted, not_invited, not_open
 from privet.protocol.task import Task
@@ -38,45 +25,14 @@ from ..datastore.reports import Outcome, Outcomes, ReportGroup
 from ..datastore.store import Store
 from ..datastore.tasks import no_task
 from ..metrics import Metrics
-from .task_cache import CachedTask, ReportLayout
-
-log = logging.getLogger(__name__)
-
-MAX_QUEUE = 8192
-"""Reports that may wait for the disk; above it the answer is 503."""
-QUIET_ROUNDS = 3
-"""Rounds of the event loop: one answers, one accepts the next requests, one reads them."""
-GATHER_SECONDS = 0.005
-"""About the time of an fsync: waiting longer would cost more than a separate commit."""
+from .task_cache import CachedTask
 
 
-@dataclass(slots=True, eq=False)
-class WaitingReport:
-    """One report that waits for its commit."""
+class Writer(GroupWriter[CachedTask, bool]):
+    """Counts single reports and relays' batches.
 
-    task: CachedTask
-    layout: ReportLayout
-    body: bytes
-    invitation: bytes | None
-    """SHA-256 of its invitation, if it came with one."""
-    counted: "asyncio.Future[bool]"
-    since: float
-    """Time of arrival, by ``perf_counter``."""
-
-
-@dataclass(slots=True, eq=False)
-class WaitingBatch:
-    """A relay's batch that waits for its commit."""
-
-    group: ReportGroup
-    outcomes: "asyncio.Future[Outcomes]"
-
-
-T = TypeVar("T", WaitingReport, ReportGroup)
-
-
-class Writer:
-    """The queue and its thread, which starts with the first report."""
+    A report's future says whether it counts from now on or did before.
+    """
 
     def __init__(
         self,
@@ -86,107 +42,19 @@ class Writer:
         *,
         max_queue: int = MAX_QUEUE,
     ) -> None:
+        super().__init__(max_queue=max_queue)
         self._store = store
         self._clock = clock
         self._metrics = metrics
-        self._max_queue = max_queue
-        self._queue: SimpleQueue[WaitingReport | WaitingBatch | None] = SimpleQueue()
-        self._queued = 0  # changed on the event loop only
-        self._settled = 0  # changed by the writer thread only
-        self._thread: threading.Thread | None = None
-        self._stopping = False
-
-    def put(
-        self, task: CachedTask, layout: ReportLayout, body: bytes, invitation: bytes | None
-    ) -> "asyncio.Future[bool]":
-        """Queue a report. Called on an event loop; raises ``Overloaded``.
-
-        Once the report is durable the future says whether it counts from now on or did before.
-        For a report that is refused the future raises the ``PrivetError`` that its sender gets.
-        """
-        if self.waiting >= self._max_queue or self._stopping:
-            raise _overloaded()
-        counted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._queued += 1
-        self._enqueue(WaitingReport(task, layout, body, invitation, counted, perf_counter()))
-        return counted
 
     def put_batch(self, group: ReportGroup) -> "asyncio.Future[Outcomes]":
         """Queue a batch of valid reports; the future has their outcomes once all is durable.
 
         Called on an event loop; raises ``Overloaded``, the future ``PrivetError``.
         """
-        if self._stopping:
-            raise _overloaded()
-        outcomes: asyncio.Future[Outcomes] = asyncio.get_running_loop().create_future()
-        self._enqueue(WaitingBatch(group, outcomes))
-        return outcomes
+        return self.call(lambda: self._take([group])[0], group.task.id)
 
-    def stop(self) -> None:
-        """Refuse what comes from now on, finish what waits, and end the thread."""
-        self._stopping = True
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
-            self._thread = None
-
-    @property
-    def waiting(self) -> int:
-        """Reports in the queue or being committed, those in batches not counted."""
-        return self._queued - self._settled
-
-    def _enqueue(self, item: WaitingReport | WaitingBatch) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
-            self._thread.start()
-        self._queue.put(item)
-
-    def _run(self) -> None:
-        going = True
-        while going:
-            items = self._next()
-            going = None not in items
-            reports = [item for item in items if isinstance(item, WaitingReport)]
-            if reports:
-                results = _attempt(self._count, reports)
-                self._settled += len(reports)
-                _answer([report.counted for report in reports], results)
-            for item in items:
-                if isinstance(item, WaitingBatch):
-                    _answer([item.outcomes], _attempt(self._take, [item.group]))
-
-    def _next(self) -> list[WaitingReport | WaitingBatch | None]:
-        """All that is waiting; blocks until something is."""
-        items = [self._queue.get()]
-        if isinstance(items[0], WaitingReport):
-            self._let_arrive(items[0].counted.get_loop())
-        try:
-            while len(items) < self._max_queue:
-                items.append(self._queue.get_nowait())
-        except Empty:
-            pass
-        return items
-
-    def _let_arrive(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait until ``loop`` has gone round ``QUIET_ROUNDS`` times without a new report.
-
-        So the senders whose answers went out just now, and who come at once with the next report,
-        share a commit with those that waited meanwhile, in place of taking turns with them.
-        """
-        quiet = threading.Event()
-
-        def look(queued: int, rounds: int) -> None:
-            if rounds == QUIET_ROUNDS:
-                quiet.set()
-            elif not quiet.is_set():
-                loop.call_soon(look, self._queued, rounds + 1 if queued == self._queued else 0)
-
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(look, self._queued, 0)
-            quiet.wait(GATHER_SECONDS)
-        quiet.set()
-
-    def _count(self, reports: Sequence[WaitingReport]) -> list[bool | PrivetError]:
+    def write(self, reports: Sequence[WaitingReport[CachedTask]]) -> list[bool | PrivetError]:
         """For each report, True if it counts from now on, or the error that refuses it."""
         results: list[bool | PrivetError] = [True] * len(reports)
         by_task: dict[str, list[int]] = {}
@@ -202,7 +70,8 @@ class Writer:
             )
             group, valid = task.checked(group)
             for row in np.flatnonzero(~valid).tolist():
-                results[rows[row]] = _fault(reports[rows[row]])
+                report = reports[rows[row]]
+                results[rows[row]] = report.layout.fault(task.task, report.body)
             if len(group):
                 groups.append(group)
                 rows_of_groups.append(list(compress(rows, valid)))
@@ -259,63 +128,4 @@ def refusal(outcome: Outcome, task: Task) -> PrivetError:
     return ReportConflict(
         "This report id was counted before with other answers, and still is. A stored report must "
         "be sent again byte for byte; a new report needs a new random id."
-    )
-
-
-def _fault(report: WaitingReport) -> PrivetError:
-    """The error for a report that no holder could have sent."""
-    for field in report.layout.fields:
-        mechanism = report.task.task.mechanisms[field.question]
-        fault = mechanism.fault(report.body[field.start : field.stop])
-        if fault is not None:
-            return WrongPayload(f"Answer to question {field.question}: {fault}")
-    return WrongPayload("No holder could have sent these answers.")
-
-
-def _attempt(count: Callable[[Sequence[T]], Sequence[Any]], waiting: Sequence[T]) -> Sequence[Any]:
-    """The results of ``count``; if it fails, its error once for each that waits."""
-    error: PrivetError
-    try:
-        return count(waiting)
-    except PrivetError as refused:
-        log.warning("commit failed for %s: %s", _names(waiting), refused.__cause__ or refused)
-        error = refused
-    except Exception:
-        log.exception("commit failed for %s", _names(waiting))
-        error = PrivetError(
-            "The curator failed and may not have counted this: send the same bytes again later; "
-            "its operator finds the cause in the log."
-        )
-    return [error] * len(waiting)
-
-
-def _names(waiting: Sequence[WaitingReport | ReportGroup]) -> str:
-    return "task " + ", ".join(sorted({item.task.id for item in waiting}))
-
-
-def _answer(futures: Sequence["asyncio.Future[Any]"], results: Sequence[Any]) -> None:
-    """Resolve the futures on their event loops; almost always there is one loop."""
-    for loop in {future.get_loop() for future in futures}:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve, loop, futures, results)
-
-
-def _resolve(
-    loop: asyncio.AbstractEventLoop,
-    futures: Sequence["asyncio.Future[Any]"],
-    results: Sequence[Any],
-) -> None:
-    for future, result in zip(futures, results, strict=True):
-        if future.done() or future.get_loop() is not loop:
-            continue
-        if isinstance(result, PrivetError):
-            future.set_exception(result)
-        else:
-            future.set_result(result)
-
-
-def _overloaded() -> Overloaded:
-    return Overloaded(
-        "More reports are waiting than this curator can write: "
-        "send the same report again in a second or more."
     )

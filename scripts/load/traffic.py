@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privet.curator.collection.task_cache import ReportLayout
+from privet.intake.layout import ReportLayout
 from privet.protocol.batch import ByteRows
 from privet.protocol.calls import BATCH_MEDIA_TYPE, REPORT_MEDIA_TYPE
 from privet.protocol.report import REPORT_ID_BYTES

@@ -1,6 +1,5 @@
 """Alerts and panels ask for what servers report, and a burst right after a start is seen."""
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -52,10 +51,9 @@ async def servers(tmp_path: Path) -> AsyncIterator[tuple[httpx.AsyncClient, http
             relay = Relay(client, "https://curator.example", spool, BatchSizes(3))
             metrics = RelayMetrics(spool, client)
             at_relay = httpx.ASGITransport(create_relay(relay, metrics, TOKEN))
-            writing = asyncio.create_task(relay.run())
             async with httpx.AsyncClient(transport=at_relay, base_url="http://relay") as front:
                 yield upstream, front
-            writing.cancel()
+            relay.writer.stop()
 
 
 MADE = task()

@@ -1,3 +1,5 @@
+import contextlib
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +11,13 @@ from privet.relay.spool import Spool
 
 @pytest.fixture
 def spool(tmp_path: Path) -> Iterator[Spool]:
-    """An empty spool, the file ``spool``."""
+    """An empty spool, the file ``spool``; at the end it knows how many reports wait in it."""
     with Spool(tmp_path / "spool") as opened:
         yield opened
+        with contextlib.closing(sqlite3.connect(opened.path)) as db:
+            rows = "SELECT count(*) FROM waiting WHERE queue = number"
+            wrong = f"SELECT * FROM queues WHERE reports <> ({rows})"
+            assert db.execute(wrong).fetchall() == []
 
 
 @pytest.fixture

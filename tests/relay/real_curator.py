@@ -1,6 +1,5 @@
 """A relay in this process with a real curator behind it, and the way of holders to the relay."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -155,7 +154,6 @@ async def relaying(curator: Curator, path: Path, least: int) -> AsyncIterator[Se
         )
         front = httpx.ASGITransport(create_app(relay))
         client = ReportClient(httpx.AsyncClient(transport=front), retry=Retry(attempts=1))
-        running = asyncio.create_task(relay.run())
         address = client.address(f"{RELAY}/v1/tasks/{curator.task.id}")
         yield Setting(curator, client, front, address, forwarder, spool, relay.watch)
-        running.cancel()
+        relay.writer.stop()

@@ -19,10 +19,10 @@ from privet.protocol.installing import install_command
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
 from privet.relay import cli
-from privet.relay.app import Relay
 from privet.relay.cli import app
 from privet.relay.forwarding import Forwarder
 from privet.relay.spool import Spool
+from privet.relay.task_watch import TaskWatch
 from tests.fake_curator import FakeCurator
 from tests.protocol.examples import RECORD
 
@@ -145,11 +145,11 @@ def _restored_signals() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_restored_signals")
-@pytest.mark.parametrize("work", [Forwarder, Relay])
+@pytest.mark.parametrize("work", [Forwarder, TaskWatch])
 def test_an_unforeseen_failure_ends_the_relay(
     work: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A relay that can no longer write or forward does not go on taking reports: it says why."""
+    """A relay that can no longer ask or forward does not go on taking reports: it says why."""
 
     async def fail(*_: object) -> None:
         raise RuntimeError("a fault that nobody foresaw")

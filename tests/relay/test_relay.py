@@ -74,9 +74,8 @@ async def relaying(
         )
         transport = httpx.ASGITransport(create_app(relay), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport) as http:
-            running = asyncio.create_task(relay.run())
             yield Relayed(ReportClient(http), forwarder, http)
-            running.cancel()
+            relay.writer.stop()
 
 
 async def test_the_curators_signature_passes_through(tmp_path: Path) -> None:
@@ -243,6 +242,24 @@ async def test_long_reports_leave_in_several_batches(
             await way.forward()
             assert sorted(map(len, curator.batches)) == sizes
             assert (await status(to, BOTH))["waiting"] == (count - sum(sizes)) // least * least
+
+
+async def test_a_round_counts_what_waits_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While more may come and nobody is invited; all that waits goes all the same."""
+    curator = FakeCurator(BOTH)
+    async with relaying(curator, tmp_path / "spool", least=1) as (relay, forwarder, _):
+        await answer(relay, BOTH, 3)
+        works, calls = Spool.queues, list[Spool]()
+
+        def queues(spool: Spool) -> list[TaskQueue]:
+            calls.append(spool)
+            return works(spool)
+
+        monkeypatch.setattr(Spool, "queues", queues)
+        await forwarder.forward()
+        assert (len(calls), list(map(len, curator.batches))) == (1, [3])
 
 
 async def test_a_spool_that_fails_once_does_not_end_forwarding(

@@ -132,6 +132,20 @@ def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(spool: Spool) 
     assert spool.tallies("t")["waiting"] == 0
 
 
+def test_a_report_is_written_three_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes, it goes into a batch, and what is known of it is kept: no row is written again."""
+    opened = record_connections(monkeypatch)
+    with Spool(tmp_path / "spool") as spool:
+        (db,) = opened
+        before = db.total_changes
+        spool.add(reports(300))
+        assert spool.seal("t", BOTH, 300, 300)
+        (number,) = spool.sealed()
+        spool.settle(number, Account({"counted": 300}), DAY)
+        assert db.total_changes - before < 3 * 300 + 20
+        assert spool.state("t", reports(1)[0].id) == "counted"
+
+
 def test_every_order_is_as_likely() -> None:
     """Of three, 6000 times: chi-square with 5 degrees of freedom, false alarm 10^-9."""
     orders = Counter(tuple(random_order(3).tolist()) for _ in range(6000))
@@ -175,9 +189,9 @@ def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
         with Spool(tmp_path / name) as spool:
             assert spool.add(sent) == ["held"] * 20
             with contextlib.closing(sqlite3.connect(tmp_path / name)) as db:
-                rows.append(db.execute("SELECT * FROM waiting").fetchall())
+                rows.append(db.execute("SELECT id, payload, invitation FROM waiting").fetchall())
                 columns = {row[1] for row in db.execute("PRAGMA table_info(waiting)")}
-            assert columns == {"task", "questions", "id", "payload", "invitation"}
+            assert columns == {"queue", "id", "payload", "invitation"}
             assert spool.seal("t", BOTH, 1, 20)
             (number,) = spool.sealed()
             spool.settle(number, Account({"counted": 20}), DAY)

@@ -44,8 +44,7 @@ from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.collection.batch import BatchUpload
 from privet.curator.collection.intake import Intake
 from privet.curator.collection.rejects import Rejects
-from privet.curator.collection.task_cache import TaskCache
-from privet.curator.collection.upload import ReportUpload
+from privet.curator.collection.task_cache import task_cache
 from privet.curator.collection.writer import Writer
 from privet.curator.datastore import expiry, garbage_collection, open_store, reports
 from privet.curator.datastore.verification import verify, verify_audit
@@ -59,6 +58,7 @@ from privet.curator.settings import Settings
 from privet.curator.workers import Run
 from privet.http_server.bodies import BodyBudget
 from privet.http_server.problems import add_problem_handlers
+from privet.intake.upload import ReportUpload
 from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
 from privet.protocol.errors import PrivetError, StorageFailed, TaskNotFound
 from privet.protocol.features import Classes, Numeric
@@ -171,7 +171,7 @@ class CuratorNode(Node):
         self.writer = Writer(self.store, self.clock, metrics(), max_queue=100)
         self.rejects = Rejects(self.store.standing.count_rejects)
         budget = BodyBudget(LIMITS.batch_bytes)
-        intake = Intake(TaskCache(self.store), self.writer, self.rejects, metrics(), budget)
+        intake = Intake(task_cache(self.store), self.writer, self.rejects, metrics(), budget)
         batch = BatchUpload(self.reads(), intake, 0, tokens, self.store, self.clock)
 
         def note(action: str, subject: str = "", **detail: Any) -> None:
@@ -222,7 +222,8 @@ class RelayNode(Node):
         self.forwarder = Forwarder(
             client, relay.address, self.spool, BatchSizes(1), relay.watch, clock=self.clock
         )
-        self.working = [self.spawn(relay.run())]
+        self.writer = relay.writer
+        self.working: list[asyncio.Task[Any]] = []
         self.handle = httpx.ASGITransport(create_app(relay)).handle_async_request
 
     def forward(self) -> "asyncio.Task[Any]":
@@ -232,6 +233,7 @@ class RelayNode(Node):
     def tear_down(self) -> None:
         for task in self.working:
             task.cancel()
+        self.writer.stop()
         self.spool.close()
 
 

@@ -10,7 +10,7 @@ what they read and what they then wrote are two transactions, between which anot
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from random import Random
@@ -26,8 +26,8 @@ from privet.curator.datastore.removal import remove_some_listed
 from privet.curator.datastore.status import StatusStore
 from privet.curator.datastore.tasks import TaskStore, find_task
 from privet.relay import outcomes, spool
-from privet.relay.batches import StoredReport, key_of
-from privet.relay.outcomes import CONFLICT, COUNTED, HELD
+from privet.relay.batches import StoredReport, add_singles, key_of, queue_of, waiting_report
+from privet.relay.outcomes import CONFLICT, HELD
 from privet.relay.spool_file import SpoolFile
 
 from .schedule import Op, Pace, Step, run
@@ -92,24 +92,19 @@ def count_rejects(self: StatusStore, task_id: str, rejects: Mapping[str, int]) -
                 connection.execute(put)
 
 
-def add(db: sqlite3.Connection, report: StoredReport) -> str:
+def add(db: sqlite3.Connection, reports: Sequence[StoredReport]) -> list[str]:
     """Another report under an id that had gone out was called held, or counted, and was nowhere."""
-    report_key = outcomes.key_of_report(report.task, report.id)
-    row = db.execute("SELECT state, sent FROM states WHERE key = ?", (report_key,)).fetchone()
-    key = (*key_of(report.task, report.questions), report.id)
-    if row is None or row[0] not in {None, HELD, COUNTED}:
-        if row is not None and row[1]:
-            return str(row[0])
-        insert = "INSERT INTO waiting VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        db.execute(insert, (*key, report.payload, report.invitation))
-        insert = "INSERT OR REPLACE INTO states (key, digest, sent) VALUES (?, x'', 0)"
-        db.execute(insert, (report_key,))
+    return [add_unless_known(db, report) for report in reports]
+
+
+def add_unless_known(db: sqlite3.Connection, report: StoredReport) -> str:
+    state = outcomes.state_of(db, report.task, report.id)
+    if state is None:
+        key = key_of(report.task, report.questions)
+        add_singles(db, queue_of(db, key, len(report.payload)), [report])
         return HELD
-    if row[0] == COUNTED:
-        return COUNTED
-    query = "SELECT payload FROM waiting WHERE task = ? AND questions = ? AND id = ?"
-    waiting = db.execute(query, key).fetchone()
-    return HELD if waiting in {None, (report.payload,)} else CONFLICT
+    waiting = waiting_report(db, report.task, report.id)
+    return CONFLICT if waiting not in {None, ("0", report.payload)} else state
 
 
 def random_schedule(chance: Random, ops: list[Op]) -> list[Step]:

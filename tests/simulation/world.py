@@ -28,8 +28,9 @@ import httpx
 from greenlet import getcurrent, greenlet
 from sqlalchemy import Engine, create_engine
 
-from privet.curator.collection import rejects, writer
+from privet.curator.collection import rejects
 from privet.curator.datastore import sqlite
+from privet.intake import writer
 from privet.protocol.errors import PrivetError
 
 START = 1_800_000_000.0

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from privet.curator.collection.task_cache import CachedTask, TaskCache
+from privet.curator.collection.task_cache import CachedTask, task_cache
 from privet.curator.collection.writer import Writer
 from privet.curator.datastore.report_ids import BULK
 from privet.curator.datastore.reports import Outcomes, ReportGroup
@@ -45,7 +45,7 @@ async def test_reports_that_keep_arriving_share_a_commit(
     store: Store, cached: CachedTask, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One more in each round of the event loop."""
-    monkeypatch.setattr("privet.curator.collection.writer.GATHER_SECONDS", 60.0)
+    monkeypatch.setattr("privet.intake.writer.GATHER_SECONDS", 60.0)
     writer = Writer(store, clock, Metrics(), max_queue=100)
     sizes, take = list[int](), store.reports.take
 
@@ -67,7 +67,7 @@ async def test_no_report_waits_long_for_others(
     store: Store, cached: CachedTask, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An event loop that is never quiet ends no wait; the time does."""
-    monkeypatch.setattr("privet.curator.collection.writer.QUIET_ROUNDS", 10**9)
+    monkeypatch.setattr("privet.intake.writer.QUIET_ROUNDS", 10**9)
     writer = Writer(store, clock, Metrics(), max_queue=100)
     assert await put(writer, cached, report(cached.task).pack())
     writer.stop()
@@ -130,6 +130,6 @@ async def test_a_full_queue_and_a_stopped_writer_take_no_more(
 
 async def test_all_who_load_a_task_at_once_share_it(store: Store, cached: CachedTask) -> None:
     """The first to have loaded it decides."""
-    tasks = TaskCache(store)
+    tasks = task_cache(store)
     loaded = await asyncio.gather(*(tasks.load(cached.id) for _ in range(8)))
     assert {id(own) for own in loaded} == {id(tasks.get(cached.id))}
