@@ -34,6 +34,8 @@ from ..findings.selection import selection_factor
 from .populations import Population
 
 N = TypeVar("N", int, float)
+Factors = dict[tuple[bytes, bytes], float]
+"""``selection_factor`` by a tree's features and thresholds, on which alone it depends here."""
 HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
 MOST_EPSILON = 16.0
 EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
@@ -92,11 +94,12 @@ def detection(
     records: int,
     population: Population,
     variance: float,
+    factors: Factors,
 ) -> Detection:
     """The detectable differences with ``holders`` answers and ``records`` public records.
 
     ``population`` has the law of labels, ``public`` the rows that cells were grown on, whose labels
-    have a ``variance``.
+    have a ``variance``. ``factors`` keeps what was measured.
     """
     place, label = asking(task), task.label
     mechanism, tree = task.mechanisms[place], task.tree_of(place)
@@ -106,7 +109,9 @@ def detection(
     w = points / points.sum()
     sums = cell_sums(cells, population.truth, tree.cells)
     q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
-    selection = selection_factor(label, public, tree, q)
+    grown = tree.feature.tobytes(), tree.threshold.tobytes()
+    if grown not in factors:
+        factors[grown] = selection_factor(label, public, tree, q)
     if isinstance(label, Classes):
         width, largest, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
         q /= q.sum(axis=1, keepdims=True)
@@ -128,7 +133,7 @@ def detection(
     worst = int(reported.argmax())
     in_cell = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
     in_cell = (width / size) ** 2 * (np.maximum(in_cell, 0.0) + size * q * (1.0 - q))
-    of_rows = width**2 * selection * q * (1.0 - q) / (m * w + 1.0)[:, None]
+    of_rows = width**2 * factors[grown] * q * (1.0 - q) / (m * w + 1.0)[:, None]
     total = in_cell + of_rows
     middle = int(np.argsort(total.max(axis=1))[tree.cells // 2])
     of_middle = middle, int(total[middle].argmax())

@@ -42,7 +42,7 @@ from ..task_building.build import build_encoded, check_names, choices, encode_co
 from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
-from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, detection, least
+from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, Factors, detection, least
 from .outcome import BehindRelay, Mean, Needed, Plan, Prospect, RareClass, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 
@@ -186,6 +186,7 @@ class Planner:
             public, base, Population.fair(knowledge.points[some], knowledge.scores[some])
         )
         self.shifts = dict(self._shifts(rng))
+        self._factors: Factors = {}
         self.relay = None if shuffling is None else self._behind_relay(shuffling)
 
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
@@ -310,6 +311,7 @@ class Planner:
             records=self.records,
             population=self.fair.population,
             variance=self.variance,
+            factors=self._factors,
         )
 
     def prospect(self, holders: float, epsilon: float, target: float, power: float) -> Prospect:

@@ -19,7 +19,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -169,6 +169,7 @@ def inclusion(odds: Fraction, k: int, m: int) -> Fraction:
     return odds * k / (odds * k + m - k)
 
 
+@lru_cache(2**14)
 def best_size(epsilon: float, m: int) -> int:
     """The k of least variance, one of the two whole numbers around m / (e^ε + 1)."""
     odds = exp_below(Fraction(epsilon))
