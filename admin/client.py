@@ -102,19 +102,23 @@ class CuratorClient:
         public: str | Path | bytes | Any,
         *,
         public_model: str | Path | bytes | None = None,
+        register: str | Path | bytes | Any = None,
         **settings: Any,
     ) -> Document:
         """Grow a task on public records and publish it, open unless ``draft=True``.
 
         ``public`` is a CSV or Parquet file, its bytes, or a pandas, polars or Arrow table;
         ``settings`` are those of docs/api.md, of which ``label`` and ``epsilon`` have no default.
-        ``public_model`` is an ONNX file over the encoded columns. The same data and settings give
+        ``public_model`` is an ONNX file over the encoded columns. ``register``, in a form of
+        ``public``, are the people asked, without labels. The same data and settings give
         the same task again.
         """
         name = Path(public).stem if isinstance(public, str | Path) else "task"
         files = {"public": _content(public)}
         if public_model is not None:
             files["public_model"] = _content(public_model)
+        if register is not None:
+            files["register"] = _content(register)
         form = {"settings": json.dumps({"name": name, **settings})}
         return self._json("POST", TASKS, files=files, data=form)
 

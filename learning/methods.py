@@ -109,7 +109,7 @@ class Fitting:
         slots = class_count(label)
         if base is None and public.onnx is not None:
             base = from_onnx(public.onnx, public.X.shape[1], slots)
-        knowledge = public_knowledge(public.X, public.y, slots, base)
+        knowledge = public_knowledge(public.X, public.y, slots, base, public.register)
         return cls(estimator, label, public, values, base, knowledge)
 
     def estimate(self, questions: Sequence[QuestionCounts]) -> Model:

@@ -31,6 +31,14 @@ TaskName = Annotated[
 ModelNumber = Annotated[
     int | None, typer.Option("--model", help="Number of the model; by default the one that serves.")
 ]
+Register = Annotated[
+    Path | None,
+    typer.Option(
+        **FILE,
+        help="CSV or Parquet file of the people asked: their disclosed columns, or all features if "
+        "none is disclosed, without labels.",
+    ),
+]
 PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]

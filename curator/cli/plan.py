@@ -10,7 +10,7 @@ from rich.table import Table
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.limits import BATCH, DELTA
 
-from .options import FILE, AsJson, with_settings
+from .options import FILE, AsJson, Register, with_settings
 from .output import as_text, err, out, print_facts, print_json
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def plan(
     public: Annotated[Path, typer.Option(**FILE, help="CSV or Parquet file of public data.")],
     *,
     settings: dict[str, Any],
+    register: Register = None,
     central_epsilon: Annotated[
         float | None,
         typer.Option(
@@ -67,6 +68,7 @@ def plan(
         "power": power,
         "half_width": half_width,
         "estimator": estimator,
+        "register": register,
         "simulation_seed": simulation_seed,
     }
     with err().status("Simulating collections ..."):

@@ -23,6 +23,7 @@ from .options import (
     FILE,
     AsJson,
     PublicFile,
+    Register,
     TaskName,
     Yes,
     remote,
@@ -53,6 +54,7 @@ def create(
             **FILE, help="ONNX model over the encoded columns (see encode); by default one is made."
         ),
     ] = None,
+    register: Register = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
@@ -63,11 +65,11 @@ def create(
     settings = {"name": public.stem, **settings}
     _check(api, public, settings, ask=not (yes or as_json))
     try:
-        files = {"public": public} | ({"public_model": public_model} if public_model else {})
+        files = {"public": public, "public_model": public_model, "register": register}
         response = api.call(
             "POST",
             TASKS,
-            files={name: (path.name, path.read_bytes()) for name, path in files.items()},
+            files={name: (path.name, path.read_bytes()) for name, path in files.items() if path},
             data={"settings": json.dumps(settings)},
         )
     except KeyboardInterrupt:
@@ -151,6 +153,8 @@ def print_view(view: Document) -> None:
     }
     if task.get("disclosed"):
         facts["disclosed"] = ", ".join(task["disclosed"])
+    if view["registered"]:
+        facts["groups"] = "counted in a register of the people asked"
     if view["public_model"] is not None:
         facts["public model"] = f"uploaded ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
     out().print(f"Task {view['id']}", **PLAIN)

@@ -171,7 +171,7 @@ async def _form(request: Request) -> AsyncIterator[FormData]:
     """The fields of a form that this session's own page has sent."""
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise NotAuthorized("The form came from another site: open it here.")
-    async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
+    async with request.form(max_files=2, max_fields=MOST_FIELDS) as form:
         expected = _visitor(request).form_token
         if not hmac.compare_digest(str(form.get(FORM_TOKEN, "")).encode(), expected.encode()):
             raise InvalidRequest("The form is from another session: load the page again.")

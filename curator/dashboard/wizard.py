@@ -56,7 +56,7 @@ async def show_columns(
     request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     """The second step: what each column becomes, to be corrected."""
-    public = await _file(form)
+    public = await _public(form)
     proposals = await while_waited(request, propose_columns(curator, visitor, public))
     if len(proposals) > MOST_COLUMNS:
         raise InvalidRequest(
@@ -80,8 +80,10 @@ async def show_plan(
     request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
     """The third step: what to expect of the reports."""
-    public, settings = await _file(form), settings_of(form)
-    made = await while_waited(request, plan_task(curator, visitor, public, settings))
+    public, settings = await _public(form), settings_of(form)
+    register = await _file(form, "register")
+    planning = plan_task(curator, visitor, public, settings, register)
+    made = await while_waited(request, planning)
     names = [str(form[f"name.{i}"]) for i in range(MOST_COLUMNS) if f"name.{i}" in form]
     asked = [name for name in names if name not in {settings.label, *settings.ignore}]
     return page(request, "plan.html", plan=made, settings=settings, asked=asked)
@@ -91,10 +93,12 @@ async def show_plan(
 async def create(
     request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
-    public, settings = await _file(form), settings_of(form)
+    public, settings = await _public(form), settings_of(form)
     if settings.asker is None:
         raise InvalidRequest("Say who is asking: people read it before they answer.")
-    stored, _ = await while_waited(request, create_task(curator, visitor, settings, public))
+    register = await _file(form, "register")
+    creating = create_task(curator, visitor, settings, public, register=register)
+    stored, _ = await while_waited(request, creating)
     return see_other(f"/tasks/{stored.task.id}#holders")
 
 
@@ -206,8 +210,14 @@ def _number(fields: dict[str, str], name: str) -> float:
         raise InvalidRequest(f"{name} is {fields.get(name, '')!r}: give a number.") from None
 
 
-async def _file(form: FormData) -> bytes:
-    upload = form.get("public")
-    if not isinstance(upload, UploadFile) or not upload.filename:
+async def _public(form: FormData) -> bytes:
+    public = await _file(form, "public")
+    if public is None:
         raise InvalidRequest("There is no file: choose a CSV or Parquet file.")
-    return await upload.read()
+    return public
+
+
+async def _file(form: FormData, name: str) -> bytes | None:
+    """A file of the form; None if none was chosen."""
+    upload = form.get(name)
+    return await upload.read() if isinstance(upload, UploadFile) and upload.filename else None

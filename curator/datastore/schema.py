@@ -57,6 +57,7 @@ public_data = _table(
     _value("x", LargeBinary),
     _value("y", LargeBinary),
     Column("onnx", LargeBinary),
+    Column("register", LargeBinary),
 )
 
 report_ids = _table(

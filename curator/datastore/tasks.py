@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, Row, exists, insert, select, text, update
 
-from privet.learning.core.public_data import PublicData
+from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
 from privet.protocol.calls import TASKS
@@ -27,6 +27,7 @@ from .reports import ended_at, is_open, takes_late
 from .schema import deleted_tasks, public_data, tasks
 
 PUBLIC_MODEL = "public_model"
+REGISTER = "register"
 """Key in a task's settings: SHA-256 of its uploaded public model, or None."""
 
 QUOTA = "quota"
@@ -149,6 +150,11 @@ class StoredTask(ListedTask):
         return self.settings.get(PUBLIC_MODEL)
 
     @property
+    def register(self) -> str | None:
+        """The SHA-256 of the register as it is kept, in hexadecimal, if there is one."""
+        return self.settings.get(REGISTER)
+
+    @property
     def quota(self) -> int | None:
         """Maximum number of reports that are counted, if the task has one."""
         return self.settings.get(QUOTA)
@@ -160,6 +166,11 @@ class StoredTask(ListedTask):
             return None
         holders: int = self.settings.get("holders", DEFAULT_HOLDERS)
         return holders / len(self.task.questions) if self.task.allocation == "one" else holders
+
+
+def packed(values: Floats) -> bytes:
+    """Numbers as they are kept."""
+    return np.ascontiguousarray(values, dtype="<f8").tobytes()
 
 
 def no_task(task_id: str) -> TaskNotFound:
@@ -208,9 +219,10 @@ class TaskStore:
                 insert(public_data).values(
                     task_no=task_no,
                     rows=len(public),
-                    x=np.ascontiguousarray(public.X, dtype="<f8").tobytes(),
-                    y=np.ascontiguousarray(public.y, dtype="<f8").tobytes(),
+                    x=packed(public.X),
+                    y=packed(public.y),
                     onnx=public.onnx,
+                    register=None if public.register is None else packed(public.register),
                 )
             )
             return True
@@ -244,7 +256,10 @@ class TaskStore:
             row = connection.execute(select(public_data).where(of_task)).one()
         x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
         onnx = None if row.onnx is None else bytes(row.onnx)
-        return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx)
+        people = None
+        if row.register is not None:
+            people = np.frombuffer(row.register, dtype="<f8").reshape(-1, x.shape[1])
+        return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx, people)
 
     def move(self, task_id: str, move: Move, now: float) -> TaskState:
         """Open, close or delete a task; the state it is in afterwards.

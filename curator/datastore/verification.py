@@ -23,7 +23,7 @@ from .reports import (
 )
 from .schema import buckets, public_data, sums, tasks, tokens
 from .structure import check_structure
-from .tasks import PUBLIC_MODEL, TaskRow, head_of
+from .tasks import PUBLIC_MODEL, REGISTER, TaskRow, head_of
 from .tokens import issued_tokens, short_digest
 
 
@@ -93,7 +93,7 @@ def _finding(connection: Connection, row: TaskRow) -> Finding:
 
 
 def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:
-    """Faults: public data or a public model other than those the task was made with."""
+    """Faults: public data, a public model or a register other than those the task was made with."""
     of_task = public_data.c.task_no == task_no
     columns = public_data.c
     sizes_of = select(
@@ -101,6 +101,7 @@ def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator
         func.length(columns.x).label("x"),
         func.length(columns.y).label("y"),
         columns.onnx,
+        columns.register,
     )
     row = connection.execute(sizes_of.where(of_task)).one_or_none()
     if row is None:
@@ -111,10 +112,12 @@ def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator
     if sizes != expected:
         yield f"its public data has {sizes} bytes of features and labels, not {expected}"
     settings = connection.scalar(select(tasks.c.settings).where(tasks.c.no == task_no))
-    stated = json.loads(str(settings)).get(PUBLIC_MODEL)
-    digest = None if row.onnx is None else sha256(row.onnx).hexdigest()
-    if stated != digest:
-        yield f"its public model has the SHA-256 {digest}, not {stated}"
+    stated = json.loads(str(settings))
+    kept = {PUBLIC_MODEL: ("public model", row.onnx), REGISTER: ("register", row.register)}
+    for setting, (what, content) in kept.items():
+        digest = None if content is None else sha256(content).hexdigest()
+        if stated.get(setting) != digest:
+            yield f"its {what} has the SHA-256 {digest}, not {stated.get(setting)}"
 
 
 def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) -> Iterator[str]:

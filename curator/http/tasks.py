@@ -79,6 +79,11 @@ _UPLOAD = {
                             "description": "A public model over the encoded columns, ONNX; "
                             "by default one is made of the public records.",
                         },
+                        "register": {
+                            **BINARY,
+                            "description": "The people asked, CSV or Parquet: their disclosed "
+                            "columns, or all features if none is disclosed, without labels.",
+                        },
                         "settings": {
                             "type": "string",
                             "contentMediaType": JSON_MEDIA_TYPE,
@@ -169,6 +174,10 @@ class TaskView(TaskSummary):
         description="SHA-256 of the uploaded public model; null if Privet makes one.",
         examples=[None],
     )
+    registered: bool = Field(
+        description="Whether groups were counted in a register of the people asked.",
+        examples=[False],
+    )
     task: dict[str, Any] = Field(description="The published task, as holders answer it.")
 
     @classmethod
@@ -193,6 +202,7 @@ class TaskView(TaskSummary):
             report_bytes=task.longest_report,
             quota=stored.quota,
             public_model=stored.public_model,
+            registered=stored.register is not None,
             task=task.model_dump(mode="json"),
         )
 
@@ -335,8 +345,8 @@ async def create_task(
     The same data and settings give the same task; then the answer is 200 instead of 201. With a
     public model of the admin's own, `distilled` cells and every `drift` fit start from it.
     """
-    public, settings, onnx = await _read_upload(request)
-    creating = cases.create_task(curator, caller, settings, public, onnx)
+    settings, public, onnx, register = await _read_upload(request)
+    creating = cases.create_task(curator, caller, settings, public, onnx, register)
     stored, created = await while_waited(request, creating)
     response.headers["Location"] = f"{TASKS}/{stored.task.id}"
     if not created:
@@ -502,21 +512,26 @@ def revoke_invitations(
     return Revoked(revoked=revoked)
 
 
-async def _read_upload(request: Request) -> tuple[bytes, Publication, bytes | None]:
+async def _read_upload(
+    request: Request,
+) -> tuple[Publication, bytes, bytes | None, bytes | None]:
     """The parts of the form. Only called for an admin, so a stranger's upload is not read."""
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):
         raise InvalidRequest("Send multipart/form-data with the parts 'public' and 'settings'.")
     try:
         async with request.form(
-            max_files=3, max_fields=2, max_part_size=MAX_SETTINGS_BYTES
+            max_files=4, max_fields=2, max_part_size=MAX_SETTINGS_BYTES
         ) as form:
             public, settings = await _part(form, "public"), await _part(form, "settings")
-            onnx = await _part(form, "public_model") if "public_model" in form else None
+            onnx, register = [
+                await _part(form, name) if name in form else None
+                for name in ("public_model", "register")
+            ]
     except HTTPException as error:
         if error.status_code in {408, 413}:  # of the layer that reads the body
             raise
         raise InvalidRequest(f"The form cannot be read: {error.detail}") from None
-    return public, Publication.parse(settings), onnx
+    return Publication.parse(settings), public, onnx, register
 
 
 async def _part(form: Any, name: str) -> bytes:

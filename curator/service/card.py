@@ -14,7 +14,7 @@ from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.findings.impossible import impossible
 from privet.learning.findings.insight import insight, question_about
-from privet.learning.findings.misfits import gathered_misfits
+from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
 from privet.learning.findings.scores import known_scores
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
@@ -139,9 +139,10 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
     sentence, looks = markdown(comparison.sentence), MEANING[comparison.looks]
     title = "## Holders compared with public records"
     asked = question_about(model, questions)
-    gathered = "" if asked is None else gathered_misfits(asked, task.columns)
-    if gathered:
-        sentence = f"{sentence} {markdown(gathered)}"
+    if asked is not None:
+        gathered = gathered_misfits(asked, task.columns)
+        unregistered = unregistered_reports(asked, public.register, task.columns)
+        sentence = " ".join([sentence, *map(markdown, filter(None, (gathered, unregistered)))])
     after = f"After {comparison.reports} reports; these intervals {looks}."
     return f"{title}\n\n{sentence}\n\n{table}\n\n{after}"
 

@@ -12,7 +12,7 @@ from privet.learning.display.picture import Layout, lay_out
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.impossible import Impossible, impossible
 from privet.learning.findings.insight import Insight, insight, question_about, reports_for
-from privet.learning.findings.misfits import gathered_misfits
+from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
 from privet.learning.findings.node_shares import NodeShares, node_shares
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.lifecycle import TaskState
@@ -118,7 +118,10 @@ def _insight(
     comparison = insight(task.label, public, questions, fitted.model)
     asked = question_about(fitted.model, questions)
     if asked is not None and comparison.impossible is None:
-        comparison = replace(comparison, gathered=gathered_misfits(asked, task.columns))
+        gathered = gathered_misfits(asked, task.columns)
+        unregistered = unregistered_reports(asked, public.register, task.columns)
+        said = " ".join(filter(None, (gathered, unregistered)))
+        comparison = replace(comparison, gathered=said)
     cells = {difference.cell for difference in comparison.differences}
     partition = fitted.model.partition
     paths = {cell: describe_path(partition, task.columns, cell) for cell in sorted(cells)}

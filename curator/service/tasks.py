@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
+from typing import Any
 
 from privet.learning.core.public_data import PublicData
 from privet.learning.drift.onnx_trial import tried_model
@@ -23,7 +24,7 @@ from ..access.actors import Actor
 from ..access.tokens import Scope
 from ..datastore.invitations import InvitationCounts
 from ..datastore.status import Status
-from ..datastore.tasks import PUBLIC_MODEL, ListedTask, StoredTask, no_task
+from ..datastore.tasks import PUBLIC_MODEL, REGISTER, ListedTask, StoredTask, no_task, packed
 from ..publication import Publication
 from ..workers import Run
 from .curator import Curator
@@ -38,6 +39,15 @@ INVITATION_BYTES = 16
 DAY = 86_400.0
 STEP = 1_000
 """Strangers see the number of reports in steps of this size."""
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """The files of a new task: public records, and a public model and a register if given."""
+
+    public: bytes
+    onnx: bytes | None
+    register: bytes | None
 
 
 @dataclass(frozen=True)
@@ -64,16 +74,18 @@ async def create_task(
     settings: Publication,
     public: bytes,
     onnx: bytes | None = None,
+    register: bytes | None = None,
 ) -> tuple[StoredTask, bool]:
     """Grow, publish and (by default) open a task; whether it is new.
 
     ``onnx`` is an uploaded public model: cells are distilled from it, and every ``drift`` fit
-    starts from it. The same settings and data lead to the same task, which is then left as it
-    is; raises ``InvalidTask`` if it has another public model. If that task was deleted, they
-    lead to its next edition, since holders who answered it would not answer it again.
+    starts from it. ``register`` is a table of the people asked, without labels. The same settings
+    and data lead to the same task, which is then left as it is; raises ``InvalidTask`` if it has
+    another public model or register. If that task was deleted, they lead to its next edition, since
+    holders who answered it would not answer it again.
     """
     actor.need(Scope.ADMIN)
-    create = partial(_create, curator, actor, settings, public, onnx)
+    create = partial(_create, curator, actor, settings, Uploaded(public, onnx, register))
     return await call(curator.workers, create)
 
 
@@ -81,28 +93,37 @@ def _create(
     curator: Curator,
     actor: Actor,
     settings: Publication,
-    public: bytes,
-    onnx: bytes | None,
+    uploaded: Uploaded,
     run: Run,
 ) -> tuple[StoredTask, bool]:
     now, store = curator.clock(), curator.store
     closes = unix_seconds(settings.closes)
     if closes is not None and closes <= now:
         raise InvalidTask("The task would close in the past: give a later closing time.")
-    task, data = run(make_task, settings, public, onnx)
+    task, data = run(make_task, settings, uploaded)
     while store.tasks.was_deleted(task.id):
         task = task.model_copy(update={"edition": task.edition + 1})
-    stored_settings = {**settings.model_dump(mode="json"), PUBLIC_MODEL: _fingerprint(onnx)}
+    people = None if data.register is None else packed(data.register)
+    brought = {PUBLIC_MODEL: _fingerprint(uploaded.onnx), REGISTER: _fingerprint(people)}
+    stored_settings = settings.model_dump(mode="json") | brought
+    facts: dict[str, Any] = {"name": task.name}
+    if data.register is not None:
+        facts["registered"] = len(data.register)
+        if "holders" not in settings.model_fields_set:
+            stored_settings["holders"] = len(data.register)
     state = TaskState.DRAFT if settings.draft else TaskState.OPEN
-    created = store.tasks.create(task, stored_settings, replace(data, onnx=onnx), now, state)
+    created = store.tasks.create(
+        task, stored_settings, replace(data, onnx=uploaded.onnx), now, state
+    )
     stored = store.tasks.read(task.id)
-    if not created and stored.public_model != _fingerprint(onnx):
-        raise InvalidTask(
-            "The same task already exists, with another public model or none: change the "
-            "task's name or description, or delete the other one."
-        )
+    for setting, what in ((PUBLIC_MODEL, "public model"), (REGISTER, "register")):
+        if not created and stored.settings.get(setting) != brought[setting]:
+            raise InvalidTask(
+                f"The same task already exists, with another {what} or none: change the "
+                "task's name or description, or delete the other one."
+            )
     if created:
-        curator.audit.add_entry(actor.id, "task created", task.id, name=task.name)
+        curator.audit.add_entry(actor.id, "task created", task.id, **facts)
     return stored, created
 
 
@@ -112,10 +133,16 @@ async def propose_columns(curator: Curator, actor: Actor, public: bytes) -> list
     return await call(curator.workers, lambda run: run(proposed, public))
 
 
-async def plan_task(curator: Curator, actor: Actor, public: bytes, settings: Publication) -> Plan:
+async def plan_task(
+    curator: Curator,
+    actor: Actor,
+    public: bytes,
+    settings: Publication,
+    register: bytes | None = None,
+) -> Plan:
     """The plan of a task that does not exist yet."""
     actor.need(Scope.ADMIN)
-    return await call(curator.workers, lambda run: run(planned, public, settings))
+    return await call(curator.workers, lambda run: run(planned, public, settings, register))
 
 
 def list_tasks(curator: Curator, actor: Actor) -> list[ListedTask]:
@@ -281,14 +308,15 @@ def digests_of(invitations: Sequence[str]) -> list[bytes]:
     return [sha256(text.encode()).digest() for text in invitations]
 
 
-def _fingerprint(onnx: bytes | None) -> str | None:
-    return None if onnx is None else sha256(onnx).hexdigest()
+def _fingerprint(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()
 
 
-def make_task(settings: Publication, public: bytes, onnx: bytes | None) -> tuple[Task, PublicData]:
-    """A task and its encoded public data, from an uploaded table."""
-    make_base = None if onnx is None else partial(tried_model, onnx)
-    task, data = build_task(settings, read_table(public), make_base)
+def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicData]:
+    """A task and its encoded public data, from uploaded tables."""
+    make_base = None if uploaded.onnx is None else partial(tried_model, uploaded.onnx)
+    register = None if uploaded.register is None else read_table(uploaded.register)
+    task, data = build_task(settings, read_table(uploaded.public), make_base, register)
     return settings.introduced(task), data
 
 
@@ -296,8 +324,8 @@ def proposed(public: bytes) -> list[Proposal]:
     return propose(read_table(public))
 
 
-def planned(public: bytes, settings: Publication) -> Plan:
+def planned(public: bytes, settings: Publication, register: bytes | None) -> Plan:
     values = settings.model_dump(
         mode="json", exclude_unset=True, include=set(TaskSettings.model_fields)
     )
-    return plan(public, **values)
+    return plan(public, register=register, **values)

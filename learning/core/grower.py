@@ -42,6 +42,7 @@ class Grower:
         *,
         classes: int,
         base: BaseModel | None = None,
+        register: Floats | None = None,
         disclosure: Disclosure | None = None,
     ) -> Partition:
         """A partition of at most ``2**depth`` cells; arguments as in ``Growth``.
@@ -50,7 +51,7 @@ class Grower:
         the arguments only. Raises ``InvalidTask`` for a depth or criterion that cannot be served or
         could make too many cells, and ``InvalidPublicData`` for unusable data.
         """
-        growth = Growth(X, y, classes, spec, np.random.default_rng(spec.seed), base)
+        growth = Growth(X, y, classes, spec, np.random.default_rng(spec.seed), base, register)
         check(growth)
         if self.prepare is not None:
             growth = self.prepare(growth)

@@ -42,7 +42,8 @@ class Growth:
 
     ``X`` has shape ``(rows, columns)`` in [0, 1]; ``y`` has shape ``(rows,)`` and holds class
     indices below ``classes``, or numbers when ``classes`` is 0. ``rng`` was seeded by
-    ``spec.seed``. ``base`` is a public model to use instead of Privet's own.
+    ``spec.seed``. ``base`` is a public model to use instead of Privet's own, and ``register`` the
+    people asked (``PublicData``).
     """
 
     X: Floats
@@ -51,6 +52,7 @@ class Growth:
     spec: GrowthSpec
     rng: np.random.Generator
     base: BaseModel | None = None
+    register: Floats | None = None
 
     @property
     def criterion(self) -> str:

@@ -17,12 +17,14 @@ class PublicData:
 
     ``X`` has shape ``(rows, columns)`` in [0, 1]; ``y`` has shape ``(rows,)`` and holds class
     indices as floats, or label values clipped to the published range. ``onnx`` is a public model
-    over the same columns that the admin uploaded, or None for Privet's own.
+    over the same columns that the admin uploaded, or None for Privet's own. ``register``,
+    ``(people, columns)``, are the people asked, without labels; NaN where a column is hidden.
     """
 
     X: Floats
     y: Floats
     onnx: bytes | None = None
+    register: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.X)
@@ -44,6 +46,6 @@ class ArrayKey:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ArrayKey) and all(
-            np.array_equal(mine, theirs)
+            np.array_equal(mine, theirs, equal_nan=True)
             for mine, theirs in zip(self.arrays, other.arrays, strict=True)
         )

@@ -1,13 +1,14 @@
-"""Models learned from the counts of strata, beside a drift of the public model.
+"""Models of classes learned from the counts of strata, beside a drift of the public model.
 
 ``drift`` corrects a public model cell by cell along a tree that was grown for it. Where public
 labels mislead, other columns matter than those that the tree looks at first. Strata are many
 and their counts clear, so they serve as training data: for each cell one row at the mean of its
-reference points, whose target is the cell's debiased share T = V / (n w), or mean label, and whose
-weight is its precision, 1 / Var T.
+reference points, whose target is the cell's debiased share T = V / (n w), and whose weight is its
+precision, 1 / Var T. Numbers are not learned so: a few far ones lead these models astray (ADR
+0121).
 
-**Members**: the drift; the public model; the overall shares; a linear model (of softmax for
-classes) with normal coefficients of variance 1, fitted by least squares, since debiased shares may
+**Members**: the drift; the public model; the overall shares; a linear model of
+softmax with normal coefficients of variance 1, fitted by least squares, since debiased shares may
 be negative; extra trees with leaves of two sizes on T, and on T less the public model's means.
 
 **Weights** on the simplex minimise the squared error for left-out reports, with a pull to equal
@@ -38,12 +39,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from privet.protocol.features import Classes, Label
-
 from ..core.counts import Estimate, QuestionCounts
 from ..core.model import SlotEstimates
 from ..core.public_data import Floats
-from ..core.public_model import BaseModel, Linear, Link, Trees, mixture
+from ..core.public_model import BaseModel, Linear, Trees, mixture
 from ..core.ratio import project_on_simplex
 from ..core.trees import cell_sums, locate
 from .knowledge import Knowledge
@@ -84,7 +83,6 @@ class Rows:
     public: Floats
     change: float
     overall_change: float
-    classes: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +141,13 @@ class Learned:
 
 
 def learn(
-    label: Label,
     question: QuestionCounts,
     expected: Expected,
     knowledge: Knowledge,
     drift: SlotEstimates,
 ) -> Learned | None:
     """The sum of ``drift`` and models learned from cells; None where reports do not ask for it."""
-    trial = LearnersTrial(label, question, expected, knowledge)
+    trial = LearnersTrial(question, expected, knowledge)
     if trial.cells.sum() < 2 * PARTS or question.n < PARTS:
         return None
     weights, part = trial.judged()
@@ -165,12 +162,8 @@ def learn(
 class LearnersTrial:
     """The cells of a question with reference points, and models of their counts."""
 
-    def __init__(
-        self, label: Label, question: QuestionCounts, expected: Expected, knowledge: Knowledge
-    ) -> None:
-        self.label, self.question, self.expected = label, question, expected
-        self.knowledge, self.classes = knowledge, isinstance(label, Classes)
-        self.width = 1.0 if isinstance(label, Classes) else question.scale_of(label).width
+    def __init__(self, question: QuestionCounts, expected: Expected, knowledge: Knowledge) -> None:
+        self.question, self.expected, self.knowledge = question, expected, knowledge
         tree = question.partition
         at = locate(tree, knowledge.points)
         size = np.bincount(at, minlength=tree.cells)
@@ -187,13 +180,6 @@ class LearnersTrial:
             question.total_covariance - known / np.maximum(of_stratum, 1e-300)[:, None, None]
         )
 
-    def in_units(self, shares: Floats) -> Floats:
-        """Shares of slots, ``(K, slots)``, as class probabilities or means of the label."""
-        if isinstance(self.label, Classes):
-            return shares
-        scale = self.question.scale_of(self.label)
-        return np.asarray(scale.from_unit(shares[:, 1:]))
-
     def rows(self, counts: Floats, n: int) -> Rows:
         """The cells by ``counts`` of ``n`` of the reports."""
         part = n / self.question.n
@@ -202,21 +188,16 @@ class LearnersTrial:
         T = V / holders[:, None]
         T = T + (1.0 - T.sum(axis=1, keepdims=True)) / slots
         variance = np.diagonal(self.noise_of(n), axis1=1, axis2=2).mean(axis=1)
-        every = np.zeros((len(counts), slots))
-        every[self.cells] = T
-        T = self.in_units(every)[self.cells]
-        precision = 1.0 / np.maximum(variance, LEAST_SPREAD / holders * self.width**2)
-        change = float(self.question.count_influence.max()) * self.width
-        overall_change, public = self._overall_change * self.width, self.public[self.cells]
-        return Rows(self.X, T, precision, holders, public, change, overall_change, self.classes)
+        precision = 1.0 / np.maximum(variance, LEAST_SPREAD / holders)
+        change, public = float(self.question.count_influence.max()), self.public[self.cells]
+        return Rows(self.X, T, precision, holders, public, change, self._overall_change)
 
     @cached_property
     def _overall_change(self) -> float:
-        """The covariance of the vector of mean shares, times all holders; for a number, of its mean
-        share."""
+        """The most that one report changes the vector of mean shares by, times all holders."""
         slots = self.covariance.shape[1]
         extremes = []
-        for slot in range(slots) if self.classes else (1,):
+        for slot in range(slots):
             weights = np.where(self.cells[:, None], np.eye(slots)[slot] - 1.0 / slots, 0.0)
             extremes.append(self.question.mechanism.influence(weights))
         low, high = np.array(extremes).T
@@ -238,7 +219,7 @@ class LearnersTrial:
         n, predicted, rows = self.question.n, [], []
         for kept, left_out in self.thinned():
             train = self.rows(kept, round(n * (1.0 - 1.0 / PARTS)))
-            by_drift = self.in_units(self._drift(kept))[self.cells]
+            by_drift = self._drift(kept)[self.cells]
             others = [
                 member.model.predict(self.X) + member.residual * train.public
                 for member in self.fitted(train)
@@ -258,14 +239,13 @@ class LearnersTrial:
         return weights, max(1.0 - s2 / d**2, 0.0) if d > 0.0 else 0.0
 
     def noise_of(self, n: float) -> Floats:
-        """Covariance of the targets from ``n`` of the reports, ``(rows, S, S)``, in their units."""
+        """Covariance of the targets from ``n`` of the reports, ``(rows, S, S)``."""
         slots = self.covariance.shape[1]
         around_mean = np.eye(slots) - 1.0 / slots
         of_reports = (
             self.covariance[self.cells] / (self.mass**2 * n / self.question.n)[:, None, None]
         )
-        of_shares = around_mean @ of_reports @ around_mean
-        return np.asarray(of_shares if self.classes else of_shares[:, 1:, 1:] * self.width**2)
+        return np.asarray(around_mean @ of_reports @ around_mean)
 
     def thinned(self) -> Iterator[tuple[Floats, Floats]]:
         """Pairs of the counts without a part of the reports, and of that part."""
@@ -314,57 +294,47 @@ class LearnersTrial:
         base_values, _ = scored.cell_means(self.question.partition)
         influence = np.zeros_like(base_values)
         influence[self.cells] = sum(weight * member.influence for weight, member in pairs)
-        values = base_values + own * (self.in_units(drift.shares) - slope * self.public)
+        values = base_values + own * (drift.shares - slope * self.public)
         public = residual + pairs[0][0]
         return Learned(base, base_values, values, influence, part, own, public)
 
 
 def overall(rows: Rows) -> Member:
-    """The overall shares, or mean label, of the reports."""
-    mean = np.average(rows.T, axis=0, weights=rows.holders)
-    if rows.classes:
-        mean = project_on_simplex(mean[None])[0]
+    """The overall shares of the reports."""
+    mean = project_on_simplex(np.average(rows.T, axis=0, weights=rows.holders)[None])[0]
     constant = Linear("identity", np.zeros((rows.X.shape[1], len(mean))), mean)
     changed = np.full_like(rows.T, rows.overall_change / rows.holders.sum())
     return Member(BaseModel("overall", (constant,), (1.0,)), changed)
 
 
 def linear(rows: Rows) -> Member:
-    """softmax(X B + b), or X B + b for a number, by penalised least squares."""
+    """softmax(X B + b) by penalised least squares."""
     A = np.column_stack([rows.X, np.ones(len(rows.X))])
     S, w = rows.T.shape[1], rows.precision
-    unit = 1.0 if rows.classes else max(float(rows.T.std()), 1e-12)
     start = np.zeros((A.shape[1], S))
-    start[-1] = 0.0 if rows.classes else np.average(rows.T[:, 0], weights=rows.holders)
 
     def objective(flat: Floats) -> tuple[float, Floats]:
         B = flat.reshape(start.shape)
-        p = softmax(A @ B, axis=1) if rows.classes else A @ B
+        p = softmax(A @ B, axis=1)
         error = w[:, None] * (p - rows.T)
-        slope = error
-        if rows.classes:
-            slope = p * (error - (p * error).sum(axis=1, keepdims=True))
-        penalty = B[:-1] / unit**2
-        loss = 0.5 * float((error * (p - rows.T)).sum()) + 0.5 * float((penalty * B[:-1]).sum())
-        return loss, (A.T @ slope + np.vstack([penalty, np.zeros(S)])).ravel()
+        slope = p * (error - (p * error).sum(axis=1, keepdims=True))
+        loss = 0.5 * float((error * (p - rows.T)).sum()) + 0.5 * float((B[:-1] ** 2).sum())
+        return loss, (A.T @ slope + np.vstack([B[:-1], np.zeros(S)])).ravel()
 
     found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B")
     B = found.x.reshape(start.shape)
-    link: Link = "softmax" if rows.classes else "identity"
-    model = BaseModel("linear", (Linear(link, B[:-1], B[-1]),), (1.0,))
-    return Member(model, _linear_influence(rows, A, model.predict(rows.X), unit))
+    model = BaseModel("linear", (Linear("softmax", B[:-1], B[-1]),), (1.0,))
+    return Member(model, _linear_influence(rows, A, model.predict(rows.X)))
 
 
-def _linear_influence(rows: Rows, A: Floats, p: Floats, unit: float) -> Floats:
+def _linear_influence(rows: Rows, A: Floats, p: Floats) -> Floats:
     """Bound by the curvature G of the squared error: |J_j' G^-1 J_c w_c dT_c|, by Cauchy and
     Schwarz."""
     S = p.shape[1]
-    dp = np.broadcast_to(np.eye(S), (len(A), S, S))
-    if rows.classes:
-        dp = p[:, :, None] * np.eye(S) - p[:, :, None] * p[:, None, :]
+    dp = p[:, :, None] * np.eye(S) - p[:, :, None] * p[:, None, :]
     J = np.einsum("ca,cst->csat", A, dp).reshape(len(A) * S, -1)
     G = (J * np.repeat(rows.precision, S)[:, None]).T @ J
-    ridge = np.append(np.full(A.shape[1] - 1, unit**-2.0), 1e-9)
+    ridge = np.append(np.ones(A.shape[1] - 1), 1e-9)
     G[np.diag_indices_from(G)] += np.repeat(ridge, S)
     norm = np.sqrt(np.maximum((J * np.linalg.solve(G, J.T).T).sum(axis=1), 0.0)).reshape(-1, S)
     most = (norm.max(axis=1) * rows.precision / rows.holders).max() * rows.change

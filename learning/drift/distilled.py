@@ -29,7 +29,7 @@ def scored(growth: Growth) -> Growth:
     check_cells(spec.depth, len(X), min(spec.min_leaf, 0))
     if spec.depth == 0:
         return growth
-    knowledge = public_knowledge(X, growth.y, growth.classes, growth.base)
+    knowledge = public_knowledge(X, growth.y, growth.classes, growth.base, growth.register)
     scores = knowledge.scores[:, 1:] if growth.classes == 2 else knowledge.scores
     return replace(growth, X=knowledge.points, y=scores)
 

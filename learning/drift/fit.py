@@ -52,9 +52,9 @@ def fit_drift(
         base=None if plain else knowledge.model,
         base_values=None if plain else base_values,
     )
-    if plain or question.mechanism.stratum_count == 1:
+    if plain or question.mechanism.stratum_count == 1 or not isinstance(label, Classes):
         return model
-    learned = learn(label, question, expected, knowledge, estimates)
+    learned = learn(question, expected, knowledge, estimates)
     return model if learned is None else with_learned(model, learned)
 
 
@@ -62,8 +62,7 @@ def with_learned(model: Model, learned: Learned) -> Model:
     """``model`` with what was learned from cells; intervals stay those of the reports."""
     own = learned.own
     values = np.clip(learned.values, *model.bounds)
-    if isinstance(model.label, Classes):
-        values /= values.sum(axis=1, keepdims=True)
+    values /= values.sum(axis=1, keepdims=True)
     return replace(
         model,
         values=values,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.spatial import cKDTree
 from scipy.special import ndtr, ndtri
 
 from privet.protocol.features import Range
@@ -25,6 +26,8 @@ BANDWIDTH = 0.5
 FEWEST_NEW = 1000
 """Fewest drawn rows that differ from all public rows; below, all drawn rows are used: each would
 come again too often among the points. Chosen, not measured."""
+DONORS = 5
+"""Public rows from which a registered person's hidden columns are taken; chosen, not measured."""
 MAX_POINTS = 20_000
 """Public rows that are used as reference points at most; more would take longer."""
 CENTRING_DEVIATIONS = 3.0
@@ -50,9 +53,10 @@ class Knowledge:
     training_rows: int
 
     @classmethod
-    def of(cls, model: BaseModel, X: Floats) -> "Knowledge":
-        """``model`` at the reference points of public rows ``X``; the last few are cached."""
-        return _scored(model, ArrayKey(X))
+    def of(cls, model: BaseModel, X: Floats, register: Floats | None = None) -> "Knowledge":
+        """``model`` at the reference points of public rows ``X`` and a register; the last few are
+        cached."""
+        return _scored(model, ArrayKey(X) if register is None else ArrayKey(X, register))
 
     def cell_means(self, partition: Partition) -> tuple[Floats, Floats]:
         """The model's mean per cell, ``(cells, S)``, and points per cell, ``(cells,)``.
@@ -69,15 +73,23 @@ class Knowledge:
         return np.asarray(sums_below[node] / points_below[node][:, None]), counts
 
 
-def public_knowledge(X: Floats, y: Floats, slots: int, base: BaseModel | None = None) -> Knowledge:
+def public_knowledge(
+    X: Floats,
+    y: Floats,
+    slots: int,
+    base: BaseModel | None = None,
+    register: Floats | None = None,
+) -> Knowledge:
     """``base``, or the stacked public model of encoded rows; the same data give the same model.
 
     ``y`` holds class indices if ``slots`` is their number, and label values if it is 0. The last
-    few are cached, since growing a partition and every fit need them.
+    few are cached, since growing a partition and every fit need them. Reference points are made
+    from the ``register`` of the people asked, if there is one.
     """
-    if base is not None:
-        return Knowledge.of(base, X)
-    return stacked_knowledge(slots, ArrayKey(X, y))
+    if base is None:
+        known = stacked_knowledge(slots, ArrayKey(X, y))
+        return known if register is None else Knowledge.of(known.model, X, register)
+    return Knowledge.of(base, X, register)
 
 
 def residual_centring(
@@ -125,6 +137,33 @@ def reference_points(X: Floats) -> Floats:
     return points
 
 
+def registered_points(X: Floats, register: Floats) -> Floats:
+    """Reference points that have the disclosed columns of the people in ``register``.
+
+    Every value is one that its column has in the public rows ``X``, the nearest, so that trees
+    grown on the points have no threshold of a person's. Hidden columns (NaN) are those of a public
+    row, one of ``DONORS`` that are nearest in the disclosed ones (a hot deck).
+    """
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(register))
+    points = register[np.resize(order, POINTS) if len(order) < POINTS else order[:MAX_POINTS]]
+    hidden = np.isnan(points[0])
+    for column in np.flatnonzero(~hidden):
+        values = np.unique(X[:, column])
+        middles = (values[1:] + values[:-1]) / 2.0
+        points[:, column] = values[middles.searchsorted(points[:, column])]
+    if hidden.any():
+        spread = X[:, ~hidden].std(axis=0)
+        scaled = np.where(spread > 0.0, spread, 1.0)
+        donors = min(DONORS, len(X))
+        _, near = cKDTree(X[:, ~hidden] / scaled).query(points[:, ~hidden] / scaled, k=donors)
+        chosen = near.reshape(len(points), -1)[
+            np.arange(len(points)), rng.integers(donors, size=len(points))
+        ]
+        points[:, hidden] = X[chosen][:, hidden]
+    return points
+
+
 def _key(row: Floats) -> bytes:
     """Equal for equal rows, -0 and 0 included."""
     return hashlib.blake2b((row + 0.0).tobytes(), digest_size=16).digest()
@@ -158,9 +197,10 @@ def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
 
 @lru_cache(maxsize=8)
 def _scored(model: BaseModel, rows: ArrayKey) -> Knowledge:
-    (X,) = rows.arrays
+    X, *register = rows.arrays
     training = X if len(X) < POINTS else X[:0]
-    points = np.vstack([training, reference_points(X)])
+    points = registered_points(X, *register) if register else reference_points(X)
+    points = np.vstack([training, points])
     return Knowledge(model, points, model.predict(points), len(training))
 
 

@@ -1,4 +1,5 @@
-"""Strata of disclosed columns in which records that do not fit gather, in words."""
+"""Strata of disclosed columns in words: where records that do not fit gather, and reports
+that the register does not account for."""
 
 import numpy as np
 
@@ -8,6 +9,8 @@ from privet.protocol.partition import Partition
 
 from ..core.counts import QuestionCounts
 from ..core.looks import LEVEL, factor_at
+from ..core.public_data import Floats
+from ..core.trees import locate
 
 MOST_NAMED = 3
 """Strata that a sentence names."""
@@ -31,10 +34,7 @@ def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> s
         return ""
     named = []
     for stratum in more[:MOST_NAMED]:
-        node = _common_node(question.partition, np.flatnonzero(of == stratum))
-        where = " and ".join(
-            each.in_words for each in conditions_at(question.partition, columns, node)
-        )
+        where = _where(question.partition, columns, np.flatnonzero(of == stratum))
         ends = np.clip(
             [found.reported[stratum] + sign * half[stratum] for sign in (0, -1, 1)], 0, 1
         )
@@ -44,6 +44,36 @@ def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> s
         f"Records that did not fit gather where {', where '.join(named)}{others}; of all reports "
         f"they are {found.overall:.1%}."
     )
+
+
+def unregistered_reports(
+    question: QuestionCounts, register: Floats | None, columns: tuple[Column, ...]
+) -> str:
+    """A sentence on the strata with more reports than people in the register; empty if none has.
+
+    Numbers of reports are exact, so there is no chance in it. A record whose disclosed column does
+    not fit counts where its stand-in leads to.
+    """
+    of, strata = question.mechanism.stratum_of_cell, question.mechanism.stratum_count
+    if register is None or question.n == 0 or strata == 1:
+        return ""
+    people = np.bincount(of[locate(question.partition, register)], minlength=strata)
+    excess = question.mechanism.reported(question.sums, question.n) - people
+    if excess.max() <= 0:
+        return ""
+    most = int(excess.argmax())
+    where = _where(question.partition, columns, np.flatnonzero(of == most))
+    return (
+        f"{np.maximum(excess, 0).sum()} reports are more than the register has people in their "
+        f"strata, most where {where}: somebody answered twice, disclosed values that the register "
+        "does not have, or was not in it."
+    )
+
+
+def _where(partition: Partition, columns: tuple[Column, ...], cells: np.ndarray) -> str:
+    """The conditions that lead to a stratum of these ``cells``, in words."""
+    node = _common_node(partition, cells)
+    return " and ".join(each.in_words for each in conditions_at(partition, columns, node))
 
 
 def _common_node(partition: Partition, cells: np.ndarray) -> int:

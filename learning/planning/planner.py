@@ -38,7 +38,13 @@ from ..drift.knowledge import Knowledge
 from ..findings.scores import LEAST_SHARE
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..simulation import simulate_counts
-from ..task_building.build import build_encoded, check_names, choices, encode_columns
+from ..task_building.build import (
+    build_encoded,
+    check_names,
+    choices,
+    encode_columns,
+    with_register,
+)
 from ..task_building.columns import Columns, is_arrow
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
@@ -76,6 +82,7 @@ def plan(
     power: float = POWER,
     half_width: float | None = None,
     estimator: str | None = None,
+    register: str | Path | bytes | Columns | Any = None,
     simulation_seed: int = 0,
     **settings: Any,
 ) -> Plan:
@@ -85,7 +92,8 @@ def plan(
     name; ``settings`` are the task's other settings (docs/api.md), with the same defaults. The plan
     says what it takes to show a shift of ``target_shift`` with probability ``power``, and to know
     every overall figure to plus or minus ``half_width``: in shares, .05 and .02 by default, or in
-    the label's units, that part of its range.
+    the label's units, that part of its range. ``register``, in a form of ``public``, are the people
+    asked, without labels.
 
     With ``central_epsilon`` reports come through a relay that sends at least ``batch`` of honest
     holders together. The plan then has the mechanism, unless one is set, and the local epsilon that
@@ -117,7 +125,8 @@ def plan(
             "does not wait for a number of these: plan without disclosed columns, or give an "
             "epsilon."
         )
-    planner = Planner(checked, _columns(public), estimator, simulation_seed, shuffling)
+    people = None if register is None else _columns(register)
+    planner = Planner(checked, _columns(public), estimator, simulation_seed, shuffling, people)
     return planner.plan(target_shift, power, half_width)
 
 
@@ -162,16 +171,19 @@ class Planner:
         estimator: str,
         seed: int,
         shuffling: Shuffling | None = None,
+        register: Columns | None = None,
     ) -> None:
         from ..drift.stacking import cross_validated  # scikit-learn is slow to import
 
         self.settings, self.estimator, self.seed = settings, estimator, seed
         self.features, self.label, every = encode_columns(settings, columns)
+        if register is not None:
+            _, every = with_register(settings, self.features, self.label, every, register)
         check_enough(self.label, every)
         self.records = len(every)
         rng = np.random.default_rng(seed)
         rows = rng.permutation(len(every))[:MOST_RECORDS]
-        public = PublicData(every.X[rows], every.y[rows])
+        public = PublicData(every.X[rows], every.y[rows], register=every.register)
         self.slots = class_count(self.label)
         self.weights, out_of_fold = cross_validated(public.X, public.y, self.slots)
         self.residuals = public.y - out_of_fold[:, 0]
@@ -180,7 +192,7 @@ class Planner:
         self.rare = _rare(self.label, public.y, out_of_fold) if self.slots else None
         self.variance = float(public.y.var())
         base = self.stack(public)
-        knowledge = Knowledge.of(base, public.X)
+        knowledge = Knowledge.of(base, public.X, public.register)
         some = slice(knowledge.training_rows, knowledge.training_rows + MOST_POINTS)
         self.fair = Scenario(
             public, base, Population.fair(knowledge.points[some], knowledge.scores[some])
@@ -192,7 +204,7 @@ class Planner:
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
         public, population = self.fair.public, self.fair.population
         for name, rows in few_rows(public.X, FEWEST_RECORDS, rng):
-            some = PublicData(public.X[rows], public.y[rows])
+            some = PublicData(public.X[rows], public.y[rows], register=public.register)
             yield name, Scenario(some, self.stack(some), population)
         volunteers = population.volunteers(sqrt(self.variance))
         yield RARE if self.slots else LOWER, replace(self.fair, population=volunteers)

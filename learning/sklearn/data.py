@@ -34,7 +34,7 @@ from privet.protocol.wire import first_fault
 
 from ..core.public_data import Floats, PublicData, Single
 from ..core.public_model import BaseModel, Component
-from ..task_building.columns import count_rows, is_arrow
+from ..task_building.columns import Columns, count_rows, is_arrow
 from ..task_building.schema import ABOUT_DATES
 
 MOST_OUTSIDE = 0.5
@@ -165,6 +165,23 @@ def named_columns(X: Any, estimator: BaseEstimator) -> dict[str, Any]:
         names = getattr(estimator, "feature_names_in_", default)
         return {str(name): X[:, i] for i, name in enumerate(names)}
     return {str(name): _column(str(name), X[name]) for name in X.columns}
+
+
+def columns_of_register(register: Any, estimator: BaseEstimator) -> Columns:
+    """The columns of the people asked: of a table that has some of ``X``'s, or an array of all."""
+    if is_arrow(register):
+        from ..task_building.table import read_arrow
+
+        with value_errors():
+            return {name: _plain(values) for name, values in read_arrow(register).items()}
+    table = register if hasattr(register, "columns") else np.asarray(register, dtype=np.float64)
+    if isinstance(table, np.ndarray) and table.shape[1:] != (estimator.n_features_in_,):
+        msg = (
+            f"The register has the shape {table.shape}: give a table with names, or an array of "
+            f"all {estimator.n_features_in_} columns."
+        )
+        raise ValueError(msg)
+    return named_columns(table, estimator)
 
 
 def _column(name: str, column: Any) -> Any:

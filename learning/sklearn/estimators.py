@@ -37,13 +37,21 @@ from ..export.formats import EXPORTS
 from ..findings.insight import ERRORS_BELOW, POWER, insight, question_about
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS, Fitting
 from ..simulation import simulate_counts
-from ..task_building.build import build_encoded, check_names, encode_columns, encode_labels
+from ..task_building.build import (
+    build_encoded,
+    check_names,
+    encode_columns,
+    encode_labels,
+    with_register,
+)
+from ..task_building.columns import Columns
 from ..task_building.settings import TaskSettings
 from .data import (
     checked_labels,
     checked_public,
     checked_table,
     classes_of,
+    columns_of_register,
     imputation_defaults,
     named_columns,
     own_public_model,
@@ -105,14 +113,16 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         X: ArrayLike,
         y: ArrayLike,
         public: tuple[ArrayLike, ArrayLike] | None = None,
+        register: Any = None,
         **others: Any,
     ) -> Self:
         """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
 
-        Without ``public`` some private records stand in for them, with a warning. NaN is a
-        missing value. A DataFrame may hold texts, which are categories; truth values are numbers.
-        Raises ``ValueError`` for data or hyperparameters that no task can be made of, and
-        ``TypeError`` for ``sample_weight``.
+        ``register`` is a table of the people asked with their disclosed columns, or with all if
+        none is disclosed. Without ``public`` some private records stand in for them, with a
+        warning. NaN is a missing value. A DataFrame may hold texts, which are categories; truth
+        values are numbers. Raises ``ValueError`` for data or hyperparameters that no task can be
+        made of, and ``TypeError`` for ``sample_weight``.
         """
         if "sample_weight" in others:
             msg = (
@@ -130,11 +140,18 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         self._learn_classes(y, None if given is None else given[1])
         seed = int(check_random_state(self.random_state).randint(2**31))
         coded = None if given is None else (given[0], self._codes(given[1]))
-        self._fit(X, self._codes(y), coded, name, seed)
+        people = None if register is None else columns_of_register(register, self)
+        self._fit(X, self._codes(y), coded, people, name, seed)
         return self
 
     def _fit(
-        self, X: Any, y: NDArray[Any], public: tuple[Any, Any] | None, name: str, seed: int
+        self,
+        X: Any,
+        y: NDArray[Any],
+        public: tuple[Any, Any] | None,
+        register: Columns | None,
+        name: str,
+        seed: int,
     ) -> None:
         """Publish a task, simulate the reports, fit; labels are class numbers or values."""
         rng = np.random.default_rng(seed)
@@ -160,6 +177,8 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             columns[name] = self._label_column(y_public)
             with value_errors("The public records: "):
                 features, label, public_data = encode_columns(settings, columns)
+            if register is not None:
+                _, public_data = with_register(settings, features, label, public_data, register)
             base = None
             if self.public_model is not None:
                 base = own_public_model(self.public_model, label, public_data)

@@ -4,7 +4,8 @@ Partitions are grown only on the public data; the same settings and data give th
 """
 
 from collections.abc import Callable, Collection, Hashable
-from dataclasses import fields
+from dataclasses import fields, replace
+from math import ceil
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -31,6 +32,7 @@ from ..drift.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_
 from ..methods import GROWERS
 from .columns import MAX_VALUES, Columns, count_rows
 from .mechanism_comparison import AUTO, choose
+from .register import encode_register, in_steps
 from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings, unix_seconds
 
@@ -50,17 +52,23 @@ ModelFactory = Callable[[Label, PublicData], BaseModel]
 
 
 def build_task(
-    settings: TaskSettings, columns: Columns, make_base: ModelFactory | None = None
+    settings: TaskSettings,
+    columns: Columns,
+    make_base: ModelFactory | None = None,
+    register: Columns | None = None,
 ) -> tuple[Task, PublicData]:
     """Grow the partitions on the public columns and build the task with its questions.
 
     ``make_base`` makes a public model to use instead of Privet's own, for cells and centres.
+    ``register`` are the people asked (``register.encode_register``).
 
     Raises ``InvalidPublicData`` for data nothing can be grown on, ``InvalidTask`` for settings
     that lead to no answerable task, and ``TooLarge`` above the published limits.
     """
     check_names(settings)
     features, label, public = encode_columns(settings, columns)
+    if register is not None:
+        settings, public = with_register(settings, features, label, public, register)
     base = None if make_base is None else make_base(label, public)
     return build_encoded(settings, features, label, public, base), public
 
@@ -89,8 +97,22 @@ def build_encoded(
         chosen = _mechanism(of, hidden, label)
         questions.append({"partition": place, "centring": centring, **asked, **chosen})
     grown = list(partitions.values())
-    group_sizes = () if disclosure is None else _group_sizes(grown[0], disclosure, settings.holders)
+    group_sizes = () if disclosure is None else _group_sizes(grown[0], disclosure, settings, public)
     return _task(settings, features, label, grown, questions, group_sizes)
+
+
+def with_register(
+    settings: TaskSettings,
+    features: tuple[Feature, ...],
+    label: Label,
+    public: PublicData,
+    register: Columns,
+) -> tuple[TaskSettings, PublicData]:
+    """The public data with the people asked, all of whom are expected to answer by default."""
+    people = encode_register(settings, features, label, register)
+    if "holders" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"holders": len(people)})
+    return settings, replace(public, register=people)
 
 
 def choices(
@@ -178,15 +200,29 @@ def _disclosure(
             "A task with disclosed columns has one question, about the label: reports to several "
             "would disclose several cells. Ask one question, or disclose nothing."
         )
-    needed = least_rows(len(public), settings.holders, settings.smallest_group)
-    return Disclosure(disclosed_columns(features, settings.disclosed), public.X, needed)
+    columns, group = disclosed_columns(features, settings.disclosed), settings.smallest_group
+    if public.register is None:
+        needed = least_rows(len(public), settings.holders, group)
+        return Disclosure(columns, public.X, needed)
+    people = len(public.register)  # who are counted, so that there is no chance to allow for
+    needed = 0 if group == 1 else ceil(group * people / settings.holders)
+    return Disclosure(columns, public.register, needed)
 
 
-def _group_sizes(partition: Partition, disclosure: Disclosure, holders: int) -> tuple[int, ...]:
-    """Holders expected in each stratum, by its public records; ``holders`` in all."""
+def _group_sizes(
+    partition: Partition, disclosure: Disclosure, settings: TaskSettings, public: PublicData
+) -> tuple[int, ...]:
+    """Holders expected in each stratum, by its public records; ``settings.holders`` in all.
+
+    By a register they are the smallest group and whole steps more, rounded down.
+    """
+    holders = settings.holders
     cells = Strata.of(partition, disclosure.columns)
     rows = np.bincount(cells.of_cell[locate(partition, disclosure.rows)], minlength=len(cells))
     expected = holders * rows / len(disclosure.rows)
+    if public.register is not None:
+        least = settings.smallest_group
+        return tuple(max(least + in_steps(size - least), 0) for size in expected + 1e-9)
     group_sizes = np.floor(expected).astype(np.int64)
     largest_remainders = np.argsort(group_sizes - expected, kind="stable")
     group_sizes[largest_remainders[: holders - group_sizes.sum()]] += 1
@@ -290,13 +326,19 @@ def _best(
     grower, specs = growing
     grown = [
         GROWERS[grower](
-            public.X, public.y, spec, classes=class_count(label), base=base, disclosure=disclosure
+            public.X,
+            public.y,
+            spec,
+            classes=class_count(label),
+            base=base,
+            register=public.register,
+            disclosure=disclosure,
         )
         for spec in dict.fromkeys(specs)
     ]
     if len(grown) == 1:
         return grown[0]
-    known = public_knowledge(public.X, public.y, class_count(label), base)
+    known = public_knowledge(public.X, public.y, class_count(label), base, public.register)
     of_all = unexplained(Partition.root(public.X.shape[1]), known.points, known.scores)
     left = [unexplained(tree, known.points, known.scores) for tree in grown]
     enough = min(left) + WORTH_HIDING * of_all
@@ -313,7 +355,10 @@ def _hidden_cells(partition: Partition, disclosure: Disclosure | None) -> int:
 def _centring(
     label: Range, public: PublicData, partition: Partition, base: BaseModel | None, *, wanted: bool
 ) -> Centring | None:
-    """Centres from the public model's cell means; None for too few records, unless ``wanted``."""
+    """Centres from the public model's cell means; None for too few records, unless ``wanted``.
+
+    They are published, so a register has no part in them.
+    """
     means, _ = public_knowledge(public.X, public.y, 0, base).cell_means(partition)
     centring = residual_centring(label, public, partition, means[:, 0])
     if centring is None and wanted:

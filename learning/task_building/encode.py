@@ -61,6 +61,11 @@ def _rows_outside(feature: Numeric, values: ColumnValues) -> NDArray[np.intp]:
     return np.flatnonzero((numbers < feature.low) | (numbers > feature.high))
 
 
+def count_outside(feature: Numeric, values: ColumnValues) -> int:
+    """The number of values outside a feature's range."""
+    return len(_rows_outside(feature, values))
+
+
 def encode_columns(task: Task, columns: Columns) -> NDArray[np.float64]:
     """Columns by name as an encoded matrix, under the same rules as ``encode_records``."""
     return encode_table(task.features, {n: v for n, v in columns.items() if n != task.label.name})

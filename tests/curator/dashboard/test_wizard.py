@@ -121,6 +121,27 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
         assert setting.name in OF_COLUMNS or f'name="{named}"' in page
 
 
+async def test_a_register_comes_with_the_form(http: Http) -> None:
+    """A second file, in which groups are counted; without one the form is as before."""
+    form = await http.sign_in()
+    assert 'name="register"' in (await http.get("/new")).text
+    fields = {f"name.{i}": name for i, name in enumerate(("age", "hours", "job", "member"))}
+    fields |= {f"use.{i}": "on" for i in range(4)} | {"disclosed.0": "on", "draft": "on"}
+    fields |= {"label": "label", "name": "registered", "epsilon": "1", "holders": "900"}
+    fields |= {"grower": "cart", "depth": "5", "hidden_depth": "0", "name.4": "label"}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
+    people = "\n".join(["age", *(str(18 + i % 52) for i in range(900))]).encode()
+    files = {**FILES, "register": ("b.csv", people)}
+    made = await form("/new", files, **fields)
+    assert made.status_code == 303, made.text
+    path = made.headers["location"].split("#")[0]
+    view = (await http.get(f"/v1{path}", headers=http.admin)).json()
+    assert view["registered"]
+    assert sum(stratum["holders"] for stratum in view["strata"]) <= 900
+    wrong = await form("/new", {**FILES, "register": ("b.csv", b"job\nnurse\n")}, **fields)
+    assert "The register has no column &#39;age&#39;" in wrong.text
+
+
 async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> None:
     """It gives the task of the same file without any declaration, once it says who asks."""
     form = await http.sign_in()

@@ -16,7 +16,7 @@ from privet.curator.datastore.migrate import head
 from privet.curator.datastore.reports import PerturbedAnswers, ReportGroup
 from privet.curator.datastore.schema import tasks
 from privet.curator.datastore.store import Store
-from privet.curator.datastore.tasks import PUBLIC_MODEL
+from privet.curator.datastore.tasks import PUBLIC_MODEL, REGISTER, packed
 from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import TaskState
@@ -193,8 +193,11 @@ def fill(url: str) -> None:
     store = open_store(url)
     for name in ("one", "two"):
         brought = name == "two"
-        stated = {PUBLIC_MODEL: sha256(ONNX).hexdigest()} if brought else {}
-        data = replace(public(), onnx=ONNX if brought else None)
+        data, stated = public(), {}
+        if brought:
+            data = replace(data, onnx=ONNX, register=data.X)
+            stated = {PUBLIC_MODEL: sha256(ONNX).hexdigest()}
+            stated[REGISTER] = sha256(packed(data.X)).hexdigest()
         store.tasks.create(task(name), stated, data, NOW, TaskState.OPEN)
         cached = CachedTask(task(name))
         store.reports.take([group(cached, [report(cached.task) for _ in range(5)])], NOW)

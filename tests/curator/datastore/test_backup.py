@@ -208,6 +208,8 @@ def test_a_backup_that_serves_is_a_backup_no_longer(
         "UPDATE sums SET vector = substr(vector, 1, 8)",
         "UPDATE public_data SET onnx = NULL",
         "UPDATE public_data SET onnx = y",
+        "UPDATE public_data SET register = NULL",
+        "UPDATE public_data SET register = y",
         "UPDATE public_data SET y = substr(y, 1, 8)",
         "DELETE FROM public_data WHERE task_no = (SELECT min(task_no) FROM public_data)",
     ],

@@ -24,7 +24,7 @@ from privet.curator.datastore.report_ids import BULK
 from privet.curator.datastore.reports import Outcome, ReportGroup
 from privet.curator.datastore.sqlite import SERVING
 from privet.curator.datastore.store import Store
-from privet.curator.datastore.tasks import PUBLIC_MODEL
+from privet.curator.datastore.tasks import PUBLIC_MODEL, REGISTER
 from privet.curator.datastore.tokens import (
     ISSUED,
     REVOKED,
@@ -89,6 +89,23 @@ def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
     assert np.array_equal(read.y, data.y)
     assert not store.tasks.create(made, {"other": 1}, data, NOW + 1, TaskState.OPEN)
     assert store.tasks.read(made.id) == stored
+
+
+def test_a_register_is_kept_with_the_public_data(store: Store) -> None:
+    """Hidden columns stay unknown; it is none where none came, and goes with its task."""
+    people = np.random.default_rng(2).random((7, public().X.shape[1]))
+    people[:, -1] = np.nan
+    made = task("with")
+    store.tasks.create(made, {REGISTER: "a digest"}, replace(public(), register=people), NOW)
+    store.tasks.create(task("without"), {}, public(), NOW)
+    kept = store.tasks.public_data(made.id).register
+    assert kept is not None
+    np.testing.assert_array_equal(kept, people)
+    assert store.tasks.read(made.id).register == "a digest"
+    assert store.tasks.public_data(task("without").id).register is None
+    store.tasks.move(made.id, Move.DELETE, NOW)
+    assert store.tasks.create(made, {}, public(), NOW)
+    assert store.tasks.public_data(made.id).register is None
 
 
 def test_a_public_model_is_kept_with_the_public_data(store: Store) -> None:

@@ -1,6 +1,7 @@
 """Tasks with disclosed columns over HTTP: from the settings to a prediction, and what is
 refused."""
 
+import json
 import os
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 
 from privet.protocol.batch import Batch
 from privet.protocol.calls import BATCH_MEDIA_TYPE
-from privet.protocol.errors import InvalidTask, WrongPayload
+from privet.protocol.errors import InvalidPublicData, InvalidTask, WrongPayload
 from privet.protocol.mechanisms import StratifiedMechanism
 from privet.protocol.report import Report, make_report
 from privet.protocol.task import Task
+from tests.curator import samples
 from tests.curator.http.conftest import Http
 from tests.problems import assert_problem
 
@@ -47,6 +49,49 @@ async def test_a_task_with_disclosed_columns_from_end_to_end(http: Http) -> None
     predicted = await http.post(f"/v1/tasks/{task.id}/predict", json=asked, headers=http.admin)
     (row,) = predicted.json()["predictions"]
     assert sum(row["probabilities"].values()) == pytest.approx(1.0)
+
+
+async def test_groups_are_counted_in_a_register(http: Http) -> None:
+    """Through the form's part; kept, audited by its number of people, and gone with the task."""
+    rng = np.random.default_rng(7)
+    people = [
+        (int(age), str(rng.choice(["farmer", "nurse", "smith"])))
+        for age in rng.integers(18, 70, 3000)
+    ]
+
+    def register(rows: list[tuple[int, str]], header: str = "age,job") -> bytes:
+        return "\n".join([header, *(f"{age},{job}" for age, job in rows)]).encode()
+
+    settings = {"name": "counted", "label": "label", "epsilon": 1.0, "grower": "cart", "depth": 9}
+    settings |= {"disclosed": ["age", "job"], "hidden_depth": 1}
+
+    async def create(content: bytes, **more: Any) -> Any:
+        files = {"public": ("a.csv", samples.survey()), "register": ("b.csv", content)}
+        data = {"settings": json.dumps(settings | more)}
+        return await http.post("/v1/tasks", headers=http.admin, files=files, data=data)
+
+    made = await create(register(people))
+    assert made.status_code == 201, made.text
+    view = made.json()
+    assert view["registered"]
+    sizes = [stratum["holders"] for stratum in view["strata"]]
+    assert min(sizes) >= 20
+    assert {size % 10 for size in sizes} == {0}
+    assert (await create(register(people))).status_code == 200
+    assert_problem(
+        await create(register([(people[0][0] + 1, people[0][1]), *people[1:]])), InvalidTask
+    )
+    assert_problem(await create(register(people, "age,post")), InvalidPublicData)
+    (entry,) = [entry for entry in await http.audit() if entry["action"] == "task created"]
+    assert entry["detail"]["registered"] == 3000
+    without = await http.post(
+        "/v1/tasks",
+        headers=http.admin,
+        files={"public": ("a.csv", samples.survey())},
+        data={"settings": json.dumps(settings | {"holders": 3000})},
+    )
+    assert not without.json()["registered"]
+    assert len(without.json()["strata"]) < len(sizes)
 
 
 async def test_a_stratum_that_does_not_exist_counts_nothing(http: Http) -> None:

@@ -40,7 +40,6 @@ from ..examples import unasked
 COLUMNS = 3
 FEATURES = tuple(Numeric(name=f"x{i}", low=0.0, high=1.0) for i in range(COLUMNS))
 CLASSES = Classes(name="y", classes=("a", "b", "c"))
-NUMBER = Range(name="y", low=-3.0, high=3.0)
 N = 6000
 
 
@@ -53,25 +52,21 @@ def shares(X: np.ndarray, *, misled: bool) -> np.ndarray:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def drawn(
-    label: Classes | Range, n: int, seed: int, *, misled: bool, rare: bool = False
-) -> PublicData:
+def drawn(n: int, seed: int, *, misled: bool, rare: bool = False) -> PublicData:
     rng = np.random.default_rng(seed)
     X = rng.random((n, COLUMNS))
     p = shares(X, misled=misled)
     if rare:
         p = 0.85 * np.array([1.0, 0.0, 0.0]) + 0.15 * p
-    if isinstance(label, Classes):
-        return PublicData(X, (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).astype(float))
-    return PublicData(X, np.clip(3 * (p[:, 0] - p[:, 1]) + 0.3 * rng.standard_normal(n), -3, 3))
+    return PublicData(X, (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).astype(float))
 
 
 @cache
 def collected(
     kind: str, epsilon: float, seed: int, *, misled: bool, hidden_depth: int = 0
 ) -> tuple[Task, PublicData, list[QuestionCounts]]:
-    label, rare = NUMBER if kind == "number" else CLASSES, kind == "rare classes"
-    public = drawn(label, 400, 1, misled=misled, rare=rare)
+    rare = kind == "rare classes"
+    public = drawn(400, 1, misled=misled, rare=rare)
     settings = TaskSettings(
         name="t",
         label="y",
@@ -79,10 +74,9 @@ def collected(
         holders=N,
         disclosed=tuple(f.name for f in FEATURES)[: 1 if hidden_depth else None],
         hidden_depth=hidden_depth or None,
-        centred=False if kind == "number" else None,
     )
-    task = build_encoded(settings, FEATURES, label, public)
-    holders = drawn(label, N, 100 + seed, misled=False, rare=rare)
+    task = build_encoded(settings, FEATURES, CLASSES, public)
+    holders = drawn(N, 100 + seed, misled=False, rare=rare)
     rng = np.random.default_rng(seed)
     return task, public, simulate_counts(task, holders.X, holders.y, rng)
 
@@ -91,25 +85,21 @@ def trial_of(task: Task, public: PublicData, question: QuestionCounts) -> Learne
     knowledge = public_knowledge(public.X, public.y, class_count(task.label))
     means, points = knowledge.cell_means(question.partition)
     expected = Expected.classes(means, points, len(public))
-    return LearnersTrial(task.label, question, expected, knowledge)
+    return LearnersTrial(question, expected, knowledge)
 
 
-@pytest.mark.quick("classes-1")
 @pytest.mark.parametrize("collections", [1, pytest.param(3, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("kind", ["classes", "number"])
 def test_misleading_public_labels_are_learned_around(
-    kind: str, collections: int, monkeypatch: pytest.MonkeyPatch
+    collections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The squared error falls by a fifth and more where the drift follows the wrong columns.
 
-    In up to three collections on one population. Numbers on their whole range: around centres of
-    a public model that is wrong, they are clipped.
+    In up to three collections on one population.
     """
     X = np.random.default_rng(0).random((2000, COLUMNS))
-    p = shares(X, misled=False)
-    truth = p if kind == "classes" else 3 * (p[:, :1] - p[:, 1:2])
+    truth = shares(X, misled=False)
     for seed in range(collections):
-        task, public, questions = collected(kind, 2.0, seed, misled=True)
+        task, public, questions = collected("classes", 2.0, seed, misled=True)
         with monkeypatch.context() as patched:
             patched.setattr("privet.learning.drift.fit.learn", lambda *_: None)
             drift = fit("drift", task.label, public, questions)
@@ -131,6 +121,29 @@ def test_misleading_public_labels_are_learned_around(
         assert learned.public_base is not None
         held = FittedModel("task", 1, 0.0, learned).nbytes
         assert held > learned.base.nbytes + learned.public_base.nbytes
+
+
+def test_numbers_are_not_learned_from_strata() -> None:
+    """A few records that are far off led these models to seven times the squared error (ADR 0121):
+    one in 250 has 200 more, and is a stratum of its own in no tree."""
+    rng, names = np.random.default_rng(5), ("x0", "x1", "x2")
+
+    def records(n: int) -> PublicData:
+        X = rng.random((n, COLUMNS))
+        far = 200.0 * (X[:, 0] < 0.004) + 5.0 * np.sin(6.0 * X[:, 1]) + 3.0 * (X[:, 2] > 0.5)
+        return PublicData(X, np.clip(far + rng.standard_normal(n), -10.0, 215.0))
+
+    public, holders, test = records(400), records(3000), records(1000)
+    label = Range(name="y", low=-10.0, high=215.0)
+    error = {}
+    for disclosed in ((), names):
+        settings = TaskSettings(name="t", label="y", epsilon=1.0, holders=3000, disclosed=disclosed)
+        task = build_encoded(settings, FEATURES, label, public)
+        questions = simulate_counts(task, holders.X, holders.y, np.random.default_rng(0))
+        model = fit("drift", label, public, questions)
+        assert "learned from cells" not in model.facts
+        error[disclosed] = float(((model.predict(test.X).values[:, 0] - test.y) ** 2).mean())
+    assert error[names] < 1.1 * error[()]
 
 
 def test_fair_public_labels_are_left_alone() -> None:
@@ -164,16 +177,13 @@ def test_parts_add_up_and_vary_as_thinned_ones() -> None:
 
 
 @pytest.mark.quick("rare classes-8.0")
-@pytest.mark.parametrize(
-    ("kind", "epsilon"), [("classes", 1.0), ("number", 1.0), ("rare classes", 8.0)]
-)
+@pytest.mark.parametrize(("kind", "epsilon"), [("classes", 1.0), ("rare classes", 8.0)])
 def test_targets_vary_as_is_said(kind: str, epsilon: float) -> None:
     """Of a mixture of slots, over 30 collections of other holders and reports.
 
-    Of numbers less, as labels are taken to lie at the ends of their range. The mean of some
-    30 x 100 squares, standardised, strays .14 from 1 with probability 1e-7.
+    The mean of some 30 x 100 squares, standardised, strays .14 from 1 with probability 1e-7.
     """
-    contrast = np.array([1.0] if kind == "number" else [1.0, -2.0, 0.5])
+    contrast = np.array([1.0, -2.0, 0.5])
     found, stated = [], []
     for seed in range(30):
         task, public, (question,) = collected(kind, epsilon, seed, misled=False)
@@ -189,7 +199,7 @@ def test_targets_vary_as_is_said(kind: str, epsilon: float) -> None:
     T = np.array(found)
     spread = ((T - np.nanmean(T, axis=0)) ** 2).sum(axis=0) / (len(T) - 1)
     ratio = float(np.nanmean(spread / np.nanmean(stated, axis=0)))
-    assert (0.5 if kind == "number" else 0.86) < ratio < 1.14
+    assert 0.86 < ratio < 1.14
 
 
 def rows(noise: float, cells: int = 300, seed: int = 0) -> Rows:
@@ -204,7 +214,6 @@ def rows(noise: float, cells: int = 300, seed: int = 0) -> Rows:
         np.full_like(p, 1 / 3),
         change=3.0,
         overall_change=3.0,
-        classes=True,
     )
 
 
@@ -246,10 +255,9 @@ def test_one_report_changes_a_member_by_no_more_than_is_said(
         assert (moved <= 1.05 * member.influence + 1e-4).all()
 
 
-@pytest.mark.parametrize("kind", ["classes", "number"])
-def test_one_report_moves_the_overall_mean_by_no_more_than_is_said(kind: str) -> None:
+def test_one_report_moves_the_overall_mean_by_no_more_than_is_said() -> None:
     """Where it changes the counts of many hidden cells: 2 000 replaced, the worst near the most."""
-    task, public, (question,) = collected(kind, 2.0, 0, misled=True, hidden_depth=3)
+    task, public, (question,) = collected("classes", 2.0, 0, misled=True, hidden_depth=3)
     trial, mechanism = trial_of(task, public, question), question.mechanism
     before, rng = trial.rows(question.counts, question.n), np.random.default_rng(1)
     payloads = [
@@ -271,7 +279,7 @@ def test_what_is_predicted_is_the_weighted_sum_of_the_members() -> None:
     trial, X = trial_of(task, public, question), np.random.default_rng(3).random((200, COLUMNS))
     drift = estimate_shift(question, trial.expected)
     assert drift.base_slope is not None
-    learned = learn(task.label, question, trial.expected, trial.knowledge, drift)
+    learned = learn(question, trial.expected, trial.knowledge, drift)
     assert learned is not None
     weights, part = trial.judged()
     members, public_model = trial.fitted(trial.rows(question.counts, question.n)), trial.knowledge
@@ -293,7 +301,7 @@ def test_what_is_predicted_is_the_weighted_sum_of_the_members() -> None:
 def test_very_few_reports_are_fitted(n: int) -> None:
     """Too few to leave a part of them out are not learned from."""
     task, public, _ = collected("classes", 2.0, 0, misled=True, hidden_depth=4)
-    holders = drawn(CLASSES, n, 7, misled=False)
+    holders = drawn(n, 7, misled=False)
     questions = simulate_counts(task, holders.X, holders.y, np.random.default_rng(n))
     assert np.isfinite(fit("drift", task.label, public, questions).values).all()
 

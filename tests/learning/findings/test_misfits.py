@@ -8,7 +8,7 @@ import pytest
 from privet.learning.core.counts import QuestionCounts, StratumMisfits
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.findings.misfits import gathered_misfits
+from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Column, Numeric
@@ -54,6 +54,19 @@ def test_where_they_gather_is_said() -> None:
     assert "of all reports they are 5" in said
     assert gathered_misfits(collected(0.0, seed=1), COLUMNS) == ""
     assert gathered_misfits(replace(collected(0.4, seed=0), n=0), COLUMNS) == ""
+
+
+def test_reports_beyond_the_register_are_counted() -> None:
+    """Exactly, stratum by stratum; hidden columns of a register are unknown and do not matter."""
+    question, middles = collected(0.0, seed=2), np.random.default_rng(3).random((40_000, 2))
+    at = locate(TREE, middles)
+    whole = np.vstack([middles[at == cell][:HOLDERS] for cell in range(8)])
+    assert unregistered_reports(question, whole, COLUMNS) == ""
+    assert unregistered_reports(question, None, COLUMNS) == ""
+    assert unregistered_reports(replace(question, n=0), whole, COLUMNS) == ""
+    said = unregistered_reports(question, whole[7 : -HOLDERS - 3], COLUMNS)
+    assert said.startswith(f"{7 + 3 + HOLDERS} reports are more than the register has people")
+    assert "most where x is " in said
 
 
 def test_shares_that_vary_no_more_than_noise_are_that_of_all() -> None:

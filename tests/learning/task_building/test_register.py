@@ -1,0 +1,150 @@
+"""Tasks whose groups are counted in a register of the people asked."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privet import PrivateTreeClassifier, plan
+from privet.learning.core.public_data import PublicData
+from privet.learning.core.trees import locate
+from privet.learning.drift.knowledge import public_knowledge, registered_points
+from privet.learning.methods import fit
+from privet.learning.simulation import simulate
+from privet.learning.task_building.build import build_task
+from privet.learning.task_building.register import STEP
+from privet.learning.task_building.settings import TaskSettings
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import Range
+from privet.protocol.task import Task
+
+from .test_disclosure import columns
+
+PEOPLE, DISCLOSED = 5000, ("age", "ward")
+ASKED = columns(PEOPLE, seed=9)
+REGISTER = {name: ASKED[name] for name in DISCLOSED}
+
+
+def build(register: Any = REGISTER, **settings: Any) -> tuple[Task, PublicData]:
+    values = {"name": "ward", "label": "ill", "epsilon": 1.0, "ignore": ("stay",)}
+    given = {"disclosed": DISCLOSED, **values, **settings}
+    return build_task(TaskSettings.model_validate(given), columns(), None, register)
+
+
+def test_groups_are_counted_in_it() -> None:
+    """More of them than public records speak for, none too small, and rounded down."""
+    task, public = build()
+    assert public.register is not None
+    assert task.strata is not None
+    strata = task.strata.of_cell[locate(task.tree_of(0), public.register)]
+    people = np.bincount(strata, minlength=len(task.strata))
+    assert people.min() >= 20
+    published = np.array(task.group_sizes)
+    assert (published >= 20).all()
+    assert (published % STEP == 0).all()
+    assert ((people - published >= 0) & (people - published < STEP)).all()
+    without, _ = build(None, holders=PEOPLE)
+    assert len(task.group_sizes) > 2 * len(without.group_sizes)
+
+
+def test_nobodys_value_is_published() -> None:
+    """Thresholds lie between values of public records, so small changes of people change nothing;
+    nor does the register shift what numbers are reported relative to."""
+    task, public = build()
+    assert build({**REGISTER, "age": REGISTER["age"] + 0.2})[0].id == task.id
+    tree = task.tree_of(0)
+    for column in np.unique(tree.feature[tree.feature >= 0]):
+        values = np.unique(public.X[:, column])
+        middles = (values[:, None] + values[None, :]) / 2.0
+        for threshold in tree.threshold[tree.feature == column]:
+            assert np.abs(middles - threshold).min() < 1e-6
+    number, public = build(label="stay", ignore=("ill",))
+    (centring,) = [question.centring for question in number.questions]
+    assert centring is not None
+    means, _ = public_knowledge(public.X, public.y, 0).cell_means(number.tree_of(0))
+    assert isinstance(number.label, Range)
+    clipped = np.clip(means[:, 0], number.label.low, number.label.high)
+    assert centring.centres == pytest.approx(clipped)
+
+
+def test_reference_points_are_the_people_asked() -> None:
+    """Of another age than the public records are; their hidden columns are public rows' own."""
+    old = {
+        name: np.asarray(values)[REGISTER["age"] > 70].tolist() for name, values in ASKED.items()
+    }
+    _, public = build({name: old[name] for name in DISCLOSED})
+    assert public.register is not None
+    points = registered_points(public.X, public.register)
+    assert points[:, 0].min() > np.median(public.X[:, 0])
+    for column in range(points.shape[1]):
+        assert np.isin(points[:, column], public.X[:, column]).all()
+    task, public = build({name: old[name] for name in ("age", "ward", "dose")}, disclosed=())
+    assert task.group_sizes == ()
+    assert public.register is not None
+    assert not np.isnan(public.register).any()
+
+
+def test_a_fit_starts_from_it() -> None:
+    """Without reports a cell's share is the public model's mean over the people there."""
+    task, public = build(depth=2)
+    reports = simulate(task, {name: values[:0] for name, values in ASKED.items()})
+    model = fit("drift", task.label, public, reports, plain=True)
+    known = public_knowledge(public.X, public.y, 2, None, public.register)
+    means, _ = known.cell_means(task.tree_of(0))
+    np.testing.assert_allclose(model.values, means, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("register", "message"),
+    [
+        ({"age": REGISTER["age"]}, "no column 'ward'"),
+        ({**REGISTER, "ill": ASKED["ill"]}, "'ill', which is the label"),
+        ({name: values[:39] for name, values in REGISTER.items()}, "39 people, which are not two"),
+        ({**REGISTER, "age": ["old"] * PEOPLE}, "Row 1: .*must be a number"),
+        ({**REGISTER, "ward": ["nose"] * PEOPLE}, "Row 1: .*one of eye, heart, lung"),
+        ({**REGISTER, "age": 12 * REGISTER["age"]}, "another unit, or of other people"),
+        ({**REGISTER, "id": ["a"] * PEOPLE, "age": np.full(PEOPLE, 50.0)}, "equal in every column"),
+    ],
+)
+def test_what_is_no_register(register: dict[str, Any], message: str) -> None:
+    """A clear refusal, before anything is kept."""
+    with pytest.raises(InvalidPublicData, match=message):
+        build(register)
+
+
+def test_more_reports_than_people_are_not_expected() -> None:
+    """All people are, where nothing is said; columns that are not disclosed are not kept."""
+    with pytest.raises(InvalidPublicData, match="5000 people, and 5001 are expected"):
+        build(holders=PEOPLE + 1)
+    _, public = build({**REGISTER, "dose": ASKED["dose"], "id": [str(i) for i in range(PEOPLE)]})
+    assert public.register is not None
+    assert np.isnan(public.register[:, 1]).all()
+    halves, _ = build(holders=PEOPLE // 2)
+    assert min(halves.group_sizes) >= 20
+    assert sum(halves.group_sizes) <= PEOPLE // 2
+
+
+def test_the_classes_take_it() -> None:
+    """A simulated collection counts its groups in it."""
+    rng = np.random.default_rng(4)
+    X, X_public = rng.random((500, 2)), rng.random((60, 2))
+    y, y_public = (rng.random(len(rows)) < rows[:, 0] for rows in (X, X_public))
+    public = X_public, y_public
+    tree = PrivateTreeClassifier(2.0, grower="cart", depth=5, estimator="weighted")
+    tree.set_params(disclosed=["x0", "x1"], random_state=0)
+    few = len(tree.fit(X, y, public=public).task_.group_sizes)
+    assert len(tree.fit(X, y, public=public, register=X).task_.group_sizes) > few
+    with pytest.raises(ValueError, match="shape"):
+        tree.fit(X, y, public=public, register=X[:, :1])
+
+
+@pytest.mark.slow
+def test_plans_take_it() -> None:
+    """A plan's tasks have the groups that a task made with it has."""
+    given: dict[str, Any] = {"label": "ill", "epsilon": 1.0, "holders": PEOPLE, "ignore": ["stay"]}
+    public = {name: list(values) for name, values in columns(60).items()}
+    few, more = (
+        plan(public, disclosed=list(DISCLOSED), register=register, **given)
+        for register in (None, REGISTER)
+    )
+    assert more.showing[1].stratum_count > few.showing[1].stratum_count
