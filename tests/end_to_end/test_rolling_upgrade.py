@@ -38,9 +38,9 @@ runpy.run_module("privet.curator", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.fixture(params=REVISIONS)
+@pytest.fixture(params=sorted({REVISIONS[0], REVISIONS[-1]}))
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
-    """One that a release has made."""
+    """One that the first or the last release has made; ``test_frozen`` has all between."""
     url = new_database()
     load_frozen(url, request.param)
     yield url
@@ -93,7 +93,7 @@ class Holders:
                 body = report(self.made).pack()
                 while not self._acknowledged(http, body, place):
                     place += 1
-                    time.sleep(0.01)
+                    time.sleep(0.05)
 
     def _acknowledged(self, http: httpx.Client, body: bytes, place: int) -> bool:
         curator = self.curators[place % len(self.curators)]
@@ -141,13 +141,13 @@ def test_a_rolling_upgrade_under_load(
         old = [start(name) for name in ("old-1", "old-2")]
         holders = Holders(made, old)
         stack.callback(holders.stop)
-        holders.wait_for(100)
+        holders.wait_for(50)
 
         status, _, said = run(next_version, "migrate", *address)
         assert status == 1
         for curator in old:
             assert f"process {curator.process.pid} on " in said
-        holders.wait_for(100)
+        holders.wait_for(50)
         assert holders.refused == []
 
         status, _, said = run(next_version, "migrate", "--rolling", *address)
@@ -163,14 +163,14 @@ def test_a_rolling_upgrade_under_load(
 
         new = (*next_version, "serve")
         holders.curators = [start(name, new) for name in ("new-1", "new-2")]
-        holders.wait_for(200)
+        holders.wait_for(100)
         holders.stop()
         any_new = holders.curators[0]
         admin = {"Authorization": f"Bearer {any_new.token}"}
         seen = httpx.get(f"{any_new.url}/v1/tasks/{made.id}/status", headers=admin, timeout=60)
         status, found, _ = run(next_version, "verify", "--json", *address)
     counted = seen.json()["reports"]
-    assert counted == holders.acknowledged >= 400
+    assert counted == holders.acknowledged >= 200
     assert status == 0
     *frozen, ours = json.loads(found)["tasks"]
     assert ours == {"task": made.id, "reports": counted, "faults": []}
