@@ -9,7 +9,7 @@
 
 import { splitsOf } from "./disclosures.js";
 import { unknownNames } from "./features.js";
-import { collectionOf, loadTask, pause, send, statusOf, taskIdIn, unixTime } from "./http.js";
+import { clockWasSet, collectionOf, loadTask, pause, send, statusOf, taskIdIn, unixTime } from "./http.js";
 import { IndexedDBStore } from "./indexeddb-store.js";
 import { FINAL } from "./calls.js";
 import { Store, afford } from "./ledger.js";
@@ -81,6 +81,7 @@ export async function answer(task, record, options = {}) {
   let findings = [];
   if (kept === undefined) {
     const loaded = typeof task === "string" ? await loadTask(url, options) : task;
+    if (clockWasSet(loaded, now)) Object.assign(loaded, await loadTask(url, options)); // with the server's time
     await check(loaded, options);
     const [epsilon, splits] = [epsilonOf(loaded), await splitsOf(loaded)];
     const leave = departure(loaded, options);

@@ -10,6 +10,7 @@ import { readTask } from "./task.js";
 
 const ORIGIN = String.raw`https://[^/?#@]+|http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?`;
 const ADDRESS = new RegExp(`^(?:${ORIGIN})(?:/[^?#]*)?${TASKS}/(${TASK_ID})$`);
+const CLOCK_SET = 3_600; // seconds by which the clock is off from a steady one where it was set, or the device slept
 const STATES = new Set(["held", "counted", "refused", "lost"]);
 
 /**
@@ -55,12 +56,27 @@ export async function loadTask(url, options = {}) {
   if (options.curatorKey !== undefined && !(await isSigned(id, reply.signature, options.curatorKey))) {
     throw new Problem("refused", "The task is not signed with the key that this holder trusts.", "signature");
   }
-  const ahead = Date.parse(reply.date) / 1000 - (options.now ?? unixTime)();
-  return { ...(await readTask(reply.body, id)), url, clockAhead: Number.isNaN(ahead) ? null : ahead };
+  const now = options.now ?? unixTime;
+  const ahead = Date.parse(reply.date) / 1000 - now();
+  return {
+    ...(await readTask(reply.body, id)), url, clockAhead: Number.isNaN(ahead) ? null : ahead, clockSetBy: setBy(now),
+  };
 }
 
-/** @typedef {import("./task.js").Task & {url: string, clockAhead: number | null}} Task from `loadTask`:
- * with its address, and by how many seconds the server's clock is ahead of this device's, null if it did not say */
+/** By how much this device's clock has been set so far: a difference of two readings tells. */
+const setBy = (now) => now() - performance.now() / 1000;
+
+/**
+ * @param {Task} task
+ * @param {() => number} [now] Unix time in seconds
+ * @returns {boolean} whether this device's clock was set since the task was fetched, so that `clockAhead` is of another
+ *   clock; also after the device slept
+ */
+export const clockWasSet = ({ clockSetBy }, now = unixTime) => Math.abs(setBy(now) - clockSetBy) > CLOCK_SET;
+
+/** @typedef {import("./task.js").Task & {url: string, clockAhead: number | null, clockSetBy: number}} Task from
+ * `loadTask`: with its address, and by how many seconds the server's clock is ahead of this device's, null if it did
+ * not say */
 
 /**
  * @param {string} url the task's address

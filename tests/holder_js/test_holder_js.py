@@ -375,10 +375,10 @@ def test_stores_keep_to_the_caps_whoever_writes(tmp_path: Path) -> None:
 CLOCKS = """
 import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { MemoryStore, answer } from "../index.js";
+import { MemoryStore, answer, loadTask } from "../index.js";
 globalThis.crypto ??= webcrypto; // global from Node 20 on
 const cases = JSON.parse(readFileSync(0, "utf8"));
-async function tried({ task, id, date, now }) {
+async function tried({ task, id, date, now, loaded = now }) {
   const store = new MemoryStore();
   const http = async (_, { method }) => {
     const receipt = JSON.stringify({ report: (await store.find(id))?.id, counted: true });
@@ -386,8 +386,10 @@ async function tried({ task, id, date, now }) {
     const headers = { "Content-Type": "application/vnd.privet.task+msgpack", ...said };
     return new Response(method === "GET" ? Buffer.from(task, "hex") : receipt, { headers });
   };
-  const options = { http, store, now: () => now, sleep: async () => {} };
-  const sent = answer(`https://curator.example/v1/tasks/${id}`, {}, options);
+  const options = { http, store, sleep: async () => {} };
+  const url = `https://curator.example/v1/tasks/${id}`;
+  const given = loaded === now ? url : await loadTask(url, { ...options, now: () => loaded });
+  const sent = answer(given, {}, { ...options, now: () => now });
   return sent.then(({ state }) => [state, ""], ({ type, message }) => [type, message]);
 }
 console.log(JSON.stringify(await Promise.all(cases.map(tried))));
@@ -419,6 +421,25 @@ def test_wrong_clocks_are_named_as_by_the_other_holder() -> None:
         if kind != "counted":
             assert f"This device's clock says {in_utc(case['now'])}, the server's" in said
             assert in_utc(NOW) in said
+
+
+def test_a_clock_that_is_set_while_a_page_is_open_is_named() -> None:
+    """The task is asked for anew, with the server's time; not for a clock that only runs."""
+    task = make_task()
+    given = {"task": task.canonical.hex(), "id": task.id, "date": formatdate(NOW, usegmt=True)}
+    set_to = {
+        "ahead": NOW + 400 * DAY,
+        "back": NOW - 3 * DAY,
+        "an hour": NOW + 4000,
+        "not": NOW + 1,
+    }
+    cases = [{**given, "loaded": NOW, "now": now} for now in set_to.values()]
+    outcomes = dict(zip(set_to, evaluated(CLOCKS, json.dumps(cases)), strict=True))
+    for name in ("ahead", "back"):
+        assert outcomes[name][0] == "wrong-clock"
+        assert in_utc(set_to[name]) in outcomes[name][1]
+        assert f"the server's {in_utc(NOW)}" in outcomes[name][1]
+    assert [outcomes[name][0] for name in ("an hour", "not")] == ["counted", "counted"]
 
 
 SPLITS = """
