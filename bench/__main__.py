@@ -23,6 +23,7 @@ from bench.intake import intake
 from bench.pages import showing
 from bench.predicting import predicting
 from bench.privatizing import privatizing
+from bench.relaying import relaying
 from bench.report import document, judged
 from bench.simulating import simulating
 from bench.worst_tasks import holding
@@ -38,6 +39,7 @@ SECTIONS: dict[str, Section] = {
     "estimators": estimating,
     "simulating": simulating,
     "intake": intake,
+    "relaying": relaying,
     "collecting": collecting,
     "rest_predict": answering,
     "pages": showing,

@@ -2,7 +2,8 @@
 
 Singles are compared with a FastAPI route that reads the body and answers, by runs that alternate
 and their medians, and so is a task that shows a column with one that hides it. In a full run two
-curators share a PostgreSQL database as well, and memory is watched over 10^7 reports.
+curators share a PostgreSQL database as well, and memory is watched over 10^7 reports: that of the
+server and all that it started, in pages of which shared ones count once.
 """
 
 import tempfile
@@ -27,7 +28,7 @@ from bench.traffic import (
 )
 from privet.protocol.task import Task
 from scripts.load.sender import Outcomes, QueuedPost
-from scripts.load_test import cpu_seconds
+from scripts.load_test import cpu_seconds, family_memory
 from scripts.postgres import postgres_server
 
 ROUNDS = {Effort.QUICK: 1, Effort.FULL: 5}
@@ -39,7 +40,7 @@ CLOCK = 0.01
 """Seconds, the resolution of processor time."""
 AT_A_TIME = 3
 """Batches under way at the same time."""
-MANY = 10_000_000
+MANY_SINGLES, MANY = 1_000_000, 10_000_000
 
 
 def intake(effort: Effort) -> Iterator[Figure]:
@@ -138,16 +139,20 @@ def two_curators(folder: Path, effort: Effort) -> Iterator[Figure]:
 
 
 def memory(folder: Path, effort: Effort) -> Iterator[Figure]:
-    """Resident memory of a curator after 10^5 and after 10^7 reports; then a new start."""
-    database, first = f"sqlite:///{folder}/memory.db", BATCH[effort]
+    """Memory of a curator after 10^6 single reports, and 10^7 in batches; then a new start."""
+    database, batch = f"sqlite:///{folder}/memory.db", BATCH[effort] // 4
     task, sent = open_task(database), 0
     with curator_server(folder, database) as (port, pid):
-        for target in (first, MANY):
-            while sent < target:
-                _batch_round(port, task, first // 4, 1)
-                sent += first // 2
-            size = psutil.Process(pid).memory_info().rss / 2**20
-            yield _figure(f"after {sent:.0e} reports", "memory", size, "MiB")
+        while sent < MANY_SINGLES:
+            _sent([port], single_posts(task, SINGLES[effort]), MORE_CONNECTIONS)
+            sent += SINGLES[effort]
+        size = family_memory(pid) / 2**20
+        yield _figure(f"after {sent:.0e} single reports", "memory", size, "MiB")
+        while sent < MANY:
+            _batch_round(port, task, batch, 1)
+            sent += 2 * batch
+        size = family_memory(pid) / 2**20
+        yield _figure(f"after {sent:.0e} reports", "memory", size, "MiB")
     started = time.perf_counter()
     with curator_server(folder, database) as (port, _):
         yield _figure(f"start over {sent:.0e} ids", "time", time.perf_counter() - started, "s")

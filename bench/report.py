@@ -26,6 +26,11 @@ MARKS = (
     Mark("intake", "single", "over_empty_route", 1 / 1.6, "takes single POSTs"),
     Mark("intake", "batch=", "processor", 1.0, "adds up a million reports a second"),
     Mark("intake", "disclosed", "over_hidden", 1.05, "takes disclosed columns"),
+    Mark("intake", "after", "memory", 350.0, "stays small"),
+    Mark(
+        "relaying", "taking,relay", "over_curator", 1.3, "a relay takes reports as a curator does"
+    ),
+    Mark("relaying", "forwarding", "processor", 25.0, "a relay forwards at little cost"),
     Mark("worst_tasks", "", "drawing_over_wait", 0.1, "draws in a tenth of the wait"),
     Mark("worst_tasks", "all_at_once", "time", 1.0, "takes a device less than a second"),
     Mark("worst_tasks", "all_at_once", "memory", 64.0, "takes a device less than 64 MiB"),

@@ -7,11 +7,12 @@ is cancelled kills its process. A process that has answered is reused, with its 
 models above all).
 
 Processes come from multiprocessing's fork server, which starts with the first call and imports what
-they need; from then on one starts in some 50 ms. They receive a function and its arguments as a
-pickle, and nothing else: no file descriptor of the curator's, no variable PRIVET_*. Functions are
-pickled by name, so an estimator or grower of your own must be at the top level of an importable
-module. Each process leads a process group with all that it starts, which is killed with it, and it
-ends when the curator does, even if that is killed.
+they need; from then on one starts in some 50 ms. What has had nothing to do for ``IDLE_SECONDS``
+ends, so that its memory is free, and the fork server with the last process. They receive a function
+and its arguments as a pickle, and nothing else: no file descriptor of the curator's, no variable
+PRIVET_*. Functions are pickled by name, so an estimator or grower of your own must be at the top
+level of an importable module. Each process leads a process group with all that it starts, which is
+killed with it, and it ends when the curator does, even if that is killed.
 """
 
 import asyncio
@@ -37,6 +38,8 @@ PRELOADED = ["privet.curator.service", "privet.learning.drift.stacking", "onnxru
 NICENESS = 5
 """Worker processes yield the processor to reports."""
 END_SECONDS = 1.0
+IDLE_SECONDS = 300.0
+"""Time after which a process with nothing to do ends; the next fit takes seconds more."""
 
 MORE_MEMORY = (
     "Give the task fewer cells, records or classes or a smaller public model, or ask the "
@@ -48,7 +51,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 _context = multiprocessing.get_context("forkserver")
-_starting = threading.Lock()
+_starting = threading.RLock()
+_alive = set["_Process"]()
+"""All processes of the fork server, whichever ``Workers`` they belong to."""
 
 
 class Run(Protocol):
@@ -86,6 +91,13 @@ def _start_server(preloaded: Sequence[str]) -> None:
             os.environ.update(hidden)
 
 
+def _stop_server_unless_used() -> None:
+    """End the fork server if it has no process; ``_start_server`` starts another."""
+    with _starting:
+        if not _alive:
+            forkserver._forkserver._stop()  # type: ignore[attr-defined]  # noqa: SLF001 - only so
+
+
 class Workers:
     """Up to ``at_a_time`` processes that compute, and ``waiting`` callers that wait for one.
 
@@ -105,6 +117,7 @@ class Workers:
         self._threads = ThreadPoolExecutor(at_a_time, thread_name_prefix="worker")
         self._jobs: set[_Job] = set()
         self._idle: list[_Process] = []
+        self._timer: threading.Timer | None = None
 
     async def call(self, function: Callable[[Run], T]) -> T:
         """``function(run)`` in a thread; raises ``Overloaded`` if too many wait already."""
@@ -118,15 +131,15 @@ class Workers:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._threads, function, job.run)
         finally:
-            self._jobs.discard(job)
             job.kill()
+            self._ended(job)
 
     def submit(self, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> Future[T]:
         """The future result of ``function(*arguments)`` in a process, however many wait."""
         job = _Job(self._idle, self._start)
         self._jobs.add(job)
         future = self._threads.submit(lambda: job.run(function, *arguments, **named))
-        future.add_done_callback(lambda _: self._jobs.discard(job))
+        future.add_done_callback(lambda _: self._ended(job))
         return future
 
     def __len__(self) -> int:
@@ -137,8 +150,28 @@ class Workers:
         for job in list(self._jobs):
             job.kill()
         self._threads.shutdown(cancel_futures=True)
-        while self._idle:
-            self._idle.pop().end()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._end_idle()
+
+    def _ended(self, job: "_Job") -> None:
+        """Let what is idle end in ``IDLE_SECONDS``, if nothing is called until then."""
+        self._jobs.discard(job)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(IDLE_SECONDS, self._end_unused)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _end_unused(self) -> None:
+        if not self._jobs:
+            self._end_idle()
+            _stop_server_unless_used()
+
+    def _end_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().end()
 
 
 class _Job:
@@ -195,11 +228,13 @@ class _Process:
     """A worker process, which answers one message after the other."""
 
     def __init__(self, memory: int | None, preloaded: Sequence[str]) -> None:
-        _start_server(preloaded)
-        self._pipe, theirs = _context.Pipe()
-        with theirs:
-            self._process = _context.Process(target=_work, args=(theirs, memory), daemon=True)
-            self._process.start()
+        with _starting:  # nobody stops the server meanwhile
+            _start_server(preloaded)
+            self._pipe, theirs = _context.Pipe()
+            with theirs:
+                self._process = _context.Process(target=_work, args=(theirs, memory), daemon=True)
+                self._process.start()
+            _alive.add(self)
 
     def ask(self, message: bytes) -> bytes | None:
         try:
@@ -226,6 +261,8 @@ class _Process:
         self._process.join()
         exitcode = self._process.exitcode
         self._process.close()
+        with _starting:
+            _alive.discard(self)
         return exitcode
 
 

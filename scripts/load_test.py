@@ -211,11 +211,13 @@ def cpu_of(servers: dict[str, int]) -> dict[str, float]:
 
 
 def memory_of(servers: dict[str, int]) -> dict[str, int]:
-    """Resident bytes of servers, their workers included."""
-    return {
-        side: sum(member.memory_info().rss for member in family_of(process))
-        for side, process in servers.items()
-    }
+    """Bytes of servers, their workers included; see ``family_memory``."""
+    return {side: family_memory(process) for side, process in servers.items()}
+
+
+def family_memory(process: int) -> int:
+    """Bytes of a process and all that it started: pages that several share count once (PSS)."""
+    return sum(member.memory_full_info().pss for member in family_of(process))
 
 
 def family_of(process: int) -> list[psutil.Process]:

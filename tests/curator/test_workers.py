@@ -177,6 +177,41 @@ def test_a_worker_ends_with_a_killed_curator() -> None:
                 os.kill(process, signal.SIGKILL)
 
 
+IDLE = """
+import asyncio, os, sys
+from privet.curator import workers
+
+workers.IDLE_SECONDS = 0.05
+
+async def use():
+    pool = workers.Workers(1, 0, preloaded=[])
+    for _ in range(2):
+        own = await pool.call(lambda run: [run(os.getpid), run(os.getppid)])
+        print(*own, flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+    pool.close()
+
+asyncio.run(use())
+"""
+"""Tells, twice, the process that works for it and the fork server, and goes on when told to."""
+
+
+def test_what_is_idle_ends_with_its_fork_server_and_starts_again() -> None:
+    """The memory of both is free, and the next call has another process."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", IDLE], **pipes) as curator:  # type: ignore[call-overload]
+        seen = list[int]()
+        for _ in range(2):
+            processes = list(map(int, curator.stdout.readline().split()))
+            assert len(processes) == 2
+            assert not {*processes} & {*seen}
+            wait_until(lambda own=tuple(processes): all(map(ended, own)))  # type: ignore[misc]
+            seen += processes
+            curator.stdin.write("\n")
+            curator.stdin.flush()
+        assert curator.wait(30) == 0
+
+
 async def test_a_worker_yields_to_reports(workers: Workers) -> None:
     """Its priority is lower than that of what started it, which has the curator's."""
     parent = await workers.call(lambda run: run(os.getppid))

@@ -1,0 +1,128 @@
+"""Relays before a curator: taking reports in, sending them on, and both at once.
+
+A relay that forwards nothing yet, the curator and an empty FastAPI route take the same single POSTs
+in turn. Then a relay that takes nothing forwards what is in the first one's spool. At last one
+relay, and with full effort four, take and forward until the curator has counted every report.
+"""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
+
+import psutil
+
+from bench.figures import Effort, Figure
+from bench.traffic import (
+    CONNECTIONS,
+    TOKEN,
+    curator_server,
+    empty_server,
+    open_task,
+    run_load,
+    single_posts,
+)
+from privet.curator.datastore import open_store
+from privet.protocol.task import Task
+from scripts.load_test import cpu_seconds
+from scripts.servers import RunningRelay, running_relay
+
+ROUNDS = {Effort.QUICK: 1, Effort.FULL: 5}
+SINGLES = {Effort.QUICK: 200, Effort.FULL: 20_000}
+RELAYS = {Effort.QUICK: (1,), Effort.FULL: (1, 4)}
+NEVER, SOON, OFTEN = 3600.0, 3.0, 0.2
+"""Seconds between the rounds of a relay that only takes reports, of one that begins to forward when
+its processor time has been read, and of one that does both."""
+LOOK_SECONDS = 0.05
+MOST_SECONDS = 600.0
+
+
+def relaying(effort: Effort) -> Iterator[Figure]:
+    """Processor time of relays, beside a curator's and an empty route's; rates until all counts."""
+    for measure in (taking, passing_on):
+        with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
+            yield from measure(Path(folder), effort)
+
+
+def taking(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """A relay, a curator and the empty route alternate; then the relay's spool is forwarded."""
+    database, count = f"sqlite:///{folder}/taken.db", SINGLES[effort]
+    task = open_task(database)
+    work: dict[str, list[float]] = {"empty route": [], "curator": [], "relay": []}
+    with empty_server() as empty, curator_server(folder / "curator", database) as curator:
+        address, spool = f"http://127.0.0.1:{curator[0]}", folder / "relay"
+        with running_relay(spool, address, TOKEN, least=1, every=NEVER) as relay:
+            servers = {"empty route": empty, "curator": curator, "relay": _server(relay)}
+            for _ in range(ROUNDS[effort]):
+                for name, (port, pid) in servers.items():
+                    requests, before = single_posts(task, count), _used(pid)
+                    run_load([port], requests, CONNECTIONS)
+                    work[name].append((_used(pid) - before) / count * 1e6)
+        for name, used in work.items():
+            yield _figure(f"taking,{name}", "processor", median(used), "us/report")
+        over = median(work["relay"]) / max(median(work["curator"]), 1.0)
+        yield _figure("taking,relay", "over_curator", over, "x")
+        held = count * ROUNDS[effort]
+        with running_relay(spool, address, TOKEN, least=1, every=SOON) as relay:
+            before = _used(relay.process.pid)
+            _wait_for(database, task, 2 * held)
+            spent = (_used(relay.process.pid) - before) / held * 1e6
+        yield _figure("forwarding", "processor", spent, "us/report")
+
+
+def passing_on(folder: Path, effort: Effort) -> Iterator[Figure]:
+    """Relays before one curator, from the first report until all are counted."""
+    count = SINGLES[effort] * ROUNDS[effort]
+    for relays in RELAYS[effort]:
+        database = f"sqlite:///{folder}/{relays}.db"
+        task = open_task(database)
+        with ExitStack() as stack:
+            port, _ = stack.enter_context(curator_server(folder / f"c{relays}", database))
+            address = f"http://127.0.0.1:{port}"
+            running = [
+                stack.enter_context(
+                    running_relay(folder / f"{relays}-{own}", address, TOKEN, least=1, every=OFTEN)
+                )
+                for own in range(relays)
+            ]
+            requests = single_posts(task, count)
+            before = sum(_used(each.process.pid) for each in running)
+            started = time.perf_counter()
+            run_load([_server(each)[0] for each in running], requests, 4 * CONNECTIONS)
+            _wait_for(database, task, count)
+            seconds = time.perf_counter() - started
+            used = sum(_used(each.process.pid) for each in running) - before
+        case = f"relays={relays},reports={count}"
+        yield _figure(case, "until_counted", seconds, "s")
+        yield _figure(case, "rate", count / seconds, "reports/s")
+        yield _figure(case, "processor", used / count * 1e6, "us/report")
+
+
+def _figure(case: str, what: str, value: float, unit: str) -> Figure:
+    return Figure("relaying", case, what, value, unit)
+
+
+def _server(relay: RunningRelay) -> tuple[int, int]:
+    port = urlsplit(relay.url).port
+    assert port is not None
+    return port, relay.process.pid
+
+
+def _used(pid: int) -> float:
+    return cpu_seconds([psutil.Process(pid)])
+
+
+def _wait_for(database: str, task: Task, reports: int) -> None:
+    """Wait until so many are counted, and no more; raise ``RuntimeError`` otherwise."""
+    deadline = time.monotonic() + MOST_SECONDS
+    with closing(open_store(database)) as store:
+        while (counted := store.standing.read(task.id).reports) < reports:
+            if time.monotonic() > deadline:
+                break
+            time.sleep(LOOK_SECONDS)
+    if counted != reports:
+        msg = f"of {reports} reports of the benchmark {counted} were counted"
+        raise RuntimeError(msg)
