@@ -34,7 +34,14 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 from privet.protocol.errors import Overloaded, PrivetError, TooLarge
 
-PRELOADED = ["privet.curator.service", "privet.learning.drift.stacking", "onnxruntime"]
+PRELOADED = [
+    "privet.curator.service",
+    "privet.learning.drift.onnx_trial",
+    "privet.learning.drift.stacking",
+    "privet.learning.task_building.table",
+    "onnxruntime",
+]
+"""Modules that the server itself does not import: statistics, models as files, tables."""
 NICENESS = 5
 """Worker processes yield the processor to reports."""
 END_SECONDS = 1.0

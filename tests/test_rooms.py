@@ -45,12 +45,13 @@ def test_imports_are_relative_at_home_and_absolute_elsewhere(role: str) -> None:
         ("from privet import PrivateTreeClassifier", (*SERVERS, *ON_DEMAND)),
         ("from privet import Holder", ("sklearn", "scipy", "starlette", "sqlalchemy", *ON_DEMAND)),
         ("import privet.curator.cli", ("onnx", "scipy", "sklearn", "sqlalchemy", "starlette")),
+        ("import privet.curator.server", ("scipy", "sklearn", *ON_DEMAND)),
     ],
 )
 def test_what_is_imported_loads_no_more_than_it_uses(
     statement: str, unwanted: tuple[str, ...]
 ) -> None:
-    """Nothing by itself; learning no server, a holder no statistics, a command little."""
+    """Nothing by itself; learning no server, holders and curators no statistics, CLI little."""
     code = (
         f"import sys; sys.modules['pandas'] = None; {statement}; "
         f"print(*sorted(set({unwanted!r}) & set(sys.modules)))"

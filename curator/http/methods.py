@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from privet.learning.core.growth import CRITERIA
-from privet.learning.core.onnx import MAX_MODEL_BYTES
+from privet.learning.core.public_data import MAX_MODEL_BYTES
 from privet.learning.export.formats import EXPORTS
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS
 from privet.learning.task_building.columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES

@@ -10,12 +10,10 @@ from hashlib import sha256
 from typing import Any
 
 from privet.learning.core.public_data import PublicData
-from privet.learning.drift.onnx_trial import tried_model
 from privet.learning.planning import Plan, plan
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.review import Proposal, propose
 from privet.learning.task_building.settings import TaskSettings, unix_seconds
-from privet.learning.task_building.table import read_table
 from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
@@ -313,7 +311,10 @@ def _fingerprint(content: bytes | None) -> str | None:
 
 
 def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicData]:
-    """A task and its encoded public data, from uploaded tables."""
+    """A task and its encoded public data, from uploaded tables; in a worker process."""
+    from privet.learning.drift.onnx_trial import tried_model  # slow to import
+    from privet.learning.task_building.table import read_table  # slow to import
+
     make_base = None if uploaded.onnx is None else partial(tried_model, uploaded.onnx)
     register = None if uploaded.register is None else read_table(uploaded.register)
     task, data = build_task(settings, read_table(uploaded.public), make_base, register)
@@ -321,6 +322,8 @@ def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicDa
 
 
 def proposed(public: bytes) -> list[Proposal]:
+    from privet.learning.task_building.table import read_table  # slow to import
+
     return propose(read_table(public))
 
 

@@ -17,15 +17,12 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 from numpy.typing import NDArray
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, checker
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
 from privet.protocol.installing import install_command
 
-from .public_data import Floats, Single
+from .public_data import MAX_MODEL_BYTES, Floats, Single
 
-MAX_MODEL_BYTES = 64 * 2**20
 ML = "ai.onnx.ml"
 NEWEST_ML = 4
 
@@ -243,6 +240,9 @@ def _check_node(node: NodeProto) -> None:
 
 def _check_trees(attributes: Mapping[str, AttributeProto]) -> None:
     """Raise unless every path through a tree ensemble ends at a leaf."""
+    from scipy.sparse import coo_array  # slow to import
+    from scipy.sparse.csgraph import connected_components  # slow to import
+
     ids = [
         np.array(attributes[name].ints, dtype=np.int64) for name in TREE_IDS if name in attributes
     ]

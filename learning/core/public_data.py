@@ -9,6 +9,8 @@ from privet.protocol.features import Classes, Label
 
 Floats = NDArray[np.float64]
 Single = NDArray[np.float32]
+MAX_MODEL_BYTES = 64 * 2**20
+"""Bytes of a public model that an admin uploads."""
 
 
 @dataclass(frozen=True, eq=False)

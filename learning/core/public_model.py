@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from .public_data import Floats, Single
 from .trees import Traversal
@@ -243,6 +242,8 @@ def mixture(name: str, models: Sequence[BaseModel], weights: Sequence[float]) ->
 
 def apply_link(link: Link, raw: Floats) -> Floats:
     """Raw scores ``(rows, S)`` as predictions: as they are, or as probabilities by softmax."""
+    from scipy.special import softmax  # slow to import
+
     return raw if link == "identity" else np.asarray(softmax(raw, axis=1))
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from .public_data import Floats
 
@@ -14,6 +13,8 @@ def auc(score: Floats, of_class: NDArray[np.bool_]) -> tuple[float, float]:
     records' shares of won comparisons, each over their number. There are two records or more of
     each kind.
     """
+    from scipy.stats import rankdata  # slow to import
+
     inside, outside = score[of_class], score[~of_class]
     every = rankdata(score)
     won = (every[of_class] - rankdata(inside)) / len(outside)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 from privet.protocol.partition import LEAF, Partition
 
@@ -70,6 +69,8 @@ def least_rows(rows: int, holders: int, smallest_group: int) -> int:
     ``holders`` is ``smallest_group``. More than ``rows`` if there is none. None is needed for a
     group of 1, which is whoever reports.
     """
+    from scipy.special import betaincinv  # slow to import
+
     if smallest_group == 1:
         return 0
     r = np.arange(1, rows + 1)

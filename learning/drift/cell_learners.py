@@ -36,8 +36,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import softmax
 
 from ..core.counts import Estimate, QuestionCounts
 from ..core.model import SlotEstimates
@@ -309,6 +307,9 @@ def overall(rows: Rows) -> Member:
 
 def linear(rows: Rows) -> Member:
     """softmax(X B + b) by penalised least squares."""
+    from scipy.optimize import minimize  # slow to import
+    from scipy.special import softmax  # slow to import
+
     A = np.column_stack([rows.X, np.ones(len(rows.X))])
     S, w = rows.T.shape[1], rows.precision
     start = np.zeros((A.shape[1], S))

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.special import ndtr, ndtri
 
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring
@@ -144,6 +142,8 @@ def registered_points(X: Floats, register: Floats) -> Floats:
     grown on the points have no threshold of a person's. Hidden columns (NaN) are those of a public
     row, one of ``DONORS`` that are nearest in the disclosed ones (a hot deck).
     """
+    from scipy.spatial import cKDTree  # slow to import
+
     rng = np.random.default_rng(0)
     order = rng.permutation(len(register))
     points = register[np.resize(order, POINTS) if len(order) < POINTS else order[:MAX_POINTS]]
@@ -179,6 +179,8 @@ def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
     With more columns than rows such a row stays close to z_i, whose label the model has memorised.
     Then it takes a random part of its columns, up to a half, from another row.
     """
+    from scipy.special import ndtr, ndtri  # slow to import
+
     i, j, k = rng.integers(len(X), size=(3, POINTS))
     drawn: Floats = X[i]
     if X.shape[1] > len(X):

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from ..core.contrasts import contrast_variance, moments
 from ..core.counts import QuestionCounts, sampling_covariance
@@ -120,5 +119,7 @@ def reported_masses(
 
 def _positive_part(mean: Floats, deviation: Floats) -> Floats:
     """Means of normals given that they are positive."""
+    from scipy.special import log_ndtr  # slow to import
+
     x = np.maximum(mean / deviation, -30.0)
     return np.asarray(deviation * (x + np.exp(-0.5 * x**2 - log_ndtr(x)) / np.sqrt(2.0 * np.pi)))

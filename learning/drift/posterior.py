@@ -16,7 +16,6 @@ g = gamma / (1 + gamma r), the mean gains g C u (h - u' mean), and C loses g C u
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logsumexp, softmax
 
 from privet.protocol.partition import Partition
 
@@ -73,6 +72,8 @@ def shift_posterior(
     tree: Partition, contrasts: Contrasts, expected: Expected, prior: Prior
 ) -> Posterior:
     """theta under each prior, and how well each prior predicts the contrasts."""
+    from scipy.special import logsumexp, softmax  # slow to import
+
     steps, slope_variance = prior.variances(tree)
     z = expected.slope - np.average(expected.slope, axis=0, weights=contrasts.size[:, 0] + 1e-9)
     theta = np.zeros((len(steps), *expected.q.shape))

@@ -6,7 +6,6 @@ from itertools import product, starmap
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
 
 from privet.protocol.partition import Partition
 
@@ -61,6 +60,8 @@ class Expected:
     @classmethod
     def classes(cls, shares: Floats, points: Floats, rows: int) -> "Expected":
         """Expected class probabilities ``(cells, classes)``."""
+        from scipy.special import logit  # slow to import
+
         least = LEAST_EXPECTED / shares.shape[1]
         q = (1.0 - LEAST_EXPECTED) * shares / shares.sum(axis=1, keepdims=True) + least
         return cls(q, logit(q), points, rows, numeric=False)
@@ -78,6 +79,8 @@ class Expected:
 
     def shares(self, theta: Floats) -> tuple[Floats, Floats]:
         """p and its derivative by theta: (2)."""
+        from scipy.special import expit, logit  # slow to import
+
         if self.numeric:
             return self.q + PER_THETA * theta, np.full_like(theta, PER_THETA)
         p = expit(logit(self.q) + theta)

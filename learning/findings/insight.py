@@ -36,7 +36,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import bdtr, ndtr
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label, Range
@@ -518,6 +517,8 @@ def _mean_p(
     public: Floats | float,
 ) -> Floats:
     """P-values of estimates that differ, with the variances ``reported`` and ``public``."""
+    from scipy.special import ndtr  # slow to import
+
     if question.progress is not None:
         return p_of_equal_means(difference, reported, public, question.progress)
     error = np.sqrt(np.maximum(reported + public, 1e-300))
@@ -549,6 +550,8 @@ def _binomial_p(hits: Floats, rows: Floats | float, share: Floats, error: Floats
 
     That is known up to an ``error``, over which the binomial law is averaged.
     """
+    from scipy.special import bdtr  # slow to import
+
     shares = np.clip(share[..., None] + error[..., None] * NODES, 0.0, 1.0)
     h, m = (np.rint(counts)[..., None].astype(np.int64) for counts in (hits, rows))
     at_most, fewer = (np.where(k < 0, 0.0, bdtr(np.maximum(k, 0), m, shares)) for k in (h, h - 1))

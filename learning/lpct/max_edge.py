@@ -29,8 +29,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from scipy.special import xlogy
 
 from privet.protocol.partition import LEAF, Partition
 
@@ -241,6 +239,8 @@ def _gini(count: Floats, nodes: Integers) -> Floats:
 
 def _entropy(count: Floats, nodes: Integers) -> Floats:
     """-n sum_c (n_c / n) log(n_c / n) of each node, from the counts n_c of its classes."""
+    from scipy.special import xlogy  # slow to import
+
     n = np.add.reduceat(count, nodes, axis=0)
     return np.asarray(xlogy(n, n) - np.add.reduceat(xlogy(count, count), nodes, axis=0))
 
@@ -292,6 +292,8 @@ def _starts(changes: NDArray[np.bool_]) -> Integers:
 
 def _run_sums(weights: Floats, bits: Bits, rows: Integers, starts: Integers) -> Floats:
     """Sums of ``weights * bits[rows]`` over each run of rows, shape ``(runs, columns)``."""
+    from scipy.sparse import csr_matrix  # slow to import
+
     ends = np.append(starts, len(rows))
     runs = csr_matrix((weights, np.arange(len(rows)), ends), shape=(len(starts), len(rows)))
     width = max(1, BLOCK // len(rows))

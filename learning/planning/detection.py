@@ -18,7 +18,6 @@ from math import ceil, sqrt
 from typing import TypeVar
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
@@ -63,10 +62,14 @@ class Difference:
 
     def power(self, delta: float) -> float:
         """The probability of detecting a difference of ``delta``."""
+        from scipy.special import ndtr  # slow to import
+
         return float(ndtr((delta - self.critical) / sqrt(self.reported + self.public)))
 
     def smallest(self, power: float) -> float | None:
         """The difference that is detected with probability ``power``; None above ``largest``."""
+        from scipy.special import ndtri  # slow to import
+
         delta = self.critical + float(ndtri(power)) * sqrt(self.reported + self.public)
         return delta if delta < self.largest else None
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from privet.curator.workers import Workers
-from privet.learning.core.onnx import MAX_MODEL_BYTES
+from privet.learning.core.public_data import MAX_MODEL_BYTES
 from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     InvalidRequest,
