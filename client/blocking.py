@@ -3,17 +3,19 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from privet.http_client.report_client import Offer, ReportClient
+from privet.protocol.errors import PrivetError
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
 
 from .explanation import Explanation
-from .holder import Holder
+from .holder import AT_A_TIME, Holder
 from .ledger import Ledger, SqliteLedger, StoredAnswer
 from .opening import CheckedTask, OpenedRecord
 
@@ -94,6 +96,19 @@ class BlockingHolder:
         """See ``Holder.answer``."""
         answer: StoredAnswer = self._portal.call(self._holder.answer, task_url, record, invitation)
         return answer
+
+    def answer_all(
+        self,
+        task_url: str,
+        records: Mapping[str, Mapping[str, Any]],
+        invitations: Mapping[str, str] | None = None,
+        *,
+        at_a_time: int = AT_A_TIME,
+        answered: Callable[[], object] = lambda: None,
+    ) -> dict[str, StoredAnswer | PrivetError]:
+        """See ``Holder.answer_all``; ``answered`` is called in another thread."""
+        call = partial(self._holder.answer_all, at_a_time=at_a_time, answered=answered)
+        return self._portal.call(call, task_url, records, invitations)
 
     def ask_relays(self) -> list[str]:
         """See ``Holder.ask_relays``."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import anyio
 from anyio import to_thread
 
 from privet.http_client.address import TaskAddress
@@ -36,11 +37,20 @@ from .disclosures import splits_of
 from .errors import TaskRefused
 from .explanation import Explanation
 from .ledger import SLACK, Ledger, StoredAnswer, afford
-from .opening import CheckedTask, OpenedRecord, check_opened_for, say_in_development, validate
+from .opening import (
+    CheckedTask,
+    OpenedRecord,
+    check_names,
+    check_opened_for,
+    say_in_development,
+    validate,
+)
 from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
 INVITATION = re.compile(r"[!-~]{1,200}")
+AT_A_TIME = 48
+"""Subjects who answer at a time, where there are many."""
 
 
 @dataclass(slots=True)
@@ -96,11 +106,7 @@ class Holder:
         record's own; ``TaskNotOpen`` outside its dates, ``BudgetSpent`` if it would take the
         subject past a cap. Known mechanisms and sizes were checked when the task was parsed.
         """
-        now = self.clock()
-        check_promise(task)
-        check_group_sizes(task, self.smallest_group)
-        check_clocks(now, clock_ahead)
-        check_dates(task, now, clock_ahead)
+        now = self._check_for_everybody(task, clock_ahead)
         earlier = await self._ask(self.ledger.answers, self.subject)
         caps = await self._ask(self.ledger.caps, self.subject)
         splits = splits_of(task)
@@ -150,6 +156,62 @@ class Holder:
                 say_in_development(opened)
         misfit = opened.findings[0] if opened is not None and opened.findings else None
         return replace(delivered, misfit=misfit)
+
+    async def answer_all(
+        self,
+        task_url: str,
+        records: Mapping[str, Mapping[str, Any]],
+        invitations: Mapping[str, str] | None = None,
+        *,
+        at_a_time: int = AT_A_TIME,
+        answered: Callable[[], object] = lambda: None,
+    ) -> dict[str, StoredAnswer | PrivetError]:
+        """Answer a task for every subject in ``records``; what came of each, in that order.
+
+        Each subject has an account and an answer of its own in the ledger, so a second call after
+        an interruption sends what is missing and draws nothing twice. ``answered`` is called after
+        each. Whatever would refuse every report, and a name that the task does not ask for, is
+        raised before anything is drawn; from then on every record is sent, whatever its values and
+        whatever came of the others: an error in one is its outcome. So read what does not fit
+        before, by ``validate``; an answer's ``misfit`` says it afterwards.
+        """
+        address = self.http.address(task_url)
+        offer = await self._offered(address)
+        self._check_for_everybody(offer.task, offer.clock_ahead)
+        for record in records.values():
+            check_names(offer.task, record)
+        outcomes: dict[str, StoredAnswer | PrivetError] = {
+            answer.subject: answer
+            for answer in await self._ask(self.ledger.answers)
+            if answer.task == address.id and answer.counted and answer.subject in records
+        }
+        left = iter([subject for subject in records if subject not in outcomes])
+
+        async def answer_some() -> None:
+            for subject in left:
+                mine = replace(self, subject=subject)
+                invitation = None if invitations is None else invitations.get(subject)
+                try:
+                    outcomes[subject] = await mine.answer(task_url, records[subject], invitation)
+                except PrivetError as error:
+                    outcomes[subject] = error
+                answered()
+
+        for _ in outcomes:
+            answered()
+        async with anyio.create_task_group() as group:
+            for _ in range(min(at_a_time, len(records))):
+                group.start_soon(answer_some)
+        return {subject: outcomes[subject] for subject in records}
+
+    def _check_for_everybody(self, task: Task, clock_ahead: float | None) -> float:
+        """Raise what ``check`` raises for any subject; the time by this device's clock."""
+        now = self.clock()
+        check_promise(task)
+        check_group_sizes(task, self.smallest_group)
+        check_clocks(now, clock_ahead)
+        check_dates(task, now, clock_ahead)
+        return now
 
     async def _wait(self, departure: Departure) -> None:
         if self.wait:

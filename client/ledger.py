@@ -21,21 +21,24 @@ import sqlite3
 import stat
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from platformdirs import user_data_path
 
+from privet.protocol.errors import PrivetError
 from privet.protocol.lifecycle import REPORT_MOVES, ReportState
 from privet.protocol.limits import DISCLOSED_CAP, TASK_CAP, YEAR_CAP
 
 from .disclosures import DisclosedSplits, disclosed_bits
 from .errors import BudgetSpent, LedgerFailed
 
+T = TypeVar("T")
 YEAR_SECONDS = 365 * 86_400.0
 SLACK = 1e-9
 """Relative room for the rounding of sums such as 0.1 + 0.2."""
@@ -304,27 +307,21 @@ class SqliteLedger(Ledger):
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path if path is not None else default_path()
-        self._turn = (
-            threading.Lock()
-        )  # SQLite's busy handler sleeps too long between threads of one process
+        self._asked: deque[_Asked] = deque()
+        self._turn = threading.Lock()
 
     def caps(self, subject: str) -> Caps:
-        if not self.path.exists():
-            return Caps()
-        with self._transaction() as db:
-            return _caps(db, subject)
+        return self._do(lambda db: _caps(db, subject)) if self.path.exists() else Caps()
 
     def set_caps(self, subject: str, caps: Caps) -> None:
-        with self._transaction() as db:
-            row = (subject, caps.task, caps.year, caps.disclosed)
-            db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?, ?)", row)
+        row = (subject, caps.task, caps.year, caps.disclosed)
+        self._do(lambda db: db.execute("INSERT OR REPLACE INTO caps VALUES (?, ?, ?, ?)", row))
 
     def find(self, subject: str, task: str) -> StoredAnswer | None:
-        with self._transaction() as db:
-            return _find(db, subject, task)
+        return self._do(lambda db: _find(db, subject, task))
 
     def keep(self, answer: StoredAnswer) -> StoredAnswer:
-        with self._transaction() as db:
+        def kept_in(db: sqlite3.Connection) -> StoredAnswer:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
                 caps, earlier = _caps(db, answer.subject), _select(db, answer.subject)
@@ -334,8 +331,10 @@ class SqliteLedger(Ledger):
                 _write(db, kept)
             return kept
 
+        return self._do(kept_in)
+
     def settle(self, answer: StoredAnswer) -> StoredAnswer:
-        with self._transaction() as db:
+        def settled_in(db: sqlite3.Connection) -> StoredAnswer:
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
                 raise LedgerFailed(
@@ -345,11 +344,42 @@ class SqliteLedger(Ledger):
             _write(db, newer)
             return newer
 
+        return self._do(settled_in)
+
     def answers(self, subject: str | None = None) -> list[StoredAnswer]:
-        if not self.path.exists():
-            return []
-        with self._transaction() as db:
-            return _select(db, subject)
+        return self._do(lambda db: _select(db, subject)) if self.path.exists() else []
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """The outcome of ``work``, once it is durable.
+
+        What threads ask for while another transaction is on its way to the disk goes into the next
+        one together; what one of them raises undoes its own part.
+        """
+        mine = _Asked(work)
+        self._asked.append(mine)
+        with self._turn:
+            if not mine.is_over:
+                self._do_together([self._asked.popleft() for _ in range(len(self._asked))])
+        if mine.result is None:
+            raise LedgerFailed(f"Work on {self.path} was broken off. Nothing was sent.")
+        outcome, error = mine.result
+        if error is not None:
+            raise error
+        return cast("T", outcome)
+
+    def _do_together(self, group: Sequence["_Asked"]) -> None:
+        results: Sequence[_Result] = []
+        try:
+            with self._transaction() as db:
+                made = [_result(db, each.work) for each in group]
+            results = made  # which are on the disk only now
+        except LedgerFailed as error:
+            results = [(None, error)] * len(group)
+        finally:
+            for each in group:
+                each.is_over = True
+            for each, result in zip(group, results, strict=False):
+                each.result = result
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -357,7 +387,7 @@ class SqliteLedger(Ledger):
         try:
             self._create()
             connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-            with self._turn, closing(connection) as db:
+            with closing(connection) as db:
                 db.execute("PRAGMA synchronous = EXTRA")
                 db.execute("BEGIN IMMEDIATE")
                 self._prepare(db)
@@ -401,6 +431,30 @@ class SqliteLedger(Ledger):
             db.execute(statement)
         if missing:
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+_Result = tuple[Any, PrivetError | None]
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Work of one thread; its outcome or its error, if there is one once it is over."""
+
+    work: Callable[[sqlite3.Connection], Any]
+    result: _Result | None = None
+    is_over: bool = False
+
+
+def _result(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any]) -> _Result:
+    """The outcome of ``work``, or the error that undoes it."""
+    db.execute("SAVEPOINT one")
+    try:
+        return work(db), None
+    except PrivetError as error:
+        db.execute("ROLLBACK TO one")
+        return None, error
+    finally:
+        db.execute("RELEASE one")
 
 
 def _structure(db: sqlite3.Connection) -> set[tuple[Any, ...]]:

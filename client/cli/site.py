@@ -3,27 +3,26 @@
 import csv
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from privet.http_client.report_client import ReportClient
 from privet.protocol.errors import InvalidRecord, PrivetError
 from privet.protocol.lifecycle import ReportState
 from privet.protocol.spellings import read_value
 from privet.protocol.task import Task
 
+from ..blocking import BlockingHolder
 from ..clocks import check_clocks, check_dates
 from ..explanation import stratum
-from ..holder import Holder, check_group_sizes, check_promise
-from ..ledger import StoredAnswer
+from ..holder import check_group_sizes, check_promise
+from ..ledger import Ledger, StoredAnswer
 from ..opening import check_columns, validate
 from .asking import agreed, explained
 from .exits import (
@@ -40,8 +39,6 @@ from .exits import (
 from .options import Device
 from .output import print_json, say, state_in_words
 
-AT_A_TIME = 48
-"""Lines of a file that are answered at a time."""
 FAULTS_LISTED = 5
 """Faults listed before a person is asked; a dry run lists all."""
 COLUMNS = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -73,7 +70,7 @@ def answer_file(
         if dry_run:
             say("Dry run: nothing was drawn and nothing was sent.")
         elif yes or agreed((), f"{len(lines)} perturbed answers and send them"):
-            _answer_lines(Site(device, task, url), lines, as_json=as_json)
+            _answer_lines(holder, url, task, lines, as_json=as_json)
         else:
             decline()
 
@@ -163,74 +160,23 @@ def _unfit(misfits: int, lines: int) -> str:
     return f"{misfits} of {lines} records do{'es' * (misfits == 1)} not fit"
 
 
-@dataclass(frozen=True)
-class Site:
-    """One device that answers a task for many subjects, over shared connections."""
-
-    device: Device
-    task: Task
-    url: str
-
-    def counted(self) -> set[str]:
-        """The subjects whose answer to the task is counted."""
-        answers = self.device.ledger.answers()
-        return {entry.subject for entry in answers if entry.task == self.task.id and entry.counted}
-
-    async def answer(
-        self, lines: Sequence[Line], answered: Callable[[], object]
-    ) -> dict[int, StoredAnswer | PrivetError]:
-        """The outcome of each line, by its number; an error in one does not stop the others.
-
-        ``answered`` is called after each line.
-        """
-        outcomes: dict[int, StoredAnswer | PrivetError] = {}
-        turns = anyio.CapacityLimiter(AT_A_TIME)
-
-        async def answer_one(http: ReportClient, line: Line) -> None:
-            holder = Holder(
-                http,
-                self.device.ledger,
-                line.subject,
-                curator_key=self.device.curator_key,
-                smallest_group=self.device.smallest_group,
-            )
-            async with turns:
-                try:
-                    record = Spelled(self.task, line.fields)
-                    outcomes[line.number] = await holder.answer(self.url, record, line.invitation)
-                except PrivetError as error:
-                    outcomes[line.number] = error
-                answered()
-
-        client = ReportClient(insecure_http=self.device.insecure_http)
-        async with client as http, anyio.create_task_group() as group:
-            for line in lines:
-                group.start_soon(answer_one, http, line)
-        return outcomes
-
-    def outcome(self, line: Line, outcome: StoredAnswer | PrivetError) -> tuple[str, int]:
-        """The outcome of a line, as text and as an exit status."""
-        if isinstance(outcome, StoredAnswer):
-            return state_in_words(outcome), STATUSES[outcome.state]
-        kept = self.device.ledger.find(line.subject, self.task.id)
-        status = status_of(outcome, kept)
-        if kept is None or status == EXIT_REFUSED:
-            return outcome.detail, status
-        return state_in_words(replace(kept, reason=outcome.detail)), status
-
-
-def _answer_lines(site: Site, lines: Sequence[Line], *, as_json: bool) -> None:
-    console, counted = Console(stderr=True), site.counted()
-    asked = [line for line in lines if line.subject not in counted]
+def _answer_lines(
+    holder: BlockingHolder, url: str, task: Task, lines: Sequence[Line], *, as_json: bool
+) -> None:
+    console, ledger = Console(stderr=True), holder.ledger
+    counted = {each.subject for each in ledger.answers() if each.task == task.id and each.counted}
+    records = {line.subject: Spelled(task, line.fields) for line in lines}
+    invitations = {line.subject: line.invitation for line in lines if line.invitation is not None}
     with Progress(
         *COLUMNS, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        doing = bar.add_task("Lines answered", total=len(asked))
-        outcomes = anyio.run(site.answer, asked, partial(bar.advance, doing))
+        doing = bar.add_task("Lines answered", total=len(lines))
+        advance = partial(bar.advance, doing)
+        outcomes = holder.answer_all(url, records, invitations, answered=advance)
     stated = [
         (line.number, ANSWERED_BEFORE, STATUSES[ReportState.COUNTED])
         if line.subject in counted
-        else (line.number, *site.outcome(line, outcomes[line.number]))
+        else (line.number, *_outcome(ledger, task, line, outcomes[line.subject]))
         for line in lines
     ]
     misfits = sum(isinstance(o, StoredAnswer) and o.misfit is not None for o in outcomes.values())
@@ -248,3 +194,16 @@ def _answer_lines(site: Site, lines: Sequence[Line], *, as_json: bool) -> None:
     for status in (EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD):
         if status in worst:
             raise typer.Exit(status)
+
+
+def _outcome(
+    ledger: Ledger, task: Task, line: Line, outcome: StoredAnswer | PrivetError
+) -> tuple[str, int]:
+    """The outcome of a line, as text and as an exit status."""
+    if isinstance(outcome, StoredAnswer):
+        return state_in_words(outcome), STATUSES[outcome.state]
+    kept = ledger.find(line.subject, task.id)
+    status = status_of(outcome, kept)
+    if kept is None or status == EXIT_REFUSED:
+        return outcome.detail, status
+    return state_in_words(replace(kept, reason=outcome.detail)), status

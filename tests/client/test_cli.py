@@ -372,19 +372,24 @@ def test_lines_that_do_not_fit_are_said_and_reported(
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_line_whose_task_cannot_be_fetched_is_not_called_kept(command: Command) -> None:
-    """Nothing was drawn for it, so there is nothing to resend: exit status 1."""
+def test_a_line_that_was_not_drawn_is_not_called_kept(command: Command) -> None:
+    """There is nothing to resend: exit status 1. What was drawn and not sent is kept: 4."""
 
     class Vanishing(FakeCurator):
         def __call__(self, request: httpx.Request) -> httpx.Response:
             self.down = self.calls != []
             return super().__call__(request)
 
-    with serving(Vanishing(make_task())) as curator:
-        done = command.answer_lines(curator.url, "a,30,shop,yes\nb,31,shop,no\n", "--yes")
+    lines = "a,30,shop,yes\nb,31,shop,no\n"
+    with serving(FakeCurator(make_task(invited=True))) as curator:
+        done = command.answer_lines(curator.url, lines, "--yes")
     assert (done.exit_code, command.ledger.answers()) == (1, [])
-    assert "2 lines: Come back later." in done.stderr
+    assert "2 lines: This task counts invited reports only" in done.stderr
     assert "kept" not in done.stderr
+    with serving(Vanishing(make_task())) as curator:
+        done = command.answer_lines(curator.url, lines, "--yes")
+    assert (done.exit_code, len(command.ledger.answers())) == (4, 2)
+    assert "kept" in done.stderr
 
 
 @pytest.mark.parametrize(

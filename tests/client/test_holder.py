@@ -111,6 +111,44 @@ async def test_clicks_at_once_are_counted_once(curator: FakeCurator, ledger: Sql
     assert ledger.spent("me") == curator.task.epsilon
 
 
+async def test_many_subjects_are_answered_by_one_call(ledger: SqliteLedger) -> None:
+    """Each once, whatever its values, and an error in one is its outcome alone; called again it
+    sends what is missing, byte for byte, and looks at no record that was counted."""
+    curator = FakeCurator(make_task(name="many"))
+    records = {f"patient {number}": {**RECORD, "age": 20 + number} for number in range(9)}
+    records["patient 3"]["age"] = "many"
+    ledger.set_caps("patient 5", Caps(task=0.5))
+
+    def one_fails(request: httpx.Request) -> httpx.Response:
+        is_second = request.method == "POST" and len(curator.posts) == 2 and not failed
+        if is_second:
+            failed.append(request.content)
+            return problem(TaskNotFound("Gone."))
+        return curator(request)
+
+    failed: list[bytes] = []
+    done: list[int] = []
+    holder = Holder(Network([one_fails]).client(), ledger, wait=False)
+    outcomes = await holder.answer_all(
+        curator.url, records, at_a_time=4, answered=lambda: done.append(1)
+    )
+    errors = {s: type(o) for s, o in outcomes.items() if isinstance(o, Exception)}
+    assert list(outcomes) == list(records)
+    assert errors.pop("patient 5") is BudgetSpent
+    assert list(errors.values()) == [TaskNotFound]
+    assert (len(curator.counted), len(done)) == (7, 9)
+    misfit = getattr(outcomes["patient 3"], "misfit", None)
+    assert "age" in str(misfit) or "patient 3" in errors
+    again = await holder.answer_all(curator.url, dict.fromkeys(records, RECORD))
+    assert [s for s, o in again.items() if isinstance(o, Exception)] == ["patient 5"]
+    assert (len(curator.counted), len(curator.posts)) == (8, 8)
+    assert failed == curator.posts[-1:]
+    named = {"a": RECORD, "b": {**RECORD, "aeg": 1}}
+    with pytest.raises(InvalidRecord):
+        await holder.answer_all(curator.url, named)
+    assert ledger.answers("a") == []
+
+
 async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
     ledger: SqliteLedger,
 ) -> None:

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import replace
@@ -166,6 +167,43 @@ else:
 
 
 @pytest.mark.slow
+def test_threads_share_a_transaction_and_no_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is asked for while another is at work is kept together; what one raises undoes its own
+    part, and a disk that fails fails all."""
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite3")
+    opened = record_connections(monkeypatch)
+
+    def outcome(made: StoredAnswer) -> str:
+        try:
+            return ledger.keep(made).subject
+        except PrivetError as error:
+            return type(error).__name__
+
+    def together(answers: list[StoredAnswer]) -> list[str]:
+        with ThreadPoolExecutor(len(answers)) as pool:
+            with ledger._turn:
+                doing = [pool.submit(outcome, each) for each in answers]
+                while len(ledger._asked) < len(answers):
+                    time.sleep(0.001)
+            return [each.result() for each in doing]
+
+    wanted = [answer(subject=s, epsilon=e) for s, e in (("a", 1.0), ("b", 9.0), ("c", 1.0))]
+    assert together(wanted) == ["a", "BudgetSpent", "c"]
+    assert len(opened) == 1
+    assert [each.subject for each in ledger.answers()] == ["a", "c"]
+    with closing(sqlite3.connect(ledger.path)) as other, monkeypatch.context() as patch:
+        patch.setattr("privet.client.ledger.BUSY_SECONDS", 0.0)
+        other.execute("BEGIN IMMEDIATE")
+        assert together([replace(each, task="b") for each in wanted]) == ["LedgerFailed"] * 3
+        other.execute("ROLLBACK")
+    assert len(ledger.answers()) == 2
+    with pytest.raises(ZeroDivisionError):
+        ledger._do(lambda _: 1 / 0)
+    assert len(ledger.answers()) == 2
+
+
 def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
     """Four processes use one ledger at once: all see one shared answer, two more fit the cap."""
     path = tmp_path / "answers.sqlite3"
