@@ -40,7 +40,7 @@ from .ledger import SLACK, Ledger, StoredAnswer, afford
 from .opening import (
     CheckedTask,
     OpenedRecord,
-    check_names,
+    check_record_names,
     check_opened_for,
     say_in_development,
     validate,
@@ -179,7 +179,7 @@ class Holder:
         offer = await self._offered(address)
         self._check_for_everybody(offer.task, offer.clock_ahead)
         for record in records.values():
-            check_names(offer.task, record)
+            check_record_names(offer.task, record)
         outcomes: dict[str, StoredAnswer | PrivetError] = {
             answer.subject: answer
             for answer in await self._ask(self.ledger.answers)

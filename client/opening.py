@@ -73,11 +73,11 @@ def validate(task: Task, record: Mapping[str, Any]) -> OpenedRecord:
 
 def _opened(task: Task, record: Mapping[str, Any], departure: Departure) -> OpenedRecord:
     if isinstance(record, Mapping):
-        check_names(task, record)
+        check_record_names(task, record)
     return OpenedRecord(task, encode_record(task.features, task.label, record), departure)
 
 
-def check_names(task: Task, names: Iterable[Any]) -> None:
+def check_record_names(task: Task, names: Iterable[Any]) -> None:
     """Raise ``InvalidRecord`` for a name that the task does not ask for."""
     asked = [field.name for field in (*task.features, task.label)]
     if unknown := sorted(repr(name) for name in set(names) - set(asked)):
@@ -90,7 +90,7 @@ def check_names(task: Task, names: Iterable[Any]) -> None:
 def check_columns(task: Task, names: Iterable[str]) -> None:
     """Raise ``InvalidRecord`` unless a file's columns are those of the task, which may lack what
     the task replaces."""
-    check_names(task, names)
+    check_record_names(task, names)
     needed = [feature.name for feature in task.features if feature.missing is None]
     if absent := [repr(name) for name in (*needed, task.label.name) if name not in names]:
         raise InvalidRecord(
