@@ -40,8 +40,8 @@ from .ledger import SLACK, Ledger, StoredAnswer, afford
 from .opening import (
     CheckedTask,
     OpenedRecord,
-    check_record_names,
     check_opened_for,
+    check_record_names,
     say_in_development,
     validate,
 )
