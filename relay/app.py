@@ -75,7 +75,7 @@ from .outcomes import CONFLICT, COUNTED, HELD
 from .spool import Spool
 from .status import BatchSizes, RelayStatus
 from .task_watch import TaskWatch
-from .writer import NOT_STORED, SpoolWriter, stored_report
+from .writer import NOT_STORED, SpoolWriter, check_possible, stored_report
 
 MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
@@ -175,6 +175,7 @@ class Relay:
         if refusal is None or (isinstance(refusal, NotAuthorized) and invitation is not None):
             state = await self.writer.put(task, layout, body, invitation)
         else:  # what it took in time it has not forgotten
+            await to_thread.run_sync(check_possible, task.task, layout, body)
             stored = stored_report(task.id, layout, body, invitation)
             earlier = await self._in_spool(self._spool.known, stored)
             if earlier not in {HELD, COUNTED, CONFLICT}:

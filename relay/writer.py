@@ -11,6 +11,7 @@ from privet.intake.tasks import KnownTask
 from privet.intake.writer import GroupWriter, WaitingReport
 from privet.protocol.batch import possible
 from privet.protocol.errors import PrivetError
+from privet.protocol.task import Task
 
 from .batches import StoredReport
 from .errors import SpoolFailed
@@ -33,7 +34,9 @@ class SpoolWriter(GroupWriter[KnownTask, str]):
             alike.setdefault((report.task.id, report.layout.questions), []).append(row)
         valid = np.ones(len(reports), dtype=np.bool_)
         for rows in alike.values():
-            valid[rows] = _possible([reports[row] for row in rows])
+            first = reports[rows[0]]
+            bodies = [reports[row].body for row in rows]
+            valid[rows] = _possible(first.task.task, first.layout, bodies)
         kept = [
             stored_report(own.task.id, own.layout, own.body, own.invitation)
             for own in compress(reports, valid)
@@ -56,9 +59,14 @@ def stored_report(
     return StoredReport(task_id, layout.questions, layout.report_id(body), payload, invitation)
 
 
-def _possible(reports: Sequence[WaitingReport[KnownTask]]) -> NDArray[np.bool_]:
-    """The reports of one task and the same questions that some holder could have sent."""
-    first = reports[0]
-    _, columns = first.layout.columns([report.body for report in reports])
+def check_possible(task: Task, layout: ReportLayout, body: bytes) -> None:
+    """Raise ``WrongPayload`` for a report that no holder could have sent."""
+    if not _possible(task, layout, [body]).all():
+        raise layout.fault(task, body)
+
+
+def _possible(task: Task, layout: ReportLayout, bodies: Sequence[bytes]) -> NDArray[np.bool_]:
+    """Of reports to the same questions, those that some holder could have sent."""
+    _, columns = layout.columns(bodies)
     answers = ((question, payloads, None) for question, payloads in columns)
-    return possible(first.task.task, len(reports), answers)
+    return possible(task, len(bodies), answers)
