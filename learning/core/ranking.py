@@ -13,7 +13,6 @@ def auc(score: Floats, of_class: NDArray[np.bool_]) -> tuple[float, float]:
     records' shares of won comparisons, each over their number. There are two records or more of
     each kind.
     """
-    from scipy.stats import rankdata  # slow to import
 
     inside, outside = score[of_class], score[~of_class]
     every = ranks(score)
