@@ -3,14 +3,16 @@
 Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for numbers)
 of out-of-fold predictions, shrunk towards equal weights by ``PULL`` pseudo-rows: with 50 rows the
 stack is nearly an average, with 50 000 it is the best mixture. Part of the weight goes to models
-that memorise their rows. Cross-validation underestimates them where holders resemble public records
-more closely than these resemble one another (the same people, the same devices); with more rows it
-does so less, and the part is smaller.
+that memorise their rows, in proportion to the share of the label's variance that they explain out
+of fold: a fold's models have fewer rows than the stack's, from which such models gain most where
+labels follow from the columns, and nothing where they are noise. With more rows the part is
+smaller. What public rows say of records that equal them is added (``own_rows``).
 """
 
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,13 +24,14 @@ from threadpoolctl import threadpool_limits
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, mixture
 from .candidates import FOREST_TREES, VALIDATION_TREES, Candidate, as_arrays, candidates
+from .own_rows import agreement, remembered
 
 PULL = 20.0
 """Pseudo-rows that pull weights towards equal ones (docs/tables/tried.md)."""
 MEMORY = 0.25
 MEMORY_ROWS = 1000.0
-"""The weight of models that memorise is MEMORY for few rows and half of it for this many (ADR
-0102)."""
+"""The weight of models that memorise, if they explain the label, is MEMORY for few rows and half of
+it for this many (docs/tables/tried.md)."""
 FOLDS = 5
 """The usual number; what a fold leaves out is a fifth of the rows."""
 MANY_CLASSES = 30
@@ -50,27 +53,46 @@ LEAST_WEIGHT = 0.02
 """Members below a fiftieth of the weight are dropped: they take time and change little."""
 
 
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """One weight per member, adding up to 1, those under ``LEAST_WEIGHT`` 0; and the
+    ``agreement`` of equal rows' labels (``own_rows``)."""
+
+    of_members: Floats
+    agreement: float
+
+
 def stacked(
-    X: Floats, y: Floats, slots: int, weights: Floats | None = None, trees: int | None = None
+    X: Floats, y: Floats, slots: int, weights: Weights | None = None, trees: int | None = None
 ) -> BaseModel:
     """The stack for rows ``X`` and labels ``y``: class indices if ``slots`` > 0, else numbers.
 
-    By default cross-validation gives the members' ``weights``, and these the forests' ``trees``.
+    By default cross-validation gives the ``weights``, and these the forests' ``trees``.
     """
     if len(y) < FEWEST_ROWS_FOR_FOLDS or len(np.unique(y)) < 2:
         return constant(y, X.shape[1], slots)
     members = candidates(len(X), X.shape[1], slots)
     weights = stack_weights(members, X, y, slots) if weights is None else weights
-    counts = tree_counts(members, weights, slots) if trees is None else [trees] * len(members)
+    of_members = weights.of_members
+    counts = tree_counts(members, of_members, slots) if trees is None else [trees] * len(members)
     used = [
         (member, count, float(weight))
-        for member, count, weight in zip(members, counts, weights, strict=True)
+        for member, count, weight in zip(members, counts, of_members, strict=True)
         if weight > 0.0
     ]
     with quietly():
         models = [as_arrays(member, _fitted(member, n, X, y), slots) for member, n, _ in used]
     name = ", ".join(f"{member.name} {weight:.2f}" for member, _, weight in used)
-    return mixture(name, models, [weight for *_, weight in used])
+    stack = mixture(name, models, [weight for *_, weight in used])
+    own = remembered(X, target_of(y, slots), stack, weights.agreement)
+    if own is None:
+        return stack
+    return BaseModel(f"{name}, and own rows", (*stack.components, own), (*stack.weights, 1.0))
+
+
+def target_of(y: Floats, slots: int) -> Floats:
+    """What predictions of labels ``y`` aim at, ``(rows, S)``: indicators of classes, or numbers."""
+    return np.eye(slots)[y.astype(int)] if slots else y[:, None]
 
 
 def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> list[int]:
@@ -108,23 +130,34 @@ def constant(y: Floats, columns: int, slots: int) -> BaseModel:
     )
 
 
-def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) -> Floats:
-    """One weight per member, adding up to 1; those under ``LEAST_WEIGHT`` are 0."""
+def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) -> Weights:
+    """The weights that cross-validation gives."""
     rng = np.random.default_rng(0)
     rows = rng.permutation(len(X))[:VALIDATION_ROWS]
     X, y = X[rows], y[rows]
     with quietly():
         predicted = out_of_fold(members, X, y, slots)
-    return weights_for(members, predicted, y, slots)
+    return _weights(members, X, predicted, y, slots)
+
+
+def _weights(
+    members: Sequence[Candidate], X: Floats, predicted: Floats, y: Floats, slots: int
+) -> Weights:
+    of_members = weights_for(members, predicted, y, slots)
+    by_stack = np.tensordot(of_members, predicted, axes=1)
+    return Weights(of_members, agreement(X, target_of(y, slots), by_stack))
 
 
 def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
-    """``stack_weights`` from out-of-fold predictions of the members, ``(members, rows, S)``."""
-    target = np.eye(slots)[y.astype(int)].ravel() if slots else y
+    """Members' weights from their out-of-fold predictions, ``(members, rows, S)``."""
+    target = target_of(y, slots)
     columns = predicted.reshape(len(members), -1).T
-    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y))
-    weights = (1.0 - memory) * simplex_least_squares(columns, target, PULL / len(y))
     remembers = np.array([member.remembers for member in members])
+    spread = float(((target - target.mean(axis=0)) ** 2).sum())
+    left = float(((target - predicted[remembers].mean(axis=0)) ** 2).sum())
+    explained = max(1.0 - left / spread, 0.0) if spread > 0.0 else 0.0
+    memory = explained * MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y))
+    weights = (1.0 - memory) * simplex_least_squares(columns, target.ravel(), PULL / len(y))
     weights += memory * remembers / remembers.sum()
     weights[weights < LEAST_WEIGHT] = 0.0
     return np.asarray(weights / weights.sum())
@@ -146,8 +179,8 @@ def out_of_fold(members: Sequence[Candidate], X: Floats, y: Floats, slots: int) 
     return predicted
 
 
-def cross_validated(X: Floats, y: Floats, slots: int) -> tuple[Floats, Floats]:
-    """Stacking weights ``(members,)``, and predictions for each row ``(rows, S)`` without it.
+def cross_validated(X: Floats, y: Floats, slots: int) -> tuple[Weights, Floats]:
+    """Weights, and predictions for each row ``(rows, S)`` without it.
 
     A fold's predictions are weighted by what the other folds favour.
     """
@@ -158,7 +191,7 @@ def cross_validated(X: Floats, y: Floats, slots: int) -> tuple[Floats, Floats]:
     for others, fold in folds(y, slots).split(X, y if slots else None):
         weights = weights_for(members, by_member[:, others], y[others], slots)
         predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
-    return weights_for(members, by_member, y, slots), predicted
+    return _weights(members, X, by_member, y, slots), predicted
 
 
 def _fewer(trees: int, slots: int) -> int:

@@ -23,6 +23,8 @@ from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
 from scripts.reproduce.no_difference import DETECTED, FALSE, UNSEEN
 from scripts.reproduce.problems import REPEATING, SHIFTS, SIZES
+from scripts.reproduce.remembering import SERIES as REMEMBERING
+from scripts.reproduce.remembering import SHIPPED
 from scripts.reproduce.scored import MISSED, READ, SCORED
 from scripts.reproduce.sent_falsely import ALARMS, SENT
 from scripts.reproduce.shapes import KINDS
@@ -539,6 +541,23 @@ OURS = [
             ("scores", "Part of the collections where a score is not in its 95 % interval", MISSED),
             ("accuracy", "The accuracy of a model's cells, read from its own reports", READ),
         )
+    ),
+    Experiment(
+        "memory",
+        "The public model and its rows: Brier score, or squared error over the variance",
+        jobs(
+            (
+                *("employ", "diabetes", "anonymity", "concrete", "survey", *SHIPPED),
+                *(f"{name}, one population" for name in ("employ", "diabetes", "rice", "census")),
+            ),
+            ("remember",),
+            (1.0,),
+        )
+        + jobs("noisy threshold", ("remember",), (1.0,), n_private=(20_000,), n_public=(300,)),
+        x="problem",
+        series=REMEMBERING,
+        best="min",
+        errors=True,
     ),
     Experiment(
         "ablations",

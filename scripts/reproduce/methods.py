@@ -51,6 +51,7 @@ from scripts.reproduce.datasets import Split
 from scripts.reproduce.intervals import hold
 from scripts.reproduce.no_difference import say
 from scripts.reproduce.ours import Privet, WithoutPrivacy, planned, public_stack, references
+from scripts.reproduce.remembering import remember
 from scripts.reproduce.scored import judge
 from scripts.reproduce.sent_falsely import alarms
 from scripts.reproduce.shapes import Compared
@@ -185,6 +186,7 @@ METHODS: dict[str, Method] = {
     "look often": look_often,
     "say where none is seen": say,
     "judge": judge,
+    "remember": remember,
     "test for false reports": alarms,
     "hold": hold,
     "without the public shape": Compared(),

@@ -21,6 +21,7 @@ PAGES = {
     "tables/statements.md": ("statements",),
     "tables/ablations.md": ("ablations",),
     "tables/shapes.md": ("shapes",),
+    "tables/tried.md": ("memory",),
     "tables/disclosed-columns.md": ("disclosed-scores", "disclosed-holders"),
     "tables/lpct-figures.md": ("lpct-figure",),
     "tables/lpct-tables.md": ("lpct-table",),

@@ -32,6 +32,7 @@ from scripts.reproduce.disclosure import MADE, made, of_part, survey
 from scripts.reproduce.intervals import Moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 from scripts.reproduce.no_difference import Alike
+from scripts.reproduce.remembering import SHIPPED, shipped
 from scripts.reproduce.scored import Judged
 from scripts.reproduce.sent_falsely import Sent
 from scripts.reproduce.shapes import Shapes
@@ -191,6 +192,7 @@ PROBLEMS: dict[str, Problem] = {
     "random laws": Problem(lambda _folder, _seed, **settings: Shapes(**settings)),
     "16 cells": Problem(lambda _folder, _seed, **settings: Population(**settings)),
     "collection": Problem(lambda _folder, _seed, **settings: Collection(**settings)),
+    **{name: Problem(partial(shipped, name=name)) for name in SHIPPED},
     "alike": Problem(lambda _folder, _seed, **settings: Alike(**settings)),
     "judged": Problem(lambda _folder, _seed, **settings: Judged(**settings)),
     "sent": Problem(lambda _folder, _seed, **settings: Sent(**settings)),

@@ -15,11 +15,13 @@ from privet.learning.drift.stacking import (
     FOLDS,
     MEMORY,
     MEMORY_ROWS,
+    Weights,
     constant,
     out_of_fold,
     stack_weights,
     stacked,
     tree_counts,
+    weights_for,
 )
 from tests.curator.small_models import SHARED_TREES
 
@@ -27,7 +29,7 @@ from ..examples import BINARY, NUMBER, complete, public_rows
 
 
 def test_a_linear_truth_gives_linear_models_their_weight() -> None:
-    """With many rows of a smooth truth, linear models have over 0.4; forests keep their part.
+    """With many rows of a smooth truth, linear models have over 0.4.
 
     With 30 rows no candidate has a weight of 0.4. Labels that do not vary give weights, too.
     """
@@ -35,17 +37,33 @@ def test_a_linear_truth_gives_linear_models_their_weight() -> None:
     X = rng.random((1500, 4))
     y = (rng.random(1500) < 1 / (1 + np.exp(-8 * (X @ [1, -1, 1, -1])))).astype(float)
     members = candidates(1500, 4, 2)
-    weights = stack_weights(members, X, y, 2)
-    remembers = np.array([m.remembers for m in members])
+    weights = stack_weights(members, X, y, 2).of_members
     linear = np.array([m.name.startswith("linear") for m in members])
     assert weights.sum() == pytest.approx(1.0)
-    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + 1500)
-    assert weights[remembers].sum() >= memory - 1e-9
     assert weights[linear].sum() > 0.4
-    assert stack_weights(members, X[:30], y[:30], 2).max() < 0.4
-    constant_label = stack_weights(candidates(40, 4, 0), X[:40], np.full(40, 3.0), 0)
+    assert stack_weights(members, X[:30], y[:30], 2).of_members.max() < 0.4
+    constant_label = stack_weights(candidates(40, 4, 0), X[:40], np.full(40, 3.0), 0).of_members
     assert constant_label.sum() == pytest.approx(1.0)
     assert (constant_label >= 0.0).all()
+
+
+def test_models_that_memorise_have_weight_as_far_as_they_explain_the_label() -> None:
+    """All of their part where out of fold they are right, and none where they explain nothing."""
+    members = candidates(200, 4, 2)
+    remembers = np.array([member.remembers for member in members])
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=200).astype(float)
+    right, wrong = np.eye(2)[y.astype(int)], np.eye(2)[rng.integers(2, size=200)]
+
+    def part(predicted: np.ndarray) -> float:
+        others = np.broadcast_to(right, (len(members), 200, 2)).copy()
+        others[remembers] = predicted
+        return float(weights_for(members, others, y, 2)[remembers].sum())
+
+    even = remembers.mean()
+    memory = MEMORY * MEMORY_ROWS / (MEMORY_ROWS + 200)
+    assert part(right) == pytest.approx((1.0 - memory) * even + memory, abs=1e-6)
+    assert part(wrong) < 0.5 * even
 
 
 @pytest.mark.parametrize("rows", [1, 4, 12, 60])
@@ -183,7 +201,7 @@ def test_each_tree_of_a_forest_sees_a_sample_of_many_rows(monkeypatch: pytest.Mo
     forest = np.array([member.name == "forest" for member in candidates(1000, 2, 2)]) * 1.0
 
     def most_leaves(rows: int) -> int:
-        (part,) = stacked(X[:rows], y[:rows], 2, forest, trees=5).components
+        part = stacked(X[:rows], y[:rows], 2, Weights(forest, 0.0), trees=5).components[0]
         assert isinstance(part, Trees)
         tree_of = np.searchsorted(part.roots, np.flatnonzero(part.left < 0), "right")
         return int(np.bincount(tree_of).max())
