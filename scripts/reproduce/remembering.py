@@ -72,7 +72,7 @@ def remember(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     """The loss of each public model, alone and with reports, and of each candidate."""
     slots, public = class_count(split.label), split.public
     X = public.X.astype(np.float32).astype(np.float64)
-    members, target = candidates(*X.shape, slots), target_of(public.y, slots)
+    members, target = candidates(len(X), X.shape[1], slots), target_of(public.y, slots)
     with quietly():
         predicted = out_of_fold(members, X, public.y, slots)
         models = [as_arrays(one, one.make(TREES).fit(X, public.y), slots) for one in members]

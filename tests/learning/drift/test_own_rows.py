@@ -26,7 +26,7 @@ def test_labels_are_remembered_at_their_rows_and_nowhere_else(columns: int, r: f
     """A row goes r of the way from the stack to the mean label of its equals."""
     X = some_rows(columns)
     y = np.random.default_rng(1).random((ROWS, 3))
-    stack = constant(np.arange(ROWS) % 3 * 1.0, columns, 3)
+    stack = constant((np.arange(ROWS) % 3).astype(np.float64), columns, 3)
     tree = remembered(X, y, stack, r)
     assert tree is not None
     model = BaseModel("", (*stack.components, tree), (1.0, 1.0))
