@@ -1,4 +1,4 @@
-"""What a public model says of records that equal a public one.
+"""Predictions for records that equal a public one.
 
 Cross-validation measures how well public rows predict *other* public rows. A holder whose record is
 a public row's (the same person, the same device, or few coarse columns) may have that row's label,

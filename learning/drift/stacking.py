@@ -91,7 +91,7 @@ def stacked(
 
 
 def target_of(y: Floats, slots: int) -> Floats:
-    """What predictions of labels ``y`` aim at, ``(rows, S)``: indicators of classes, or numbers."""
+    """Labels as predictions aim at them, ``(rows, S)``: indicators of classes, or numbers."""
     return np.eye(slots)[y.astype(int)] if slots else y[:, None]
 
 

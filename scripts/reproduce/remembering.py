@@ -1,4 +1,4 @@
-"""How much of a public model should remember its rows: a part of all weights, or only at the rows.
+"""Public models that remember their rows: by a part of all weights, or only at the rows.
 
 Scored is the public model, alone and corrected by reports, with no weight set aside for models that
 memorise, with a quarter for few rows as earlier versions had, and as it is; and every candidate by
