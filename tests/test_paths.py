@@ -17,7 +17,7 @@ MOST = {
     "POST": Size(files=24, functions=90, moves=22),
     "fit": Size(files=53, functions=185, moves=76),
     "predict": Size(files=27, functions=98, moves=20),
-    "plan": Size(files=53, functions=326, moves=133),
+    "plan": Size(files=54, functions=333, moves=134),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
