@@ -25,6 +25,7 @@ from bench.predicting import predicting
 from bench.privatizing import privatizing
 from bench.relaying import relaying
 from bench.report import document, judged
+from bench.scaling import scaling
 from bench.simulating import simulating
 from bench.worst_tasks import holding
 from scripts.pages import fill
@@ -40,6 +41,7 @@ SECTIONS: dict[str, Section] = {
     "simulating": simulating,
     "intake": intake,
     "relaying": relaying,
+    "scaling": scaling,
     "collecting": collecting,
     "rest_predict": answering,
     "pages": showing,

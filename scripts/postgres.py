@@ -57,6 +57,10 @@ class PostgresServer:
             else:
                 return
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def stop(self) -> None:
         self._process.send_signal(AT_ONCE)
         self._process.wait()

@@ -19,6 +19,7 @@ SLOW = {
     "predicting",
     "privatizing",
     "rest_predict",
+    "scaling",
     "worst_tasks",
 }
 """Sections that start processes, make much or need OpenDP; a server's counts are checked."""
