@@ -1,4 +1,4 @@
-"""How intake grows with processes: curators over one PostgreSQL, relays in front of one curator.
+"""Growth of intake with processes: curators over one PostgreSQL, relays in front of one curator.
 
 Each server has a sending process of its own. A full run takes as many servers as the machine has
 processors for, up to eight; where there are two, read a ratio together with the waits for locks
@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Queue
@@ -33,7 +33,7 @@ from bench.traffic import (
 )
 from privet.protocol.task import Task
 from scripts.load.sender import QueuedPost
-from scripts.load_test import cpu_seconds, family_of
+from scripts.load_test import cpu_seconds
 from scripts.postgres import PostgresServer, postgres_server
 from scripts.servers import running_relay
 
@@ -57,7 +57,7 @@ LOG_POSITION = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"
 
 @dataclass
 class DatabaseWork:
-    """What a PostgreSQL server did during a measurement."""
+    """The work of a PostgreSQL server during a measurement."""
 
     processor: float = 0.0
     """Seconds."""
@@ -144,7 +144,7 @@ def relays(folder: Path, effort: Effort, count: int) -> Iterator[Figure]:
 
 @dataclass
 class Sent:
-    """What all senders of a measurement sent."""
+    """The messages of all senders of a measurement."""
 
     reports: int
     seconds: float
@@ -158,12 +158,12 @@ def send(ports: Sequence[int], task: Task, each: int, at_once: int, size: int) -
     Raises ``RuntimeError`` if one was refused.
     """
     context: Any = multiprocessing.get_context("fork")
-    ready, told = context.Barrier(len(ports)), context.Queue()
-    parts = [(port, task, each, at_once, size, ready, told) for port in ports]
+    ready, results = context.Barrier(len(ports)), context.Queue()
+    parts = [(port, task, each, at_once, size, ready, results) for port in ports]
     senders = [context.Process(target=_send, args=part) for part in parts]
     for sender in senders:
         sender.start()
-    rows = [told.get(timeout=600) for _ in senders]
+    rows = [results.get(timeout=600) for _ in senders]
     for sender in senders:
         sender.join()
     reports, begun, ended, medians, refused = zip(*rows, strict=True)
@@ -174,14 +174,14 @@ def send(ports: Sequence[int], task: Task, each: int, at_once: int, size: int) -
 
 
 def _send(
-    port: int, task: Task, each: int, at_once: int, size: int, ready: Any, told: Queue[Any]
+    port: int, task: Task, each: int, at_once: int, size: int, ready: Any, results: Queue[Any]
 ) -> None:
     messages: list[QueuedPost] = (
         single_posts(task, each) if size == 1 else [batch_post(task, size) for _ in range(each)]
     )
     ready.wait()
     load = run_load([port], messages, at_once)
-    told.put(
+    results.put(
         (load.acknowledged, load.started, load.finished, median(load.latencies), load.refused)
     )
 
@@ -201,14 +201,14 @@ def watching(server: PostgresServer) -> Iterator[DatabaseWork]:
     watcher = threading.Thread(target=look)
     with psycopg.connect(server.url, autocommit=True) as connection:
         ((begun,),) = connection.execute(LOG_POSITION).fetchall()
-        before = cpu_seconds(family_of(server.pid))
+        before = _with_sessions(server.pid)
         watcher.start()
         try:
             yield work
         finally:
             ended.set()
             watcher.join()
-        work.processor = cpu_seconds(family_of(server.pid)) - before
+        work.processor = _with_sessions(server.pid) - before
         ((now,),) = connection.execute(LOG_POSITION).fetchall()
         work.log = int(now - begun)
 
@@ -225,6 +225,17 @@ def _are_counted(database: str, task: Task, reports: int) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def _with_sessions(pid: int) -> float:
+    """Processor seconds of a database server and of its sessions, also of those that have ended."""
+    server = psutil.Process(pid)
+    seconds = 0.0
+    for session in server.children():
+        with suppress(psutil.NoSuchProcess):
+            seconds += cpu_seconds([session])
+    times = server.cpu_times()
+    return seconds + float(sum(times[:2]) + times.children_user + times.children_system)
 
 
 def _processes(pids: Sequence[int]) -> list[psutil.Process]:

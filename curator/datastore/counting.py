@@ -16,7 +16,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 
 from .database import Backend, Database, check_revision
 from .invitations import hidden
-from .report_ids import BULK, Fingerprints, KnownIds, Positions, ReportIds, distinct
+from .report_ids import Fingerprints, KnownIds, Positions, ReportIds, TaskIds, distinct
 from .reports import (
     Addition,
     Outcome,
@@ -34,7 +34,7 @@ BUCKET_SECONDS = 86_400
 """Sums and checksums are kept per day of arrival."""
 READ_TASK = """
 SELECT id, no, state, moved, opens, closes, invited, ids_gone, quota, filled,
-    (SELECT max(run) FROM id_runs WHERE task_no = tasks.no),
+    (SELECT max(place) FROM id_runs WHERE task_no = tasks.no),
     (SELECT version_num FROM alembic_version)
 FROM tasks WHERE id = ?
 """
@@ -83,8 +83,8 @@ class CountedTask(NamedTuple):
     quota: int | None
     filled: float | None
     """Unix time at which the quota was reached."""
-    last_run: int | None
-    """The newest run of its ids, see ``ReportIds``."""
+    last: int | None
+    """Place of the last run of its ids, see ``ReportIds``."""
     revision: str | None
     """The database's schema."""
 
@@ -182,15 +182,14 @@ class Counting:
     def _lock(self, groups: Sequence[ReportGroup]) -> dict[str, CountedTask]:
         """The groups' tasks, which then stay as they are until the transaction ends.
 
-        Schema and tasks are locked and read together, since a round trip more would cost.
+        Schema, tasks and ids are locked and read together, since a round trip more would cost. Only
+        a large group that is alone has its ids locked later.
         """
         ids = [group.task.id for group in groups]
-        exclusive = [
-            group.task.id
-            for group in groups
-            if len(group) >= BULK or group.task.id in self.exclusive
-        ]
-        held = self.backend.lock_tasks(self.cursor, ids, exclusive)
+        exclusive = [task_id for task_id in ids if task_id in self.exclusive]
+        bulk = {group.task.id: len(group) >= self.backend.BULK for group in groups}
+        claimed = {} if len(groups) == 1 and bulk[ids[0]] else bulk
+        held = self.backend.lock_tasks(self.cursor, ids, exclusive, claimed)
         fetched = [self.cursor.execute(READ_TASK, (task_id,)).fetchone() for task_id in ids]
         rows = {row[0]: CountedTask(*row) for row in fetched if row is not None}
         for row in rows.values():
@@ -220,13 +219,16 @@ class Counting:
     def _claim(self, task: CountedTask, group: ReportGroup, first: Positions) -> Outcomes:
         """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
         ids, fingerprints = group.ids.take(first, axis=0), group.fingerprints[first]
-        place = (self.cursor, task.no, task.last_run)
         if group.in_time:
             ends = (task.closes, task.filled, self.now)
             takes_reports = takes_late(task.state, task.moved, task.opens, *ends)
         else:
             takes_reports = is_open(task.state, task.opens, task.closes, self.now)
-        if takes_reports and not task.invited and task.quota is None:
+        place = (self.cursor, TaskIds(task.id, task.no, task.last))
+        is_simple = takes_reports and not task.invited and task.quota is None
+        if len(group) >= self.backend.BULK and not (is_simple and len(ids) >= self.backend.BULK):
+            place = (self.cursor, self.report_ids.locked(*place))
+        if is_simple:
             known = self.report_ids.claim(*place, ids, fingerprints)
             return _outcomes(known, fingerprints, Outcome.COUNTED)
         known = self.report_ids.find(*place, ids)

@@ -1,6 +1,6 @@
 """Transactions, locks and database errors, shared by all parts of the store."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
@@ -45,11 +45,17 @@ class Backend(IdRows, Protocol):
         """
 
     def lock_tasks(
-        self, cursor: DBAPICursor, shared: Sequence[str], exclusive: Sequence[str], /
+        self,
+        cursor: DBAPICursor,
+        shared: Sequence[str],
+        exclusive: Sequence[str],
+        claimed: Mapping[str, bool],
+        /,
     ) -> bool:
         """Lock tasks by id, and the schema, until the transaction ends.
 
-        False if the schema is being changed.
+        ``claimed`` are those whose report ids are locked too, True for exclusively. False if the
+        schema is being changed.
         """
 
     def slot(self, cursor: DBAPICursor, /) -> int:
@@ -102,7 +108,8 @@ class Database:
         self, connection: Connection, task_ids: Sequence[str], shared: Sequence[str] = ()
     ) -> None:
         """Hold tasks until the transaction ends, exclusively or shared with other holders."""
-        self.backend.lock_tasks(self.backend.cursor_of(connection.connection), shared, task_ids)
+        cursor = self.backend.cursor_of(connection.connection)
+        self.backend.lock_tasks(cursor, shared, task_ids, {})
 
     @contextmanager
     def failing(self) -> Iterator[None]:

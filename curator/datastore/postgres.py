@@ -6,7 +6,7 @@ session, neither settings nor, behind a pooler, prepared statements: the next on
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from socket import gethostname
@@ -30,8 +30,12 @@ DURABLE = "set_config('synchronous_commit', 'on', true)"
 """Has this transaction's commit wait for the disk; part of a statement, to be no round trip."""
 HOLD = f"pg_try_advisory_xact_lock_shared(5797973, 2), {DURABLE}"
 """Locks the schema with others; false if somebody changes it, or waits to."""
-SHARE = f"SELECT {HOLD}, pg_advisory_xact_lock_shared(?)"
-EXCLUSIVE = f"SELECT {HOLD}, pg_advisory_xact_lock(?)"
+SHARED, EXCLUSIVE = "pg_advisory_xact_lock_shared(?)", "pg_advisory_xact_lock(?)"
+MERGING = 0x507270
+"""First half of the key of the lock of whoever merges a task's runs."""
+TRY_MERGING = f"SELECT pg_try_advisory_xact_lock({MERGING}, ?)"
+BULK = 4_096
+"""See ``IdRows.BULK``: rows are what many curators can write at the same time."""
 TRY_SLOT = "SELECT pg_try_advisory_xact_lock(?, ?)"
 PROBES = (
     "SET LOCAL work_mem = '64kB'",
@@ -170,13 +174,29 @@ def hold_schema(cursor: DBAPICursor) -> str | None:
     return str(row[0]) if held and row is not None else None
 
 
-def lock_tasks(cursor: DBAPICursor, shared: Sequence[str], exclusive: Sequence[str]) -> bool:
-    """See ``Backend.lock_tasks``; tasks are locked in one order for all curators."""
+def lock_tasks(
+    cursor: DBAPICursor,
+    shared: Sequence[str],
+    exclusive: Sequence[str],
+    claimed: Mapping[str, bool],
+) -> bool:
+    """See ``Backend.lock_tasks``; all curators lock in one order, a task and then its ids."""
     held = True
     for task_id in sorted({*shared, *exclusive}):
-        lock = EXCLUSIVE if task_id in exclusive else SHARE
-        held &= cursor.execute(lock, (_key(task_id),)).fetchone()[0]
+        locks, keys = [EXCLUSIVE if task_id in exclusive else SHARED], [_key(task_id)]
+        if task_id in claimed:
+            locks.append(EXCLUSIVE if claimed[task_id] else SHARED)
+            keys.append(_key_of_ids(task_id))
+        held &= cursor.execute(f"SELECT {HOLD}, {', '.join(locks)}", keys).fetchone()[0]
     return held
+
+
+def lock_ids(cursor: DBAPICursor, task_id: str) -> None:
+    cursor.execute(f"SELECT {EXCLUSIVE}", (_key_of_ids(task_id),))
+
+
+def try_merging(cursor: DBAPICursor, task_no: int) -> bool:
+    return bool(cursor.execute(TRY_MERGING, (task_no,)).fetchone()[0])
 
 
 def slot(cursor: DBAPICursor) -> int:
@@ -209,6 +229,11 @@ def write_probe(cursor: DBAPICursor) -> None:
 def _key(task_id: str) -> int:
     """A lock's key: the first 64 bits of the task's id."""
     return int.from_bytes(bytes.fromhex(task_id[:16]), "big", signed=True)
+
+
+def _key_of_ids(task_id: str) -> int:
+    """The key of the lock of its ids: the next 64 bits."""
+    return _key(task_id[16:])
 
 
 def _fingerprints(cursor: DBAPICursor, task_no: int, keys: list[bytes]) -> dict[bytes, int]:

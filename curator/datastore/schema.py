@@ -68,7 +68,7 @@ report_ids = _table(
     sqlite_with_rowid=False,
 )
 
-id_runs = _table("id_runs", _key("task_no"), _key("run"), _value("ids"))
+id_runs = _table("id_runs", _key("task_no"), _key("run"), _value("place"), _value("ids"))
 
 id_pages = _table(
     "id_pages",

@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
@@ -18,6 +18,8 @@ from .report_ids import Fingerprints, Ids, KnownIds
 
 log = logging.getLogger(__name__)
 
+BULK = 8
+"""See ``IdRows.BULK``: a row costs a page of its own once the table is large."""
 OTHERS = 0o077
 BUSY_SECONDS = 15
 """Seconds that a second writer waits for the first."""
@@ -198,8 +200,21 @@ def find_rows(cursor: DBAPICursor, task_no: int, ids: Ids) -> KnownIds:
     return KnownIds.of(ids, dict(rows))
 
 
-def lock_tasks(_cursor: DBAPICursor, _shared: Sequence[str], _exclusive: Sequence[str]) -> bool:
+def lock_tasks(
+    _cursor: DBAPICursor,
+    _shared: Sequence[str],
+    _exclusive: Sequence[str],
+    _claimed: Mapping[str, bool],
+) -> bool:
     """Nothing to lock: the transaction is the only one that writes."""
+    return True
+
+
+def lock_ids(_cursor: DBAPICursor, _task_id: str) -> None:
+    """Nothing to lock, as for tasks."""
+
+
+def try_merging(_cursor: DBAPICursor, _task_no: int) -> bool:
     return True
 
 

@@ -3,21 +3,24 @@
 Ids come singly or in batches of hundreds of thousands, and are kept in two forms (ADR 201 has the
 measurements that led here):
 
-*Rows.* A claim of fewer than ``BULK`` ids inserts a row for each; the primary key settles races
-between curators. A row costs an insertion into a B-tree, a few microseconds.
+*Rows.* A claim of few ids inserts a row for each; the primary key settles races between curators. A
+row costs an insertion into a B-tree, a few microseconds, and where the tree is large a page written
+for each id.
 
-*Runs* (``runs.py``). A larger claim is written as one run: its ids sorted, cut into pages, a row
-for each page. Runs of similar size are merged, so that a task has few.
+*Runs* (``runs.py``). A claim of ``IdRows.BULK`` ids or more is written as one run: its ids sorted,
+cut into pages, a row for each page. Runs of similar size are merged, so that a task has few.
 
-Both forms are searched before an id is claimed. Claims of rows share the task's lock; a claim of a
-run holds it exclusively, so no run appears while another curator claims ids without having seen it.
+Both forms are searched before an id is claimed. Each task's ids have a lock. Claims of rows share
+it; a claim of a run holds it exclusively, but only for a last look at what others have added and to
+put itself on the list. All else it does before, so that curators claim runs side by side.
 
 The SQL is text for the driver's own cursor, as everywhere on the path of a report: SQLAlchemy's
 overhead for a small statement exceeds SQLite's time to execute it.
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from sqlalchemy import Connection, delete, select
@@ -26,10 +29,9 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from ..schema import id_pages, id_runs, report_ids
 from .filter import Filter
 from .ids import Fingerprints, Ids, KnownIds, Mask, Positions, distinct, keys_of, unpacked
-from .runs import PAGE, IdRuns
+from .runs import PAGE, Draft, IdRuns, RunGone
 
 __all__ = [
-    "BULK",
     "Filter",
     "Fingerprints",
     "IdRows",
@@ -38,14 +40,15 @@ __all__ = [
     "Mask",
     "Positions",
     "ReportIds",
+    "TaskIds",
     "distinct",
     "ids_of_task",
     "keys_of",
     "remove_some",
 ]
 
-BULK = 4_096
-"""Number of ids from which a claim becomes a run."""
+TRIES = 20
+"""Attempts of a claim of a run, which begins anew if others merge runs meanwhile."""
 REMOVED_AT_ONCE = 20_000
 READ_AT_ONCE = 50_000
 
@@ -55,6 +58,9 @@ ANY_ROW = "SELECT EXISTS (SELECT 1 FROM report_ids WHERE task_no = ?)"
 class IdRows(Protocol):
     """Ids in rows, which each database inserts and finds in its own way."""
 
+    BULK: int
+    """Number of ids from which a claim becomes a run: small where curators take turns anyway."""
+
     def claim_rows(
         self, cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Fingerprints, /
     ) -> KnownIds:
@@ -63,50 +69,82 @@ class IdRows(Protocol):
     def find_rows(self, cursor: DBAPICursor, task_no: int, ids: Ids, /) -> KnownIds:
         """A mask of the known ids."""
 
+    def lock_ids(self, cursor: DBAPICursor, task_id: str, /) -> None:
+        """Lock the ids of a task exclusively until the transaction ends."""
+
+    def try_merging(self, cursor: DBAPICursor, task_no: int, /) -> bool:
+        """True if no other transaction merges a task's runs until this one ends."""
+
+
+class TaskIds(NamedTuple):
+    """The ids of a task, as a transaction finds them."""
+
+    task_id: str
+    task_no: int
+    last: int | None
+    """Place of the last run; None if there are no runs."""
+
 
 class ReportIds:
     """All report ids, as one process sees them; used by one thread at a time.
 
     Takes ids that are distinct and ascending (``distinct`` makes them so), shape ``(B, 16)``.
-    ``last_run`` is the number of the task's newest run as the transaction reads it, None if it has
-    no runs.
     """
 
-    def __init__(self, rows: IdRows, log_words: int = 23) -> None:
+    def __init__(self, rows: IdRows, log_words: int = 18) -> None:
         self._rows = rows
         self._runs = IdRuns(log_words)
 
-    def find(self, cursor: DBAPICursor, task_no: int, last_run: int | None, ids: Ids) -> KnownIds:
-        known = self._runs.find(cursor, task_no, last_run, ids)
-        if len(ids) < BULK or cursor.execute(ANY_ROW, (task_no,)).fetchone()[0]:
+    def locked(self, cursor: DBAPICursor, place: TaskIds) -> TaskIds:
+        """Lock a task's ids exclusively, and see what is there then."""
+        self._rows.lock_ids(cursor, place.task_id)
+        return place._replace(last=self._runs.last_place(cursor, place.task_no))
+
+    def find(self, cursor: DBAPICursor, place: TaskIds, ids: Ids) -> KnownIds:
+        """The known ones; the ids are locked, or the task is locked exclusively."""
+        known = self._runs.find(cursor, place.task_no, place.last, ids)
+        if cursor.execute(ANY_ROW, (place.task_no,)).fetchone()[0]:
             unknown = np.flatnonzero(~known.there)
-            known.put(unknown, self._rows.find_rows(cursor, task_no, ids[unknown]))
+            known.put(unknown, self._rows.find_rows(cursor, place.task_no, ids[unknown]))
         return known
 
     def claim(
-        self,
-        cursor: DBAPICursor,
-        task_no: int,
-        last_run: int | None,
-        ids: Ids,
-        fingerprints: Fingerprints,
+        self, cursor: DBAPICursor, place: TaskIds, ids: Ids, fingerprints: Fingerprints
     ) -> KnownIds:
         """Make the ids known; return which were before.
 
-        From ``BULK`` ids on, the caller holds the task's lock exclusively.
+        For fewer than ``BULK`` ids the caller has locked them as for ``find``; for more they are
+        locked here, late.
         """
-        if len(ids) >= BULK:
-            known = self.find(cursor, task_no, last_run, ids)
-            new = np.flatnonzero(~known.there)
-            if len(new):
-                self._runs.append(cursor, task_no, ids[new], fingerprints[new])
-            return known
-        if last_run is None:
-            return self._rows.claim_rows(cursor, task_no, ids, fingerprints)
-        known = self._runs.find(cursor, task_no, last_run, ids)
+        if len(ids) >= self._rows.BULK:
+            return self._claim_run(cursor, place, ids, fingerprints)
+        if place.last is None:
+            return self._rows.claim_rows(cursor, place.task_no, ids, fingerprints)
+        known = self._runs.find(cursor, place.task_no, place.last, ids)
         new = np.flatnonzero(~known.there)
-        known.put(new, self._rows.claim_rows(cursor, task_no, ids[new], fingerprints[new]))
+        known.put(new, self._rows.claim_rows(cursor, place.task_no, ids[new], fingerprints[new]))
         return known
+
+    def _claim_run(
+        self, cursor: DBAPICursor, place: TaskIds, ids: Ids, fingerprints: Fingerprints
+    ) -> KnownIds:
+        draft = self._draft(cursor, place.task_no, ids, fingerprints)
+        self._runs.look(cursor, place.task_no)
+        known = self.find(cursor, self.locked(cursor, place), ids)
+        self._runs.add(cursor, place.task_no, draft, ~known.there, ids, fingerprints)
+        return known
+
+    def _draft(
+        self, cursor: DBAPICursor, task_no: int, ids: Ids, fingerprints: Fingerprints
+    ) -> Draft:
+        may_merge = partial(self._rows.try_merging, cursor, task_no)
+        for left in reversed(range(TRIES)):
+            try:
+                return self._runs.draft(cursor, task_no, ids, fingerprints, may_merge=may_merge)
+            except RunGone:  # others were faster
+                if not left:
+                    raise
+        raise AssertionError
 
     def rolled_back(self) -> None:
         """Forget the runs of a transaction that may not have become durable."""

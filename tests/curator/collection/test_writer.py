@@ -9,7 +9,7 @@ import pytest
 
 from privet.curator.collection.task_cache import CachedTask, task_cache
 from privet.curator.collection.writer import Writer
-from privet.curator.datastore.report_ids import BULK
+from privet.curator.datastore.postgres import BULK
 from privet.curator.datastore.reports import Outcomes, ReportGroup
 from privet.curator.datastore.store import Store
 from privet.curator.metrics import Metrics

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from privet.curator.datastore import counting, open_engine, open_store, report_ids
+from privet.curator.datastore import open_engine, open_store, postgres, sqlite
 from privet.curator.datastore.report_ids import runs
 from privet.curator.datastore.store import Store
 from tests.curator.datastore.made import FAN_IN, FEW, LARGE
@@ -46,7 +46,7 @@ def postgres_url(shared_database: str) -> str:
 def small_runs() -> Iterator[None]:
     """Batches of eight become runs of pages of three, merged by threes up to sixty ids."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (report_ids, counting):
+        for module in (postgres, sqlite):
             patch.setattr(module, "BULK", FEW)
         patch.setattr(runs, "PAGE", 3)
         patch.setattr(runs, "LARGE", LARGE)

@@ -13,7 +13,7 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-from privet.curator.datastore import counting, open_store, report_ids
+from privet.curator.datastore import open_store, postgres, sqlite
 from privet.curator.datastore.audit import AuditEntry
 from privet.curator.datastore.migrate import head
 from privet.curator.datastore.report_ids import runs
@@ -33,7 +33,7 @@ def main() -> int:
     if frozen:
         print(f"Frozen already: {', '.join(frozen)}.")
         return 1
-    for module in (report_ids, counting):
+    for module in (postgres, sqlite):
         vars(module)["BULK"] = FEW  # few reports, in rows and in runs
     runs.PAGE = 3
     FOLDER.mkdir(exist_ok=True)

@@ -20,7 +20,7 @@ from privet.curator.datastore.database import writing
 from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.invitations import HOLD_SECONDS, InvitationCounts
 from privet.curator.datastore.models import ModelInfo
-from privet.curator.datastore.report_ids import BULK
+from privet.curator.datastore.postgres import BULK
 from privet.curator.datastore.reports import Outcome, ReportGroup
 from privet.curator.datastore.sqlite import SERVING
 from privet.curator.datastore.store import Store
@@ -452,7 +452,7 @@ def test_the_readiness_check_writes(url: str) -> None:
     assert None not in written
 
 
-@pytest.mark.parametrize("size", [BULK - 1, BULK])
+@pytest.mark.parametrize("size", [sqlite.BULK - 1, sqlite.BULK, BULK - 1, BULK])
 def test_large_batches_and_single_reports_know_of_each_other(store: Store, size: int) -> None:
     """An id counted in a batch is known to later singles and batches, and the other way round."""
     cached = open_task(store, task())

@@ -4,7 +4,8 @@ Runs are few, forget nothing, and are believed only once they are durable.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing
 from functools import partial
 from typing import NoReturn
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sqlalchemy import func, select
 
-from privet.curator.datastore import counting, open_store
+from privet.curator.datastore import counting, open_store, postgres
 from privet.curator.datastore.report_ids import Filter, ReportIds, distinct, keys_of, runs
 from privet.curator.datastore.reports import (
     Outcome,
@@ -25,6 +26,7 @@ from privet.curator.datastore.reports import (
 )
 from privet.curator.datastore.schema import id_runs
 from privet.curator.datastore.store import Store
+from privet.curator.datastore.verification import verify
 from tests.curator.datastore.made import (
     FAN_IN,
     FEW,
@@ -165,3 +167,138 @@ def test_a_run_that_was_undone_is_not_remembered(
     assert (first.reports.take([others], NOW)[0] == Outcome.REPLAYED).all()
     assert (first.reports.take([lost], NOW)[0] == Outcome.COUNTED).all()
     assert first.standing.read(cached.id).reports == 2 * FEW
+
+
+@pytest.fixture
+def two(postgres_url: str) -> Iterator[tuple[Store, Store]]:
+    """Two curators' stores over one PostgreSQL database."""
+    with closing(open_store(postgres_url)) as one, closing(open_store(postgres_url)) as other:
+        yield one, other
+
+
+def once(patch: pytest.MonkeyPatch, owner: object, name: str, first: Callable[[], object]) -> None:
+    """Do something else before the first call of a function."""
+    real = getattr(owner, name)
+
+    def called(*given: object) -> object:
+        patch.setattr(owner, name, real)
+        first()
+        return real(*given)
+
+    patch.setattr(owner, name, called)
+
+
+@pytest.mark.parametrize("shared", [0, 1, FEW - 1, FEW])
+def test_batches_are_written_side_by_side(
+    two: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch, shared: int
+) -> None:
+    """A whole batch is counted, with some of the same ids, while another is about to be: neither
+    waits for the other, and each id counts once. Only one of them merges what is there."""
+    one, other = two
+    cached = open_task(one, task())
+    for seed in range(FAN_IN):
+        one.reports.take([many(cached, FEW, 100 + seed)], NOW)
+    mine, others = many(cached, FEW, seed=1), many(cached, FEW, seed=2)
+    others.ids[:shared] = mine.ids[:shared]
+    told = []
+    once(monkeypatch, postgres, "lock_ids", lambda: told.append(other.reports.take([others], NOW)))
+    late = one.reports.take([mine], NOW)[0]
+    assert (told[0][0] == Outcome.COUNTED).all()
+    assert (late == Outcome.COUNTED).tolist() == [False] * shared + [True] * (FEW - shared)
+    for store in two:
+        assert store.standing.read(cached.id).reports == (FAN_IN + 2) * FEW - shared
+        for batch in (mine, others):
+            assert (store.reports.take([batch], NOW)[0] != Outcome.COUNTED).all()
+    assert [found.faults for found in verify(one.engine)] == [()]
+
+
+@pytest.mark.parametrize("place", ["_load", "last_place"])
+def test_a_batch_begins_anew_when_runs_are_merged_meanwhile(
+    two: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Whatever it had read of them."""
+    one, other = two
+    cached = open_task(one, task())
+    batches = [many(cached, FEW, seed) for seed in range(3 * FAN_IN)]
+    for batch in batches[:FAN_IN]:
+        other.reports.take([batch], NOW)
+    last = many(cached, FEW, seed=100)
+    last.ids[0] = batches[0].ids[0]
+
+    def merge() -> None:
+        for batch in batches[FAN_IN:]:
+            other.reports.take([batch], NOW)
+
+    once(monkeypatch, runs.IdRuns, place, merge)
+    outcomes = one.reports.take([last], NOW)[0]
+    assert (outcomes == Outcome.COUNTED).tolist() == [False] + [True] * (FEW - 1)
+    for store in two:
+        for batch in batches:
+            assert (store.reports.take([batch], NOW)[0] == Outcome.REPLAYED).all()
+    assert one.standing.read(cached.id).reports == (len(batches) + 1) * FEW - 1
+    assert [found.faults for found in verify(one.engine)] == [()]
+
+
+def test_single_reports_see_a_run_that_was_drafted_before_them(
+    two: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A single that counts while a batch with its id is about to be counts alone."""
+    one, other = two
+    cached = open_task(one, task())
+    batch = many(cached, FEW, seed=1)
+    single = many(cached, FEW, seed=1).only(np.arange(FEW) == 3)
+    told = []
+    once(monkeypatch, postgres, "lock_ids", lambda: told.append(other.reports.take([single], NOW)))
+    outcomes = one.reports.take([batch], NOW)[0]
+    assert told[0][0].tolist() == [Outcome.COUNTED]
+    assert np.flatnonzero(outcomes != Outcome.COUNTED).tolist() == [3]
+    assert other.reports.take([single], NOW)[0].tolist() != [Outcome.COUNTED]
+    assert [found.faults for found in verify(one.engine)] == [()]
+
+
+def test_single_reports_wait_for_a_run_that_is_being_listed(
+    two: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of its ids is not counted between its last look and its commit."""
+    one, other = two
+    cached = open_task(one, task())
+    batch = many(cached, FEW, seed=1)
+    single = batch.only(np.arange(FEW) == 3)
+    with ThreadPoolExecutor(1) as pool:
+        told = []
+
+        def send() -> None:
+            told.append(pool.submit(other.reports.take, [single], NOW))
+            assert wait(told, 0.3).not_done
+
+        once(monkeypatch, runs.IdRuns, "add", send)
+        assert (one.reports.take([batch], NOW)[0] == Outcome.COUNTED).all()
+        assert told[0].result(30)[0].tolist() == [Outcome.REPLAYED]
+    assert [found.faults for found in verify(one.engine)] == [()]
+
+
+def test_two_curators_with_the_same_batches_count_each_id_once(two: tuple[Store, Store]) -> None:
+    """In opposite orders, at the same time, with merges, singles and several tasks at once."""
+    cached_tasks = [open_task(two[0], task(name)) for name in ("a", "b")]
+    sizes = (FEW, FEW - 1, 3 * FEW, 2)
+    groups = [
+        [many(cached, sizes[seed % 4], seed) for cached in cached_tasks] for seed in range(24)
+    ]
+
+    def run(which: int) -> int:
+        ordered = groups[::-1] if which else groups
+        together = which + 1
+        taken = 0
+        for pair in ordered:
+            for parts in [pair] if together == 1 else [[each] for each in pair]:
+                outcomes = two[which].reports.take(parts, NOW)
+                taken += sum(int((own == Outcome.COUNTED).sum()) for own in outcomes)
+        return taken
+
+    with ThreadPoolExecutor(2) as pool:
+        taken = sum(pool.map(run, range(2)))
+    expected = sum(len(own) for pair in groups for own in pair)
+    assert taken == expected
+    counted = [two[0].standing.read(cached.id).reports for cached in cached_tasks]
+    assert sum(counted) == expected
+    assert [found.faults for found in verify(two[0].engine)] == [(), ()]
