@@ -52,12 +52,21 @@ export declare function taskIdIn(url: string): string;
  * @throws {Problem}
  */
 export declare function loadTask(url: string, options?: HttpOptions): Promise<Task>;
+/**
+ * @param {Task} task
+ * @param {() => number} [now] Unix time in seconds
+ * @returns {boolean} whether this device's clock was set since the task was fetched, so that `clockAhead` is of another
+ *   clock; also after the device slept
+ */
+export declare const clockWasSet: ({ clockSetBy }: Task, now?: () => number) => boolean;
 export type Task = import("./task.js").Task & {
     url: string;
     clockAhead: number | null;
+    clockSetBy: number;
 };
-/** @typedef {import("./task.js").Task & {url: string, clockAhead: number | null}} Task from `loadTask`:
- * with its address, and by how many seconds the server's clock is ahead of this device's, null if it did not say */
+/** @typedef {import("./task.js").Task & {url: string, clockAhead: number | null, clockSetBy: number}} Task from
+ * `loadTask`: with its address, and by how many seconds the server's clock is ahead of this device's, null if it did
+ * not say */
 /**
  * @param {string} url the task's address
  * @param {HttpOptions} [options]

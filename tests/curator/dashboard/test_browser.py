@@ -131,6 +131,10 @@ def test_from_a_file_to_the_first_answer(
         admin.get_by_role("button", name="Create the link").click()
         admin.locator("#link[href*='/answer/']").wait_for()
         assert "QR code" in admin.get_attribute("img.code", "alt")
+        admin.get_by_text("In a page of your own").click()
+        assert f'<script type="module" src="{relay.url}/' in admin.inner_text("#snippet")
+        width = admin.evaluate("document.documentElement.clientWidth")
+        assert admin.evaluate("document.documentElement.scrollWidth") <= width
         assert violations(admin) == []
         holder = admin.context.new_page()
         for address in (curator.url, relay.url):

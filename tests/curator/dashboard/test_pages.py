@@ -253,6 +253,7 @@ async def test_the_link_leads_to_a_relay_that_is_remembered(http: Http) -> None:
     for each in (task, other):
         text = (await http.get(f"/tasks/{each}?relay=https://evil.example")).text
         assert f'href="https://relay.example/answer/{each}"' in text
+        assert f"task=&#34;https://relay.example/v1/tasks/{each}&#34;" in text
         assert "evil" not in text
     assert "relay named" in [entry["action"] for entry in await http.audit()]
     await form(path, relay="")
