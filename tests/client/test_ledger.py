@@ -166,13 +166,13 @@ else:
 """
 
 
-@pytest.mark.slow
 def test_threads_share_a_transaction_and_no_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is asked for while another is at work is kept together; what one raises undoes its own
     part, and a disk that fails fails all."""
     ledger = SqliteLedger(tmp_path / "ledger.sqlite3")
+    assert ledger.find("a", "a") is None  # so that the file is there, and its structure known
     opened = record_connections(monkeypatch)
 
     def outcome(made: StoredAnswer) -> str:
@@ -204,6 +204,7 @@ def test_threads_share_a_transaction_and_no_fault(
     assert len(ledger.answers()) == 2
 
 
+@pytest.mark.slow
 def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
     """Four processes use one ledger at once: all see one shared answer, two more fit the cap."""
     path = tmp_path / "answers.sqlite3"
