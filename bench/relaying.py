@@ -36,7 +36,8 @@ RELAYS = {Effort.QUICK: (1,), Effort.FULL: (1, 4)}
 NEVER, SOON, OFTEN = 3600.0, 3.0, 0.2
 """Seconds between the rounds of a relay that only takes reports, of one that begins to forward when
 its processor time has been read, and of one that does both."""
-LOOK_SECONDS = 0.05
+LOOK_SECONDS, REST_SECONDS, CLOCK = 0.05, 1.0, 0.02
+"""Between two looks; without work; about the resolution of processor time."""
 MOST_SECONDS = 600.0
 
 
@@ -69,6 +70,7 @@ def taking(folder: Path, effort: Effort) -> Iterator[Figure]:
         with running_relay(spool, address, TOKEN, least=1, every=SOON) as relay:
             before = _used(relay.process.pid)
             _wait_for(database, task, 2 * held)
+            _wait_until_settled(relay.process.pid)
             spent = (_used(relay.process.pid) - before) / held * 1e6
         yield _figure("forwarding", "processor", spent, "us/report")
 
@@ -113,6 +115,14 @@ def _server(relay: RunningRelay) -> tuple[int, int]:
 
 def _used(pid: int) -> float:
     return cpu_seconds([psutil.Process(pid)])
+
+
+def _wait_until_settled(pid: int) -> None:
+    """Wait until a relay has noted what became of its reports, and does nothing more."""
+    before = -1.0
+    while _used(pid) - before > CLOCK:
+        before = _used(pid)
+        time.sleep(REST_SECONDS)
 
 
 def _wait_for(database: str, task: Task, reports: int) -> None:
