@@ -66,7 +66,7 @@ def check_possible(task: Task, layout: ReportLayout, body: bytes) -> None:
 
 
 def _possible(task: Task, layout: ReportLayout, bodies: Sequence[bytes]) -> NDArray[np.bool_]:
-    """Of reports to the same questions, those that some holder could have sent."""
+    """A mask of the reports that some holder could have sent; all answer the same questions."""
     _, columns = layout.columns(bodies)
     answers = ((question, payloads, None) for question, payloads in columns)
     return possible(task, len(bodies), answers)
