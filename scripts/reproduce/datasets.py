@@ -34,10 +34,16 @@ KNOWN = {
     "rice": ("Major_Axis_Length", "Minor_Axis_Length", "Perimeter"),
     "census": ("age", "sex", "race", "marital-status", "relationship"),
     "survey": ("age", "years_married", "children"),
+    "abalone": ("sex_coded", "length", "diameter", "height"),
+    "airfoil": ("frequency", "angle_of_attack", "chord_length"),
+    "concrete": ("cement", "water", "fine_aggregate", "age"),
+    "ccpp": ("AT", "AP"),
+    "wine_red": ("fixed_acidity", "density", "pH", "alcohol"),
+    "wine_white": ("fixed_acidity", "density", "pH", "alcohol"),
 }
 """Columns that a collector would plausibly know: what a panel has on file of its members; what a
 doctor sees; what anybody sees or hears, and the school has on file; what a caliper measures; what
-a register holds."""
+a register holds; of numbers, what is measured first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +113,11 @@ def regression(folder: Path, seed: int, *, name: str) -> Split:
     table = _read(folder / f"{name}.csv.gz")
     order = np.random.default_rng(seed).permutation(table.num_rows)
     first, second = table.num_rows // 10, table.num_rows * 8 // 10
-    public, rest, _ = encode_tables(name, table.take(order[:first]), table.take(order[first:]))
+    public, rest, known = encode_tables(name, table.take(order[:first]), table.take(order[first:]))
     every = np.concatenate([public.y, rest.y])
     label = Range(name="label", low=float(every.min()), high=float(every.max()))
     private, test = np.split(np.arange(len(rest)), [second - first])
-    return Split(public, take(rest, private), take(rest, test), label)
+    return Split(public, take(rest, private), take(rest, test), label, known=known)
 
 
 def wines(folder: Path, seed: int, red: float) -> Split:

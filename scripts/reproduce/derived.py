@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
+from scipy.stats import t as student
 
 from scripts.pages import markdown
 from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
@@ -172,6 +173,29 @@ def what_showing_gains(_experiment: Experiment, table: pd.DataFrame) -> str:
     heading = f"Brier score differs by {SLACK['brier'][1]:g} or more"
     counts = markdown([heading, "lower", "higher", "of sets and ε"], compared)
     return markdown(["Brier score", "public alone", *heads], rows) + "\n" + counts
+
+
+def what_disclosing_costs(_experiment: Experiment, table: pd.DataFrame) -> str:
+    """The mean over the sets, and the rows that are worse than all hidden beyond chance.
+
+    At 5 % over all rows (Bonferroni), by Student's t, one-sided.
+    """
+    known = table[table["replications"] > 1]
+    if known.empty:
+        return ""
+    t = known["mean"] / known["standard_error"].clip(lower=1e-9)
+    worse = known[student.sf(t, known["replications"] - 1) < 0.05 / len(known)]
+    means = known.groupby("series", sort=False)["mean"].agg(["mean", "sem"])
+    over_sets = "; ".join(
+        f"{name} {row['mean']:+.1f} ± {row['sem']:.1f} %" for name, row in means.iterrows()
+    )
+    listed = "; ".join(
+        f"{row['problem']}, {row['series']} {row['mean']:+.1f} %" for _, row in worse.iterrows()
+    )
+    return (
+        f"Mean over the sets: {over_sets}. Worse beyond chance (5 % over all {len(known)} rows, "
+        f"Bonferroni): {listed or 'none'}.\n"
+    )
 
 
 def _number(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Columns that a collector knows of everybody, and what showing them gains.
+"""Columns that a collector knows of everybody, and what disclosing them gains or costs.
 
 Of each set ``KNOWN`` names about the half of the columns that a collector would plausibly know. The
 made populations have random laws (``shapes.Law``) in five columns, of which the first three are
@@ -15,12 +15,16 @@ import numpy as np
 import pyarrow as pa
 
 from privet.baselines import HistOfTreeClassifier
+from privet.learning.core.counts import QuestionCounts, StratumMisfits
 from privet.learning.core.public_data import PublicData
+from privet.learning.lpct.grid import grid_partition
 from privet.learning.methods import fit
-from privet.learning.simulation import simulate_counts
+from privet.learning.simulation import simulate_counts, simulate_sums
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import DEFAULT_SMALLEST_GROUP, TaskSettings
-from privet.protocol.features import Classes, Numeric
+from privet.protocol.features import Classes, Numeric, Range
+from privet.protocol.mechanisms.stratified import StratifiedMechanism
+from privet.protocol.mechanisms.subset import SubsetSelection
 from scripts import fair_survey
 from scripts.reproduce.contestants import Scored, Tuned, value_scores
 from scripts.reproduce.datasets import CLASSES, Split, encode_tables, take
@@ -35,6 +39,20 @@ MADE_PUBLIC, MADE_HOLDERS, MADE_POINTS, MADE_KNOWN = 300, 4000, 3000, (0, 1, 2)
 PARTS = (1.0, 1 / 2, 1 / 5, 1 / 10, 1 / 30)
 """Fractions of the holders who report."""
 HIDDEN, HALF, LABEL = "Privet, all hidden", "Privet, half disclosed", "Privet, label only"
+WAYS: tuple[tuple[str, Literal["none", "known", "all"], bool], ...] = (
+    ("half disclosed", "known", False),
+    ("label only", "all", False),
+    ("all hidden, register", "none", True),
+    ("half disclosed, register", "known", True),
+    ("label only, register", "all", True),
+)
+"""What is compared with all hidden: its name, what is disclosed, and whether with a register."""
+MISFITS = (
+    "evenly: the ward",
+    "evenly: the others",
+    "by stratum: the ward",
+    "by stratum: the others",
+)
 ALONE, FINEST = "Privet, label only, groups of 1", 10
 
 
@@ -50,6 +68,12 @@ class Privet:
     alone: bool = False
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+        yield self.name, {}, self.scored(split, epsilon, seed)
+
+    def scored(
+        self, split: Split, epsilon: float, seed: int, *, register: bool = False
+    ) -> dict[str, float]:
+        """The scores of a collection, whose groups are counted in a ``register`` of the holders."""
         names = [f"x{place}" for place in range(split.public.X.shape[1])]
         known = [names[place] for place in split.known]
         settings = TaskSettings(
@@ -61,12 +85,98 @@ class Privet:
             smallest_group=1 if self.alone else DEFAULT_SMALLEST_GROUP,
             depth=FINEST if self.alone else None,
         )
+        public = split.public
+        if register:
+            people = split.private.X.copy()
+            if settings.disclosed:
+                people[:, [name not in settings.disclosed for name in names]] = np.nan
+            public = replace(public, register=people)
         features = tuple(Numeric(name=name, low=0.0, high=1.0) for name in names)
-        task = build_encoded(settings, features, split.label, split.public)
+        task = build_encoded(settings, features, split.label, public)
         rng = np.random.default_rng([seed, round(1000 * epsilon)])
         reports = simulate_counts(task, split.private.X, split.private.y, rng)
-        model = fit("drift", split.label, split.public, reports)
-        yield self.name, {}, value_scores(model.predict(split.test.X).values, split)
+        model = fit("drift", split.label, public, reports)
+        return value_scores(model.predict(split.test.X).values, split)
+
+
+def against_hidden(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+    """Each of ``WAYS`` by its error (Brier score, or squared error), in % above all hidden's."""
+    measure = "brier" if isinstance(split.label, Classes) else "score"
+    ways = [(HIDDEN, "none", False), *WAYS]
+    errors = {
+        name: Privet(name, disclosed).scored(split, epsilon, seed, register=register)[measure]
+        for name, disclosed, register in ways
+        if disclosed != "known" or split.known
+    }
+    for name, _, _ in WAYS:
+        if name in errors:
+            yield name, {}, {"score": 100.0 * (errors[name] / errors[HIDDEN] - 1.0)}
+
+
+@dataclass(frozen=True)
+class Wards:
+    """Eight wards of 2 500 holders, one with a share of .043 beside .1 in the others.
+
+    Its public share is .4, and ``unfit`` of its holders have a record that does not fit.
+    """
+
+    unfit: float
+
+
+def misfits_of_a_ward(of: Wards, epsilon: float, seed: int) -> Iterator[Scored]:
+    """By how much a ward's share is predicted too high, with misfits spread evenly and by
+    stratum."""
+    wards, ward, each = 8, 3, 2500
+    share = np.where(np.arange(wards) == ward, 0.043, 0.1)
+    rng = np.random.default_rng([seed, 41])
+    X = (rng.integers(wards, size=(600, 1)) + 0.5) / wards
+    expected = np.where(np.arange(wards) == ward, 0.4, 0.1)[(wards * X[:, 0]).astype(int)]
+    public = PublicData(X, (rng.random(600) < expected).astype(float))
+    tree = grid_partition(1, wards)
+    mechanism = StratifiedMechanism.around(
+        SubsetSelection.create(epsilon, 1, 2), tuple(range(wards))
+    )
+    table = []
+    for stratum in range(wards):
+        misfits = round(each * of.unfit) if stratum == ward else 0
+        yes = rng.binomial(each - misfits, share[stratum])
+        counts = np.array([[each - misfits - yes, yes]])
+        table.append([each, *simulate_sums(mechanism.inner, counts, rng, misfits)])
+    question = QuestionCounts(tree, mechanism, np.array(table).ravel(), wards * each)
+    for name, counted in (("evenly", EvenMisfits.of(question)), ("by stratum", question)):
+        values = fit("drift", CLASSES, public, [counted]).values[:, 1]
+        yield f"{name}: the ward", {}, {"score": values[ward] - share[ward]}
+        others = np.delete(values - share, ward)
+        yield f"{name}: the others", {}, {"score": float(others.mean())}
+
+
+@dataclass(frozen=True, eq=False)
+class EvenMisfits(QuestionCounts):
+    """Counts whose misfits are taken to be as many in every stratum."""
+
+    @classmethod
+    def of(cls, question: QuestionCounts) -> "EvenMisfits":  # type: ignore[override]
+        """The same sums."""
+        return cls(question.partition, question.mechanism, question.sums, question.n)
+
+    @property
+    def stratum_misfits(self) -> StratumMisfits:
+        overall = self.misfits.value / self.n
+        of_each = np.full(self.mechanism.stratum_count, overall)
+        return StratumMisfits(of_each, np.zeros_like(of_each), overall, of_each)
+
+
+def far_numbers(_folder: Path, seed: int) -> Split:
+    """y = 200 [x0 < .004] + 5 sin 6 x1 + 3 [x2 > .5] + N(0, 1): one record in 250 is far off."""
+    rng = np.random.default_rng([seed, 200])
+
+    def drawn_rows(n: int) -> PublicData:
+        X = rng.random((n, 3))
+        far = 200.0 * (X[:, 0] < 0.004) + 5.0 * np.sin(6.0 * X[:, 1]) + 3.0 * (X[:, 2] > 0.5)
+        return PublicData(X, np.clip(far + rng.standard_normal(n), -10.0, 215.0))
+
+    label = Range(name="label", low=-10.0, high=215.0)
+    return Split(drawn_rows(800), drawn_rows(6000), drawn_rows(4000), label, known=(0,))
 
 
 def hist_of_tree(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:

@@ -14,6 +14,7 @@ from scripts.reproduce.derived import (
     holders_needed,
     mechanisms_noise,
     rank_sums,
+    what_disclosing_costs,
     what_shifts_show,
     what_showing_gains,
 )
@@ -63,6 +64,10 @@ WITH_DISCLOSED = (
 FEWER = ("survey", "diabetes, volunteers", "made, flipped")
 FIRST = (
     *("survey", *(f"made, {kind}" for kind in disclosure.MADE)),
+    *(f"{name}, {shift}" for name in tuple(KNOWN)[:4] for shift in ("volunteers", "changed")),
+)
+EVERY_SET = (
+    *("survey", *(f"made, {kind}" for kind in disclosure.MADE), *REGRESSION, *FEW_COLUMNS),
     *(f"{name}, {shift}" for name in tuple(KNOWN)[:4] for shift in ("volunteers", "changed")),
 )
 COLLECTIONS = ((10_000, 0.5), (10_000, 4.0), (100_000, 2.0), (1_000_000, 0.5), (10_000_000, 64.0))
@@ -439,6 +444,25 @@ OURS = [
         measures=("brier",),
         best="min",
         notes=holders_needed,
+    ),
+    Experiment(
+        "disclosed-rule",
+        "Against all hidden",
+        jobs((*EVERY_SET, "made, far numbers"), ("against hidden",), (1.0,)),
+        x="problem",
+        series=tuple(name for name, _, _ in disclosure.WAYS),
+        best="min",
+        errors=True,
+        notes=what_disclosing_costs,
+    ),
+    Experiment(
+        "disclosed-misfits",
+        "Misfits of one ward",
+        jobs("eight wards", ("misfits of a ward",), (4.0,), unfit=(0.4, 0.15, 0.0)),
+        x="unfit",
+        series=disclosure.MISFITS,
+        best="min",
+        errors=True,
     ),
     Experiment(
         "coverage",

@@ -179,6 +179,8 @@ METHODS: dict[str, Method] = {
     "Privet": Privet(),
     "public stack": public_stack,
     "HistOfTree": disclosure.hist_of_tree,
+    "against hidden": disclosure.against_hidden,
+    "misfits of a ward": disclosure.misfits_of_a_ward,
     "references": references,
     "plan": planned,
     **CASES,

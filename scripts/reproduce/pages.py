@@ -22,7 +22,10 @@ PAGES = {
     "tables/ablations.md": ("ablations",),
     "tables/shapes.md": ("shapes",),
     "tables/tried.md": ("memory",),
-    "tables/disclosed-columns.md": ("disclosed-scores", "disclosed-holders"),
+    "tables/disclosed-columns.md": (
+        *("disclosed-scores", "disclosed-holders"),
+        *("disclosed-rule", "disclosed-misfits"),
+    ),
     "tables/lpct-figures.md": ("lpct-figure",),
     "tables/lpct-tables.md": ("lpct-table",),
     "tables/lpct-mechanisms.md": ("mechanisms",),

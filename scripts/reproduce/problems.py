@@ -28,7 +28,7 @@ from scripts.reproduce.datasets import (
     take,
     wines,
 )
-from scripts.reproduce.disclosure import MADE, made, of_part, survey
+from scripts.reproduce.disclosure import MADE, Wards, far_numbers, made, of_part, survey
 from scripts.reproduce.intervals import Moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 from scripts.reproduce.no_difference import Alike
@@ -199,6 +199,8 @@ PROBLEMS: dict[str, Problem] = {
     "moved": Problem(lambda _folder, _seed, **settings: Moved(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
     "survey": Problem(survey),
+    "made, far numbers": Problem(far_numbers),
+    "eight wards": Problem(lambda _folder, _seed, **settings: Wards(**settings)),
     **{f"made, {kind}": Problem(partial(made, kind=kind)) for kind in MADE},
     **{
         f"{name}, {shift}": Problem(partial(shifted, name=name, shift=shift), files_of(name))
