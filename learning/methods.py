@@ -21,6 +21,7 @@ from .core.counts import QuestionCounts, facts_about
 from .core.estimator import Estimator, Parameter
 from .core.grower import Grower
 from .core.model import Model, Value
+from .core.overall import without_label_question
 from .core.public_data import PublicData, class_count
 from .core.public_model import BaseModel, from_onnx
 from .drift.distilled import distilled, distilled_depth, scored
@@ -115,6 +116,8 @@ class Fitting:
     def estimate(self, questions: Sequence[QuestionCounts]) -> Model:
         """The estimator's model of these counts: it predicts, and states nothing else yet."""
         given: dict[str, Any] = dict(self.parameters)
+        if self.estimator.one_question and not self.estimator.takes_label_question:
+            questions, _ = without_label_question(questions)
         if self.knowledge is not None:
             given["knowledge"] = self.knowledge
         return self.estimator.function(self.label, self.public, questions, **given)
@@ -125,8 +128,14 @@ class Fitting:
         Raises ``InvalidRequest`` for a set of questions that the estimator does not take.
         """
         if self.estimator.one_question:
-            _check_one_question(self.estimator, questions, self.parameters)
-        model = unclipped(self.estimate(questions), self.public, questions[-1])
+            asked, _ = without_label_question(questions)
+            _check_one_question(self.estimator, asked, self.parameters)
+            clipped = asked[-1]
+        else:
+            clipped = questions[-1]
+        model = unclipped(self.estimate(questions), self.public, clipped)
+        if clipped is not questions[-1]:
+            model = replace(model, n=sum(question.n for question in questions))
         unasked = [replace(asked, sums=np.zeros_like(asked.sums), n=0) for asked in questions]
         facts = dict(model.facts)
         if self.base is not None:

@@ -161,11 +161,10 @@ class StoredTask(ListedTask):
 
     @property
     def planned(self) -> float | None:
-        """Reports to a question at the planned end, or None if intervals are for one look."""
+        """Reports at the planned end, or None if intervals are for one look."""
         if self.settings.get("looks", "many") == "once":
             return None
-        holders: int = self.settings.get("holders", DEFAULT_HOLDERS)
-        return holders / len(self.task.questions) if self.task.allocation == "one" else holders
+        return float(self.settings.get("holders", DEFAULT_HOLDERS))
 
 
 def packed(values: Floats) -> bytes:

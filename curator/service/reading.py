@@ -7,6 +7,7 @@ from functools import partial
 
 from privet.learning.core.counts import public_counts
 from privet.learning.core.model import FittedModel, Model
+from privet.learning.core.overall import without_label_question
 from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.export.formats import EXPORTS
@@ -210,10 +211,14 @@ def reports_needed(curator: Curator, actor: Actor, task_id: str, half_width: flo
     None if no question asks for the label. Raises ``TaskNotFound``.
     """
     actor.need(Scope.READER, COUNTS)
-    label = curator.store.tasks.read(task_id).task.label
-    for question in curator.question_counts(task_id):
-        if question.mechanism.slots == label.slots:
-            return reports_for(label, question, half_width)
+    task = curator.store.tasks.read(task_id).task
+    counts = curator.question_counts(task_id)
+    _, alone = without_label_question(counts)
+    if alone is not None:
+        return reports_for(task.label, counts[0], half_width, alone, task.asked_share(1))
+    for question in counts:
+        if question.mechanism.slots == task.label.slots:
+            return reports_for(task.label, question, half_width)
     return None
 
 

@@ -105,8 +105,9 @@ class QuestionCounts:
     def of(
         cls, task: Task, question: int, sums: Sums, n: int, planned: float | None = None
     ) -> "QuestionCounts":
-        """The sums of ``n`` answers to one question of a task."""
+        """The sums of ``n`` answers to one question of a task with ``planned`` reports."""
         tree, scale = task.tree_of(question), task.label_scales[question]
+        planned = None if planned is None else planned * task.asked_share(question)
         return cls(tree, task.mechanisms[question], sums, n, scale=scale, planned=planned)
 
     @property
@@ -200,17 +201,18 @@ class QuestionCounts:
         """
         return self.holders * self.within_strata(np.maximum(self.counts, 0.0))
 
-    def mean(self, weights: Floats) -> Estimate:
+    def mean(self, weights: Floats, at: Floats | None = None) -> Estimate:
         """Mean of ``weights``, ``(cells, slots)``, over the holders whose record fits.
 
-        The variance is to first order, without the slight correlation of counts and misfits that
-        some mechanisms have.
+        The variance, ``at`` these counts or the plausible ones, is to first order, without the
+        slight correlation of counts and misfits that some mechanisms have.
         """
         mean = float((weights * self.counts).sum()) / self.holders
-        variance = self.mechanism.linear_variance(weights, self.n, self.plausible)
+        at = self.plausible if at is None else at
+        variance = self.mechanism.linear_variance(weights, self.n, at)
         variance += mean**2 * self.misfits.variance
         if self.scale is not None:
-            variance += rounding_variance(self.mechanism, weights, self.plausible)
+            variance += rounding_variance(self.mechanism, weights, at)
         return Estimate(mean, max(variance, 0.0) / self.holders**2, self.factor)
 
     @cached_property

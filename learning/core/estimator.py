@@ -49,7 +49,8 @@ class Estimator:
     """A named way to fit a model.
 
     ``labels`` are the kinds of label it serves, and ``max_classes`` how many classes at most.
-    ``one_question``: it takes tasks with one question, which asks for the label.
+    ``one_question``: it takes tasks with one question, which asks for the label, beside which
+    some holders may be asked for the label alone; with ``takes_label_question`` it uses that.
     ``takes_base``: it starts from a public model. ``without_reports``: the parameters, if any,
     with which only public data count.
     """
@@ -61,6 +62,7 @@ class Estimator:
     labels: tuple[type, ...] = (Classes, Range)
     max_classes: float = math.inf
     one_question: bool = True
+    takes_label_question: bool = False
     takes_base: bool = False
     without_reports: Mapping[str, Value] | None = None
 

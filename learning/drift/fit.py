@@ -11,11 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from privet.protocol.features import Classes, Label
+from privet.protocol.features import Classes, Label, Range
 
 from ..core.counts import QuestionCounts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
+from ..core.overall import without_label_question
 from ..core.public_data import PublicData
 from .cell_learners import Learned, learn
 from .knowledge import Knowledge
@@ -32,7 +33,7 @@ def fit_drift(
     knowledge: Knowledge,
 ) -> Model:
     """f_Q, which ``knowledge`` is of, plus a correction per cell; with ``plain`` just a tree."""
-    (question,) = questions
+    (question,), alone = without_label_question(questions)
     rows = len(public)
     means, points = knowledge.cell_means(question.partition)
     if isinstance(label, Classes):
@@ -44,7 +45,9 @@ def fit_drift(
         expected = Expected.numbers(t, means[:, 0] / scale.width, points, rows)
         # for a mean outside its cell's scale its nearer end: values less this are corrections
         base_values = scale.from_unit(expected.q[:, 1:])
-    estimates = estimate_shift(question, expected)
+    if isinstance(label, Range):
+        alone = None  # numbers around centres are clipped, and those of the label alone are not
+    estimates = estimate_shift(question, expected, alone=alone)
     model = to_model(
         label,
         question,
@@ -85,4 +88,5 @@ DRIFT = Estimator(
     fit_drift,
     {"plain": Parameter(False, "Return a tree that predicts without the public model.")},
     takes_base=True,
+    takes_label_question=True,
 )

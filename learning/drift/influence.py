@@ -22,8 +22,45 @@ LEAST_WEIGHT = 1e-3
 """Priors with less posterior weight get only the looser of two bounds, which is quicker."""
 
 
-def influence(question: QuestionCounts, contrasts: Contrasts, average: Average) -> Floats:
-    """The bound for each mean share, ``(cells, slots)``."""
+def influence(
+    question: QuestionCounts,
+    contrasts: Contrasts,
+    average: Average,
+    alone: QuestionCounts | None = None,
+) -> Floats:
+    """The bound for each mean share, ``(cells, slots)``: of a report to either question."""
+    of_alone = _of_alone(average, alone)
+    return np.maximum(_of_cells(question, contrasts, average), of_alone)
+
+
+def _of_alone(average: Average, alone: QuestionCounts | None) -> Floats:
+    """The bound for a report about the label alone."""
+    if alone is None or alone.n == 0:
+        return np.zeros_like(average.shares)
+    change, part = alone.count_influence / alone.holders, average.flat
+    moved = (1.0 - part) * _by_overall(average.shaped, change)
+    if average.shapeless is None:
+        return moved
+    shaped, shapeless, slots = average.shaped, average.shapeless, len(change)
+    moved += part * _by_overall(shapeless, change)
+    gain = (shapeless.weights * shapeless.surprise).sum(axis=0)
+    gain = gain - (shaped.weights * shaped.surprise).sum(axis=0)
+    of_odds = (slots - 1) / slots * float((np.abs(gain) * change).sum())
+    apart = np.abs(shapeless.mean(shapeless.shares) - shaped.mean(shaped.shares))
+    return np.asarray(moved + apart * (1.0 - part**2) / 2.0 * of_odds)
+
+
+def _by_overall(posterior: Posterior, change: Floats) -> Floats:
+    """The bound for the mean shares of one posterior, ``(cells, slots)``."""
+    within = posterior.mean(posterior.derivative * np.abs(posterior.of_overall))
+    by_share = posterior.deviation(
+        np.broadcast_to(posterior.surprise[:, None], posterior.shares.shape)
+    )
+    return np.asarray((within + posterior.deviation(posterior.shares) * by_share) * change)
+
+
+def _of_cells(question: QuestionCounts, contrasts: Contrasts, average: Average) -> Floats:
+    """The bound for a report about the cell."""
     change, part = ContrastChange(question, contrasts.reference), average.flat
     shaped = average.shaped
     of_shaped = _of_posterior(contrasts, change, shaped)
@@ -94,7 +131,8 @@ def _of_theta(
     of_H = b_D * change.single + b_a_D * of_noise
     tree = change.question.partition
     moved = smooth(tree, posterior.steps, posterior.J, of_H[None]).means[0]
-    for vector in (np.abs(posterior.by_slope), np.abs(posterior.by_noise)):
+    vectors = (posterior.by_slope, posterior.by_noise, posterior.by_overall)
+    for vector in map(np.abs, vectors):
         moved = moved + vector * (vector * of_H).sum(axis=1, keepdims=True)
     deviation = np.sqrt(posterior.variance)
     for g in np.flatnonzero((posterior.weights > LEAST_WEIGHT).any(axis=1)):

@@ -22,10 +22,19 @@ LEAST_REMAINDER = 0.05
 
 
 @dataclass(frozen=True, eq=False)
+class Overall:
+    """Shares of all holders, ``(slots,)``, by those asked for the label alone, with variances."""
+
+    share: Floats
+    variance: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Contrasts:
     """(1) of one data set: ``values`` R, ``variance`` D and ``reference`` r, ``(cells, slots)``.
 
-    ``size``, ``(cells, 1)``, is n w; ``common`` is c.
+    ``size``, ``(cells, 1)``, is n w; ``common`` is c; ``overall`` what some holders were asked
+    beside.
     """
 
     reference: Floats
@@ -33,6 +42,12 @@ class Contrasts:
     variance: Floats
     size: Floats
     common: float
+    overall: Overall | None = None
+
+    @property
+    def mass(self) -> Floats:
+        """w, ``(cells, 1)``."""
+        return np.asarray(self.size / max(float(self.size.sum()), 1e-300))
 
     @property
     def direction(self) -> Floats:
@@ -46,7 +61,29 @@ class Contrasts:
         return np.asarray(self.common / np.maximum(1.0 - self.common * explained, LEAST_REMAINDER))
 
 
-def contrasts_of(question: QuestionCounts, reference: Floats, mass: Floats) -> Contrasts:
+def overall_of(alone: QuestionCounts | None, reference: Floats, mass: "Masses") -> Overall | None:
+    """The shares by the question about the label alone, if anybody answered it.
+
+    Their variance has noise, chance, and what the masses are unsure by, at shares ``reference``.
+    """
+    if alone is None or alone.n == 0:
+        return None
+    expected = mass.mean @ reference
+    of_slots = np.eye(len(expected))
+    at = alone.holders * expected[None]
+    found = [alone.mean(unit[None], at) for unit in of_slots]
+    noise = np.array([each.variance for each in found])
+    chance = np.maximum(expected * (1.0 - expected), LEAST_SPREAD) / alone.holders
+    unsure = mass.variance @ (reference - expected) ** 2
+    return Overall(np.array([each.value for each in found]), noise + chance + unsure)
+
+
+def contrasts_of(
+    question: QuestionCounts,
+    reference: Floats,
+    mass: Floats,
+    overall: Overall | None = None,
+) -> Contrasts:
     """Contrasts of reports with ``reference``, ``(cells, slots)``, at masses ``(cells,)``."""
     (cells, slots), counts, n = reference.shape, question.counts, question.n
     noise = contrast_variance(question.noise, reference)
@@ -64,11 +101,20 @@ def contrasts_of(question: QuestionCounts, reference: Floats, mass: Floats) -> C
         np.maximum(noise, 0.0) + common * a**2 + np.maximum(sampling, 1e-9),
         size,
         common,
+        overall,
     )
 
 
-def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) -> Floats:
-    """Each cell's share w of the holders, ``(cells,)``, positive, adding up to 1.
+@dataclass(frozen=True, eq=False)
+class Masses:
+    """Each cell's share of the holders and about how unsure it is, ``(cells,)`` each."""
+
+    mean: Floats
+    variance: Floats
+
+
+def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) -> Masses:
+    """Each cell's share w of the holders, positive, adding up to 1.
 
     The public share s and the reported one u, of variances v_s and v_u, are joined by precision,
 
@@ -81,17 +127,17 @@ def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) ->
     """
     public = (expected.points + 0.5) / (expected.points + 0.5).sum()  # Jeffreys' prior
     public = _of_stratum(question, public)
-    if question.n == 0:
-        return np.asarray(public)
-    reported, noise = reported_masses(question, shares, public)
     sampling = public / max(min(expected.rows, expected.points.sum()), 1.0)
+    if question.n == 0:
+        return Masses(np.asarray(public), sampling)
+    reported, noise = reported_masses(question, shares, public)
     excess = float(((reported - public) ** 2 - noise - sampling).sum())
     chance = float(np.sqrt(2.0 * ((noise + sampling) ** 2).sum()))
     of_public = sampling + max(excess - 2.0 * chance, 0.0) * public
     mean = public + of_public / (of_public + noise) * (reported - public)
     deviation = np.sqrt(of_public * noise / (of_public + noise))
     mass = _positive_part(mean, np.maximum(deviation, 1e-12))
-    return _of_stratum(question, mass / mass.sum())
+    return Masses(_of_stratum(question, mass / mass.sum()), deviation**2)
 
 
 def _of_stratum(question: QuestionCounts, mass: Floats) -> Floats:

@@ -11,6 +11,10 @@ v = b^2 / (1 + b^2 J_z) and the mean v H_z; C gains v y y'.
 *Noise between cells.* Its precision gamma D^-1 a a' D^-1 is that of one more observation, of u'
 theta with u = a b / D, whose value is h = a' D^-1 e. With r = u' C u and the gain
 g = gamma / (1 + gamma r), the mean gains g C u (h - u' mean), and C loses g C u u' C.
+
+*The label alone.* Holders asked for it give the share sum w p of all up to a variance v: one more
+observation of the same form, of u' theta with u = w p' and the value
+h = share - sum w p + u' theta, with precision gamma = 1 / v.
 """
 
 from dataclasses import dataclass, replace
@@ -38,11 +42,13 @@ class Posterior:
 
     ``shares`` are p at the mode ``theta`` and ``derivative`` theirs; ``prior_variance`` and
     ``variance`` are theta's before and after; ``log_evidence``, and ``weights``, the priors'
-    posterior probabilities, have shape ``(priors, slots)``, as has ``slope``, the slope's mean;
+    posterior probabilities, have shape ``(priors, slots)``, as have ``slope``, the slope's mean,
+    and ``surprise``, the derivative of the log evidence by what the label alone was found to be;
     ``total_evidence``, ``(slots,)``, is the logarithm of the evidence of all.
     The posterior covariance is that of the tree with steps of variance ``steps`` and information
-    ``J``, plus a vector times itself for the slope, less one for the noise between cells:
-    ``by_slope``, ``by_noise``.
+    ``J``, plus a vector times itself for the slope, less one for the noise between cells and one
+    for the label alone: ``by_slope``, ``by_noise``, ``by_overall``; theta's mean changes by
+    ``of_overall`` with that share.
     """
 
     theta: Floats
@@ -58,6 +64,9 @@ class Posterior:
     by_slope: Floats
     by_noise: Floats
     slope: Floats
+    by_overall: Floats
+    of_overall: Floats
+    surprise: Floats
 
     def mean(self, values: Floats) -> Floats:
         """The mean of ``values``, ``(priors, cells, slots)``, over the priors."""
@@ -112,8 +121,9 @@ def _linearised(
     e = R - size * (p - contrasts.reference) + b * theta
     J, H, gamma = b**2 / D, b * e / D, contrasts.common_precision
     u, h = a * b / D, (a * e / D).sum(axis=1)
-    smoothed = smooth(tree, steps, J, np.stack([H, J * z, u]))
-    mean, C_J_z, C_u = smoothed.means
+    of_all = contrasts.mass * derivative
+    smoothed = smooth(tree, steps, J, np.stack([H, J * z, u, of_all]))
+    mean, C_J_z, C_u, C_all = smoothed.means
     # the slope: theta varies along z
     y = z - C_J_z
     J_z, H_z = (z * J * y).sum(axis=1), (y * H).sum(axis=1)
@@ -129,8 +139,22 @@ def _linearised(
     log_evidence += 0.5 * (v * H_z**2 - np.log1p(slope_variance * J_z) - np.log1p(gamma * r))
     log_evidence += 0.5 * gain * (gamma * r * h**2 + 2.0 * h * expected_h - expected_h**2)
     variance = smoothed.variance + y**2 * v[:, None] - C_u**2 * gain[:, None]
+    mean, slope = mean + C_u * surprise[:, None], slope + slope_with_u * surprise
+    # the label alone: of_all' theta is observed
+    slope_with_all = v * (y * of_all).sum(axis=1)
+    u_C_all = (C_u * of_all).sum(axis=1)
+    C_all = C_all + y * slope_with_all[:, None] - C_u * (gain * u_C_all)[:, None]
+    slope_with_all = slope_with_all - slope_with_u * gain * u_C_all
+    gain_all, off = np.zeros_like(gain), np.zeros_like(gain)
+    if contrasts.overall is not None:
+        r_all = (of_all * C_all).sum(axis=1)
+        gain_all = 1.0 / (contrasts.overall.variance + r_all)
+        off = contrasts.overall.share - (contrasts.mass * p).sum(axis=1)
+        off = off + (of_all * (theta - mean)).sum(axis=1)
+        log_evidence -= 0.5 * (np.log1p(r_all / contrasts.overall.variance) + gain_all * off**2)
+        variance = variance - C_all**2 * gain_all[:, None]
     return Posterior(
-        theta=mean + C_u * surprise[:, None],
+        theta=mean + C_all * (gain_all * off)[:, None],
         shares=p,
         derivative=derivative,
         prior_variance=_sums_down(tree, steps) + slope_variance[:, :, None] * z**2,
@@ -142,7 +166,10 @@ def _linearised(
         J=J,
         by_slope=y * np.sqrt(v)[:, None],
         by_noise=C_u * np.sqrt(gain)[:, None],
-        slope=slope + slope_with_u * surprise,
+        slope=slope + slope_with_all * gain_all * off,
+        by_overall=C_all * np.sqrt(gain_all)[:, None],
+        of_overall=C_all * gain_all[:, None],
+        surprise=-gain_all * off,
     )
 
 

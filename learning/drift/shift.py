@@ -53,7 +53,7 @@ from ..core.public_data import Floats
 from ..core.ratio import fieller_interval
 from .average import Average, average_posterior
 from .influence import influence
-from .likelihood import Contrasts, cell_masses, contrasts_of
+from .likelihood import Contrasts, cell_masses, contrasts_of, overall_of
 from .prior import Expected, Prior
 
 ROUNDS = 2
@@ -65,9 +65,13 @@ def estimate_shift(
     expected: Expected,
     prior: Prior | None = None,
     rounds: int = ROUNDS,
+    alone: QuestionCounts | None = None,
 ) -> SlotEstimates:
-    """The holders' shares: the model average, and for the true ones the reports' 95 % intervals."""
-    contrasts, average = _averaged(question, expected, prior, rounds)
+    """The holders' shares: the model average, and for the true ones the reports' 95 % intervals.
+
+    ``alone`` is the question about the label alone, where some holders answered it.
+    """
+    contrasts, average = _averaged(question, expected, prior, rounds, alone)
     shares = average.shares
     posterior = average.shaped
     holders = question.plausible.sum(axis=1, keepdims=True)
@@ -79,7 +83,7 @@ def estimate_shift(
         low=low,
         high=high,
         public_share=np.clip(posterior.mean(unmoved).mean(axis=1), 0.0, 1.0) * (1.0 - average.flat),
-        influence=np.minimum(influence(question, contrasts, average), 1.0),
+        influence=np.minimum(influence(question, contrasts, average, alone), 1.0),
         base_slope=slope_within(expected, average),
     )
 
@@ -90,12 +94,18 @@ def shift_shares(question: QuestionCounts, expected: Expected) -> Floats:
 
 
 def _averaged(
-    question: QuestionCounts, expected: Expected, prior: Prior | None, rounds: int
+    question: QuestionCounts,
+    expected: Expected,
+    prior: Prior | None,
+    rounds: int,
+    alone: QuestionCounts | None = None,
 ) -> tuple[Contrasts, Average]:
     prior = Prior.default(numeric=expected.numeric) if prior is None else prior
     shares = expected.q
     for _ in range(rounds):
-        contrasts = contrasts_of(question, shares, cell_masses(question, shares, expected))
+        masses = cell_masses(question, shares, expected)
+        overall = overall_of(alone, shares, masses)
+        contrasts = contrasts_of(question, shares, masses.mean, overall)
         average = average_posterior(question.partition, contrasts, expected, prior)
         shares = average.shares
     return contrasts, average

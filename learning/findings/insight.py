@@ -52,6 +52,7 @@ from ..core.looks import (
     reports_until,
 )
 from ..core.model import Model
+from ..core.overall import best, joined, without_label_question
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import locate
@@ -173,6 +174,7 @@ def insight(
     Raises ``InvalidRequest`` without reports to a question about the label on the model's cells.
     """
     question = question_about(model, questions)
+    _, alone = without_label_question(questions)
     if question is None:
         raise InvalidRequest(
             "There are no reports about the label in this model's cells: wait for holders, or fit "
@@ -180,7 +182,7 @@ def insight(
         )
     false = impossible(questions)
     public_by_cell = public_counts(label, public, question.partition, question.scale)
-    overall = _overall(label, public, question, model)
+    overall = _overall(label, public, question, model, alone)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
     differences = cell_differences(label, question, public_by_cell, model.selection)
     in_cell = _seen_in_a_cell(label, question, public_by_cell, model.selection)
@@ -203,7 +205,7 @@ def insight(
         misfits, in_cell = replace(misfits, low=0.0, high=1.0), None
         differences, sentence = (), false.sentence
     return Insight(
-        question.n,
+        question.n + (0 if alone is None else alone.n),
         misfits,
         len(public),
         question.partition.cells,
@@ -218,25 +220,43 @@ def insight(
     )
 
 
-def reports_for(label: Label, question: QuestionCounts, half_width: float) -> int:
+def reports_for(
+    label: Label,
+    question: QuestionCounts,
+    half_width: float,
+    alone: QuestionCounts | None = None,
+    part: float = 0.0,
+) -> int:
     """Reports with which every overall figure has a 95 % interval of at most ± ``half_width``.
 
-    In shares, or in the label's units. A variance falls as 1 / n, and is that of the reports so
-    far, or without any of ``REFERENCE`` holders spread evenly.
+    In shares, or in the label's units; ``part`` of the holders are asked for the label ``alone``.
+    A variance falls as 1 / n, and is that of the reports so far, or
+    without any of ``REFERENCE`` holders spread evenly.
     """
+    planned = None if question.planned is None else question.planned / (1.0 - part)
     variances = []
     for _, weights in figure_weights(label, question):
-        if question.n:
-            centre = 1.0 / label.slots
+        variance = _of_one(label, question, weights) / (1.0 - part)
+        if alone is not None:
+            ends = weights[:1]
             if isinstance(label, Range):
-                centre = question.mean(weights).value
-            variances.append(question.n * question.mean(weights - centre).variance)
-        else:
-            even = np.full(weights.shape, REFERENCE / weights.size)
-            centred = weights - weights.mean()
-            noise = question.mechanism.linear_variance(centred, REFERENCE, even)
-            variances.append(noise / REFERENCE)
-    return reports_until(max(variances) / half_width**2, question.planned)
+                ends = np.array([[label.low, label.high]])
+            even = float(ends.var())
+            variance = best(_of_one(label, alone, ends) / part, variance, part, even)[1]
+        variances.append(variance)
+    return reports_until(max(variances) / half_width**2, planned)
+
+
+def _of_one(label: Label, question: QuestionCounts, weights: Floats) -> float:
+    """The variance of the mean of ``weights`` over as many reports as there are, times these."""
+    if question.n:
+        centre = 1.0 / label.slots
+        if isinstance(label, Range):
+            centre = question.mean(weights).value
+        return question.n * question.mean(weights - centre).variance
+    even = np.full(weights.shape, REFERENCE / weights.size)
+    centred = weights - weights.mean()
+    return question.mechanism.linear_variance(centred, REFERENCE, even) / REFERENCE
 
 
 def question_about(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
@@ -258,14 +278,24 @@ def question_about(model: Model, questions: Sequence[QuestionCounts]) -> Questio
 
 
 def _overall(
-    label: Label, public: PublicData, question: QuestionCounts, model: Model
+    label: Label,
+    public: PublicData,
+    question: QuestionCounts,
+    model: Model,
+    alone: QuestionCounts | None,
 ) -> tuple[Comparison, ...]:
-    """Each class's share, or the mean label, with the test that the populations are alike."""
-    n, m = question.holders, len(public)
-    weights = dict(figure_weights(label, question))
+    """Each class's share, or the mean label, with the test that the populations are alike.
+
+    Of all holders: of those asked for the cell, and of those asked for the label ``alone``.
+    """
+    m, weights = len(public), dict(figure_weights(label, question))
+    n = question.holders + (0.0 if alone is None else alone.holders)
     if isinstance(label, Classes):
         part = 1.0 / label.slots
-        centred = (question.mean(of_class - part) for of_class in weights.values())
+        centred = (
+            joined(question.mean(of_class - part), question.holders, alone, of_class[0] - part)
+            for of_class in weights.values()
+        )
         reported = [replace(share, value=part + share.value) for share in centred]
         intervals = on_simplex(reported)
         hits = np.bincount(public.y.astype(np.int64), minlength=label.slots).astype(np.float64)
@@ -282,9 +312,11 @@ def _overall(
         on_scale = _as_reported(label, public, question)
         expected, alike = [float(public.y.mean())], float(on_scale.mean())
         distance = question.mean(weights[label.name] - alike)
-        reported = [replace(distance, value=alike + distance.value)]
+        clipped = replace(distance, value=alike + distance.value)
         mass = question.plausible.sum(axis=1)
-        intervals = [unclipped_mean(label, public, question, model, reported[0], mass)]
+        intervals = [unclipped_mean(label, public, question, model, clipped, mass, alone)]
+        ends = np.array([label.low, label.high]) - expected[0]
+        distance = joined(distance, question.holders, alone, ends)
         spread = float(on_scale.var())
         if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
             spread = (alike - label.low) * (label.high - alike)
@@ -361,16 +393,20 @@ def unclipped_mean(
     model: Model,
     clipped: Estimate,
     mass: Floats,
+    alone: QuestionCounts | None = None,
 ) -> Interval:
     """The mean of labels whose clipped mean is ``clipped``, with its 95 % interval.
+
+    Joined with that of holders asked for the label ``alone``, whose numbers are not clipped.
 
     ``mass``, ``(cells,)``, are holders whom it is of, up to a factor. What clipping took is that of
     the cells' labels about the model's values, if they are spread as the public ones
     (``clipping``); where it took much, noise and the spread's own error weigh more, and where it
     may have taken all, an end is the label's.
     """
+    ends, holders = np.array([label.low, label.high]), question.holders
     if not question.centred:
-        return clipped.interval(label.low, label.high)
+        return joined(clipped, holders, alone, ends).interval(label.low, label.high)
     scale, weights = question.scale_of(label), mass / mass.sum()
     distances, distance = public_distances(label, public, question)
     r = model.values[:, 0] - scale.low - scale.width / 2.0
@@ -380,12 +416,18 @@ def unclipped_mean(
     variance = slope**2 * clipped.variance
     variance += (slope - 1.0) ** 2 * float(distances.var()) / len(distances)
     whole = Estimate(clipped.value + lost, variance, clipped.factor)
-    found = whole.interval(label.low, label.high)
     middle = float(weights @ (scale.low + scale.width / 2.0))
-    ends = clipped.interval(-np.inf, np.inf)
-    low = label.low if all_clipped(middle - ends.low, scale.width) else found.low
-    high = label.high if all_clipped(ends.high - middle, scale.width) else found.high
-    return Interval(found.value, low, high)
+    reach = clipped.interval(-np.inf, np.inf)
+    below = all_clipped(middle - reach.low, scale.width)
+    above = all_clipped(reach.high - middle, scale.width)
+    if alone is not None and alone.n:
+        if below or above:  # which says nothing of the mean
+            whole = replace(whole, variance=(1e6 * (label.high - label.low)) ** 2)
+        return joined(whole, holders, alone, ends).interval(label.low, label.high)
+    found = whole.interval(label.low, label.high)
+    return Interval(
+        found.value, label.low if below else found.low, label.high if above else found.high
+    )
 
 
 def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:

@@ -22,12 +22,14 @@ import numpy as np
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.label_scale import LabelScale
+from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.task import Task
 
 from ..core.contrasts import contrast_variance
 from ..core.counts import rounding_variance
 from ..core.looks import Looks, critical_difference, factor_at
-from ..core.public_data import PublicData
+from ..core.overall import best
+from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
 from ..findings.selection import selection_factor
 from .populations import Population
@@ -106,7 +108,7 @@ def detection(
     """
     place, label = asking(task), task.label
     mechanism, tree = task.mechanisms[place], task.tree_of(place)
-    n = holders / len(task.questions) if task.allocation == "one" else holders
+    n = holders * task.asked_share(place)
     cells, m = locate(tree, population.points), records
     points = np.bincount(cells, minlength=tree.cells) + 0.5
     w = points / points.sum()
@@ -129,10 +131,24 @@ def detection(
         units = [np.stack([low, low + width], axis=1) - public.y.mean()]
         spread = np.array([variance])
     counts, size = n * w[:, None] * q, n * w[:, None]
-    noise = np.array([mechanism.linear_variance(unit, ceil(n), counts) for unit in units])
-    if not isinstance(label, Classes):
-        noise += [rounding_variance(mechanism, unit, counts) for unit in units]
-    reported = noise / n**2 + spread / n
+    noise = _noise(mechanism, units, n, counts, rounded=not isinstance(label, Classes))
+    if (alone := label_question(task)) is not None:
+        part, of_label = task.asked_share(alone), np.eye(label.slots)
+        means = w @ q
+        if not isinstance(label, Classes):
+            of_label = np.array([[label.low, label.high]]) - public.y.mean()
+            above = float(w @ (low + width * q[:, 1]) - label.low) / largest
+            means = np.array([1.0 - above, above])
+        v_a = _noise(
+            task.mechanisms[alone],
+            of_label[:, None],
+            part * holders,
+            part * holders * means[None],
+            rounded=not isinstance(label, Classes),
+        )
+        variances = zip(v_a.tolist(), noise.tolist(), (spread / holders).tolist(), strict=True)
+        noise = np.array([best(a, b, part, s)[1] for a, b, s in variances])
+    reported = noise + spread / holders
     worst = int(reported.argmax())
     in_cell = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
     in_cell = (width / size) ** 2 * (np.maximum(in_cell, 0.0) + size * q * (1.0 - q))
@@ -144,9 +160,24 @@ def detection(
     return Detection(
         Difference(float(reported[worst]), float(spread[worst] / m), len(units), largest, looks),
         Difference(float(in_cell[of_middle]), float(of_rows[of_middle]), tests, largest, looks),
-        factor * sqrt(float(noise.max())) / n,
-        float(noise.max()) / n**2 * holders,
+        factor * sqrt(float(noise.max())),
+        float(noise.max()) * holders,
     )
+
+
+def _noise(
+    mechanism: Mechanism,
+    units: Sequence[Floats] | Floats,
+    n: float,
+    counts: Floats,
+    *,
+    rounded: bool,
+) -> Floats:
+    """The variances of means of ``units`` by the mechanism's noise, and by rounding numbers."""
+    noise = np.array([mechanism.linear_variance(unit, ceil(n), counts) for unit in units])
+    if rounded:
+        noise += [rounding_variance(mechanism, unit, counts) for unit in units]
+    return noise / n**2
 
 
 def least(
@@ -164,6 +195,13 @@ def least(
         if enough(values[end - 1]):
             return values[bisect_left(values, True, start, end, key=enough)]
         start = end
+    return None
+
+
+def label_question(task: Task) -> int | None:
+    """The question that asks some holders for the label alone, beside one about the cell."""
+    if len(task.questions) == 2 and task.parts and task.tree_of(1).cells == 1:
+        return 1
     return None
 
 

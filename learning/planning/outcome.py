@@ -46,13 +46,16 @@ class Needed:
     """The fewest holders at the plan's epsilon, and the least epsilon for its holders, or None.
 
     At a ``depth`` that is not the default fewer holders are enough, ``holders_at_depth``; None
-    where no depth needs fewer.
+    where no depth needs fewer. So are ``holders_with_part``, at the default depth, where
+    ``label_part`` of them are asked for the label alone.
     """
 
     holders: int | None
     epsilon: float | None
     depth: int | None = None
     holders_at_depth: int | None = None
+    label_part: float | None = None
+    holders_with_part: int | None = None
 
 
 @dataclass(frozen=True)
@@ -256,6 +259,11 @@ class Plan:
                 f"{_number(needed.holders_at_depth)} holders at ε = {self.epsilon:g} with depth "
                 f"{needed.depth}"
             )
+        if needed.holders_with_part is not None:
+            ways.append(
+                f"{_number(needed.holders_with_part)} holders at ε = {self.epsilon:g} of whom "
+                f"{needed.label_part:.0%} answer the label alone (label_part)"
+            )
         if not ways:
             return f"Neither more holders nor a larger ε gives {what}."
         return f"For {what} it takes {', or '.join(ways)}."
@@ -263,7 +271,8 @@ class Plan:
     @property
     def _fewer_cells(self) -> str:
         """The use of cells, where a shallower tree is offered."""
-        if self.for_width.depth is None and self.for_shift.depth is None:
+        wishes = (self.for_width, self.for_shift)
+        if all(wish.depth is None and wish.label_part is None for wish in wishes):
             return ""
         return (
             " More cells make overall figures less precise; what they are for is predictions, and "

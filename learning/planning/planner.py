@@ -62,6 +62,8 @@ FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
 """Maximum number of public records; of more a random sample is used."""
 MOST_POINTS = 4000
+LABEL_PARTS = (0.1, 0.2, 0.35)
+"""Parts of the holders asked for the label alone that a plan tries; chosen, not measured."""
 DRAWS = 5
 """Collections simulated per gain."""
 RARE_SHARE = 0.1
@@ -347,7 +349,7 @@ class Planner:
         holders = self._least_holders(enough)
         depth, there = None, holders
         for each in self._shallower():
-            fewer = self._least_holders(enough, each)
+            fewer = self._least_holders(enough, {"depth": each})
             if fewer is not None and (there is None or fewer < there):
                 depth, there = each, fewer
         least_epsilon = least(
@@ -355,14 +357,25 @@ class Planner:
             lambda some: self._chosen(n, some),
             EPSILONS,
         )
-        return Needed(holders, least_epsilon, depth, None if depth is None else there)
+        part, with_part = None, holders
+        for some in self._label_parts():
+            fewer = self._least_holders(enough, {"label_part": some})
+            if fewer is not None and (with_part is None or fewer < with_part):
+                part, with_part = some, fewer
+        return Needed(
+            holders,
+            least_epsilon,
+            depth,
+            None if depth is None else there,
+            part,
+            None if part is None else with_part,
+        )
 
     def _least_holders(
-        self, enough: Callable[[Detection], bool], depth: int | None = None
+        self, enough: Callable[[Detection], bool], changes: Mapping[str, Any] | None = None
     ) -> int | None:
         settings, epsilon = self.settings, self.settings.epsilon
-        if depth is not None:
-            settings = settings.model_copy(update={"depth": depth})
+        settings = settings.model_copy(update=changes)
         return least(
             lambda holders: enough(self.detection(holders, epsilon, settings)),
             lambda holders: self._chosen(holders, epsilon, settings),
@@ -379,6 +392,13 @@ class Planner:
             return ()
         cells = max(tree.cells for tree in self.task(self.settings, self.fair).trees)
         return range(1, max(cells.bit_length() - 1, 1) + 1)
+
+    def _label_parts(self) -> Sequence[float]:
+        """Parts of the holders who may be asked for the label alone, where none is given."""
+        asked, settings = self.settings.questions, self.settings
+        if settings.disclosed or settings.label_part or len(asked) > 1 or not settings.asks_label:
+            return ()
+        return LABEL_PARTS
 
     def _chosen(
         self, holders: float, epsilon: float, settings: TaskSettings | None = None

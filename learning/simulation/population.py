@@ -69,7 +69,8 @@ def simulate_counts(
     counts, holders, questions = [], np.append(copies, misfits), len(task.questions)
     allocated = [holders] * questions
     if task.allocation == "one":
-        allocated = list(rng.multinomial(holders, np.full(questions, 1 / questions)).T)
+        shares = [task.asked_share(question) for question in range(questions)]
+        allocated = list(rng.multinomial(holders, shares).T)
     for question, answering in enumerate(allocated):
         sums = simulate_question(
             task.tree_of(question),

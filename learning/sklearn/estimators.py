@@ -102,6 +102,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     smallest_group: int = of_task("smallest_group")
     questions: Sequence[Mapping[str, Any]] = ({},)
     allocation: str = of_task("allocation")
+    label_part: float = of_task("label_part")
     estimator: str | None = None
     estimator_parameters: Mapping[str, Any] | None = None
     public_model: Any = None
@@ -203,7 +204,8 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
             parameters = dict(self.estimator_parameters or {})
             fitting = Fitting.of(estimator, label, public_data, base, **parameters)
             self.model_ = fitting.model(questions)
-        self.n_reports_ = sum(e.n for e in questions) if self.allocation == "one" else len(y)
+        each_one = self.task_.allocation == "one"
+        self.n_reports_ = sum(e.n for e in questions) if each_one else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
         self._fitted_at = time.time()
         self._judge(encoded, labels, fitting, rng)
@@ -451,6 +453,8 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         $questions
     allocation : str
         $allocation
+    label_part : float
+        $label_part
     estimator : str or None
         How the model is fitted; the curator's default if None.
     estimator_parameters : dict or None

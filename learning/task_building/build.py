@@ -5,6 +5,7 @@ Partitions are grown only on the public data; the same settings and data give th
 
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import fields, replace
+from fractions import Fraction
 from math import ceil
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -96,9 +97,13 @@ def build_encoded(
         asked = {"epsilon": of.epsilon, "asks": of.questions[0].asks}
         chosen = _mechanism(of, hidden, label)
         questions.append({"partition": place, "centring": centring, **asked, **chosen})
-    grown = list(partitions.values())
+    grown, asked_by = list(partitions.values()), {"allocation": settings.allocation}
+    if settings.label_part:
+        grown.append(Partition.root(public.X.shape[1]))
+        questions.append(_about_label(settings, len(grown) - 1))
+        asked_by = _by_parts(settings.label_part)
     group_sizes = () if disclosure is None else _group_sizes(grown[0], disclosure, settings, public)
-    return _task(settings, features, label, grown, questions, group_sizes)
+    return _task(settings, features, label, grown, questions, asked_by, group_sizes)
 
 
 def with_register(
@@ -383,12 +388,28 @@ def _mechanism(of: TaskSettings, cells: int, label: Label) -> dict[str, Any]:
     return {"mechanism": chosen.name, "parameters": {**chosen.parameters(), **of.parameters}}
 
 
+def _about_label(settings: TaskSettings, partition: int) -> dict[str, Any]:
+    """The question about the label alone, in the one cell of a partition."""
+    return {"partition": partition, "mechanism": "subset", "epsilon": settings.epsilon}
+
+
+def _by_parts(label_part: float) -> dict[str, Any]:
+    """An allocation of about this share of the holders to the second of two questions."""
+    share = Fraction(label_part).limit_denominator(1000)
+    share = min(max(share, Fraction(1, 1000)), Fraction(999, 1000))
+    return {
+        "allocation": "one",
+        "parts": (share.denominator - share.numerator, share.numerator),
+    }
+
+
 def _task(
     settings: TaskSettings,
     features: tuple[Feature, ...],
     label: Label,
     partitions: list[Partition],
     questions: list[dict[str, Any]],
+    asked_by: dict[str, Any],
     group_sizes: tuple[int, ...],
 ) -> Task:
     """The task as it is published; raises ``InvalidTask`` for one that is too long."""
@@ -400,7 +421,7 @@ def _task(
             "label": label,
             "partitions": tuple(Tree.of(partition) for partition in partitions),
             "questions": questions,
-            "allocation": settings.allocation,
+            **asked_by,
             "opens": unix_seconds(settings.opens),
             "closes": unix_seconds(settings.closes),
             "invited": settings.invited,

@@ -189,6 +189,12 @@ class TaskSettings(SettingsModel):
         default="all",
         description="Whether a holder answers all questions, or one of them drawn at random.",
     )
+    label_part: Annotated[float, Field(ge=0.0, le=0.9, strict=True)] = Field(
+        default=0.0,
+        description="Share of the holders, drawn by their devices, who answer the label alone at "
+        "the full epsilon; overall figures then take fewer reports, and cells more. It needs one "
+        "question and no disclosed columns.",
+    )
     questions: tuple["QuestionSettings", ...] = Field(
         default_factory=lambda: (QuestionSettings(),),
         min_length=1,
@@ -234,6 +240,16 @@ class TaskSettings(SettingsModel):
             msg = (
                 "hidden_depth and smallest_group need disclosed columns: name some, or leave both "
                 "out"
+            )
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _check_label_part(self) -> Self:
+        if self.label_part and (self.disclosed or len(self.questions) > 1 or not self.asks_label):
+            msg = (
+                "label_part is for a task with one question about the label and no disclosed "
+                "columns: leave one of them out"
             )
             raise ValueError(msg)
         return self

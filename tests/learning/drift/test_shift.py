@@ -8,7 +8,13 @@ import pytest
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import to_model
 from privet.learning.core.public_data import PublicData
-from privet.learning.drift.likelihood import Contrasts, cell_masses, contrasts_of, reported_masses
+from privet.learning.drift.likelihood import (
+    Contrasts,
+    Overall,
+    cell_masses,
+    contrasts_of,
+    reported_masses,
+)
 from privet.learning.drift.posterior import shift_posterior
 from privet.learning.drift.prior import GRID, Expected, Prior
 from privet.learning.drift.shift import estimate_shift
@@ -42,9 +48,11 @@ def expected(shares: np.ndarray, mass: np.ndarray | None = None) -> Expected:
     return Expected.classes(shares, 4000.0 * mass, 200)
 
 
+@pytest.mark.parametrize("asked_alone", [False, True], ids=["cells", "and the label alone"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_posterior_of_numbers_is_that_of_dense_algebra(seed: int) -> None:
-    """Means, variances and evidence with a slope and with noise that cells share.
+def test_the_posterior_of_numbers_is_that_of_dense_algebra(seed: int, asked_alone: bool) -> None:
+    """Means, variances and evidence with a slope and with noise that cells share, and where some
+    holders were asked for the label alone.
 
     The evidence is compared up to a constant that is the same for all priors.
     """
@@ -56,8 +64,9 @@ def test_the_posterior_of_numbers_is_that_of_dense_algebra(seed: int) -> None:
     size = rng.uniform(100.0, 300.0, (cells, 1))
     variance = rng.uniform(300.0, 600.0, (cells, 2)) + common * a**2
     values = 60.0 * rng.standard_normal((cells, 2))
-    default = Prior.default(numeric=True)
-    contrasts = Contrasts(reference, values, variance, size, common)
+    default, w = Prior.default(numeric=True), size[:, 0] / size.sum()
+    overall = Overall(np.array([0.4, 0.6]), np.array([0.002, 0.003])) if asked_alone else None
+    contrasts = Contrasts(reference, values, variance, size, common, overall)
     found = shift_posterior(tree, contrasts, known, default)
     steps, of_slope = default.variances(tree)
     z = known.slope - np.average(known.slope, axis=0, weights=size[:, 0])
@@ -66,12 +75,17 @@ def test_the_posterior_of_numbers_is_that_of_dense_algebra(seed: int) -> None:
         B = np.diag(size[:, 0] / 12.0)
         mean = size[:, 0] * (known.q - reference)[:, slot]
         noise = np.diag(variance[:, slot]) - common * np.outer(a[:, slot], a[:, slot])
+        if overall is not None:
+            B, noise = np.vstack([B, w / 12.0]), np.pad(noise, (0, 1))
+            noise[-1, -1] = overall.variance[slot]
         for prior in range(len(GRID)):
             of_z = of_slope[prior, 0] * np.outer(z[:, slot], z[:, slot])
             P = prior_covariance(tree, steps[prior]) + of_z
-            S = B @ P @ B + noise
+            S = B @ P @ B.T + noise
             residual = values[:, slot] - mean
-            gain = P @ B @ np.linalg.inv(S)
+            if overall is not None:
+                residual = np.append(residual, overall.share[slot] - w @ known.q[:, slot])
+            gain = P @ B.T @ np.linalg.inv(S)
             np.testing.assert_allclose(found.theta[prior, :, slot], gain @ residual, atol=1e-8)
             after = np.diag(P - gain @ B @ P)
             np.testing.assert_allclose(found.variance[prior, :, slot], after, atol=1e-8)
@@ -154,12 +168,12 @@ def test_reported_masses_are_unbiased_and_uncorrelated_with_contrasts() -> None:
 def test_masses_are_the_holders_own_or_public(public: np.ndarray, epsilon: float, n: int) -> None:
     """Many reports overrule a public sample from elsewhere; few at a small budget leave it."""
     known = Expected.classes(SHARES, 1000.0 * public, 1000)
-    found = cell_masses(drawn(1, epsilon, n), SHARES, known)
+    found = cell_masses(drawn(1, epsilon, n), SHARES, known).mean
     np.testing.assert_allclose(found, MASS, atol=0.02)
     assert found.sum() == pytest.approx(1.0)
     nobody = Expected.classes(SHARES, np.array([0.0, 5.0, 5.0, 40.0]), 50)
     for seed in range(20):  # whatever the noise, every cell keeps some mass
-        assert (cell_masses(drawn(seed, 0.3, 300), SHARES, nobody) > 0).all()
+        assert (cell_masses(drawn(seed, 0.3, 300), SHARES, nobody).mean > 0).all()
 
 
 @pytest.mark.parametrize("misfits", [0, 400])
@@ -167,7 +181,7 @@ def test_masses_of_strata_are_known(misfits: int) -> None:
     """Exactly, whatever public data say of them; within a stratum they are estimated."""
     counts = np.array([[300, 100], [100, 300], [600, 600], [50, 1950]])
     question = reports(complete(2), counts, 0.5, 1, strata=DISCLOSING, misfits=misfits)
-    mass = cell_masses(question, SHARES, expected(SHARES, MASS[::-1]))
+    mass = cell_masses(question, SHARES, expected(SHARES, MASS[::-1])).mean
     reported = question.mechanism.reported(question.sums, question.n) / question.n
     np.testing.assert_allclose(np.bincount(DISCLOSING, mass), reported)
     plausible = np.bincount(DISCLOSING, question.plausible.sum(axis=1))

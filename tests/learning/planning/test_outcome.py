@@ -77,6 +77,9 @@ def test_a_plan_says_which_depth_takes_fewest() -> None:
     assert "takes 11 000 holders at ε = 1, or 5 500 holders at ε = 1 with depth 1." in said
     assert "for these the default depth, 8 cells here" in said
     assert "with depth" not in " ".join(PLAN.answers)
+    part = Needed(11_000, None, None, None, 0.2, 3_000)
+    some = " ".join(replace(PLAN, for_width=part).answers)
+    assert "or 3 000 holders at ε = 1 of whom 20% answer the label alone (label_part)." in some
     alone = " ".join(replace(PLAN, for_width=Needed(None, None, 1, 5_500)).answers)
     assert "For ± 2.0 points it takes 5 500 holders at ε = 1 with depth 1." in alone
 

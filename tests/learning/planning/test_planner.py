@@ -191,6 +191,12 @@ def test_a_plan_offers_the_depth_that_needs_fewest_holders() -> None:
     shallow = settings(grower="max_edge", depth=1)
     assert planner.detection(needed.holders_at_depth, 2.0, shallow).half_width <= 0.03
     assert planner.detection(0.95 * needed.holders_at_depth, 2.0, shallow).half_width > 0.03
+    assert needed.label_part is not None
+    assert needed.holders_with_part is not None
+    assert needed.holders_with_part < needed.holders
+    some = settings(grower="max_edge", label_part=needed.label_part)
+    assert planner.detection(needed.holders_with_part, 2.0, some).half_width <= 0.03
+    assert planner.detection(0.95 * needed.holders_with_part, 2.0, some).half_width > 0.03
     fixed = Planner(settings(grower="max_edge", depth=3), halves(200), "weighted", 0)
     assert fixed.needed(lambda found: found.half_width <= 0.03).depth is None
 

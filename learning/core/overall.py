@@ -1,0 +1,73 @@
+"""Figures of all holders, from a question about cells and one about the label alone.
+
+Of n holders m, whom their devices drew whatever their record is, were asked for the label alone at
+the full epsilon, and the others for cell and label. Both parts give a figure of all: a from m, b
+from the rest, with variances v_a and v_b of the mechanisms' noise. Of the holders drawn, and of the
+others, the figure itself differs from that of all by chance: with the part f = m / n and the
+variance s of one holder's figure, the difference of both parts has the variance
+d = s (1 / m + 1 / (n - m)), and
+
+    c = u a + (1 - u) b,    Var c = u^2 v_a + (1 - u)^2 v_b + (u - f)^2 d,
+
+which is least at u = (v_b + f d) / (v_a + v_b + d). s is at most (high - c)(c - low) for figures
+from low to high, which is exact for the share of a class. So that noise does not choose u, v_a is
+that at the shares of both parts together.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .counts import Estimate, QuestionCounts
+from .public_data import Floats
+
+
+def without_label_question(
+    questions: Sequence[QuestionCounts],
+) -> tuple[Sequence[QuestionCounts], QuestionCounts | None]:
+    """The questions but the one about the label alone, and that one, if there is one."""
+    if len(questions) == 2:
+        about, alone = questions
+        slots = about.mechanism.slots
+        if (
+            alone.partition.cells == 1 < about.partition.cells
+            and alone.mechanism.slots == slots > 1
+        ):
+            return [about], alone
+    return questions, None
+
+
+def joined(
+    rest: Estimate, holders: float, alone: QuestionCounts | None, weights: Floats
+) -> Estimate:
+    """A figure of all holders: ``rest``, that of the ``holders`` asked for the cell, joined with
+    the mean of ``weights``, ``(slots,)``, over those asked for the label ``alone``."""
+    if alone is None or alone.n == 0:
+        return rest
+    of_alone = alone.mean(weights[None])
+    low, high = float(weights.min()), float(weights.max())
+    m, v_b = alone.holders, rest.variance
+    part, u = m / (m + holders), v_b / (of_alone.variance + v_b)
+    for _ in range(2):  # the second time at the figure that the first time gives
+        figure = u * of_alone.value + (1.0 - u) * rest.value
+        spread = _spread(weights, min(max(figure, low), high))
+        v_a = alone.mean(weights[None], m * spread[None]).variance
+        s = float(spread @ weights**2 - (spread @ weights) ** 2)
+        u, variance = best(v_a, v_b, part, s / (m + holders))
+    figure = u * of_alone.value + (1.0 - u) * rest.value
+    return Estimate(figure, variance, rest.factor)
+
+
+def best(v_a: float, v_b: float, part: float, s: float) -> tuple[float, float]:
+    """u and Var c, for the ``part`` f asked for the label alone and the variance ``s`` of the
+    figure of one holder over their number."""
+    d = s / (part * (1.0 - part))
+    u = (v_b + part * d) / (v_a + v_b + d)
+    return u, u**2 * v_a + (1.0 - u) ** 2 * v_b + (u - part) ** 2 * d
+
+
+def _spread(weights: Floats, mean: float) -> Floats:
+    """Parts, ``(slots,)``, of holders whose figure is the highest or the lowest, with this mean."""
+    top = weights == weights.max()
+    t = (mean - weights.min()) / (weights.max() - weights.min())
+    return np.asarray(np.where(top, t / top.sum(), (1.0 - t) / max((~top).sum(), 1)))

@@ -1,0 +1,105 @@
+"""Figures of all holders from both questions."""
+
+import numpy as np
+import pytest
+
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.overall import best, joined, without_label_question
+from privet.learning.core.public_data import PublicData
+from privet.learning.simulation import simulate_counts
+from privet.learning.simulation.sums import simulate_sums
+from privet.learning.task_building.build import build_encoded
+from privet.learning.task_building.settings import TaskSettings
+from privet.protocol.features import Classes, Label, Numeric, Range
+from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.partition import Partition
+from privet.protocol.task import Task
+from tests.learning.examples import complete
+
+RARE, RUNS, HOLDERS = 0.018, 100, 20_000
+CELLS = 8
+
+
+def collected(epsilon: float, part: float, seed: int) -> tuple[QuestionCounts, QuestionCounts]:
+    """Reports of ``HOLDERS`` of whom ``RARE`` are ill, spread over ``CELLS`` cells."""
+    rng = np.random.default_rng(seed)
+    ill = round(RARE * HOLDERS)
+    asked = rng.hypergeometric(ill, HOLDERS - ill, round(part * HOLDERS))
+    of_label = np.array([[round(part * HOLDERS) - asked, asked]])
+    rest = np.array([HOLDERS - ill, ill]) - of_label[0]
+    of_cells = np.stack([np.bincount(np.arange(n) % CELLS, minlength=CELLS) for n in rest], axis=1)
+    found = []
+    for counts in (of_cells, of_label):
+        tree = complete(3) if len(counts) > 1 else Partition.root(1)
+        mechanism = create_mechanism("subset", epsilon, len(counts), 2)
+        sums = simulate_sums(mechanism, counts.astype(np.int64), rng, 0)
+        found.append(QuestionCounts(tree, mechanism, sums, int(counts.sum())))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize(("epsilon", "part"), [(0.5, 0.2), (1.0, 0.2), (4.0, 0.1), (4.0, 0.5)])
+def test_intervals_of_both_questions_cover(epsilon: float, part: float) -> None:
+    """The share of all who reported, rare as it is, and the stated variance is that of the errors.
+
+    Of 400, fewer than 93.2 % are in 95 % intervals by chance once in a hundred thousand at 98 %,
+    and the sum of squares is outside [.73, 1.32] times its mean as rarely.
+    """
+    errors, inside, narrower = [], 0, []
+    for seed in range(RUNS):
+        question, alone = collected(epsilon, part, seed)
+        weights = np.array([-0.5, 0.5])
+        rest = question.mean(np.broadcast_to(weights, (CELLS, 2)).copy())
+        of_all = joined(rest, question.holders, alone, weights)
+        error = of_all.value + 0.5 - round(RARE * HOLDERS) / HOLDERS
+        errors.append(error**2 / of_all.variance)
+        inside += abs(error) <= 1.96 * of_all.variance**0.5
+        narrower.append(of_all.variance / rest.variance)
+    assert inside / RUNS > 0.91
+    assert 0.73 < np.mean(errors) < 1.32
+    assert np.mean(narrower) < 0.7
+
+
+@pytest.mark.parametrize("part", [0.05, 0.2, 0.6])
+def test_the_best_weight_is_best(part: float) -> None:
+    """Of a thousand weights none gives less variance, and what it gives is the formula's."""
+    v_a, v_b, s = 3e-4 / part, 2e-3 / (1.0 - part), 2e-5
+    d, weights = s / (part * (1.0 - part)), np.linspace(0.0, 1.0, 1001)
+    variances = weights**2 * v_a + (1.0 - weights) ** 2 * v_b + (weights - part) ** 2 * d
+    u, variance = best(v_a, v_b, part, s)
+    assert variance == pytest.approx(variances.min(), rel=1e-4)
+    assert u == pytest.approx(weights[variances.argmin()], abs=1e-3)
+
+
+X = np.random.default_rng(0).random((200, 2))
+NUMBERS = Range(name="y", low=0.0, high=10.0)
+YES = Classes(name="y", classes=("no", "yes"))
+
+
+def published(label: Label, **settings: object) -> tuple[Task, PublicData]:
+    """A task in which 2/7 of the holders are asked for the label alone."""
+    y = 10.0 * X[:, 0] if isinstance(label, Range) else (X[:, 0] > 0.7).astype(float)
+    public = PublicData(X, y)
+    features = tuple(Numeric(name=name, low=0.0, high=1.0) for name in "ab")
+    given = {"grower": "max_edge", "depth": 3, "label_part": 2 / 7, **settings}
+    asked = TaskSettings.model_validate({"name": "t", "label": "y", "epsilon": 1.0, **given})
+    return build_encoded(asked, features, label, public), public
+
+
+@pytest.mark.parametrize("label", [YES, NUMBERS], ids=["classes", "number"])
+def test_a_task_with_a_label_part_asks_it_of_that_part(label: Label) -> None:
+    """One more question, of one cell, at the full epsilon and not on top of it."""
+    task, _ = published(label)
+    assert task.parts == (5, 2)
+    assert [tree.cells for tree in task.trees] == [8, 1]
+    assert [question.epsilon for question in task.questions] == [1.0, 1.0]
+    assert task.epsilon == 1.0
+    assert task.log_ratio <= 1.0
+    counts = simulate_counts(
+        task,
+        np.tile(X, (50, 1)),
+        np.tile(X[:, 0] > 0.7, 50).astype(np.float64),
+        np.random.default_rng(1),
+    )
+    assert 2600 < counts[1].n < 3120  # 5.7 standard deviations of 45 around 2857
+    assert without_label_question(counts) == ([counts[0]], counts[1])
+    assert without_label_question(counts[::-1]) == (counts[::-1], None)

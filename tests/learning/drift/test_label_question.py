@@ -1,0 +1,71 @@
+"""The label alone in `drift`: what it changes, and how far one report to it does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.public_data import PublicData
+from privet.learning.methods import Fitting, fit
+from privet.protocol.partition import Partition
+
+from ..examples import BINARY, complete, public_rows, reports
+
+PUBLIC = public_rows(BINARY, 200, 0)
+HOLDERS, PART = 8_000, 0.2
+SHARES = np.array([0.75, 0.8, 0.85, 0.9])
+"""Of "yes" in four cells; public rows have other ones."""
+
+
+def asked(seed: int, epsilon: float) -> list[QuestionCounts]:
+    rng = np.random.default_rng(seed)
+    law = np.stack([1.0 - SHARES, SHARES], axis=1) / 4.0
+    rest = rng.multinomial(round(HOLDERS * (1.0 - PART)), law.ravel()).reshape(4, 2)
+    alone = rng.multinomial(round(HOLDERS * PART), law.sum(axis=0))[None]
+    root = Partition.root(2)
+    return [
+        reports(complete(2), rest, epsilon, seed),
+        reports(root, alone, epsilon, seed + 1000, mechanism="grr"),
+    ]
+
+
+def test_predictions_follow_the_label_alone_where_all_labels_moved() -> None:
+    """At ε .5 cells say little: the squared error is smaller in 20 collections together, by more
+    than three standard errors, and the model is said to be of all reports."""
+    fitting, gains = Fitting.of("drift", BINARY, PUBLIC), []
+    for seed in range(20):
+        questions = asked(seed, 0.5)
+        errors = [
+            ((fitting.estimate(some).values[:, 1] - SHARES) ** 2).mean()
+            for some in (questions[:1], questions)
+        ]
+        gains.append(errors[0] - errors[1])
+    assert np.mean(gains) > 3.0 * np.std(gains) / np.sqrt(20)
+    model = fit("drift", BINARY, PUBLIC, asked(0, 0.5))
+    assert model.n == HOLDERS
+    assert fit("weighted", BINARY, PUBLIC, asked(0, 0.5)).n == HOLDERS
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_one_report_of_the_label_alone_moves_no_more_than_stated(epsilon: float) -> None:
+    """A report that goes and one that comes, to first order: a tenth of them moves a tenth."""
+    fitting = Fitting.of("drift", BINARY, PUBLIC)
+    question, alone = asked(3, epsilon)
+    model = fitting.estimate([question, alone])
+    for slot in range(2):
+        change = np.zeros_like(alone.sums)
+        change[slot], change[1 - slot] = 1, -1
+        moved = fitting.estimate([question, replace(alone, sums=alone.sums + change)]).values
+        assert (np.abs(moved - model.values) <= 1.01 * model.influence + 1e-9).all()
+        assert np.abs(moved - model.values).max() > 0.0
+
+
+def test_nobody_asked_for_the_label_alone_changes_nothing() -> None:
+    """Of the predictions, nor of what they may be moved by."""
+    fitting = Fitting.of("drift", BINARY, PublicData(PUBLIC.X, PUBLIC.y))
+    question, alone = asked(5, 1.0)
+    none = replace(alone, sums=np.zeros_like(alone.sums), n=0)
+    one, both = fitting.estimate([question]), fitting.estimate([question, none])
+    np.testing.assert_array_equal(one.values, both.values)
+    np.testing.assert_array_equal(one.influence, both.influence)
