@@ -46,7 +46,7 @@ WAYS: tuple[tuple[str, Literal["none", "known", "all"], bool], ...] = (
     ("half disclosed, register", "known", True),
     ("label only, register", "all", True),
 )
-"""What is compared with all hidden: its name, what is disclosed, and whether with a register."""
+"""Tasks to compare with all hidden: name, what is disclosed, and whether with a register."""
 MISFITS = (
     "evenly: the ward",
     "evenly: the others",
@@ -124,7 +124,7 @@ class Wards:
 
 
 def misfits_of_a_ward(of: Wards, epsilon: float, seed: int) -> Iterator[Scored]:
-    """By how much a ward's share is predicted too high, with misfits spread evenly and by
+    """The excess of a ward's predicted share, with misfits spread evenly and by
     stratum."""
     wards, ward, each = 8, 3, 2500
     share = np.where(np.arange(wards) == ward, 0.043, 0.1)
