@@ -196,6 +196,18 @@ asyncio.run(use())
 """Tells, twice, the process that works for it and the fork server, and goes on when told to."""
 
 
+async def test_an_idle_worker_ends(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has just been used by somebody else goes on."""
+    other = await workers.call(lambda run: run(os.getpid))
+    monkeypatch.setattr("privet.curator.workers.IDLE_SECONDS", 0.01)
+    idle = Workers(1, 0)
+    process = await idle.call(lambda run: run(os.getpid))
+    await asyncio.to_thread(wait_until, lambda: ended(process))
+    assert not ended(other)
+    idle.close()
+
+
+@pytest.mark.slow
 def test_what_is_idle_ends_with_its_fork_server_and_starts_again() -> None:
     """The memory of both is free, and the next call has another process."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
