@@ -110,9 +110,10 @@ STRUCTURE = """
 SELECT m.type, m.name, iif(m.type = 'table', '', m.sql), c.name, c.type, c."notnull", c.dflt_value,
     c.pk, c.hidden
 FROM sqlite_schema m LEFT JOIN pragma_table_xinfo(m.name) c ON m.type = 'table'
-WHERE m.name NOT LIKE 'sqlite_stat%'
+WHERE NOT (m.type = 'table' AND m.name IN ('sqlite_stat1', 'sqlite_stat4'))
 """
-"""Its tables column by column, since those of an upgraded file are in another order."""
+"""Its tables column by column, since those of an upgraded file are in another order; without those
+that ANALYZE makes."""
 COLUMNS = (
     "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed"
 )

@@ -85,6 +85,11 @@ CREATE TABLE files (
 ) STRICT;
 PRAGMA user_version = {VERSION};
 """
+STRUCTURE = """
+SELECT type, name, sql FROM sqlite_schema
+WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
+"""
+"""Without the tables that ANALYZE makes."""
 
 
 class SpoolFile:
@@ -193,9 +198,7 @@ class SpoolFile:
 
 def _structure(db: sqlite3.Connection) -> set[tuple[str, str, str | None]]:
     """All of a file but rows: a trigger or a computed column would act by itself."""
-    return set(
-        db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'")
-    )
+    return set(db.execute(STRUCTURE))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""No command looks up or calls a host that it was not given."""
+"""No command and no image looks up or calls a host that it was not given."""
 
 import json
 import subprocess
@@ -25,6 +25,18 @@ ROUNDS = {
     "a collection": [sys.executable, "-m", "scripts.demo", "--holders", "200"],
 }
 """Commands, by their tests, which name them hosts of this machine; and all of them together."""
+NOBODY = "http://127.0.0.1:9"
+IMAGES = {
+    "demo": "python -m scripts.demo --holders 50 --folder /tmp/demo",
+    "relay": f"timeout 10 privet-relay serve --curator {NOBODY} --spool /tmp/spool; true",
+    "holder": f"privet-holder show {NOBODY}/v1/tasks/{'0' * 64}; true",
+}
+"""Images, the demonstration's with a curator in it, and what is run in their file systems."""
+INSIDE = """
+mount -t proc proc proc && mount --rbind /dev dev && mount -t tmpfs -o mode=1777 tmpfs dev/shm
+mount --bind /etc/resolv.conf etc/resolv.conf && mount -t tmpfs -o mode=1777 tmpfs tmp
+exec chroot --userspec=1000:1000 . env -i $(cat ../environment) sh -c "cd /tmp && $1"
+"""
 PHONES_HOME = """
 import socket
 try:
@@ -65,6 +77,30 @@ def test_what_phones_home_is_seen() -> None:
     expected = {"telemetry.vendor.com"}, {"8.8.8.8", "2606:4700::1111"}
     assert watched(sys.executable, "-c", PHONES_HOME) == expected
     assert watched(sys.executable, "-c", "import socket; socket.getfqdn('a.example')")[0] == set()
+
+
+@pytest.mark.needs("docker")
+@pytest.mark.parametrize("image", IMAGES)
+def test_no_image_looks_up_a_host_that_it_was_not_given(image: str, tmp_path: Path) -> None:
+    """What is run has the image's files, settings and user, and nothing else of this machine's."""
+
+    def docker(*arguments: str) -> str:
+        command = ["docker", *arguments]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    built = docker("build", "--quiet", "--target", image, ".")
+    settings = json.loads(docker("image", "inspect", "--format", "{{json .Config.Env}}", built))
+    (tmp_path / "environment").write_text(" ".join(settings))
+    root = tmp_path / "root"
+    root.mkdir()
+    made = docker("create", built)
+    unpack = f"docker export {made} | tar -x -C {root}"
+    try:
+        subprocess.run(unpack, shell=True, check=True)
+    finally:
+        docker("rm", made)
+    assert watched("sh", "-euc", f"cd {root}{INSIDE}", "sh", IMAGES[image]) == (set(), set())
 
 
 @pytest.mark.parametrize("name", ROUNDS)

@@ -19,8 +19,8 @@ from .schema import backup_mark
 
 OBJECTS = "SELECT type, name, sql FROM sqlite_master"
 COLUMNS = "SELECT name FROM pragma_table_info(?)"
-STATISTICS = "sqlite_stat"
-"""Prefix of the tables in which ANALYZE keeps what it has found."""
+STATISTICS = {("table", "sqlite_stat1"), ("table", "sqlite_stat4")}
+"""The tables in which ANALYZE keeps what it has found."""
 VERSION_TABLE = ("table", "alembic_version")
 OF_POSTGRES = """
 SELECT c.relname, a.attname, c.relkind = 'r' AND a.attgenerated = ''
@@ -68,7 +68,7 @@ def _in_file(connection: Connection) -> Iterator[str]:
     found = {
         (str(kind), str(name)): _plain(sql)
         for kind, name, sql in rows
-        if not str(name).startswith(STATISTICS)
+        if (kind, name) not in STATISTICS
     }
     if not found:
         return

@@ -303,6 +303,11 @@ def test_a_ledger_that_cannot_be_used_says_so_and_is_closed(
 
 TAMPERED = {
     "a trigger": "CREATE TRIGGER t AFTER INSERT ON answers BEGIN DELETE FROM answers; END",
+    "a trigger named like statistics": "PRAGMA writable_schema = ON;"
+    "INSERT INTO sqlite_schema VALUES ('trigger', 'sqlite_stat1', 'answers', 0,"
+    "'CREATE TRIGGER sqlite_stat1 AFTER INSERT ON answers BEGIN DELETE FROM answers; END')",
+    "a trigger named nearly so": "CREATE TRIGGER sqliteXstat1 AFTER INSERT ON answers "
+    "BEGIN DELETE FROM answers; END",
     "a computed column": "ALTER TABLE caps ADD COLUMN b BLOB AS (zeroblob(1000000000))",
     "a column more": "ALTER TABLE answers ADD COLUMN b TEXT",
     "a column less": "ALTER TABLE answers DROP COLUMN reason",

@@ -253,6 +253,7 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
         "CREATE TRIGGER t AFTER INSERT ON waiting BEGIN INSERT INTO copies VALUES (new.id); END;"
         "CREATE TABLE copies (id)",
         "CREATE TRIGGER t AFTER INSERT ON states BEGIN DELETE FROM waiting; END",
+        "CREATE TRIGGER sqliteXstat1 AFTER INSERT ON states BEGIN DELETE FROM waiting; END",
         "DROP TABLE files; CREATE VIEW files AS SELECT 1",
         "ALTER TABLE waiting ADD COLUMN arrived REAL DEFAULT (julianday())",
         "ALTER TABLE receipts ADD COLUMN b BLOB AS (zeroblob(1000000000))",

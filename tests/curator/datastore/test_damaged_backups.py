@@ -237,6 +237,11 @@ EVIL = "abs(-9223372036854775808)"
         (f"CREATE VIEW more AS SELECT {EVIL}", "has the view 'more'"),
         ("ALTER TABLE tasks RENAME TO tasks_old", "tasks_old"),
         ("DROP TABLE seen", "lacks the table 'seen'"),
+        (
+            "INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_stat1', 'tokens', 0, "
+            "'CREATE TRIGGER sqlite_stat1 AFTER INSERT ON tokens BEGIN DELETE FROM tasks; END')",
+            "the trigger 'sqlite_stat1'",
+        ),
     ],
 )
 def test_nothing_is_read_of_a_file_that_acts_by_itself(
@@ -245,6 +250,7 @@ def test_nothing_is_read_of_a_file_that_acts_by_itself(
     """Neither of a backup nor of a database in use: no expression of its own is evaluated."""
     for file in (copy, used):
         with closing(sqlite3.connect(file)) as connection:
+            connection.execute("PRAGMA writable_schema = ON")
             connection.execute(change)
             connection.commit()
         with opened(file) as engine:
