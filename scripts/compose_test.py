@@ -9,7 +9,7 @@ Then the certificate is renewed. At last all containers and volumes are removed:
 backup, the keys and the commands of the handbook, every report counts once again.
 
 False alarms: the reported share is off by 5 standard errors in fewer than 1 of 10^6 runs. The Brier
-score of the public model alone is .238; with all reports it was .189 to .196 in four runs.
+score of the public model alone is .238; with all reports it was .189 to .196 in five runs.
 """
 
 import json
