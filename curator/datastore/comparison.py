@@ -8,7 +8,13 @@ from sqlalchemy import Engine, select
 from .backup import check_backup
 from .database import snapshot
 from .migrate import check_schema
-from .reports import CHECKSUM_MODULUS, checksum_text, sums_checksum, unpacked_checksum, vector_of
+from .reports import (
+    CHECKSUM_MODULUS,
+    checksum_text,
+    sums_checksum,
+    unpacked_checksum,
+    unpacked_sums,
+)
 from .schema import buckets, deleted_tasks, sums, tasks
 
 
@@ -82,6 +88,7 @@ def _contents(source: Engine) -> Contents:
             bucket.ids = (bucket.ids + unpacked_checksum(row.checksum)) % CHECKSUM_MODULUS
         for row in connection.execute(select(sums)):
             bucket = contents.buckets.setdefault((names[row.task_no], row.starts), Bucket())
-            weighted = (2 * row.question + 1) * sums_checksum(row.n, vector_of(row.vector))
+            own = unpacked_sums(row.n, row.vector, row.width)
+            weighted = (2 * row.question + 1) * sums_checksum(own.n, own.vector)
             bucket.sums = (bucket.sums + weighted) % CHECKSUM_MODULUS
     return contents

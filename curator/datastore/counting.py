@@ -27,7 +27,7 @@ from .reports import (
     sums_checksum,
     takes_late,
     unpacked_checksum,
-    vector_of,
+    unpacked_sums,
 )
 
 BUCKET_SECONDS = 86_400
@@ -51,22 +51,24 @@ INSERT INTO relayed (task_no, starts, curator, relay, reports) VALUES (?, ?, ?, 
 ON CONFLICT (task_no, relay, starts, curator)
 DO UPDATE SET reports = relayed.reports + excluded.reports
 """
-READ_SUMS = """
-SELECT buckets.reports, buckets.checksum, question, n, vector, sums.checksum
-FROM buckets LEFT JOIN sums USING (task_no, starts, curator)
-WHERE task_no = ? AND starts = ? AND curator = ?
+READ_BUCKET = """
+SELECT reports, checksum, parts FROM buckets WHERE task_no = ? AND starts = ? AND curator = ?
 """
 PUT_BUCKET = """
-INSERT INTO buckets (task_no, starts, curator, reports, checksum) VALUES (?, ?, ?, ?, ?)
+INSERT INTO buckets (task_no, starts, curator, reports, checksum, parts) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (task_no, starts, curator)
-DO UPDATE SET reports = excluded.reports, checksum = excluded.checksum
+DO UPDATE SET reports = excluded.reports, checksum = excluded.checksum, parts = excluded.parts
 """
-PUT_SUM = """
-INSERT INTO sums (task_no, starts, curator, question, n, vector, checksum)
-VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (task_no, starts, curator, question)
-DO UPDATE SET n = excluded.n, vector = excluded.vector, checksum = excluded.checksum
+READ_SUMS = """
+SELECT question, n, vector, width FROM sums WHERE task_no = ? AND starts = ? AND curator = ?
 """
+DROP_SUMS = "DELETE FROM sums WHERE task_no = ? AND starts = ? AND curator = ?"
+ADD_SUM = """
+INSERT INTO sums (task_no, starts, curator, question, part, n, vector, width, checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+MOST_PARTS = 32
+"""Additions to a bucket's sums before they are merged: readers add those that are not."""
 
 
 class CountedTask(NamedTuple):
@@ -286,20 +288,23 @@ class Counting:
         return np.array(admitted, dtype=np.intp), arrived[:0]
 
     def _add(self, key: tuple[int, int, int], added: Addition) -> None:
-        """Add to this slot's own rows; ``key`` is (task, start of the bucket, slot)."""
-        rows = self.cursor.execute(READ_SUMS, key).fetchall()
-        reports, packed = rows[0][:2] if rows else (0, b"")
-        bucket = (reports + added.reports, _plus(packed, added.checksum))
+        """Add to this slot's own rows; ``key`` is (task, start of the bucket, slot).
+
+        The addition is written beside what is there, which may be a thousand times as large.
+        """
+        row = self.cursor.execute(READ_BUCKET, key).fetchone()
+        reports, packed, parts = row or (0, b"", 0)
+        sums, part = dict(added.sums), parts + 1
+        if part > MOST_PARTS:
+            for question, *kept in self.cursor.execute(READ_SUMS, key).fetchall():
+                sums[question] = unpacked_sums(*kept).plus(sums.get(question))
+            self.cursor.execute(DROP_SUMS, key)
+            part = 0
+        bucket = (reports + added.reports, _plus(packed, added.checksum), part)
         self.cursor.execute(PUT_BUCKET, (*key, *bucket))
-        kept = {row[2]: row[3:] for row in rows}
-        for question, sums in added.sums.items():
-            n, vector, packed = sums.n, sums.vector, b""
-            if question in kept:
-                kept_n, kept_vector, packed = kept[question]
-                n, vector = n + kept_n, vector + vector_of(kept_vector)
-            check = _plus(packed, sums_checksum(sums.n, sums.vector))
-            put = (*key, question, n, vector.astype("<i8", copy=False).tobytes(), check)
-            self.cursor.execute(PUT_SUM, put)
+        for question, each in sums.items():
+            check = packed_checksum(sums_checksum(each.n, each.vector))
+            self.cursor.execute(ADD_SUM, (*key, question, part, *each.packed(), check))
 
 
 def _settle_repeats(

@@ -8,7 +8,6 @@ session, neither settings nor, behind a pooler, prepared statements: the next on
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
 from socket import gethostname
 from typing import Any, cast
 
@@ -36,7 +35,11 @@ MERGING = 0x507270
 TRY_MERGING = f"SELECT pg_try_advisory_xact_lock({MERGING}, ?)"
 BULK = 4_096
 """See ``IdRows.BULK``: rows are what many curators can write at the same time."""
-TRY_SLOT = "SELECT pg_try_advisory_xact_lock(?, ?)"
+FIRST_SLOT = """
+SELECT slot FROM (SELECT generate_series(0, 2147483647) AS slot) AS slots
+WHERE pg_try_advisory_xact_lock(?, slot) LIMIT 1
+"""
+"""Numbers are made one by one, so that one lock is taken."""
 PROBES = (
     "SET LOCAL work_mem = '64kB'",
     "SELECT count(*) FROM generate_series(1, 30000)",  # 700 kB, most of them in a temporary file
@@ -201,9 +204,7 @@ def try_merging(cursor: DBAPICursor, task_no: int) -> bool:
 
 def slot(cursor: DBAPICursor) -> int:
     """The first slot that no other curator's transaction holds: its rows of sums are ours now."""
-    return next(
-        number for number in count() if cursor.execute(TRY_SLOT, (SLOTS, number)).fetchone()[0]
-    )
+    return int(cursor.execute(FIRST_SLOT, (SLOTS,)).fetchone()[0])
 
 
 def make_durable(cursor: DBAPICursor) -> None:

@@ -16,6 +16,7 @@ from .report_ids import Fingerprints, Ids, Mask
 
 Vector = NDArray[np.int64]
 
+WIDTHS = (1, 2, 4, 8)
 CHECKSUM_BYTES = 8
 CHECKSUM_MODULUS = 2**64
 
@@ -43,6 +44,22 @@ class QuestionSums:
 
     vector: Vector
     n: int
+
+    def plus(self, other: "QuestionSums | None") -> "QuestionSums":
+        if other is None:
+            return self
+        return QuestionSums(self.vector + other.vector, self.n + other.n)
+
+    def packed(self) -> tuple[int, bytes, int]:
+        """The form in the database: n, the vector's bytes, and the bytes of each entry."""
+        ends = (int(self.vector.min(initial=0)), int(self.vector.max(initial=0)))
+        width = next(w for w in WIDTHS if all(abs(end) < 2 ** (8 * w - 1) for end in ends))
+        return self.n, self.vector.astype(f"<i{width}").tobytes(), width
+
+
+def unpacked_sums(n: int, vector: bytes, width: int) -> QuestionSums:
+    """The sums of a row, see ``QuestionSums.packed``; raises ``ValueError`` for another width."""
+    return QuestionSums(np.frombuffer(vector, dtype=f"<i{width}").astype(np.int64), n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +243,3 @@ def unpacked_checksum(packed: bytes) -> int:
 def checksum_text(value: int) -> str:
     """A sum of checksums as people see it, 16 hexadecimal digits."""
     return f"{value % CHECKSUM_MODULUS:016x}"
-
-
-def vector_of(packed: bytes) -> Vector:
-    return np.frombuffer(packed, dtype="<i8")

@@ -90,6 +90,7 @@ buckets = _table(
     _key("curator"),
     _value("reports", BigInteger),
     _value("checksum", LargeBinary),
+    _value("parts"),
 )
 
 sums = _table(
@@ -98,8 +99,10 @@ sums = _table(
     _key("question"),
     _key("starts", BigInteger),
     _key("curator"),
+    _key("part"),
     _value("n", BigInteger),
     _value("vector", LargeBinary),
+    _value("width"),
     _value("checksum", LargeBinary),
 )
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select, text
 from privet.protocol.status import Holdings
 
 from .database import Database
-from .reports import QuestionSums, checksum_text, unpacked_checksum, vector_of
+from .reports import QuestionSums, checksum_text, unpacked_checksum, unpacked_sums
 from .schema import buckets, held, rejects, relayed, sums, tasks
 from .tasks import StoredTask, find_task, head_of, need_task, stored_task
 
@@ -101,10 +101,8 @@ class StatusStore:
             ]
             of_task = sums.c.task_no == row.no
             for part in connection.execute(select(sums).where(of_task)):
-                total = totals[part.question]
-                totals[part.question] = QuestionSums(
-                    total.vector + vector_of(part.vector), total.n + part.n
-                )
+                own = unpacked_sums(part.n, part.vector, part.width)
+                totals[part.question] = totals[part.question].plus(own)
             return Collected(stored, totals, _relayed(connection, row.no))
 
     def counted(self) -> dict[str, int]:

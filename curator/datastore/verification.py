@@ -19,7 +19,7 @@ from .reports import (
     checksum_text,
     sums_checksum,
     unpacked_checksum,
-    vector_of,
+    unpacked_sums,
 )
 from .schema import buckets, public_data, sums, tasks, tokens
 from .structure import check_structure
@@ -125,11 +125,13 @@ def _sum_faults(connection: Connection, task_no: int, task: Task, reports: int) 
     answers = [0] * len(task.questions)
     for row in connection.execute(select(sums).where(sums.c.task_no == task_no)):
         answers[row.question] += row.n
-        expected = 8 * task.mechanisms[row.question].sum_size
+        expected = row.width * task.mechanisms[row.question].sum_size
         if len(row.vector) != expected:
             yield f"a sum of question {row.question} has {len(row.vector)} bytes, not {expected}"
+            continue
         stated = unpacked_checksum(row.checksum)
-        recomputed = sums_checksum(row.n, vector_of(row.vector))
+        own = unpacked_sums(row.n, row.vector, row.width)
+        recomputed = sums_checksum(own.n, own.vector)
         if stated != recomputed:
             yield (
                 f"the sum of question {row.question} in bucket {row.starts} has the checksum "

@@ -16,6 +16,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store, postgres, schema, sqlite
 from privet.curator.datastore.audit import AuditEntry
+from privet.curator.datastore.counting import MOST_PARTS
 from privet.curator.datastore.database import writing
 from privet.curator.datastore.expiry import Expired
 from privet.curator.datastore.invitations import HOLD_SECONDS, InvitationCounts
@@ -33,7 +34,7 @@ from privet.curator.datastore.tokens import (
     issued_tokens,
     short_digest,
 )
-from privet.curator.datastore.verification import check_audit
+from privet.curator.datastore.verification import check_audit, verify
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,
@@ -172,6 +173,23 @@ def test_sums_are_those_of_the_reports(store: Store, allocation: str) -> None:
     assert status.reports == 20
     assert status.answers == tuple(n for _, n in total(cached.task, reports))
     assert status.checksum == slow_checksum([own.id for own in reports])
+
+
+@pytest.mark.parametrize("allocation", ["all", "one"])
+def test_sums_are_whole_however_many_additions_wait(store: Store, allocation: str) -> None:
+    """Merged and not: each commit writes a part of its own, and every so often they become one."""
+    cached = open_task(store, task(questions=2, allocation=allocation))
+    reports = [report(cached.task, question=i % 2) for i in range(2 * MOST_PARTS + 3)]
+    parts = []
+    for number, own in enumerate(reports, 1):
+        assert take(store, cached, [own]) == [COUNTED]
+        if number % (MOST_PARTS + 1) in (0, 1, MOST_PARTS):
+            assert kept(store, cached.task) == total(cached.task, reports[:number])
+        with store.engine.connect() as connection:
+            parts.append(connection.scalar(select(func.count(schema.sums.c.part.distinct()))))
+    assert max(filter(None, parts)) == MOST_PARTS + 1
+    assert parts[MOST_PARTS] == 1
+    assert [found.faults for found in verify(store.engine)] == [()]
 
 
 def test_an_id_counts_once(store: Store) -> None:

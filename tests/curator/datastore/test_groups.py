@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.datastore.reports import Addition, checksum_text
+from privet.curator.datastore.reports import Addition, QuestionSums, checksum_text, unpacked_sums
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 from tests.curator.datastore.made import group, report, slow_checksum, task, total
@@ -47,3 +47,15 @@ def test_the_chosen_reports_are_added_up(made: Task, rows: list[tuple[int, bool]
     part = whole.only(chosen)
     assert part.fingerprints.tolist() == whole.fingerprints[chosen].tolist()
     assert flat(made, part.add_up()) == expected(made, picked)
+
+
+@given(st.lists(st.integers(-(2**63) + 1, 2**63 - 1), max_size=5), st.sampled_from([0, 7, 15, 31]))
+def test_sums_are_packed_as_narrow_as_they_fit(numbers: list[int], shift: int) -> None:
+    """They come back as they were, at the ends of each width too."""
+    vector = np.array([*numbers, 2**shift - 1, -(2**shift)], dtype=np.int64)
+    n, packed, width = QuestionSums(vector, 3).packed()
+    back = unpacked_sums(n, packed, width)
+    assert (back.n, back.vector.tolist()) == (3, vector.tolist())
+    assert len(packed) == width * len(vector)
+    if not numbers:
+        assert width == {0: 1, 7: 2, 15: 4, 31: 8}[shift]
