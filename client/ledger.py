@@ -311,6 +311,11 @@ class SqliteLedger(Ledger):
         self._asked: deque[_Asked] = deque()
         self._turn = threading.Lock()
 
+    @property
+    def waiting(self) -> int:
+        """Number of calls by this program's threads that wait for their transaction."""
+        return len(self._asked)
+
     def caps(self, subject: str) -> Caps:
         return self._do(lambda db: _caps(db, subject)) if self.path.exists() else Caps()
 

@@ -12,6 +12,7 @@ Names are imported on first use, so that ``import privet`` is fast.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'privet' has no attribute {name!r}")
     try:
+        if _HOMES[name].startswith("privet.learning"):
+            _require("sklearn")  # parts of learning import it on first use only
         value = getattr(import_module(_HOMES[name]), name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "privet":
@@ -86,6 +89,12 @@ def __getattr__(name: str) -> Any:
         ) from error
     globals()[name] = value
     return value
+
+
+def _require(module: str) -> None:
+    """Raise ``ModuleNotFoundError`` if a module is not installed; import nothing."""
+    if find_spec(module) is None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 def __dir__() -> list[str]:

@@ -172,7 +172,8 @@ def test_threads_share_a_transaction_and_no_fault(
     """What is asked for while another is at work is kept together; what one raises undoes its own
     part, and a disk that fails fails all."""
     ledger = SqliteLedger(tmp_path / "ledger.sqlite3")
-    assert ledger.find("a", "a") is None  # so that the file is there, and its structure known
+    for _ in range(2):  # so that the file is there, and its structure known
+        assert ledger.find("a", "a") is None
     opened = record_connections(monkeypatch)
 
     def outcome(made: StoredAnswer) -> str:
@@ -181,26 +182,33 @@ def test_threads_share_a_transaction_and_no_fault(
         except PrivetError as error:
             return type(error).__name__
 
-    def together(answers: list[StoredAnswer]) -> list[str]:
-        with ThreadPoolExecutor(len(answers)) as pool:
-            with ledger._turn:
-                doing = [pool.submit(outcome, each) for each in answers]
-                while len(ledger._asked) < len(answers):
-                    time.sleep(0.001)
+    def together(answers: list[StoredAnswer], busy: sqlite3.Connection) -> list[str]:
+        """What becomes of answers that come while a first one waits for the file."""
+        before = len(opened)
+        with ThreadPoolExecutor(len(answers) + 1) as pool:
+            busy.execute("BEGIN IMMEDIATE")
+            first = pool.submit(ledger.caps, "me")
+            while len(opened) == before:
+                time.sleep(0.001)
+            doing = [pool.submit(outcome, each) for each in answers]
+            while ledger.waiting < len(answers):
+                time.sleep(0.001)
+            busy.execute("ROLLBACK")
+            first.result()
             return [each.result() for each in doing]
 
     wanted = [answer(subject=s, epsilon=e) for s, e in (("a", 1.0), ("b", 9.0), ("c", 1.0))]
-    assert together(wanted) == ["a", "BudgetSpent", "c"]
-    assert len(opened) == 1
-    assert [each.subject for each in ledger.answers()] == ["a", "c"]
-    with closing(sqlite3.connect(ledger.path)) as other, monkeypatch.context() as patch:
-        patch.setattr("privet.client.ledger.BUSY_SECONDS", 0.0)
+    with closing(sqlite3.connect(ledger.path, isolation_level=None)) as other:
+        before = len(opened)
+        assert together(wanted, other) == ["a", "BudgetSpent", "c"]
+        assert len(opened) == before + 2
+        assert [each.subject for each in ledger.answers()] == ["a", "c"]
         other.execute("BEGIN IMMEDIATE")
-        assert together([replace(each, task="b") for each in wanted]) == ["LedgerFailed"] * 3
+        with monkeypatch.context() as patch, ThreadPoolExecutor() as pool:
+            patch.setattr("privet.client.ledger.BUSY_SECONDS", 0.0)
+            failed = pool.map(outcome, [replace(each, task="b") for each in wanted])
+            assert list(failed) == ["LedgerFailed"] * 3
         other.execute("ROLLBACK")
-    assert len(ledger.answers()) == 2
-    with pytest.raises(ZeroDivisionError):
-        ledger._do(lambda _: 1 / 0)
     assert len(ledger.answers()) == 2
 
 
