@@ -5,9 +5,13 @@ And what a relay tells its curator of the reports that wait there, or are lost.
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field
 
 from .results import Results
+
+MOST_HELD = 10**12
+"""Reports that a relay can say it holds, waits for or has lost: as many as a task can ask for."""
+Held = Annotated[int, Field(ge=0, le=MOST_HELD)]
 
 
 class CollectionStatus(BaseModel):
@@ -54,10 +58,8 @@ class Holdings(BaseModel):
         json_schema_extra={"examples": [{"reports": 40, "least": 100, "lost": {"too-few": 7}}]},
     )
 
-    reports: NonNegativeInt = Field(
-        description="Reports that wait there; in steps while more may come."
-    )
-    least: PositiveInt = Field(description="Reports that it waits for.")
-    lost: dict[Annotated[str, Field(pattern="^[a-z][a-z-]{0,63}$")], NonNegativeInt] = Field(
+    reports: Held = Field(description="Reports that wait there; in steps while more may come.")
+    least: int = Field(ge=1, le=MOST_HELD, description="Reports that it waits for.")
+    lost: dict[Annotated[str, Field(pattern="^[a-z][a-z-]{0,63}$")], Held] = Field(
         max_length=16, description="Reports that it lost, by reason."
     )

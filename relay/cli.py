@@ -31,6 +31,7 @@ from privet.protocol.calls import API, TASKS
 from privet.protocol.errors import PrivetError, ReportNotFound
 from privet.protocol.installing import install_command
 from privet.protocol.limits import BATCH
+from privet.protocol.status import MOST_HELD
 
 from .curator_calls import CountingClient
 from .errors import CannotServe
@@ -92,11 +93,16 @@ class Settings:
     least: Annotated[
         int,
         typer.Option(
-            min=1, help="Reports that wait for each other, unless fewer are expected (relay.md)."
+            min=1,
+            max=MOST_HELD,
+            help="Reports that wait for each other, unless fewer are expected (relay.md).",
         ),
     ] = BATCH
     smallest_batch: Annotated[
-        int, typer.Option(min=1, help="Fewest reports forwarded together, whatever a task says.")
+        int,
+        typer.Option(
+            min=1, max=MOST_HELD, help="Fewest reports forwarded together, whatever a task says."
+        ),
     ] = 1
     every: Annotated[float, typer.Option(min=0.01, help="Seconds between forwarding rounds.")] = (
         60.0

@@ -112,6 +112,9 @@ async def test_since_when_it_holds_them_is_since_none_counted(setting: Setting) 
         (b'{"reports": -1, "least": 1, "lost": {}}', InvalidRequest),
         (b'{"reports": 1, "least": 1, "lost": {"Too few": 1}}', InvalidRequest),
         (b'{"reports": 1, "least": 1, "lost": {}, "when": 1}', InvalidRequest),
+        (b'{"reports": 1000000000001, "least": 1, "lost": {}}', InvalidRequest),
+        (b'{"reports": 1, "least": 99999999999999999999, "lost": {}}', InvalidRequest),
+        (b'{"reports": 1, "least": 1, "lost": {"too-few": 99999999999999999999}}', InvalidRequest),
     ],
 )
 async def test_only_a_relay_tells_and_only_numbers(

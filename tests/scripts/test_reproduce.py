@@ -301,7 +301,8 @@ def test_every_method_runs_and_says_how_good_it_is(name: str) -> None:
     """Each on a small problem of a kind that an experiment gives it."""
     job = next(j for e in EXPERIMENTS for j in e.jobs if j.method == name)
     numeric = job.problem in (*REGRESSION, "mixed wine", "sine")
-    if job.problem in ("16 cells", "random laws", "moved", "sent", "eight wards"):
+    described = ("16 cells", "random laws", "moved", "sent", "eight wards", "alike", "judged")
+    if job.problem in described:
         split = PROBLEMS[job.problem](Path(), 0, **dict(job.settings))
     elif job.problem == "quadrants":
         split = PROBLEMS["quadrants"](Path(), 0, holders=1000, shift=0.1)
