@@ -46,7 +46,7 @@ class Bounds:
 
 VERSION: Final = 3
 """Version of the protocol: every message states it, and a reader refuses any other."""
-MAX_FIELDS = 16
+MAX_FIELDS = 32
 """Maximum number of keys in a map of a message."""
 
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})

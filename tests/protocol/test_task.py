@@ -37,6 +37,26 @@ def test_a_task_survives_the_wire(task: Task) -> None:
     assert Task.checked(json.loads(json.dumps(task.model_dump(mode="json")))) == task
 
 
+def test_the_fullest_task_survives_the_wire() -> None:
+    """A map that holders read may have every field that a task can."""
+    optional = {
+        "description": "about it",
+        "parts": (2,),
+        "opens": 1,
+        "closes": 2,
+        "invited": True,
+        "smallest_batch": 5,
+        "edition": 2,
+        "asker": {"name": "A", "contact": "a@b.org", "purpose": "p", "link": "https://b.org"},
+        "language": "en",
+        "translations": ({"language": "de", "texts": (("about it", "davon"),)},),
+    }
+    task = make_task(allocation="one", **optional)
+    assert len(msgpack.unpackb(task.canonical)) == 17
+    assert Task.parse(task.canonical, task.id) == task
+    assert len(Task.model_fields) <= wire.MAX_FIELDS
+
+
 def test_the_id_covers_every_field() -> None:
     """Two tasks that differ anywhere have different ids."""
     changes: list[dict[str, Any]] = [
