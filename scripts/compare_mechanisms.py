@@ -18,6 +18,7 @@ from privet.learning.task_building.mechanism_comparison import (
     MechanismSummary,
     best_known_variance,
     compare_mechanisms,
+    count_variance,
 )
 from privet.protocol.mechanisms import MECHANISMS
 from scripts.pages import fill, markdown
@@ -30,6 +31,9 @@ CATEGORIES = (65, 513, 4097)
 """m: cells times two labels, and the misfit."""
 EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 SLOTS = 2
+WAVES = (2, 4, 5, 12, 20)
+"""Times that the same people are asked, at an epsilon in all of ``LIFETIMES``."""
+LIFETIMES = (0.5, 1.0, 2.0, 4.0, 8.0)
 HEADS = tuple(f"ε = {epsilon:g}" for epsilon in EPSILONS)
 REFERENCE_HOLDERS = 10**6
 RIGHT = "---:"
@@ -111,6 +115,24 @@ def influence_table() -> str:
     return markdown(head, rows, RIGHT)
 
 
+def waves_table() -> str:
+    """Variance of one cell's share in a wave that a part of the people answer at the whole
+    epsilon, and all at a part of it."""
+    cells = CATEGORIES[0] // SLOTS
+    share = 1.0 / CATEGORIES[0]
+    sampling = share * (1.0 - share)
+
+    def variance(epsilon: float) -> float:
+        return count_variance(COMPARED["subset"].create(epsilon, cells, SLOTS)) + sampling
+
+    rows = []
+    for waves in WAVES:
+        each = [(waves * variance(e), variance(e / waves)) for e in LIFETIMES]
+        figures = (f"{_figures(one)}, {_figures(all_)} (×{all_ / one:.1f})" for one, all_ in each)
+        rows.append([str(waves), *figures])
+    return markdown(["waves", *(f"ε = {e:g} in all" for e in LIFETIMES)], rows, RIGHT)
+
+
 def _figures(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
@@ -123,6 +145,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "accuracy": accuracy_tables,
     "holders": holders_tables,
     "influence": influence_table,
+    "waves": waves_table,
 }
 """Name of a block in the page -> what goes there."""
 
