@@ -173,8 +173,9 @@ def value_scores(values: Floats, split: Split) -> Scores:
     """Scores of a model's values at the test rows.
 
     ``score`` is mean squared error, or accuracy, in expectation where the law of the labels is
-    known. Brier score and log loss are there too where it is not; where all classes' probabilities
-    are, ``brier`` is the mean squared distance from them.
+    known. Brier score (half the squared distance from the label) and log loss are there too where
+    it is not; where all classes' probabilities are known, ``brier`` is the mean squared distance
+    from them.
     """
     if isinstance(split.label, Range):
         return {"score": float(((values[:, 0] - split.test.y) ** 2).mean())}
@@ -182,12 +183,14 @@ def value_scores(values: Floats, split: Split) -> Scores:
         right = split.chance[np.arange(len(values)), values.argmax(axis=1)]
         distance = ((values - split.chance) ** 2).sum(axis=1)
         return {"score": float(right.mean()), "brier": float(distance.mean())}
-    ones = values.argmax(axis=1) == 1
     if split.chance is not None:
+        ones = values.argmax(axis=1) == 1
         return {"score": float(np.where(ones, split.chance, 1.0 - split.chance).mean())}
-    of_label = np.where(split.test.y == 1.0, values[:, 1], 1.0 - values[:, 1])
+    label = split.test.y.astype(np.int64)
+    of_label = values[np.arange(len(label)), label]
+    distance = ((values - np.eye(values.shape[1])[label]) ** 2).sum(axis=1)
     return {
-        "score": float((ones == split.test.y).mean()),
-        "brier": float(((1.0 - of_label) ** 2).mean()),
+        "score": float((values.argmax(axis=1) == label).mean()),
+        "brier": float(distance.mean() / 2.0),
         "log_loss": float(-np.log(of_label.clip(min=LEAST_PROBABILITY)).mean()),
     }

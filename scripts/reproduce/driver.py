@@ -55,8 +55,9 @@ class Store:
         return [self.data / name for name in getattr(PROBLEMS[job.problem], "files", ())]
 
     def absent(self, job: Job) -> list[str]:
-        """The missing files."""
-        return [str(file) for file in self.needs(job) if not file.exists()]
+        """The missing files, and what else is missing."""
+        lacking = getattr(PROBLEMS[job.problem], "lacking", list)
+        return [*(str(file) for file in self.needs(job) if not file.exists()), *lacking()]
 
 
 def run(

@@ -8,6 +8,7 @@ from typing import Any
 from privet.baselines.semi_private import excess_error
 from scripts.reproduce import disclosure
 from scripts.reproduce.ablations import ABLATIONS, DESIGNS
+from scripts.reproduce.blind import CLASS_SETS, FAIR, NATURAL, NUMBER_SETS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, KNOWN, REGRESSION
 from scripts.reproduce.derived import (
@@ -632,4 +633,27 @@ OURS = [
         )
     ),
 ]
-EXPERIMENTS: list[Experiment] = [*LPCT, *LPDT, *ABM, *OURS]
+PUBLIC_ALONE = ("public stack", *PUBLIC_ONLY)
+BLIND = [
+    compared(
+        f"blind-{name}",
+        title,
+        jobs(
+            [f"{one}, {public}" for one in sets for public in (FAIR, NATURAL)],
+            ("Privet", *PUBLIC_ALONE, "randomized response", "everybody's boosting"),
+            BUDGETS[:4],
+        ),
+        series=(
+            *(*PUBLIC_ALONE, "randomized response"),
+            *("Privet", "Privet, plain tree", "everybody's boosting"),
+        ),
+        best="min",
+        measures=measures,
+        errors=True,
+    )
+    for name, title, sets, measures in (
+        ("classes", "Classes: Brier score and accuracy", CLASS_SETS, ("brier", "score")),
+        ("numbers", "Numbers: mean squared error", NUMBER_SETS, ("score",)),
+    )
+]
+EXPERIMENTS: list[Experiment] = [*LPCT, *LPDT, *ABM, *OURS, *BLIND]

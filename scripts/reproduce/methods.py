@@ -35,6 +35,7 @@ from privet.baselines.histogram import MAX_DIMENSIONS
 from privet.baselines.trees import theorem_4
 from scripts.reproduce import disclosure
 from scripts.reproduce.ablations import ABLATIONS
+from scripts.reproduce.blind import reported_share
 from scripts.reproduce.contestants import (
     DEPTHS,
     Lpct,
@@ -155,6 +156,10 @@ NAMED: tuple[Any, ...] = (
     WithoutPrivacy("public tree", DecisionTreeClassifier, DecisionTreeRegressor),
     WithoutPrivacy("everybody's tree", DecisionTreeClassifier, DecisionTreeRegressor, "all"),
     WithoutPrivacy("everybody's forest", RandomForestClassifier, RandomForestRegressor, "private"),
+    WithoutPrivacy(
+        *("everybody's boosting", HistGradientBoostingClassifier),
+        *(HistGradientBoostingRegressor, "private"),
+    ),
 )
 METHODS: dict[str, Method] = {
     **{method.name: method for method in NAMED},
@@ -182,6 +187,7 @@ METHODS: dict[str, Method] = {
     "against hidden": disclosure.against_hidden,
     "misfits of a ward": disclosure.misfits_of_a_ward,
     "references": references,
+    "randomized response": reported_share,
     "plan": planned,
     **CASES,
     "list differences": list_differences,

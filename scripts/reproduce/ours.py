@@ -89,7 +89,7 @@ def share_covered(model: Model, cells: NDArray[np.int64], y: Floats) -> float:
     ``cells`` and labels ``y`` are the holders', ``(holders,)`` each.
     """
     holders = np.bincount(cells, minlength=model.partition.cells)
-    share = np.bincount(cells, y, len(holders)) / np.maximum(holders, 1)
+    share = np.bincount(cells, y == 1, len(holders)) / np.maximum(holders, 1)
     inside = (model.low[:, 1] <= share + 1e-9) & (share - 1e-9 <= model.high[:, 1])
     return float(inside[holders > 0].mean())
 

@@ -17,6 +17,7 @@ PAGES = {
     "tables/classification.md": ("accuracy-classes",),
     "tables/regression.md": ("accuracy-numbers",),
     "tables/shifts.md": ("shifts",),
+    "tables/blind.md": ("blind",),
     "tables/coverage.md": ("coverage",),
     "tables/statements.md": ("statements",),
     "tables/ablations.md": ("ablations",),

