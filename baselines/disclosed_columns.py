@@ -1,4 +1,4 @@
-"""HistOfTree: some columns are disclosed, and label and hidden columns are perturbed."""
+"""In the manner of HistOfTree: some columns are disclosed, label and hidden ones perturbed."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -78,11 +78,12 @@ class HistOfTreeClassifier(BaselineClassifier, HistOfTree):
     interaction; public labels only choose the splits.
 
     From the paper come the tree on the disclosed features with a histogram of the others in each
-    leaf, and perturbed cells. We have read its abstract and introduction only. Ours are: the tree
-    is grown on public records, as in LPCT; cell and label are one category, for which ``mechanism``
-    is chosen, so that the rival has no more noise than Privet; a cell without noisy mass has the
-    shares of its leaf, whose number of holders is known; the default depth, which is LPDT's for the
-    disclosed columns. The paper treats regression, and chooses the columns to show as well.
+    leaf, and perturbed cells. We have read its abstract and the beginning of its introduction. Ours
+    are: the tree is grown on public records, as in LPCT; cell and label are one category, for which
+    ``mechanism`` is chosen, so that the rival has no more noise than Privet; a cell without noisy
+    mass has the shares of its leaf, whose number of holders is known; the default depth, which is
+    LPDT's for the disclosed columns. The paper treats regression, and chooses the columns to show
+    as well.
 
     Parameters
     ----------
