@@ -12,6 +12,7 @@ from privet.http_client.report_client import Offer, ReportClient
 from privet.protocol.errors import PrivetError
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.mechanisms.base import RandomBytes
+from privet.protocol.status import CollectionStatus
 from privet.protocol.task import Task
 
 from .explanation import Explanation
@@ -71,9 +72,9 @@ class BlockingHolder:
         """See ``Holder.offer``."""
         return self._portal.call(self._holder.offer, task_url)
 
-    def goes_as_file(self, task_url: str) -> bool:
-        """See ``Holder.goes_as_file``."""
-        return self._portal.call(self._holder.goes_as_file, task_url)
+    def collection(self, task_url: str) -> CollectionStatus | None:
+        """See ``Holder.collection``."""
+        return self._portal.call(self._holder.collection, task_url)
 
     def explain(self, task: Task, signed_by: str = "") -> Explanation:
         """See ``Holder.explain``."""

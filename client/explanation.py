@@ -123,7 +123,10 @@ def _number(asked: Numeric | Range) -> str:
 
 
 def _described(asked: Numeric | Categorical | Classes | Range) -> str:
-    return f". {printable(asked.description, 1_000)}" if asked.description else ""
+    """The question and its help, which end the sentence; empty where there is neither."""
+    words = [f"“{printable(asked.prompt, 1_000)}”"] if asked.prompt else []
+    words += [printable(asked.description, 1_000)] if asked.description else []
+    return "".join(f". {each}" for each in words)
 
 
 def _some(names: tuple[str, ...]) -> str:

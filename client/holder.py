@@ -28,6 +28,7 @@ from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.report import ReportStatus
 from privet.protocol.signature import parse_key
+from privet.protocol.status import CollectionStatus
 from privet.protocol.task import Task
 from privet.protocol.wire import printable
 
@@ -237,12 +238,12 @@ class Holder:
                 outcomes.append(missed if noted.counted else noted)
         return outcomes
 
-    async def goes_as_file(self, task_url: str) -> bool:
-        """True if a relay there writes reports as files; not if it does not say."""
+    async def collection(self, task_url: str) -> CollectionStatus | None:
+        """The status of a task's collection; None if the server does not say."""
         try:
-            return (await self.http.collection(self.http.address(task_url))).as_files
+            return await self.http.collection(self.http.address(task_url))
         except PrivetError:
-            return False
+            return None
 
     async def _is_missed(self, counted: StoredAnswer) -> bool:
         """True if the curator that counted an answer asks for it again; not if it does not say."""

@@ -20,6 +20,8 @@ MEDIA_TYPES = {
     "js": "text/javascript; charset=utf-8",
 }
 INDEX = "index.html"
+PREVIEW = "preview"
+"""In place of a task's id: shows the task whose bytes stand behind the address's hash."""
 SUMS = "SHA256SUMS"
 FORM = "privet-answer.js"
 """The component that pages of others embed too."""

@@ -4,9 +4,10 @@ import "./privet-answer.js";
 
 const setting = (name) => document.querySelector(`meta[name="privet-${name}"]`).content;
 const form = document.createElement("privet-answer");
+const preview = setting("task").endsWith("/preview"); // at a relay, for whoever asks: the task stands behind the hash
 form.setAttribute("task", setting("task"));
 form.setAttribute("curator-key", setting("curator-key"));
-form.setAttribute("invitation", decoded(location.hash.slice(1))); // which browsers send to nobody
+form.setAttribute(preview ? "preview" : "invitation", decoded(location.hash.slice(1))); // which browsers send to nobody
 form.setAttribute("level", "1");
 
 let isChecking = false;

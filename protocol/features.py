@@ -60,7 +60,8 @@ class Described(Message):
     """A field of a record, with what people who fill it in should know."""
 
     name: Name
-    description: Category | None = left_out(None, "What is asked for.")
+    prompt: Category | None = left_out(None, "The question that people read, instead of the name.")
+    description: Category | None = left_out(None, "Help with the answer, below the question.")
 
 
 class Measured(Described):

@@ -42,6 +42,10 @@ class CollectionStatus(BaseModel):
         description="Whether this is a relay that writes reports as files, so that what became of "
         "one is known only when the curator has collected them.",
     )
+    one_operator: bool = Field(
+        default=False,
+        description="Whether this is a relay run by the curator's own operator, for a trial.",
+    )
     results: Results | None = Field(
         default=None,
         description="What the model that serves says of all holders, once no new reports are "

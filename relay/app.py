@@ -269,7 +269,7 @@ def create_app(
     async def answer_page(request: Request) -> Response:
         name = request.path_params["name"]
         task_url = f"..{TASKS}/{name}"
-        if re.fullmatch(TASK_ID, name):
+        if re.fullmatch(TASK_ID, name) or name == page.PREVIEW:
             headers = page.headers(page.INDEX, task_url)
             return Response(page.index(task_url), headers=headers)
         if name not in page.FILES or name == page.INDEX:

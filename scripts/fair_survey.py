@@ -46,16 +46,23 @@ DECLARED = {
 
 DESCRIBED = {
     "marriage_rating": {
-        "description": "How do you rate your marriage? 1 is very poor, 5 very good."
+        "prompt": "How do you rate your marriage?",
+        "description": "1 is very poor, 5 very good.",
     },
-    "age": {"description": "Your age.", "unit": "years"},
-    "years_married": {"description": "For how long have you been married?"},
-    "children": {"description": "How many children do you have?"},
-    "religiosity": {"description": "How religious are you? 1 is not at all, 4 strongly."},
-    "education_years": {"description": "Years of education, 12 with a finished school."},
-    "occupation": {"description": "Your occupation."},
-    "husband_occupation": {"description": "Your husband's occupation."},
-    LABEL: {"description": "Have you had an affair while married?"},
+    "age": {"prompt": "How old are you?", "unit": "years"},
+    "years_married": {"prompt": "For how long have you been married?", "unit": "years"},
+    "children": {"prompt": "How many children do you have?"},
+    "religiosity": {
+        "prompt": "How religious are you?",
+        "description": "1 is not at all, 4 strongly.",
+    },
+    "education_years": {
+        "prompt": "How many years of education do you have?",
+        "description": "12 with a finished school.",
+    },
+    "occupation": {"prompt": "What is your occupation?"},
+    "husband_occupation": {"prompt": "What is your husband's occupation?"},
+    LABEL: {"prompt": "Have you had an affair while married?"},
 }
 """Information for people who answer."""
 

@@ -181,8 +181,9 @@ def bad_parts() -> dict[str, bytes]:
 
 
 def badly_introduced() -> dict[str, dict[str, Any]]:
-    """Invalid changes to the asker and to translations, by name."""
+    """Invalid changes to the asker, to questions and to translations, by name."""
     whole = INTRODUCED.model_dump()
+    (age, work), label = whole["features"], whole["label"]
     asker, texts = whole["asker"], [("no", "nein")]
     german = {"language": "de", "texts": texts}
     return {
@@ -191,6 +192,12 @@ def badly_introduced() -> dict[str, dict[str, Any]]:
         "an asker's link with a space": {"asker": {**asker, "link": "https://a.example/ b"}},
         "an asker's name written backwards": {"asker": {**asker, "name": "\u202eFraud"}},
         "an absent asker spelled out": {"asker": None},
+        "an empty prompt": {"features": [{**age, "prompt": ""}, work]},
+        "a prompt of two lines": {"features": [age, {**work, "prompt": "What\nwork?"}]},
+        "a prompt too long": {"label": {**label, "prompt": "?" * 1_001}},
+        "an absent prompt spelled out": {"label": {**label, "prompt": None}},
+        "help below a question, too long": {"label": {**label, "description": "?" * 1_001}},
+        "a unit of a text": {"features": [age, {**work, "unit": "years"}]},
         "a language that is none": {"language": "English"},
         "no translations spelled out": {"translations": []},
         "two translations into one language": {"translations": [german, german]},

@@ -22,6 +22,11 @@ AS_FILES = (
     "has collected them, which may take days. privet-holder budget asks."
 )
 
+ONE_OPERATOR = (
+    "For a trial: this relay and its curator are run by the same people, who could see who sent "
+    "which report."
+)
+
 
 def explained(
     holder: BlockingHolder, url: str, curator_key: str | None, *, printed: bool
@@ -29,11 +34,13 @@ def explained(
     """The offer of the task at ``url``, and its explanation, which may be ``printed``."""
     with Console(stderr=True).status(ASKING):
         offer = holder.offer(url)
-        as_files = printed and holder.goes_as_file(url)
+        collection = holder.collection(url) if printed else None
     explanation = holder.explain(offer.task, signed_by(offer, curator_key))
     if printed:
         print_explanation(explanation)
-    if as_files:
+    if collection is not None and collection.one_operator:
+        say(ONE_OPERATOR)
+    if collection is not None and collection.as_files:
         say(AS_FILES)
     return offer, explanation
 

@@ -12,15 +12,15 @@ import { answer, check, epsilonOf, status, validate } from "./holder.js";
 import { collectionOf, loadTask, taskIdIn } from "./http.js";
 import { splitsOf } from "./disclosures.js";
 import { IndexedDBStore } from "./indexeddb-store.js";
-import { disclosed, spent } from "./ledger.js";
+import { MemoryStore, disclosed, spent } from "./ledger.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
 import { rowsOf } from "./results.js";
 import { Wording, groupInWords } from "./review.js";
 import { styleSheet } from "./style.js";
-import { hex } from "./task.js";
-import { textsFor } from "./texts.js";
-import { preferred, translator } from "./translation.js";
+import { hex, readTask } from "./task.js";
+import { SPOKEN, textsFor } from "./texts.js";
+import { best, preferred, translator } from "./translation.js";
 
 /** Where the parts of a report are (docs/protocol.md, "Report"), the last three from its end. */
 const [ANSWERS_START, ANSWERS_END, ID_START, TASK_START] = [9, 69, 64, 41];
@@ -45,13 +45,14 @@ const Base = globalThis.HTMLElement ?? class {}; // so that servers may import i
 
 /**
  * Attributes: `task`, the task's address; `language`, else the browser's; `invitation`; `curator-key`, 64
- * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the system's.
+ * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the system's;
+ * `preview`, a task's bytes in base64url, which is shown as people will see it: nothing is fetched, sent or stored.
  *
  * Dispatches `privet-step` with `{step, title, language}`: `questions`, `check`, `sending`; `receipt` with the
  * answer's `state`; `stopped` with a problem's `type`.
  */
 export class PrivetAnswer extends Base {
-  static observedAttributes = ["task", "language", "invitation", "curator-key", "level"];
+  static observedAttributes = ["task", "language", "invitation", "curator-key", "level", "preview"];
 
   #root = null;
 
@@ -78,7 +79,7 @@ export class PrivetAnswer extends Base {
     }
     const visit = new Visit(this, (step) => {
       if (visit === this.#visit) this.dispatchEvent(new CustomEvent("privet-step", { detail: step, bubbles: true, composed: true }));
-    });
+    }, this.#visit);
     this.#visit = visit;
     this.#root.replaceChildren(visit.place);
     void visit.run();
@@ -96,17 +97,23 @@ class Visit {
   /** @type {Wording | null} */
   #wording = null;
 
+  /** @type {import("./form.js").Field[]} */
+  #fields = [];
+
   /**
    * @param {PrivetAnswer} host
    * @param {(step: object) => void} dispatch
+   * @param {Visit | null} earlier of the same person, perhaps in another language
    */
-  constructor(host, dispatch) {
+  constructor(host, dispatch, earlier) {
     const language = host.getAttribute("language");
     this.host = host;
     this.dispatch = dispatch;
+    this.earlier = earlier;
     this.languages = language ? [language, ...preferred()] : preferred();
+    this.preview = host.getAttribute("preview");
     this.options = {
-      store: new IndexedDBStore(), languages: this.languages,
+      store: this.preview === null ? new IndexedDBStore() : new MemoryStore(), languages: this.languages,
       curatorKey: host.getAttribute("curator-key") || undefined, invitation: host.getAttribute("invitation") || undefined,
     };
     this.level = Number(host.getAttribute("level")) || 2;
@@ -121,9 +128,14 @@ class Visit {
     this.#sayAll();
     this.#$("bytes").setAttribute("aria-label", this.#say("bytesLabel"));
     this.#name({ text: this.#say("heading"), lang: this.#texts.language });
+    this.#offerLanguages();
     this.#tell(this.#say("loading"));
     await this.#guarded(async () => {
       this.url = new URL(this.host.getAttribute("task") ?? "", document.baseURI).href;
+      if (this.preview !== null) {
+        await this.#showPreview();
+        return;
+      }
       const earlier = await this.options.store.find(taskIdIn(this.url));
       if (earlier === undefined) await this.#ask();
       else await this.#showEarlier(earlier);
@@ -161,6 +173,8 @@ class Visit {
     const details = (id, key, properties, ...children) => element("details", { id, ...properties }, said("summary", key), ...children);
     const mark = (className, key, properties = {}) => said("span", key, { className, ...properties });
     return [
+      element("p", { id: "trial", className: "warning", hidden: true }),
+      element("p", { id: "speak" }, element("label", { for: "language" }, said("span", "language"), " ", element("select", { id: "language" }))),
       this.#heading(0, { id: "name", tabIndex: -1 }),
       element("p", { id: "state", role: "status" }),
       element(
@@ -263,22 +277,64 @@ class Visit {
 
   /** Fetch the task and check that it can be answered, then show its form; nothing of the record exists yet. */
   async #ask() {
-    const task = await loadTask(this.url, this.options);
+    this.#open(await loadTask(this.url, this.options));
+    await this.#showForm(await this.#checkAnswerable());
+  }
+
+  /** Show the form of a task that stands in the page itself, to whoever asks. */
+  async #showPreview() {
+    const bytes = Uint8Array.from(atob(this.preview.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
+    const task = await readTask(bytes);
+    this.url = this.url.replace(/[^/]*$/, task.id);
+    this.#open({ ...task, url: this.url, clockAhead: null, clockSetBy: 0 });
+    this.#warn("previewTitle");
+    if (task.invited) this.options.invitation = "preview";
+    await check(this.task, { ...this.options, now: () => Math.max(now(), task.opens ?? 0) });
+    await this.#showForm({});
+  }
+
+  /** @param {import("./http.js").Task} task whose texts are said from now on */
+  #open(task) {
     this.task = task;
     this.#wording = new Wording(this.#texts, task, this.languages);
     this.#name(this.#wording.own(task.name));
     this.#sayAll();
-    const { asFiles } = await this.#checkAnswerable();
+    this.#offerLanguages();
+  }
+
+  /** The page's own languages, and those that the task speaks besides. */
+  #offerLanguages() {
+    const { language, translations = [] } = this.task ?? {};
+    const more = [language, ...translations.map((each) => each.language)].filter((tag) => tag && best([tag], SPOKEN) === undefined);
+    const offered = [...SPOKEN, ...more];
+    const now = best(this.languages, offered);
+    const place = this.#$("language");
+    place.replaceChildren(...offered.map((tag) => element("option", { value: tag, lang: tag, selected: tag === now }, new Intl.DisplayNames([tag], { type: "language" }).of(tag))));
+    place.onchange = () => this.host.setAttribute("language", place.value);
+  }
+
+  #warn(key) {
+    this.#$("trial").textContent = this.#say(key);
+    this.#$("trial").hidden = false;
+  }
+
+  async #showForm({ asFiles, oneOperator = false }) {
+    const { task, earlier } = this;
+    if (oneOperator) this.#warn("oneOperator");
     this.#introduce(asFiles);
     await this.#showLimit({ epsilon: epsilonOf(task), splits: await splitsOf(task) });
     const { fields, read } = makeForm(task, this.#texts, this.#wording.own);
+    const again = earlier?.task?.id === task.id;
+    if (again) earlier.#fields.forEach(({ entered }, i) => fields[i].enter(entered()));
+    this.#fields = fields;
+    this.random = again && earlier.random || fixedRandomness();
+    this.earlier = null;
     this.#$("fields").append(...fields.map(({ field }) => field));
     this.#$("required").hidden = this.#$("fields").querySelector(".required") === null;
-    const random = fixedRandomness();
     let ready;
     const review = (opened) => {
       ready = opened;
-      ready.draw(random());
+      ready.draw(this.random());
       this.#preview(ready, fields);
     };
     this.#$("form").addEventListener("submit", (event) => {
@@ -391,8 +447,14 @@ class Visit {
   /** Store the answer, then send it; the record is gone from the page before that. */
   async #submit(ready) {
     this.#$("form").remove();
+    this.#fields = [];
     this.#$("answers").replaceChildren();
     this.#$("preview").hidden = true;
+    if (this.preview !== null) {
+      this.#tell(this.#say("previewSent"));
+      return;
+    }
+    this.#$("speak").hidden = true;
     this.#tell(this.#say("sending"));
     this.#step("sending");
     void navigator.storage?.persist?.();

@@ -28,6 +28,8 @@ export function element(tag, properties = {}, ...children) {
  * @property {HTMLElement} field what to show
  * @property {HTMLElement} input what gets the focus
  * @property {() => string} value as the protocol reads it
+ * @property {() => string} entered what was filled in, in no language
+ * @property {(entered: string) => void} enter the same again
  * @property {() => HTMLElement} words the answer in words
  * @property {() => string | null} fault why it does not fit
  * @property {() => string | null} warning how it will count, where that is not as it was given
@@ -69,6 +71,8 @@ function numberField(asked, id, texts, own) {
   return {
     name, input, value,
     title: title(asked, own),
+    entered: value,
+    enter: (entered) => { input.value = NUMBER.test(entered) ? texts.number(Number(entered)) : entered; },
     field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own, texts, range), input),
     words: () => (value() === "" ? element("i", {}, texts.say("checkEmpty")) : element("span", {}, texts.number(number()))),
     fault() {
@@ -93,6 +97,8 @@ function radioField(asked, choices, id, texts, own) {
   return {
     name: asked.name, input: inputs[0],
     title: title(asked, own),
+    entered: () => String(chosen()),
+    enter: (entered) => inputs.forEach((input, i) => { input.checked = String(i) === entered; }),
     field: element(
       "fieldset", { className: "question", "aria-describedby": `${id}-help` },
       element("legend", {}, heading(asked, own)), ...help(asked, id, own, texts), ...rows,
@@ -113,6 +119,8 @@ function selectField(asked, choices, id, texts, own) {
   return {
     name: asked.name, input,
     title: title(asked, own),
+    entered: () => input.value,
+    enter: (entered) => { input.value = entered; },
     field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own, texts), input),
     value: () => chosen()?.value ?? "",
     words: () => chosen()?.words() ?? element("i", {}, texts.say("checkEmpty")),
@@ -162,9 +170,9 @@ function optionsOf({ missing = null, unknown = null }, choices, texts, own) {
   return options;
 }
 
-/** A name for people: words in place of underscores, and the unit. */
-function title({ name, unit }, own) {
-  const made = own(name, capitalized);
+/** The question; else the name for people, with words in place of underscores. And the unit. */
+function title({ name, prompt, unit }, own) {
+  const made = prompt === undefined ? own(name, capitalized) : own(prompt);
   if (unit) made.append(" (", own(unit), ")");
   return made;
 }

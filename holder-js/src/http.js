@@ -86,8 +86,8 @@ export const clockWasSet = ({ clockSetBy }, now = unixTime) => Math.abs(setBy(no
  */
 export async function collectionOf(url, options = {}) {
   const reply = await persist(CALLS.readStatus, url, options);
-  const { collecting, settled, invited, asks_again: asksAgain = false, as_files: asFiles = false, results = null } = json(reply);
-  return { collecting, settled, invited, asksAgain, asFiles, results };
+  const { collecting, settled, invited, asks_again: asksAgain = false, as_files: asFiles = false, one_operator: oneOperator = false, results = null } = json(reply);
+  return { collecting, settled, invited, asksAgain, asFiles, oneOperator, results };
 }
 
 /**
@@ -129,6 +129,7 @@ export async function statusOf(url, id, options = {}) {
  * @property {boolean | null} invited whether only invited reports count
  * @property {boolean} asksAgain whether the curator was restored from a backup, and asks for what it counted
  * @property {boolean} asFiles whether a relay there passes reports on as files
+ * @property {boolean} oneOperator whether the relay there is run by the curator's own operator, for a trial
  * @property {{figures: import("./results.js").Figure[]} | null} results what came out, once it is over and shown
  */
 

@@ -39,9 +39,8 @@ export function rowsOf({ figures }, { label }, texts, translate, heading) {
     return element("div", { className: "figure-row" }, element("p", {}, title), line(values, at), element("p", { className: "help" }, words));
   });
   if (!isShare) return rows;
-  const description = label.description === undefined ? asked : translate(label.description);
-  const words = label.description === undefined ? capitalized(asked.text) : description.text;
-  return [heading(element("span", { lang: description.lang }, words)), ...rows];
+  const prompt = label.prompt === undefined ? { ...asked, text: capitalized(asked.text) } : translate(label.prompt);
+  return [heading(element("span", { lang: prompt.lang }, prompt.text)), ...rows];
 }
 
 function line(values, at) {

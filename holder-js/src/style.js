@@ -28,6 +28,8 @@ const RULES = `
 .title:focus, .heading:focus { outline: none; }
 p { margin: .5rem 0; }
 #state:empty { display: none; }
+#speak { text-align: right; }
+#speak select { width: auto; min-height: 2.5rem; padding: .3rem .5rem; }
 section {
   background: var(--card); border: 1px solid var(--line); border-radius: .8rem;
   padding: 1.25rem; margin: 1rem 0;

@@ -146,11 +146,11 @@ const translation = fields({ language, texts: list(list(lines, 2, 2), 1, MAX.col
 const node = integer(-1, MAX.nodes - 1);
 const nodes = list(node, 1, MAX.nodes);
 
-const described = { name, description: text(1, MAX.category) };
+const described = { name, prompt: text(1, MAX.category), description: text(1, MAX.category) };
 const measured = { ...described, unit: name, low: real, high: real };
 
 const feature = byKind({
-  numeric: fields({ kind: one("numeric"), ...measured, missing: optional(real) }, ["description", "unit"]),
+  numeric: fields({ kind: one("numeric"), ...measured, missing: optional(real) }, ["prompt", "description", "unit"]),
   categorical: fields(
     {
       kind: one("categorical"),
@@ -159,13 +159,13 @@ const feature = byKind({
       missing: optional(text(1, MAX.category)),
       unknown: optional(text(1, MAX.category)),
     },
-    ["description"],
+    ["prompt", "description"],
   ),
 });
 
 const label = byKind({
-  classes: fields({ kind: one("classes"), ...described, classes: categories(2, MAX.classes) }, ["description"]),
-  range: fields({ kind: one("range"), ...measured }, ["description", "unit"]),
+  classes: fields({ kind: one("classes"), ...described, classes: categories(2, MAX.classes) }, ["prompt", "description"]),
+  range: fields({ kind: one("range"), ...measured }, ["prompt", "description", "unit"]),
 });
 
 const question = fields(
@@ -223,7 +223,8 @@ const SCHEMA = fields(
  * @typedef {object} NumericFeature
  * @property {"numeric"} kind
  * @property {string} name
- * @property {string} [description]
+ * @property {string} [prompt] the question that people read, instead of the name
+ * @property {string} [description] help below it
  * @property {string} [unit]
  * @property {number} low
  * @property {number} high
@@ -233,7 +234,8 @@ const SCHEMA = fields(
  * @typedef {object} CategoricalFeature
  * @property {"categorical"} kind
  * @property {string} name
- * @property {string} [description]
+ * @property {string} [prompt] the question that people read, instead of the name
+ * @property {string} [description] help below it
  * @property {string[]} categories
  * @property {string | null} missing
  * @property {string | null} unknown what counts for an unlisted category; null if such a record does not fit
@@ -242,14 +244,16 @@ const SCHEMA = fields(
  * @typedef {object} ClassLabel
  * @property {"classes"} kind
  * @property {string} name
- * @property {string} [description]
+ * @property {string} [prompt] the question that people read, instead of the name
+ * @property {string} [description] help below it
  * @property {string[]} classes
  */
 /**
  * @typedef {object} RangeLabel
  * @property {"range"} kind
  * @property {string} name
- * @property {string} [description]
+ * @property {string} [prompt] the question that people read, instead of the name
+ * @property {string} [description] help below it
  * @property {string} [unit]
  * @property {number} low
  * @property {number} high

@@ -4,6 +4,10 @@ export default {
   heading: "Vertraulich antworten",
   loading: "Wird geladen …",
   sending: "Wird gesendet …",
+  language: "Sprache",
+  previewTitle: "Das ist eine Vorschau: So sehen es die Leute. Nichts wird gesendet oder gespeichert.",
+  previewSent: "Hier würde die Nachricht gesendet, und man sähe eine Empfangsbestätigung. Das war eine Vorschau: Es wurde nichts gesendet.",
+  oneOperator: "Zum Ausprobieren: Hier betreiben dieselben Leute beide Server. Sie könnten sehen, wer welche Nachricht gesendet hat.",
 
   whoTitle: "Wer fragt",
   whoName: "Verantwortlich",

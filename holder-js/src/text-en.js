@@ -4,6 +4,10 @@ export default {
   heading: "Answer privately",
   loading: "Loading …",
   sending: "Sending …",
+  language: "Language",
+  previewTitle: "This is a preview of what people will see. Nothing is sent or stored.",
+  previewSent: "Here the message would be sent, and people would see a receipt. This was a preview: nothing was sent.",
+  oneOperator: "For a trial: the same people run both servers here. They could see who sent which message.",
 
   whoTitle: "Who is asking",
   whoName: "Responsible",

@@ -4,6 +4,10 @@ export default {
   heading: "Responder en privado",
   loading: "Cargando…",
   sending: "Enviando…",
+  language: "Idioma",
+  previewTitle: "Esto es una vista previa de lo que verá la gente. No se envía ni se guarda nada.",
+  previewSent: "Aquí se enviaría el mensaje y se vería un comprobante. Esto era una vista previa: no se ha enviado nada.",
+  oneOperator: "Es una prueba: las mismas personas administran los dos servidores. Podrían ver quién envió cada mensaje.",
 
   whoTitle: "Quién pregunta",
   whoName: "Responsable",

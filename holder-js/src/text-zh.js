@@ -4,6 +4,10 @@ export default {
   heading: "私密作答",
   loading: "正在加载……",
   sending: "正在发送……",
+  language: "语言",
+  previewTitle: "这是预览，显示的就是参与者将看到的内容。不会发送或存储任何内容。",
+  previewSent: "正式作答时，消息会在此发送，随后显示回执。这是预览，没有发送任何内容。",
+  oneOperator: "仅供试用：两台服务器由同一方运营，对方可以看到谁发送了哪条消息。",
 
   whoTitle: "谁在提问",
   whoName: "负责方",

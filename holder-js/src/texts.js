@@ -10,6 +10,9 @@ const CATALOGUES = {
   "zh-Hans": () => import("./text-zh.js"),
 };
 
+/** The languages that the page itself speaks. */
+export const SPOKEN = Object.keys(CATALOGUES);
+
 /** Numbers with a sign between thousands, and perhaps the other one before decimals. */
 const GROUPED = { ",": /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/, ".": /^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$/ };
 
@@ -18,7 +21,7 @@ const GROUPED = { ",": /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/, ".": /^[+-]?\d{1,3}(\.
  * @returns {Promise<Texts>}
  */
 export async function textsFor(wanted = preferred()) {
-  const language = best(wanted, Object.keys(CATALOGUES)) ?? "en";
+  const language = best(wanted, SPOKEN) ?? "en";
   return new Texts(language, (await CATALOGUES[language]()).default);
 }
 

@@ -107,7 +107,7 @@ Field = TypeVar("Field", bound=Described)
 
 
 def describe(field: Field, settings: TaskSettings) -> Field:
-    """A feature or label with the description and unit that the settings give it.
+    """A feature or label with the texts that the settings give it for people.
 
     Raises ``InvalidPublicData`` for a text that no task takes, and for a unit where none belongs.
     """

@@ -59,7 +59,12 @@ class FeatureSettings(SettingsModel):
 class DescriptionSettings(SettingsModel):
     """Help for people who fill in a field."""
 
-    description: str | None = Field(default=None, description="The question that people are asked.")
+    prompt: str | None = Field(
+        default=None, description="The question that people read, instead of the column's name."
+    )
+    description: str | None = Field(
+        default=None, description="Help with the answer, below the question."
+    )
     unit: str | None = Field(default=None, description="Unit of a number.")
 
 
@@ -105,8 +110,9 @@ class TaskSettings(SettingsModel):
     )
     describe: dict[str, DescriptionSettings] = Field(
         default_factory=dict,
-        description="What people are asked for, by column, the label included: description and, "
-        "for a number, unit.",
+        description="What people read at each question, by column, the label included: prompt (the "
+        "question, instead of the column's name), description (help below it) and, for a number, "
+        "unit.",
     )
     disclosed: tuple[str, ...] = Field(
         default=(),

@@ -1,6 +1,8 @@
 """A person answers in a real browser, and the curator counts it."""
 
+import base64
 import re
+import secrets
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,12 +11,16 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from privet import page as answer_page
 from privet.client.answer_page import answer_page_server
+from privet.learning.task_building.build import build_task
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
 from scripts.servers import running_relay
 from tests.browsing import FORBIDDEN, violations
 from tests.curator import samples
@@ -446,6 +452,78 @@ def test_a_lay_readers_questions_are_answered_in_their_language(
         look()
     context.close()
     assert [words for words in ANSWERED[locale] if words not in "\n".join(read)] == []
+
+
+ASKED = {"age": {"prompt": "How old are you?", "description": "At your last birthday."}}
+INTO_GERMAN = [("How old are you?", "Wie alt sind Sie?"), ("At your last birthday.", "Zuletzt.")]
+
+
+def test_a_reader_chooses_the_language(curator: RunningCurator, tab: Any) -> None:
+    """Prompts and help are in it too; what was filled in stays, and so does the message."""
+    texts = [
+        {"language": "de", "texts": INTO_GERMAN},
+        {"language": "fr", "texts": [("job", "métier")]},
+    ]
+    with opened(curator, tab, language="en", translations=texts, describe=ASKED) as (task, _):
+        tab.get_by_label("How old are you?", exact=True).fill("30")
+        tab.get_by_text("At your last birthday.").wait_for()
+        tab.get_by_label("Hours", exact=True).fill(HOURS)
+        for group, choice in [("Job", "nurse"), ("Member", "True"), ("Label", "0")]:
+            tab.get_by_role("group", name=group).get_by_label(choice, exact=True).check()
+        check(tab)
+        shown = tab.text_content("#bytes")
+        offered = tab.locator("#language option").all_inner_texts()
+        assert offered == ["English", "Deutsch", "español", "简体中文", "français"]
+        tab.locator("#language").select_option("de")
+        age = tab.get_by_label("Wie alt sind Sie?", exact=True)
+        assert age.input_value() == "30"
+        assert tab.get_by_label("Hours", exact=True).input_value() == "12,5"
+        assert "Zuletzt." in tab.inner_text("#fields")
+        assert tab.get_attribute("html", "lang") == "de"
+        assert violations(tab) == []
+        check(tab)
+        assert tab.text_content("#bytes") == shown  # nobody draws again
+        tab.locator("#send").click()
+        assert outcome(tab) == "Danke. Ihre Antwort wurde gezählt"
+        assert reports(curator, task) == 1
+
+
+def test_a_preview_is_the_page_and_sends_nothing(
+    curator: RunningCurator, tab: Any, tmp_path: Path
+) -> None:
+    """Of a task that no server knows, at a relay; only the page's own files are fetched."""
+    settings = {
+        "name": "Not there yet",
+        "label": "label",
+        "epsilon": 2,
+        "depth": 2,
+        "grower": "cart",
+    }
+    columns = read_table(samples.survey())
+    task, _ = build_task(TaskSettings.model_validate({**settings, "describe": ASKED}), columns)
+    behind = base64.urlsafe_b64encode(task.canonical).decode().rstrip("=")
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    with running_relay(
+        tmp_path, curator.url, secrets.token_urlsafe(24), least=1, every=60
+    ) as relay:
+        tab.goto(f"{relay.url}/answer/{answer_page.PREVIEW}#{behind}")
+        tab.get_by_text("This is a preview").wait_for()
+        tab.get_by_label("How old are you?", exact=True).wait_for()
+        fill_anything_in(tab)
+        tab.locator("#language").select_option("es")
+        tab.get_by_text("Esto es una vista previa").wait_for()
+        tab.locator("#language").select_option("en")
+        assert violations(tab) == []
+        check(tab)
+        assert f"only to {urlsplit(relay.url).netloc}" in tab.text_content("#sent")
+        tab.locator("#send").click()
+        tab.get_by_text("This was a preview: nothing was sent.").wait_for()
+        tab.reload()  # and nothing is remembered
+        tab.get_by_label("How old are you?", exact=True).wait_for()
+        assert set(asked) == {f"/answer/{name}" for name in ("preview", *answer_page.FILES)} - {
+            f"/answer/{answer_page.INDEX}"
+        }
 
 
 def test_what_was_stored_is_sent_again_byte_for_byte(curator: RunningCurator, tab: Any) -> None:

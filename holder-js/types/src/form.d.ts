@@ -28,6 +28,14 @@ export type Field = {
      */
     value: () => string;
     /**
+     * what was filled in, in no language
+     */
+    entered: () => string;
+    /**
+     * the same again
+     */
+    enter: (entered: string) => void;
+    /**
      * the answer in words
      */
     words: () => HTMLElement;
@@ -47,6 +55,8 @@ export type Field = {
  * @property {HTMLElement} field what to show
  * @property {HTMLElement} input what gets the focus
  * @property {() => string} value as the protocol reads it
+ * @property {() => string} entered what was filled in, in no language
+ * @property {(entered: string) => void} enter the same again
  * @property {() => HTMLElement} words the answer in words
  * @property {() => string | null} fault why it does not fit
  * @property {() => string | null} warning how it will count, where that is not as it was given

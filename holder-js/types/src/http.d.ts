@@ -123,6 +123,10 @@ export type Collection = {
      */
     asFiles: boolean;
     /**
+     * whether the relay there is run by the curator's own operator, for a trial
+     */
+    oneOperator: boolean;
+    /**
      * what came out, once it is over and shown
      */
     results: {

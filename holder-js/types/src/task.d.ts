@@ -25,6 +25,13 @@ export declare const MAX: {
 export type NumericFeature = {
     kind: "numeric";
     name: string;
+    /**
+     * the question that people read, instead of the name
+     */
+    prompt?: string;
+    /**
+     * help below it
+     */
     description?: string;
     unit?: string;
     low: number;
@@ -37,6 +44,13 @@ export type NumericFeature = {
 export type CategoricalFeature = {
     kind: "categorical";
     name: string;
+    /**
+     * the question that people read, instead of the name
+     */
+    prompt?: string;
+    /**
+     * help below it
+     */
     description?: string;
     categories: string[];
     missing: string | null;
@@ -48,12 +62,26 @@ export type CategoricalFeature = {
 export type ClassLabel = {
     kind: "classes";
     name: string;
+    /**
+     * the question that people read, instead of the name
+     */
+    prompt?: string;
+    /**
+     * help below it
+     */
     description?: string;
     classes: string[];
 };
 export type RangeLabel = {
     kind: "range";
     name: string;
+    /**
+     * the question that people read, instead of the name
+     */
+    prompt?: string;
+    /**
+     * help below it
+     */
     description?: string;
     unit?: string;
     low: number;
@@ -117,7 +145,8 @@ export type Task = {
  * @typedef {object} NumericFeature
  * @property {"numeric"} kind
  * @property {string} name
- * @property {string} [description]
+ * @property {string} [prompt] the question that people read, instead of the name
+ * @property {string} [description] help below it
  * @property {string} [unit]
  * @property {number} low
  * @property {number} high
@@ -127,7 +156,8 @@ export type Task = {
  * @typedef {object} CategoricalFeature
  * @property {"categorical"} kind
  * @property {string} name
- * @property {string} [description]
+ * @property {string} [prompt] the question that people read, instead of the name
+ * @property {string} [description] help below it
  * @property {string[]} categories
  * @property {string | null} missing
  * @property {string | null} unknown what counts for an unlisted category; null if such a record does not fit
@@ -136,14 +166,16 @@ export type Task = {
  * @typedef {object} ClassLabel
  * @property {"classes"} kind
  * @property {string} name
- * @property {string} [description]
+ * @property {string} [prompt] the question that people read, instead of the name
+ * @property {string} [description] help below it
  * @property {string[]} classes
  */
 /**
  * @typedef {object} RangeLabel
  * @property {"range"} kind
  * @property {string} name
- * @property {string} [description]
+ * @property {string} [prompt] the question that people read, instead of the name
+ * @property {string} [description] help below it
  * @property {string} [unit]
  * @property {number} low
  * @property {number} high

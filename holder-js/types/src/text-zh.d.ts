@@ -4,6 +4,10 @@ declare const _default: {
     heading: string;
     loading: string;
     sending: string;
+    language: string;
+    previewTitle: string;
+    previewSent: string;
+    oneOperator: string;
     whoTitle: string;
     whoName: string;
     whoPurpose: string;

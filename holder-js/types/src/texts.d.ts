@@ -1,4 +1,6 @@
 /** What is said to people, in the reader's language. */
+/** The languages that the page itself speaks. */
+export declare const SPOKEN: string[];
 /**
  * @param {readonly string[]} [wanted] the reader's languages
  * @returns {Promise<Texts>}

@@ -116,21 +116,27 @@ def test_centres_that_nothing_can_be_said_of_are_refused() -> None:
 
 
 DESCRIBED = {
-    "age": {"description": "At your last birthday.", "unit": "years"},
+    "age": {
+        "prompt": "How old are you?",
+        "description": "At your last birthday.",
+        "unit": "years",
+    },
     "job": {"description": "What you do."},
-    "label": {"description": "Did it help?"},
+    "label": {"prompt": "Did it help?"},
 }
 
 
 def test_people_read_what_was_described() -> None:
     """Of a number, a text and the label; what is not described has neither field in the bytes."""
     plain, task = (survey_task(depth=1, grower="cart", describe=d) for d in ({}, DESCRIBED))
-    assert b"unit" not in plain.canonical
+    assert not any(word in plain.canonical for word in (b"unit", b"prompt"))
     assert plain.canonical.count(b"description") == 1  # the task's own
     disclosed = Explanation.of(Task.parse(task.canonical, task.id))
-    assert disclosed.reads[0] == "age: a number in years, taken as 18 to 69. At your last birthday."
+    assert disclosed.reads[0] == (
+        "age: a number in years, taken as 18 to 69. “How old are you?”. At your last birthday."
+    )
     assert disclosed.reads[2].endswith("What you do.")
-    assert disclosed.label.endswith("Did it help?")
+    assert disclosed.label.endswith("“Did it help?”")
 
 
 @pytest.mark.parametrize(
@@ -139,6 +145,7 @@ def test_people_read_what_was_described() -> None:
         ({"job": {"unit": "years"}}, "unit"),
         ({"age": {"unit": ""}}, "at least 1"),
         ({"age": {"description": "one\ntwo"}}, "control character"),
+        ({"label": {"prompt": "?" * 1_001}}, "at most 1000"),
         ({"nobody": {"description": "x"}}, "no column 'nobody'"),
     ],
 )
