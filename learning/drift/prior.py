@@ -6,6 +6,7 @@ from itertools import product, starmap
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.protocol.partition import Partition
 
@@ -23,13 +24,16 @@ class Deviations(NamedTuple):
 
 NO_SHIFT = Deviations(0.02, 0.0, 0.02)
 """Chosen, not measured: 0.02 of log-odds is half a point of probability, too little to matter."""
-GRID = (NO_SHIFT, *starmap(Deviations, product((0.6, 3.0), (0.0, 1.0), (0.1, 1.0))))
+LARGE_ROOT, LARGE_SLOPE, LARGE_SHIFTS = 3.0, 1.0, 0.05
+"""One shift in twenty has this deviation at the root, and one in twenty this one of the slope. Were
+such roots one in two, reports that say nothing would cost .0014 of Brier score; were such slopes,
+the noise of a few hundred would be believed to turn expected numbers round (docs/tables/tried.md).
+"""
+GRID = (NO_SHIFT, *starmap(Deviations, product((0.6, LARGE_ROOT), (0.3, LARGE_SLOPE), (0.1, 1.0))))
 """Chosen, not measured: at the root 0.6 turns 25 % into 38 %, and 3.0 reaches classes that public
-data lack; a slope of deviation 1 reaches both none and twice the expected one; single cells are
-nearly equal or unlike. Finer grids are no better (docs/tables/tried.md)."""
-LARGE, LARGE_SHIFTS = 3.0, 0.05
-"""One shift in twenty has this deviation at the root. Were it one in two, reports that say nothing
-would cost .0014 of Brier score (docs/tables/tried.md)."""
+data lack; expected shares are a third steeper or flatter, or with a slope of deviation 1 as well
+none or twice as steep; single cells are nearly equal or unlike. Finer grids are no better
+(docs/tables/tried.md)."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
 """Classes: as likely as not. Numbers: nine to one, since a squared error has no bound
 (docs/tables/tried.md)."""
@@ -108,10 +112,9 @@ class Prior:
     @property
     def probabilities(self) -> Floats:
         """Prior probability of each component, ``(priors,)``."""
-        large = np.array([root == LARGE for root, *_ in self.grid[1:]], dtype=np.bool_)
-        of_large = LARGE_SHIFTS / max(large.sum(), 1)
-        others = np.where(large, of_large, (1.0 - LARGE_SHIFTS) / max((~large).sum(), 1))
-        return np.array([self.no_shift, *(1.0 - self.no_shift) * others])
+        root, slope, _ = np.array(self.grid[1:]).reshape(-1, 3).T
+        others = _part_of_large(root == LARGE_ROOT) * _part_of_large(slope == LARGE_SLOPE)
+        return np.array([self.no_shift, *(1.0 - self.no_shift) * others / others.sum()])
 
     def variances(self, tree: Partition) -> tuple[Floats, Floats]:
         """The variances of all steps, ``(priors, nodes)``, and of the slope, ``(priors, 1)``."""
@@ -119,3 +122,9 @@ class Prior:
         depth = node_depth(tree)
         mean_depth = max(float(depth[tree.leaves].mean()), 1.0)
         return np.where(depth == 0, root, path / mean_depth), slope
+
+
+def _part_of_large(large: NDArray[np.bool_]) -> Floats:
+    """Weights of components, of which the ``large`` have ``LARGE_SHIFTS`` together."""
+    of_large = LARGE_SHIFTS / max(large.sum(), 1)
+    return np.asarray(np.where(large, of_large, (1.0 - LARGE_SHIFTS) / max((~large).sum(), 1)))
