@@ -88,6 +88,10 @@ class BlockingHolder:
         """See ``Holder.check``."""
         return self._portal.call(self._holder.check, task, clock_ahead)
 
+    def turn(self, offer: Offer) -> Offer:
+        """See ``Holder.turn``."""
+        return self._portal.call(self._holder.turn, offer)
+
     def answer(
         self,
         task_url: str,

@@ -9,6 +9,8 @@ from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.task import Question, Task
 from privet.protocol.wire import printable
 
+from .clocks import in_utc
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -27,6 +29,7 @@ class Explanation:
     epsilon: float
     log_ratio: float
     means: str
+    waves: tuple[str, ...] = ()
     signed_by: str = ""
 
     @classmethod
@@ -46,6 +49,7 @@ class Explanation:
             epsilon=task.epsilon,
             log_ratio=task.log_ratio,
             means=_means(task),
+            waves=_waves(task),
             signed_by=signed_by,
         )
 
@@ -237,6 +241,34 @@ def _means(task: Task) -> str:
         f"{surest(task.epsilon):.1%} sure after seeing it, whatever else they know and however "
         f"they compute. Recomputed on this device: {task.log_ratio:.6g}."
     )
+
+
+def _waves(task: Task) -> tuple[str, ...]:
+    """When it is asked, and what that costs together; empty for a task without waves."""
+    if task.panel is None:
+        return ()
+    count, asked = len(task.panel.waves), "\n  ".join(_dates(each) for each in task.panel.waves)
+    if task.panel.mode == "rotate":
+        whose = (
+            f"It is asked {count} times, and you answer once. When is drawn by this device, "
+            "whatever your record is; outside your turn nothing is sent."
+        )
+    else:
+        whose = (
+            f"It is asked {count} times, and you may answer each time, also when your record has "
+            "changed. Your answers cannot be linked by what is in them, but who takes part can "
+            "be seen each time."
+        )
+    return (
+        whose,
+        f"All your answers together cost epsilon {task.lifetime:g} at most. This device keeps that "
+        "for them from the first one on.",
+        f"Asked:\n  {asked}",
+    )
+
+
+def _dates(wave: tuple[int, int]) -> str:
+    return f"{in_utc(wave[0])} to {in_utc(wave[1])}"
 
 
 def odds(epsilon: float) -> str:

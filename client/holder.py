@@ -22,6 +22,7 @@ from privet.protocol.errors import (
     InvalidRequest,
     PrivetError,
     ReportNotFound,
+    TaskNotOpen,
 )
 from privet.protocol.lifecycle import ReportState, report_state_after
 from privet.protocol.limits import SMALLEST_GROUP
@@ -46,6 +47,7 @@ from .opening import (
     say_in_development,
     validate,
 )
+from .panels import Membership
 from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
@@ -108,11 +110,37 @@ class Holder:
         subject past a cap. Known mechanisms and sizes were checked when the task was parsed.
         """
         now = self._check_for_everybody(task, clock_ahead)
+        if task.is_panel:
+            raise TaskNotOpen("A panel has no answers of its own, its waves have: take your turn.")
         earlier = await self._ask(self.ledger.answers, self.subject)
         caps = await self._ask(self.ledger.caps, self.subject)
-        splits = splits_of(task)
-        afford(caps, self.subject, task.epsilon, splits, earlier, now)
+        members = await self._ask(self.ledger.members, self.subject)
+        splits, panel = splits_of(task), _panel_of(task)
+        cost = (task.epsilon, splits)
+        afford(caps, self.subject, *cost, earlier, now, members=members, panel=panel)
         return CheckedTask(task, Departure.of(task), splits)
+
+    async def turn(self, offer: Offer) -> Offer:
+        """The offer of the task that this subject answers now: of a panel the wave whose turn it
+        is, else ``offer`` itself.
+
+        The first call for a panel draws the subject's wave, where holders rotate, and keeps the
+        panel's lifetime in the ledger. Where the wave that was drawn is answered, it stays that
+        one. Raises ``BudgetSpent`` if the lifetime passes a cap, ``TaskNotOpen`` outside the
+        subject's turn, saying when it is, and ``TaskRefused`` and ``WrongClock`` as ``check`` does.
+        """
+        task, now = offer.task, self.clock()
+        if task.panel is None:
+            return offer
+        for member in await self._ask(self.ledger.members, self.subject):
+            if member.panel == _panel_of(task) and member.wave is not None:
+                mine = task.wave_task(member.wave)
+                if await self._ask(self.ledger.find, self.subject, mine.id) is not None:
+                    return replace(offer, task=mine)
+        self._check_for_everybody(task.whole_panel, offer.clock_ahead)
+        drawn = Membership.drawn(self.subject, task, now, self.randomness)
+        member = await self._ask(self.ledger.join, drawn, now)
+        return replace(offer, task=member.turn(task, now))
 
     async def answer(
         self,
@@ -141,7 +169,13 @@ class Holder:
         opened = None
         answer = await self._ask(self.ledger.find, self.subject, address.id)
         if answer is None:
-            offer = await self._offered(address)
+            offer = await self.turn(await self._offered(address))
+            if offer.task.id != address.id:  # a wave of the panel at this address
+                address = self.http.address(address.url.replace(address.id, offer.task.id))
+                answer = await self._ask(self.ledger.find, self.subject, address.id)
+            if type(record) is OpenedRecord:
+                record = replace(record, task=offer.task)
+        if answer is None:
             check_invited(offer.task, invitation)
             checked = await self.check(offer.task, offer.clock_ahead)
             opened = checked.open(record)
@@ -310,6 +344,7 @@ class Holder:
             task=task.id,
             url=address.url,
             epsilon=task.epsilon,
+            panel=_panel_of(task),
             disclosed=opened.disclosed,
             report_id=report.id.hex(),
             report=report.pack(),
@@ -359,6 +394,11 @@ class Holder:
         if self.ledger.waits:
             return await to_thread.run_sync(verb, *arguments)
         return verb(*arguments)
+
+
+def _panel_of(task: Task) -> str:
+    """The id of the panel that a task is of; empty without one."""
+    return "" if task.panel is None else task.whole_panel.id
 
 
 def check_invited(task: Task, invitation: str | None) -> None:

@@ -21,10 +21,10 @@ import sqlite3
 import stat
 import threading
 from abc import ABC, abstractmethod
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
@@ -37,6 +37,7 @@ from privet.protocol.limits import DISCLOSED_CAP, TASK_CAP, YEAR_CAP
 
 from .disclosures import DisclosedSplits, disclosed_bits
 from .errors import BudgetSpent, LedgerFailed
+from .panels import Membership, reserved
 
 T = TypeVar("T")
 YEAR_SECONDS = 365 * 86_400.0
@@ -46,7 +47,7 @@ SLACK = 1e-9
 EARLIEST = 1_767_225_600.0
 """2026-01-01: no answer was drawn before, whatever a clock said."""
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 BUSY_SECONDS = 30.0
 OTHERS = 0o077
 
@@ -63,11 +64,24 @@ CREATE TABLE answers (
     state     TEXT    NOT NULL,  -- drawn, held, counted, refused or lost
     reason    TEXT,              -- why it was refused, or what the last attempt ended in
     disclosed TEXT NOT NULL DEFAULT '',  -- what it discloses, in words
+    panel     TEXT NOT NULL DEFAULT '',  -- the id of the panel whose wave the task is
     PRIMARY KEY (subject, task)
 ) STRICT
 """
 DISCLOSED = "ALTER TABLE answers ADD COLUMN disclosed TEXT NOT NULL DEFAULT ''"
 """The column that ledgers of version 4 lack."""
+PANEL = "ALTER TABLE answers ADD COLUMN panel TEXT NOT NULL DEFAULT ''"
+NO_PANEL = "ALTER TABLE answers DROP COLUMN panel"
+MEMBERS = """
+CREATE TABLE members (
+    subject  TEXT NOT NULL,
+    panel    TEXT NOT NULL,  -- the panel's id
+    wave     INTEGER,        -- the wave that the subject's device drew; null if it answers all
+    lifetime REAL NOT NULL,  -- what all its answers cost
+    closes   REAL NOT NULL,  -- end of the last wave, until which that is kept
+    PRIMARY KEY (subject, panel)
+) STRICT
+"""
 CAPS = f"""
 CREATE TABLE caps (
     subject   TEXT PRIMARY KEY,
@@ -96,13 +110,16 @@ FROM answers WHERE disclosed <> ''
 DISCLOSED_CAPS = f"ALTER TABLE caps ADD COLUMN disclosed REAL NOT NULL DEFAULT {DISCLOSED_CAP}"
 LACKING = (DISCLOSED_CAPS, SPLITS, BY_DATE, UNKNOWN_SPLITS)
 """The tables and columns that ledgers of version 5 lack."""
-UPGRADES = {4: (DISCLOSED, *LACKING), 5: LACKING}
+PANELS = (PANEL, MEMBERS)
+"""And those of version 6."""
+UPGRADES = {4: (DISCLOSED, *LACKING, *PANELS), 5: (*LACKING, *PANELS), 6: PANELS}
 """Older version -> the statements that bring it up."""
-NEW = (SCHEMA, CAPS, SPLITS, BY_DATE)
-OF_5 = (SCHEMA, CAPS, "ALTER TABLE caps DROP COLUMN disclosed")
+NEW = (SCHEMA, CAPS, SPLITS, BY_DATE, MEMBERS)
+OF_5 = (SCHEMA, NO_PANEL, CAPS, "ALTER TABLE caps DROP COLUMN disclosed")
 SCHEMAS = {
     4: (*OF_5, "ALTER TABLE answers DROP COLUMN disclosed"),
     5: OF_5,
+    6: (SCHEMA, NO_PANEL, CAPS, SPLITS, BY_DATE),
     SCHEMA_VERSION: NEW,
 }
 """Version -> the statements that make its tables."""
@@ -115,9 +132,11 @@ WHERE NOT (m.type = 'table' AND m.name IN ('sqlite_stat1', 'sqlite_stat4'))
 """Its tables column by column, since those of an upgraded file are in another order; without those
 that ANALYZE makes."""
 COLUMNS = (
-    "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed"
+    "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed, "
+    "panel"
 )
 NAMES = COLUMNS.split(", ")
+MEMBER_NAMES = [each.name for each in fields(Membership)]
 NEWER = ", ".join(f"{name} = excluded.{name}" for name in NAMES)
 
 
@@ -157,6 +176,8 @@ class StoredAnswer:
     """The disclosure in words; empty if the task discloses nothing."""
     splits: DisclosedSplits | None = None
     """The splits by which it discloses; None if the task discloses nothing."""
+    panel: str = ""
+    """The id of the panel whose wave the task is; empty if it is of none."""
     misfit: str | None = None
     """Reason why the record did not fit the task, for whoever has just answered; the ledger does
     not keep it."""
@@ -198,6 +219,18 @@ class Ledger(ABC):
         """
 
     @abstractmethod
+    def join(self, member: Membership, now: float) -> Membership:
+        """Keep ``member``'s part in a panel with all epsilon that it can cost, and return it.
+
+        If the subject has a part in the panel already, return that and keep nothing. Raises
+        ``BudgetSpent`` if the panel's lifetime would take the subject past its caps.
+        """
+
+    @abstractmethod
+    def members(self, subject: str) -> list[Membership]:
+        """A subject's parts in panels."""
+
+    @abstractmethod
     def settle(self, answer: StoredAnswer) -> StoredAnswer:
         """Note where an answer stands by now, and return what is kept.
 
@@ -213,6 +246,10 @@ class Ledger(ABC):
         """The epsilon of a subject's answers, of those within a year before ``now`` if given."""
         return _total(_counting(self.answers(subject), now))
 
+    def reserved(self, subject: str, now: float) -> float:
+        """The epsilon that is kept for a subject's answers to later waves of panels."""
+        return reserved(self.members(subject), _by_panel(self.answers(subject)), now)
+
     def disclosed(self, subject: str, now: float | None = None, *more: DisclosedSplits) -> float:
         """The most bits that a subject's answers disclose together, of those within a year before
         ``now`` if given, and with ``more`` splits."""
@@ -226,20 +263,33 @@ def afford(
     splits: DisclosedSplits | None,
     earlier: Iterable[StoredAnswer],
     now: float,
+    *,
+    members: Iterable[Membership] = (),
+    panel: str = "",
+    what: str = "Answering costs epsilon {:g}",
 ) -> None:
     """Raise ``BudgetSpent`` if ``epsilon`` or ``splits`` on top of ``earlier`` answers exceed a
-    cap."""
+    cap.
+
+    What ``members`` keep for later waves is as good as spent; the wave of a ``panel`` is paid from
+    its own. ``what`` says what costs ``epsilon``.
+    """
     raising = "leave it, or raise the cap ({}); privet-holder cap shows what a cap means."
+    costs = what.format(epsilon)
     if epsilon > caps.task * (1 + SLACK):
         raise BudgetSpent(
-            f"Answering costs epsilon {epsilon:g} and {subject!r} spends at most {caps.task:g} on "
+            f"{costs} and {subject!r} spends at most {caps.task:g} on "
             f"one task: {raising.format('privet-holder cap --task')}"
         )
+    earlier = list(earlier)
     counting = _counting(earlier, now)
-    spent = _total(counting)
-    if spent + epsilon > caps.year * (1 + SLACK):
+    spent, by_panel = _total(counting), _by_panel(earlier)
+    by_panel[panel] += epsilon
+    kept = reserved(members, by_panel, now)
+    if spent + kept + epsilon > caps.year * (1 + SLACK):
+        keeps = f", and keeps {kept:g} for later waves," if kept else ""
         raise BudgetSpent(
-            f"Answering costs epsilon {epsilon:g} and {subject!r} has spent {spent:g} of "
+            f"{costs} and {subject!r} has spent {spent:g}{keeps} of "
             f"{caps.year:g} within a year: {raising.format('privet-holder cap --year')}"
         )
     if splits is None:
@@ -263,6 +313,7 @@ class MemoryLedger(Ledger):
         self._default = caps or Caps()
         self._caps: dict[str, Caps] = {}
         self._answers: dict[str, dict[str, StoredAnswer]] = {}
+        self._members: dict[str, dict[str, Membership]] = {}
         self._latest = float("-inf")
         self._lock = threading.Lock()
 
@@ -280,10 +331,23 @@ class MemoryLedger(Ledger):
         with self._lock:
             mine = self._answers.setdefault(answer.subject, {})
             if answer.task not in mine:
-                _afford(self.caps(answer.subject), answer, list(mine.values()))
+                members = self.members(answer.subject)
+                _afford(self.caps(answer.subject), answer, list(mine.values()), members)
                 self._latest = max(self._latest, answer.drawn)
                 mine[answer.task] = replace(answer, drawn=self._latest)
             return mine[answer.task]
+
+    def join(self, member: Membership, now: float) -> Membership:
+        with self._lock:
+            subject, mine = member.subject, self._members.setdefault(member.subject, {})
+            if member.panel not in mine:
+                earlier = self.answers(subject)
+                _afford_all(self.caps(subject), member, earlier, self.members(subject), now)
+                mine[member.panel] = member
+            return mine[member.panel]
+
+    def members(self, subject: str) -> list[Membership]:
+        return list(self._members.get(subject, {}).values())
 
     def settle(self, answer: StoredAnswer) -> StoredAnswer:
         with self._lock:
@@ -331,13 +395,29 @@ class SqliteLedger(Ledger):
             kept = _find(db, answer.subject, answer.task)
             if kept is None:
                 caps, earlier = _caps(db, answer.subject), _select(db, answer.subject)
-                _afford(caps, answer, earlier)
+                _afford(caps, answer, earlier, _members(db, answer.subject))
                 (latest,) = db.execute("SELECT max(drawn) FROM answers").fetchone()
                 kept = replace(answer, drawn=max(answer.drawn, latest or answer.drawn))
                 _write(db, kept)
             return kept
 
         return self._do(kept_in)
+
+    def join(self, member: Membership, now: float) -> Membership:
+        def joined_in(db: sqlite3.Connection) -> Membership:
+            members = _members(db, member.subject)
+            kept = next((each for each in members if each.panel == member.panel), None)
+            if kept is None:
+                caps, earlier = _caps(db, member.subject), _select(db, member.subject)
+                _afford_all(caps, member, earlier, members, now)
+                row = [getattr(member, name) for name in MEMBER_NAMES]
+                db.execute("INSERT INTO members VALUES (?, ?, ?, ?, ?)", row)
+            return kept or member
+
+        return self._do(joined_in)
+
+    def members(self, subject: str) -> list[Membership]:
+        return self._do(lambda db: _members(db, subject)) if self.path.exists() else []
 
     def settle(self, answer: StoredAnswer) -> StoredAnswer:
         def settled_in(db: sqlite3.Connection) -> StoredAnswer:
@@ -485,8 +565,35 @@ def _newer(kept: StoredAnswer, answer: StoredAnswer) -> StoredAnswer:
     return answer if (kept.state, answer.state) in REPORT_MOVES else kept
 
 
-def _afford(caps: Caps, answer: StoredAnswer, earlier: Iterable[StoredAnswer]) -> None:
-    afford(caps, answer.subject, answer.epsilon, answer.splits, earlier, answer.drawn)
+def _afford(
+    caps: Caps,
+    answer: StoredAnswer,
+    earlier: Sequence[StoredAnswer],
+    members: Iterable[Membership],
+) -> None:
+    cost, in_panels = (answer.epsilon, answer.splits), {"members": members, "panel": answer.panel}
+    afford(caps, answer.subject, *cost, earlier, answer.drawn, **in_panels)
+
+
+def _afford_all(
+    caps: Caps,
+    member: Membership,
+    earlier: Sequence[StoredAnswer],
+    members: Iterable[Membership],
+    now: float,
+) -> None:
+    """Raise ``BudgetSpent`` if all waves of a panel together exceed a cap."""
+    what = "All waves of this panel together cost epsilon {:g}"
+    cost = (member.lifetime, None)
+    afford(caps, member.subject, *cost, earlier, now, members=members, what=what)
+
+
+def _by_panel(answers: Iterable[StoredAnswer]) -> dict[str, float]:
+    """The epsilon of answers by the panel that they are part of."""
+    spent: dict[str, float] = defaultdict(float)
+    for answer in answers:
+        spent[answer.panel] += answer.epsilon
+    return spent
 
 
 def _counting(answers: Iterable[StoredAnswer], now: float | None) -> list[StoredAnswer]:
@@ -509,6 +616,11 @@ def _caps(db: sqlite3.Connection, subject: str) -> Caps:
         "SELECT task, year, disclosed FROM caps WHERE subject = ?", (subject,)
     ).fetchone()
     return Caps() if row is None else Caps(*row)
+
+
+def _members(db: sqlite3.Connection, subject: str) -> list[Membership]:
+    listed = f"SELECT {', '.join(MEMBER_NAMES)} FROM members WHERE subject = ?"  # noqa: S608
+    return [Membership(*row) for row in db.execute(listed, (subject,))]
 
 
 def _find(db: sqlite3.Connection, subject: str, task: str) -> StoredAnswer | None:
@@ -535,9 +647,9 @@ def _splits(db: sqlite3.Connection) -> dict[str, DisclosedSplits]:
 
 
 def _answer(row: tuple[Any, ...], splits: Mapping[str, DisclosedSplits]) -> StoredAnswer:
-    fields = dict(zip(NAMES, row, strict=True))
-    state, task = ReportState(fields["state"]), splits.get(fields["task"])
-    return StoredAnswer(**{**fields, "state": state, "splits": task})
+    values = dict(zip(NAMES, row, strict=True))
+    state, task = ReportState(values["state"]), splits.get(values["task"])
+    return StoredAnswer(**{**values, "state": state, "splits": task})
 
 
 def _write(db: sqlite3.Connection, answer: StoredAnswer) -> None:

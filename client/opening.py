@@ -100,8 +100,10 @@ def check_columns(task: Task, names: Iterable[str]) -> None:
 
 
 def check_opened_for(opened: OpenedRecord, task_id: str) -> None:
-    """Raise ``InvalidRequest`` if a record was validated against another task."""
-    if opened.task.id != task_id:
+    """Raise ``InvalidRequest`` if a record was validated against another task or panel."""
+    task = opened.task
+    alike = {task.id} if task.panel is None else {each.id for each in task.waves}
+    if task_id not in {task.whole_panel.id, *alike}:
         raise InvalidRequest(
             f"The record was validated against the task {opened.task.id[:16]}, and this is "
             f"{task_id[:16]}: validate it against the task that it answers. Nothing was sent."

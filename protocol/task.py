@@ -39,6 +39,7 @@ from .limits import (
 from .mechanisms import create_mechanism
 from .mechanisms.base import Mechanism
 from .mechanisms.stratified import StratifiedMechanism
+from .panel import Panel
 from .partition import Partition, Tree
 from .strata import Strata, disclosed_columns
 
@@ -52,6 +53,9 @@ TASK_BOUNDS = wire.Bounds(
 )
 ENVELOPE_BYTES = 79
 """A packed report without its answers: keys, both ids, version, and headers of up to 15 answers."""
+
+DATELESS = {"asked_parts", "log_ratio", "columns", "trees", "mechanisms", "strata", "label_scales"}
+"""What is worked out once for a task, whatever its dates."""
 
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Text = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
@@ -188,11 +192,13 @@ class Task(wire.Message):
     group_sizes: Annotated[
         tuple[GroupSize, ...], Field(strict=False, fail_fast=True, max_length=MAX_CELLS)
     ] = wire.left_out((), "Holders that the curator expects in each stratum.")
+    panel: Panel | None = wire.left_out(None, "The waves in which it is asked, if several.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         """All that concerns more than one field; each step relies on those before it."""
         self._check_features_and_dates()
+        self._check_panel()
         self._check_trees()
         self._check_disclosed()
         self._check_questions()
@@ -215,6 +221,19 @@ class Task(wire.Message):
         languages = [translation.language for translation in self.translations]
         if len({self.language, *languages}) != 1 + len(languages):
             raise InvalidTask("Each language may have one translation, and not the task's own.")
+
+    def _check_panel(self) -> None:
+        if self.panel is None:
+            return
+        if (self.opens, self.closes) not in (self.panel.span, *self.panel.waves):
+            raise InvalidTask("The dates are neither those of the panel nor those of a wave.")
+        if self.invited:
+            raise InvalidTask("A panel is for everybody: invitations are for tasks without waves.")
+        if self.panel.mode == "repeat" and self.disclosed:
+            raise InvalidTask(
+                "In a panel that repeats, a record may have changed from wave to wave, so that "
+                "each would disclose more of it: disclose nothing, or let the holders rotate."
+            )
 
     def _check_trees(self) -> None:
         if any(tree.columns != len(self.columns) for tree in self.trees):
@@ -309,6 +328,51 @@ class Task(wire.Message):
     def id(self) -> str:
         """SHA-256 of the canonical bytes, as 64 hexadecimal digits."""
         return hashlib.sha256(self.canonical).hexdigest()
+
+    @property
+    def wave(self) -> int | None:
+        """The number of the wave that it is, from 0; None for a panel and for a task without
+        waves."""
+        if self.panel is None or self.is_panel:
+            return None
+        return self.panel.waves.index((self.opens, self.closes))  # type: ignore[arg-type]
+
+    @property
+    def is_panel(self) -> bool:
+        """True for a panel's own document, which takes no reports: its waves do."""
+        return self.panel is not None and (self.opens, self.closes) == self.panel.span
+
+    @cached_property
+    def whole_panel(self) -> "Task":
+        """The document of the panel that the task is of; itself without one."""
+        if self.panel is None or self.is_panel:
+            return self
+        return self._with_dates(self.panel.span)
+
+    def wave_task(self, number: int) -> "Task":
+        """The task of one wave of its panel, by number from 0; ``ValueError`` without a panel."""
+        if self.panel is None:
+            msg = "the task has no waves"
+            raise ValueError(msg)
+        return self._with_dates(self.panel.waves[number])
+
+    @property
+    def waves(self) -> tuple["Task", ...]:
+        """The tasks of all waves of its panel; empty without one."""
+        return () if self.panel is None else tuple(map(self._with_dates, self.panel.waves))
+
+    def _with_dates(self, dates: tuple[int, int]) -> "Task":
+        """The same task with other dates of its panel, which need no check."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        task = type(self).model_construct(**{**fields, "opens": dates[0], "closes": dates[1]})
+        for name in DATELESS & self.__dict__.keys():
+            task.__dict__[name] = self.__dict__[name]
+        return task
+
+    @property
+    def lifetime(self) -> float:
+        """The most that one holder spends on the task, or on all waves of its panel."""
+        return self.epsilon * (1 if self.panel is None else self.panel.answers)
 
     @cached_property
     def asked_parts(self) -> tuple[int, ...]:

@@ -116,15 +116,18 @@ def budget(
                     say(fault)
         answers, caps = book.answers(subject), book.caps(subject)
         spent, in_year = book.spent(subject), book.spent(subject, now)
-        disclosed = book.disclosed(subject, now)
+        disclosed, kept = book.disclosed(subject, now), book.reserved(subject, now)
     if as_json:
         listed = [answer_json(a) for a in answers]
-        sums = {"spent": spent, "spent_in_year": in_year, "disclosed_in_year": disclosed}
+        sums = {"spent": spent, "spent_in_year": in_year, "reserved": kept}
+        sums["disclosed_in_year"] = disclosed
         print_json({"subject": subject, **sums, "caps": asdict(caps), "answers": listed})
     else:
         print_answers(answers)
-        left = max(caps.year - in_year, 0)
+        left = max(caps.year - in_year - kept, 0)
         print(f"Spent {in_year:g} of epsilon {caps.year:g} within a year; {left:g} left.")
+        if kept:
+            print(f"Of the rest {kept:g} is kept for later waves of panels.")
         print(f"In all {spent:g}; one task may cost at most {caps.task:g}.")
         impossible = sum(not EARLIEST <= entry.drawn <= now + MOST_APART for entry in answers)
         if impossible:

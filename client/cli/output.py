@@ -41,6 +41,7 @@ def print_explanation(explanation: Explanation) -> None:
     parts += _section("Disclosed", list(explanation.discloses)) if explanation.discloses else []
     parts += _section("Sent", [explanation.sends])
     parts += _section("What that reveals about you", [explanation.means])
+    parts += _section("Several times", list(explanation.waves)) if explanation.waves else []
     parts += (
         _section("Who signed this task", [explanation.signed_by]) if explanation.signed_by else []
     )

@@ -3,7 +3,6 @@
 import json
 import sys
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -41,13 +40,22 @@ def answer_record(
     with faults():
         # before the curator hears from this device
         task_id = TaskAddress.parse(url, insecure_http=device.insecure_http).id
-        find = partial(device.ledger.find, subject, task_id)
+
+        def find() -> StoredAnswer | None:
+            return device.ledger.find(subject, task_id)
+
         earlier = find()
         fields = _read(path) if earlier is None else {}
     if earlier is not None and earlier.counted and not dry_run:
         _done(earlier, earlier, as_json)
     with faults(), device.holder(subject) as holder, faults(find):
         offer, explanation = explained(holder, url, device.curator_key, printed=not as_json)
+        if earlier is None and offer.task.panel is not None and not dry_run:
+            offer = holder.turn(offer)
+            task_id = offer.task.id
+            earlier = find()
+            if earlier is not None and earlier.counted:
+                _done(earlier, earlier, as_json)
         if earlier is None and not as_json:
             say_account(device.ledger, subject, offer.task)
         if dry_run:
@@ -64,7 +72,10 @@ def answer_record(
 
 
 def _opened(holder: BlockingHolder, offer: Offer, fields: dict[str, Any]) -> OpenedRecord:
-    """The record, opened for its owner once the task is checked."""
+    """The record, opened for its owner once the task is checked; of a panel unchecked, since its
+    waves are."""
+    if offer.task.is_panel:
+        return holder.validate(offer.task, fields)
     return holder.check(offer.task, offer.clock_ahead).open(fields)
 
 

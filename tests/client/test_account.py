@@ -14,7 +14,7 @@ import pytest
 from privet.client import BudgetSpent, Caps, Holder, Ledger, MemoryLedger, SqliteLedger
 from privet.client.disclosures import disclosed_bits, splits_of
 from privet.client.explanation import stratum
-from privet.client.ledger import COLUMNS, SCHEMA
+from privet.client.ledger import COLUMNS, NO_PANEL, SCHEMA
 from privet.protocol.features import Categorical, Numeric, encode_record
 from privet.protocol.limits import DISCLOSED_CAP
 from privet.protocol.partition import LEAF, Tree
@@ -205,6 +205,7 @@ def test_an_older_ledger_counts_in_full(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     with closing(sqlite3.connect(path)) as db:
         db.execute(SCHEMA)
+        db.execute(NO_PANEL)
         caps = "subject TEXT PRIMARY KEY, task REAL NOT NULL, year REAL NOT NULL"
         db.execute(f"CREATE TABLE caps ({caps}) STRICT")
         db.execute("INSERT INTO caps VALUES ('me', 1.0, 3.0)")
@@ -222,7 +223,8 @@ def test_an_older_ledger_counts_in_full(tmp_path: Path) -> None:
                 None,
                 openly,
             )
-            db.execute(f"INSERT INTO answers ({COLUMNS}) VALUES ({', '.join('?' * 11)})", row)
+            columns = COLUMNS.removesuffix(", panel")
+            db.execute(f"INSERT INTO answers ({columns}) VALUES ({', '.join('?' * 11)})", row)
         db.execute("PRAGMA user_version = 5")
         db.commit()
     ledger = SqliteLedger(path)

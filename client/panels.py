@@ -1,0 +1,98 @@
+"""A subject's part in a panel: the wave that its device drew, and the epsilon kept for it.
+
+The first time that a subject is to answer a panel, before its record is looked at, its device draws
+a wave where holders rotate, evenly among those that have not closed, and the ledger keeps that with
+the panel's lifetime: all epsilon that its waves can cost one holder. What is kept is refused or not
+by the caps then, and later waves find it there. The draw depends on the panel's dates and this
+device's clock only, and one that was kept stays, whatever the record is later and whatever a curator
+publishes: other dates are another panel.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from privet.protocol.errors import TaskNotOpen
+from privet.protocol.mechanisms.base import RandomBytes
+from privet.protocol.task import Task
+
+from .clocks import in_utc
+
+
+@dataclass(frozen=True)
+class Membership:
+    """A subject's part in one panel."""
+
+    subject: str
+    panel: str
+    """The panel's id, 64 hexadecimal digits."""
+    wave: int | None
+    """The number of the wave that the subject answers, from 0; None if it answers all."""
+    lifetime: float
+    """The epsilon that all its answers cost at most."""
+    closes: float
+    """End of the last wave, Unix time."""
+
+    @classmethod
+    def drawn(
+        cls, subject: str, document: Task, now: float, randomness: RandomBytes
+    ) -> "Membership":
+        """The part of a subject that comes to a panel at ``now``; raises ``TaskNotOpen`` once its
+        last wave has closed."""
+        panel = document.panel
+        if panel is None:
+            raise TypeError("this task has no waves")
+        coming = [n for n, (_, closes) in enumerate(panel.waves) if now < closes]
+        if not coming:
+            raise TaskNotOpen(
+                f"The last wave closed on {in_utc(panel.span[1])}: nothing was drawn and nothing "
+                f"was sent. This device's clock says {in_utc(now)}."
+            )
+        wave = coming[_below(len(coming), randomness)] if panel.mode == "rotate" else None
+        return cls(subject, document.whole_panel.id, wave, document.lifetime, panel.span[1])
+
+    def reserved(self, spent: float, now: float) -> float:
+        """The epsilon that is kept for later waves, when ``spent`` has been spent on the panel."""
+        return max(self.lifetime - spent, 0.0) if now < self.closes else 0.0
+
+    def turn(self, document: Task, now: float) -> Task:
+        """The task of the wave to answer at ``now``.
+
+        Raises ``TaskNotOpen``, saying when the subject's turn is, before it and when it is over.
+        """
+        panel = document.panel
+        if panel is None:
+            raise TypeError("this task has no waves")
+        coming = (n for n, (_, closes) in enumerate(panel.waves) if now < closes)
+        number = next(coming, len(panel.waves) - 1) if self.wave is None else self.wave
+        opens, closes = panel.waves[number]
+        if opens <= now < closes:
+            return document.wave_task(number)
+        whose = "Your turn" if panel.mode == "rotate" else "The next turn"
+        said = (
+            f"{whose} is in {_month(opens)}: from {in_utc(opens)} to {in_utc(closes)}. Come back "
+            "then"
+            if now < opens
+            else f"Your turn was until {in_utc(closes)}, and it is over"
+        )
+        raise TaskNotOpen(f"{said}. Nothing was sent. This device's clock says {in_utc(now)}.")
+
+
+def reserved(members: Iterable[Membership], spent: Mapping[str, float], now: float) -> float:
+    """The epsilon that is kept for later waves, when ``spent`` has been spent by panel."""
+    return sum(each.reserved(spent.get(each.panel, 0.0), now) for each in members)
+
+
+def _below(count: int, randomness: RandomBytes) -> int:
+    """A number below ``count``, each as likely."""
+    end = 2**64 - 2**64 % count
+    while (drawn := int.from_bytes(randomness(8))) >= end:
+        pass
+    return drawn % count
+
+
+def _month(moment: float) -> str:
+    try:
+        return datetime.fromtimestamp(moment, UTC).strftime("%B %Y")
+    except (OverflowError, ValueError, OSError):
+        return "another age"

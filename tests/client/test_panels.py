@@ -1,0 +1,272 @@
+"""Panels: one part of a subject in all waves, paid from the first on, whatever the record is."""
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from privet.client import BudgetSpent, Caps, Holder, Ledger, MemoryLedger, SqliteLedger
+from privet.client.errors import WrongClock
+from privet.client.panels import Membership
+from privet.protocol.errors import InvalidRequest, TaskNotOpen
+from privet.protocol.panel import Mode
+from privet.protocol.task import Task
+from tests.client.fakes import Network
+from tests.fake_curator import FakeCurator
+from tests.protocol.examples import RECORD, make_task, question
+from tests.protocol.test_whole_answer import CLASSES, law, task
+from tests.protocol.test_whole_answer import question as small_question
+
+DAY, START = 86_400, 1_800_000_000
+JANUARY, MARCH, JULY = START, START + 60 * DAY, START + 180 * DAY
+"""Of 2027."""
+WAVES = tuple((opens, opens + 20 * DAY) for opens in (JANUARY, MARCH, JULY))
+
+
+def panel(mode: Mode = "rotate", epsilon: float = 1.0, waves: Any = WAVES, **more: Any) -> Task:
+    """The document of a panel of three waves."""
+    asked = {"questions": (question(mechanism="subset", epsilon=epsilon),), **more}
+    dates = {"opens": waves[0][0], "closes": waves[-1][1]}
+    return make_task(panel={"mode": mode, "waves": waves}, **dates, **asked)
+
+
+def word(value: int) -> bytes:
+    return value.to_bytes(8, "big")
+
+
+class Person:
+    """A holder whose device's clock stands at ``now``, and a curator that publishes panels."""
+
+    def __init__(self, *documents: Task, ledger: Ledger | None = None, wave: int = 0) -> None:
+        self.now = float(JANUARY + DAY)
+        self.curator = FakeCurator(*documents, *(w for each in documents for w in each.waves))
+        self.ledger = MemoryLedger() if ledger is None else ledger
+        chance, first = Random(1).randbytes, [word(wave)]
+        self.holder = Holder(
+            Network([self.curator]).client(),
+            self.ledger,
+            randomness=lambda n: first.pop() if first and n == 8 else chance(n),
+            clock=lambda: self.now,
+            wait=False,
+        )
+
+    async def answer(self, at: float, document: Task | None = None, record: Any = RECORD) -> str:
+        """Answer at a time; the id of the task that was answered."""
+        self.now = float(at)
+        url = self.curator.url.replace(self.curator.task.id, (document or self.curator.task).id)
+        return (await self.holder.answer(url, record)).task
+
+    async def refused(self, at: float, document: Task | None = None) -> str:
+        """Why nothing is answered at a time; nothing is sent."""
+        before = len(self.curator.posts)
+        with pytest.raises((TaskNotOpen, BudgetSpent)) as caught:
+            await self.answer(at, document)
+        assert len(self.curator.posts) == before
+        return caught.value.detail
+
+
+async def test_a_rotating_holder_answers_in_its_wave_and_in_no_other() -> None:
+    """Outside it is told when its turn is, and a second answer in it is the first one."""
+    document = panel()
+    person = Person(document, wave=1)
+    said = await person.refused(JANUARY + DAY)
+    assert "Your turn is in March 2027: from 2027-03-16" in said
+    assert person.ledger.spent("me") == 0.0
+    assert await person.answer(MARCH + DAY) == document.waves[1].id
+    assert await person.answer(MARCH + 2 * DAY) == document.waves[1].id
+    assert await person.answer(JULY + DAY) == document.waves[1].id
+    assert len(person.curator.counted) == len(set(person.curator.posts)) == 1
+    assert person.ledger.spent("me") == document.lifetime == 1.0
+
+
+async def test_a_repeating_holder_answers_each_wave_once() -> None:
+    """A later record counts, and between waves nothing is sent."""
+    document = panel("repeat", 0.5)
+    person = Person(document)
+    ids = [await person.answer(opens + DAY) for opens, _ in WAVES for _ in range(2)]
+    assert ids == [wave.id for wave in document.waves for _ in range(2)]
+    assert len(person.curator.counted) == 3
+    assert len({kept.report for kept in person.ledger.answers("me")}) == 3
+    assert person.ledger.spent("me") == document.lifetime == 1.5
+    between = Person(document)
+    assert "The next turn is in March 2027" in await between.refused(JANUARY + 30 * DAY)
+
+
+async def test_a_wave_by_its_own_address_is_the_panels() -> None:
+    """Nobody answers out of turn, or more often, by the address of a wave."""
+    document = panel()
+    person = Person(document, wave=2)
+    for wave, (opens, _) in zip(document.waves[:2], WAVES, strict=False):
+        assert "Your turn is in July 2027" in await person.refused(opens + DAY, wave)
+    assert await person.answer(JULY, document.waves[0]) == document.waves[2].id
+
+
+@pytest.mark.parametrize("mode", ["rotate", "repeat"])
+async def test_the_lifetime_is_kept_from_the_first_wave_on(mode: Mode, tmp_path: Path) -> None:
+    """Other tasks get what is left of the year, and the later waves find theirs."""
+    document = panel(mode, 1.0 if mode == "rotate" else 1 / 3)
+    person = Person(document, make_task(), ledger=SqliteLedger(tmp_path / "ledger"), wave=2)
+    caps, now = Caps(task=2.0, year=1.5), float(JANUARY + DAY)
+    person.ledger.set_caps("me", caps)
+    if mode == "rotate":
+        await person.refused(now)
+    else:
+        await person.answer(now)
+    left = person.ledger.reserved("me", now)
+    assert math.isclose(left, 1.0 if mode == "rotate" else 2 / 3)
+    said = await person.refused(now, make_task())
+    assert f"and keeps {left:g} for later waves, of 1.5 within a year" in said
+    for opens, _ in WAVES[2:] if mode == "rotate" else WAVES[1:]:
+        await person.answer(opens + DAY)
+    assert math.isclose(person.ledger.spent("me"), document.lifetime)
+    assert person.ledger.reserved("me", now) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("mode", "epsilon", "said"),
+    [
+        ("repeat", 1.0, "All waves of this panel together cost epsilon 3 and 'me' spends at most"),
+        ("rotate", 2.5, "All waves of this panel together cost epsilon 2.5 and"),
+    ],
+)
+async def test_a_panel_past_the_caps_is_refused_at_its_first_wave(
+    mode: Mode, epsilon: float, said: str
+) -> None:
+    """With the sum of all waves, before anything is drawn or kept."""
+    person = Person(panel(mode, epsilon))
+    assert said in await person.refused(JANUARY + DAY)
+    assert person.ledger.members("me") == []
+
+
+async def test_two_panels_do_not_split_a_lifetime() -> None:
+    """What a curator publishes as two adds up, and the third is refused at its first wave."""
+    documents = [panel(epsilon=2.0, name=name) for name in "abc"]
+    person = Person(*documents, wave=0)
+    await person.answer(JANUARY + DAY, documents[0])
+    person.ledger.join(Membership("me", documents[1].id, 2, 2.0, WAVES[-1][1]), person.now)
+    said = await person.refused(JANUARY + DAY, documents[2])
+    assert "has spent 2, and keeps 2 for later waves, of 4 within a year" in said
+
+
+async def test_moved_dates_are_another_panel() -> None:
+    """It has other ids, and costs what another costs: an answer is none to it."""
+    moved = panel(epsilon=2.0, waves=(*WAVES[:2], (JULY + DAY, JULY + 20 * DAY)))
+    document = panel(epsilon=2.0)
+    assert not {moved.id, *(w.id for w in moved.waves)} & {w.id for w in document.waves}
+    person = Person(document, moved, make_task())
+    await person.answer(JANUARY + DAY)
+    person.ledger.set_caps("me", Caps(task=2.0, year=3.0))
+    assert "cost epsilon 2" in await person.refused(JANUARY + DAY, moved)
+
+
+async def test_who_joins_late_draws_among_the_waves_to_come() -> None:
+    """Evenly; in the last wave it is that one, and after it nothing is drawn."""
+    document = panel()
+    for drawn, expected in ((0, 1), (1, 2), (2, 1)):
+        member = Membership.drawn("me", document, MARCH, lambda _, w=drawn: word(w))  # type: ignore[misc]
+        assert member.wave == expected
+    assert Membership.drawn("me", document, JULY, Random(1).randbytes).wave == 2
+    with pytest.raises(TaskNotOpen, match="The last wave closed on"):
+        Membership.drawn("me", document, WAVES[-1][1], Random(1).randbytes)
+
+
+async def test_who_misses_the_wave_has_spent_nothing() -> None:
+    """It answers no other, and what was kept is free when the panel is over."""
+    document = panel(epsilon=2.0)
+    person = Person(document, make_task(), wave=0)
+    await person.holder.turn(await person.holder.offer(person.curator.url))
+    assert "Your turn was until" in await person.refused(MARCH + DAY)
+    assert person.ledger.reserved("me", MARCH + DAY) == 2.0
+    assert person.ledger.reserved("me", WAVES[-1][1]) == person.ledger.spent("me") == 0.0
+
+
+async def test_a_new_device_is_another_person() -> None:
+    """As for every task: the ledger is what knows of the part, and a copy of it has the same."""
+    document = panel()
+    first = Person(document, wave=0)
+    await first.answer(JANUARY + DAY)
+    copied = Person(document, ledger=first.ledger, wave=1)
+    assert await copied.answer(MARCH + DAY) == document.waves[0].id
+    assert copied.curator.posts == []
+    new = Person(document, wave=0)
+    assert await new.answer(MARCH + DAY) == document.waves[1].id
+
+
+async def test_a_wrong_clock_draws_nothing() -> None:
+    """Where it and the server's are more than two days apart no wave is drawn either."""
+    person = Person(panel())
+    offer = await person.holder.offer(person.curator.url)
+    object.__setattr__(offer, "clock_ahead", 3.0 * DAY)
+    with pytest.raises(WrongClock):
+        await person.holder.turn(offer)
+    assert person.ledger.members("me") == []
+
+
+async def test_a_record_opened_against_the_panel_answers_its_wave() -> None:
+    """And one against another task does not."""
+    document = panel()
+    person = Person(document, make_task(), wave=0)
+    for opened in (document, document.waves[2]):
+        record = person.holder.validate(opened, RECORD)
+        assert await person.answer(JANUARY + DAY, record=record) == document.waves[0].id
+    other = person.holder.validate(make_task(), RECORD)
+    with pytest.raises(InvalidRequest, match="validated against the task"):
+        await person.answer(JANUARY + DAY, record=other)
+    with pytest.raises(TaskNotOpen, match="its waves have"):
+        await person.holder.check(document)
+
+
+@pytest.mark.parametrize("ledger", ["memory", "file"])
+def test_the_first_part_in_a_panel_stays(ledger: str, tmp_path: Path) -> None:
+    """A second draw changes nothing, also from another process."""
+    kept = MemoryLedger() if ledger == "memory" else SqliteLedger(tmp_path / "ledger")
+    members = [Membership("me", "p", wave, 1.0, 2e9) for wave in (2, 0)]
+    assert [kept.join(member, 1.8e9) for member in members] == [members[0]] * 2
+    assert kept.members("me") == [members[0]]
+    assert kept.members("you") == []
+
+
+HISTORIES: list[Any] = [{"x": "u", "y": "a"}, {"x": "v", "y": "b"}, {"x": "w", "y": "a"}]
+"""Two records, and one that does not fit."""
+
+
+@pytest.mark.parametrize("mode", ["rotate", "repeat"])
+@pytest.mark.parametrize("mechanism", ["grr", "subset"])
+def test_the_lifetime_holds_for_whole_histories(mode: Mode, mechanism: str) -> None:
+    """All that a curator sees of one person in all waves, enumerated: which waves were answered,
+    and with what. Between any two histories of records, as they change from wave to wave, no
+    outcome's odds change by more than e^lifetime; where holders rotate, by e^epsilon."""
+    plain = task(CLASSES, small_question(mechanism, 0.5))
+    waves = ((0, 10), (20, 30))
+    document = plain.model_copy(
+        update={"opens": 0, "closes": 30, "panel": {"mode": mode, "waves": waves}}
+    )
+    laws = {
+        number: [law(wave, record) for record in HISTORIES]
+        for number, wave in enumerate(document.waves)
+    }
+
+    def of_history(history: tuple[int, ...]) -> dict[Any, Fraction]:
+        whole: dict[Any, Fraction] = defaultdict(Fraction)
+        if mode == "rotate":
+            for drawn in range(2):
+                member = Membership.drawn("me", document, 0.0, lambda _: word(drawn))  # noqa: B023
+                assert member.wave is not None
+                for answers, p in laws[member.wave][history[member.wave]].items():
+                    whole[member.wave, answers] += p / 2
+            return whole
+        both = product(laws[0][history[0]].items(), laws[1][history[1]].items())
+        for (first, p), (second, q) in both:
+            whole[first, second] += p * q
+        return whole
+
+    found = [of_history(history) for history in product(range(len(HISTORIES)), repeat=2)]
+    assert all(sum(each.values()) == 1 for each in found)
+    worst = max(one[seen] / other[seen] for one in found for other in found for seen in one)
+    assert math.log(worst) <= document.lifetime * (1 + 1e-12)
+    assert math.log(worst) > 0.95 * document.lifetime  # and it is all of it
