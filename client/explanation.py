@@ -244,7 +244,7 @@ def _means(task: Task) -> str:
 
 
 def _waves(task: Task) -> tuple[str, ...]:
-    """When it is asked, and what that costs together; empty for a task without waves."""
+    """Sentences on the waves of a panel and what they cost together; empty without one."""
     if task.panel is None:
         return ()
     count, asked = len(task.panel.waves), "\n  ".join(_dates(each) for each in task.panel.waves)

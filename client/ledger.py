@@ -571,8 +571,8 @@ def _afford(
     earlier: Sequence[StoredAnswer],
     members: Iterable[Membership],
 ) -> None:
-    cost, in_panels = (answer.epsilon, answer.splits), {"members": members, "panel": answer.panel}
-    afford(caps, answer.subject, *cost, earlier, answer.drawn, **in_panels)
+    cost, panel = (answer.epsilon, answer.splits), answer.panel
+    afford(caps, answer.subject, *cost, earlier, answer.drawn, members=members, panel=panel)
 
 
 def _afford_all(

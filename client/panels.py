@@ -2,10 +2,9 @@
 
 The first time that a subject is to answer a panel, before its record is looked at, its device draws
 a wave where holders rotate, evenly among those that have not closed, and the ledger keeps that with
-the panel's lifetime: all epsilon that its waves can cost one holder. What is kept is refused or not
-by the caps then, and later waves find it there. The draw depends on the panel's dates and this
-device's clock only, and one that was kept stays, whatever the record is later and whatever a curator
-publishes: other dates are another panel.
+the panel's lifetime: all epsilon that its waves can cost one holder. The caps refuse it then or
+never, since later waves find it there. The draw depends on the panel's dates and this device's
+clock only, and one that was kept stays; other dates are another panel.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 /** @privet/holder: answer a task with a record that never leaves this device. */
 
-export { answer, check, resend, status, validate } from "./src/holder.js";
+export { answer, check, resend, status, turn, validate } from "./src/holder.js";
 export { collectionOf, loadTask } from "./src/http.js";
 export { IndexedDBStore } from "./src/indexeddb-store.js";
 export { MemoryStore, Store, disclosed, spent } from "./src/ledger.js";

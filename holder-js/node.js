@@ -26,12 +26,12 @@ export class FileStore extends Store {
     this.tries = tries;
   }
 
-  /** @returns {Promise<import("./src/ledger.js").Answer[]>} */
-  async answers() {
+  /** @returns {Promise<import("./src/ledger.js").Row[]>} */
+  async rows() {
     return this.#read();
   }
 
-  /** @param {(answers: import("./src/ledger.js").Answer[]) => import("./src/ledger.js").Answer | undefined} work */
+  /** @param {(rows: import("./src/ledger.js").Row[]) => import("./src/ledger.js").Row | undefined} work */
   async change(work) {
     const taken = await this.#take();
     try {

@@ -55,7 +55,7 @@ ENVELOPE_BYTES = 79
 """A packed report without its answers: keys, both ids, version, and headers of up to 15 answers."""
 
 DATELESS = {"asked_parts", "log_ratio", "columns", "trees", "mechanisms", "strata", "label_scales"}
-"""What is worked out once for a task, whatever its dates."""
+"""Cached properties that do not depend on a task's dates."""
 
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Text = Annotated[str, Field(max_length=MAX_NAME_LENGTH)]
@@ -198,7 +198,8 @@ class Task(wire.Message):
     def _check(self) -> Self:
         """All that concerns more than one field; each step relies on those before it."""
         self._check_features_and_dates()
-        self._check_panel()
+        if self.panel is not None:
+            self._check_panel(self.panel)
         self._check_trees()
         self._check_disclosed()
         self._check_questions()
@@ -222,14 +223,12 @@ class Task(wire.Message):
         if len({self.language, *languages}) != 1 + len(languages):
             raise InvalidTask("Each language may have one translation, and not the task's own.")
 
-    def _check_panel(self) -> None:
-        if self.panel is None:
-            return
-        if (self.opens, self.closes) not in (self.panel.span, *self.panel.waves):
+    def _check_panel(self, panel: Panel) -> None:
+        if (self.opens, self.closes) not in (panel.span, *panel.waves):
             raise InvalidTask("The dates are neither those of the panel nor those of a wave.")
         if self.invited:
             raise InvalidTask("A panel is for everybody: invitations are for tasks without waves.")
-        if self.panel.mode == "repeat" and self.disclosed:
+        if panel.mode == "repeat" and self.disclosed:
             raise InvalidTask(
                 "In a panel that repeats, a record may have changed from wave to wave, so that "
                 "each would disclose more of it: disclose nothing, or let the holders rotate."
@@ -335,7 +334,7 @@ class Task(wire.Message):
         waves."""
         if self.panel is None or self.is_panel:
             return None
-        return self.panel.waves.index((self.opens, self.closes))  # type: ignore[arg-type]
+        return self.panel.waves.index((self.opens, self.closes))
 
     @property
     def is_panel(self) -> bool:

@@ -117,7 +117,14 @@ def good_task(name: str, task: Task) -> dict[str, Any]:
         "bytes": task.canonical.hex(),
         "id": task.id,
         "fields": task.model_dump(mode="json"),
+        **({} if task.panel is None else in_panel(task)),
     }
+
+
+def in_panel(task: Task) -> dict[str, Any]:
+    """The ids of a task's panel and of all its waves, and what it costs one holder in all."""
+    waves = [wave.id for wave in task.waves]
+    return {"panel": task.whole_panel.id, "waves": waves, "lifetime": task.lifetime}
 
 
 def bad_tasks() -> list[dict[str, Any]]:
@@ -147,6 +154,7 @@ def bad_tasks() -> list[dict[str, Any]]:
         "one class": {"label": {**whole["label"], "classes": ["no"]}},
         "closes before it opens": {"closes": 1},
         **badly_introduced(),
+        **bad_panels(),
         "an integer where a float belongs": {"features": [{**whole["features"][0], "low": 20}]},
     }
     raw = {
@@ -178,6 +186,36 @@ def bad_parts() -> dict[str, bytes]:
         "no parts, spelled out": {"parts": []},
     }
     return changed(BY_PARTS.model_dump(), changes)
+
+
+def bad_panels() -> dict[str, dict[str, Any]]:
+    """Changes that make a task of a panel that is none, by name."""
+    waves = [[100, 200], [300, 400], [500, 600]]
+    rotating = {"mode": "rotate", "waves": waves}
+    panels: dict[str, dict[str, Any]] = {
+        "a panel of one wave": {"mode": "rotate", "waves": [[100, 600]]},
+        "a panel without waves": {"mode": "rotate", "waves": []},
+        "a wave that closes before it opens": {"mode": "rotate", "waves": [[100, 90], [300, 600]]},
+        "overlapping waves": {"mode": "rotate", "waves": [[100, 301], [300, 400], [500, 600]]},
+        "waves out of order": {"mode": "rotate", "waves": waves[::-1]},
+        "a wave of three dates": {"mode": "rotate", "waves": [[100, 200, 250], [300, 600]]},
+        "a wave without an end": {"mode": "rotate", "waves": [[100, None], [300, 600]]},
+        "an unknown mode": {"mode": "once", "waves": waves},
+        "a panel without a mode": {"waves": waves},
+        "a panel with its lifetime": {**rotating, "lifetime": 1.0},
+        "too many waves": {
+            "mode": "rotate",
+            "waves": [*[[100 + 5 * n, 105 + 5 * n] for n in range(64)], [550, 600]],
+        },
+    }
+    span = {"opens": 100, "closes": 600}
+    return {
+        **{name: {**span, "panel": each} for name, each in panels.items()},
+        "dates of neither a panel nor a wave": {"opens": 100, "closes": 400, "panel": rotating},
+        "a panel without dates": {"opens": None, "closes": None, "panel": rotating},
+        "an invited panel": {**span, "panel": rotating, "invited": True},
+        "no panel, spelled out": {"panel": None},
+    }
 
 
 def badly_introduced() -> dict[str, dict[str, Any]]:
@@ -259,6 +297,11 @@ def badly_disclosed() -> dict[str, bytes]:
         "disclosed columns and no partition": {"questions": [{**question, "partition": 1}]},
         "disclosed columns and centres for classes": {
             "questions": [{**question, "centring": centring}]
+        },
+        "a panel that repeats and discloses": {
+            "opens": 100,
+            "closes": 600,
+            "panel": {"mode": "repeat", "waves": [[100, 200], [300, 600]]},
         },
         "parameters for all cells": {"questions": [{**question, "parameters": {"k": 7}}]},
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from privet.client import disclosures, holder, ledger
+from privet.client import disclosures, holder, ledger, panels
 from privet.learning.task_building import mechanism_comparison
 from privet.protocol import mechanisms, report, shuffling
 from privet.protocol.mechanisms import MECHANISMS
@@ -53,8 +53,8 @@ def test_named_code_exists() -> None:
     homes = {name: value for module in MODULES.values() for name, value in vars(module).items()}
     homes |= MODULES | {"mechanism_comparison": mechanism_comparison, "os": os}
     homes |= {"Strata": Strata, "report": report, "holder": holder}
-    homes |= {"disclosures": disclosures, "ledger": ledger}
-    homes |= {"shuffling": shuffling, "Task": Task}
+    homes |= {"disclosures": disclosures, "ledger": ledger, "panels": panels}
+    homes |= {"shuffling": shuffling, "Task": Task, "Holder": holder.Holder}
     named = re.findall(r"`(\w+)\.(\w+)`", PRIVACY.read_text())
     missing = [f"{home}.{name}" for home, name in named if not hasattr(homes[home], name)]
     assert named

@@ -8,11 +8,12 @@
 
 import { people, figure } from "./explanation.js";
 import { element, makeForm } from "./form.js";
-import { answer, check, epsilonOf, status, validate } from "./holder.js";
+import { answer, check, epsilonOf, status, turn, validate } from "./holder.js";
 import { collectionOf, loadTask, taskIdIn } from "./http.js";
 import { splitsOf } from "./disclosures.js";
 import { IndexedDBStore } from "./indexeddb-store.js";
-import { MemoryStore, disclosed, spent } from "./ledger.js";
+import { MemoryStore, disclosed, keptIn, spent } from "./ledger.js";
+import { isPanel, waveTask } from "./panels.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
 import { rowsOf } from "./results.js";
@@ -264,9 +265,11 @@ class Visit {
   }
 
   #sayProblem({ type, why }) {
-    const { opens, closes, clockAhead } = this.task ?? {};
-    return this.#say(SAID[`${type} ${why}`] ?? SAID[type] ?? "failed", {
-      host: this.#host, date: this.#texts.date((why === "early" ? opens : closes) ?? now()),
+    const { opens, closes, clockAhead, panel } = this.task ?? {};
+    const isEarly = type === "task-not-open" && why === "early";
+    const ofTurn = isEarly && panel?.mode === "rotate" && !isPanel(this.task) ? "yourTurn" : undefined;
+    return this.#say(ofTurn ?? SAID[`${type} ${why}`] ?? SAID[type] ?? "failed", {
+      host: this.#host, date: this.#texts.date((isEarly ? opens : closes) ?? now()), end: this.#texts.date(closes ?? now()),
       device: this.#texts.date(now()), server: this.#texts.date(now() + (clockAhead ?? 0)),
     });
   }
@@ -278,7 +281,18 @@ class Visit {
   /** Fetch the task and check that it can be answered, then show its form; nothing of the record exists yet. */
   async #ask() {
     this.#open(await loadTask(this.url, this.options));
-    await this.#showForm(await this.#checkAnswerable());
+    const answered = await this.#takeTurn();
+    if (answered === undefined) await this.#showForm(await this.#checkAnswerable());
+    else await this.#showEarlier(answered);
+  }
+
+  /** Go on with the wave of a panel whose turn it is; the answer to it, if there is one. */
+  async #takeTurn() {
+    const task = await turn(this.task, this.options);
+    if (task === this.task) return undefined;
+    this.url = task.url;
+    this.#open(task);
+    return this.options.store.find(task.id);
   }
 
   /** Show the form of a task that stands in the page itself, to whoever asks. */
@@ -286,7 +300,8 @@ class Visit {
     const bytes = Uint8Array.from(atob(this.preview.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
     const task = await readTask(bytes);
     this.url = this.url.replace(/[^/]*$/, task.id);
-    this.#open({ ...task, url: this.url, clockAhead: null, clockSetBy: 0 });
+    const read = { ...task, url: this.url, clockAhead: null, clockSetBy: 0 };
+    this.#open(isPanel(read) ? await waveTask(read, 0) : read);
     this.#warn("previewTitle");
     if (task.invited) this.options.invitation = "preview";
     await check(this.task, { ...this.options, now: () => Math.max(now(), task.opens ?? 0) });
@@ -322,7 +337,8 @@ class Visit {
     const { task, earlier } = this;
     if (oneOperator) this.#warn("oneOperator");
     this.#introduce(asFiles);
-    await this.#showLimit({ epsilon: epsilonOf(task), splits: await splitsOf(task) });
+    const isKept = task.panel !== undefined; // for later waves, and so counted already
+    await this.#showLimit({ epsilon: isKept ? 0 : epsilonOf(task), splits: await splitsOf(task) });
     const { fields, read } = makeForm(task, this.#texts, this.#wording.own);
     const again = earlier?.task?.id === task.id;
     if (again) earlier.#fields.forEach(({ entered }, i) => fields[i].enter(entered()));
@@ -521,9 +537,10 @@ class Visit {
   /** What this page keeps count of, and what a task would add. */
   async #showLimit({ epsilon, splits } = { epsilon: 0, splits: null }) {
     const { store } = this.options;
-    const answers = await store.answers();
+    const [answers, rows] = [await store.answers(), await store.rows()];
     const share = (used, cap) => this.#texts.percent(used / cap);
-    const said = [this.#say("limit", { used: share(spent(answers, now()), store.caps.year), here: location.host })];
+    const used = spent(answers, now()) + keptIn(rows, now());
+    const said = [this.#say("limit", { used: share(used, store.caps.year), here: location.host })];
     if (epsilon > 0) said.push(this.#say("limitThis", { share: share(epsilon, store.caps.year) }));
     const told = disclosed(answers, now());
     if (told > 0 || splits !== null) said.push(this.#say("limitDisclosed", { used: share(told, store.caps.disclosed) }));

@@ -13,6 +13,7 @@ import { clockWasSet, collectionOf, loadTask, pause, send, statusOf, taskIdIn, u
 import { IndexedDBStore } from "./indexeddb-store.js";
 import { FINAL } from "./calls.js";
 import { Store, afford } from "./ledger.js";
+import { drawMember, isPanel, panelIdOf, turnOf, waveTask } from "./panels.js";
 import { MAX_DEPTH } from "./partition.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
@@ -71,7 +72,7 @@ export function validate(task, record) {
 export async function answer(task, record, options = {}) {
   checkOptions(options);
   const { random = platformRandom, now = unixTime, invitation = null, store = ownStore() } = options;
-  const url = typeof task === "string" ? task : task.url;
+  let url = typeof task === "string" ? task : task.url;
   const id = taskIdIn(url);
   if (record instanceof OpenedRecord) {
     if (record.task.id !== id) throw new Problem("invalid-request", "The record was validated against another task.");
@@ -80,16 +81,24 @@ export async function answer(task, record, options = {}) {
   let kept = await store.find(id);
   let findings = [];
   if (kept === undefined) {
-    const loaded = typeof task === "string" ? await loadTask(url, options) : task;
+    let loaded = typeof task === "string" ? await loadTask(url, options) : task;
     if (clockWasSet(loaded, now)) Object.assign(loaded, await loadTask(url, options)); // with the server's time
+    loaded = await turn(loaded, options);
+    if (loaded.id !== id) {
+      kept = await store.find(loaded.id);
+      if (kept !== undefined) return deliver(store, kept, loaded.url, options);
+      if (record instanceof OpenedRecord) throw new Problem("invalid-request", "The record was validated against another wave: take your turn first.");
+      url = loaded.url;
+    }
     await check(loaded, options);
     const [epsilon, splits] = [epsilonOf(loaded), await splitsOf(loaded)];
+    const panel = loaded.panel === undefined ? null : await panelIdOf(loaded);
     const leave = departure(loaded, options);
     const ready = record instanceof OpenedRecord ? record : opened(loaded, record, leave);
     const report = ready.take(random);
     ({ findings } = ready);
     kept = await store.keep({
-      task: id, ...inWords(ready, options), closes: loaded.closes, url, epsilon, splits, invitation,
+      task: loaded.id, panel, ...inWords(ready, options), closes: loaded.closes, url, epsilon, splits, invitation,
       id: hex(report.id), bytes: report.bytes, drawn: now(), state: "drawn", reason: null, detail: null,
     });
     await leave();
@@ -99,6 +108,28 @@ export async function answer(task, record, options = {}) {
   } finally {
     sayInDevelopment(findings, options);
   }
+}
+
+/**
+ * The task that this person answers now: of a panel the wave whose turn it is, which is drawn the first time where
+ * holders rotate, and for which the store keeps the panel's lifetime; else `task` itself.
+ * @param {Task} task from `loadTask`
+ * @param {Options} [options]
+ * @returns {Promise<Task>} whose dates say when the turn is; `check` refuses it outside them
+ * @throws {Problem} `budget-spent` if all waves together pass a cap; `wrong-clock`; `task-not-open` outside all waves
+ */
+export async function turn(task, options = {}) {
+  checkOptions(options);
+  if (task.panel === undefined) return task;
+  const { random, now = unixTime, store = ownStore() } = options;
+  const id = await panelIdOf(task);
+  let member = (await store.members()).find((each) => each.task === id);
+  if (member === undefined) {
+    const { waves } = task.panel;
+    checkDates({ ...task, opens: waves[0][0], closes: waves.at(-1)[1] }, now());
+    member = await store.join(await drawMember(task, epsilonOf(task), now(), random), now());
+  }
+  return waveTask(task, turnOf(member, task, now()));
 }
 
 /**
@@ -148,13 +179,15 @@ export async function status(task, options = {}) {
 export async function check(task, options = {}) {
   checkOptions(options);
   const { smallestGroup = SMALLEST_GROUP, now = unixTime, store = ownStore() } = options;
+  if (isPanel(task)) throw new Problem("task-not-open", "A panel has no answers of its own, its waves have: take your turn.");
   checkDates(task, now());
   // of any stratum: a refusal that depended on the record's own would tell it
   if ((task.group_sizes ?? []).some((size) => size < smallestGroup)) {
     throw new Problem("refused", `It discloses columns, and expects fewer than ${smallestGroup} people in a stratum. Nothing was sent.`, "groups");
   }
   if (task.invited && !options.invitation) throw new Problem("refused", "It needs an invitation. Nothing was sent.", "invitation");
-  afford(await store.answers(), { epsilon: epsilonOf(task), splits: await splitsOf(task) }, now(), store.caps);
+  const panel = task.panel === undefined ? null : await panelIdOf(task);
+  afford(await store.rows(), { epsilon: epsilonOf(task), splits: await splitsOf(task), panel }, now(), store.caps);
 }
 
 /** Send a kept answer, unless it counts already or the relay at this address has it; note what became of it. */

@@ -9,12 +9,12 @@ const ANSWERS = "answers";
 export class IndexedDBStore extends Store {
   #opening;
 
-  /** @returns {Promise<import("./ledger.js").Answer[]>} */
-  async answers() {
+  /** @returns {Promise<import("./ledger.js").Row[]>} */
+  async rows() {
     return done((await this.#store("readonly")).getAll());
   }
 
-  /** @param {(answers: import("./ledger.js").Answer[]) => import("./ledger.js").Answer | undefined} work */
+  /** @param {(rows: import("./ledger.js").Row[]) => import("./ledger.js").Row | undefined} work */
   async change(work) {
     const store = await this.#store("readwrite");
     const end = ended(store.transaction);

@@ -9,6 +9,7 @@
 
 import { REPORT_MOVES } from "./calls.js";
 import { disclosedBits } from "./disclosures.js";
+import { reserved } from "./panels.js";
 import { Problem } from "./problem.js";
 
 /** @type {Caps} */
@@ -23,6 +24,7 @@ const SLACK = 1e-9; // for the rounding of sums
 /**
  * @typedef {object} Answer
  * @property {string} task the task's id
+ * @property {string | null} [panel] the id of the panel whose wave it is
  * @property {string} name what the task is called, in the language `lang`
  * @property {string} lang "" where the task does not say
  * @property {number | null} closes when its collection ends, Unix time in seconds
@@ -46,7 +48,13 @@ const SLACK = 1e-9; // for the rounding of sums
  * @property {number} disclosed bits that tasks disclose within 365 days
  */
 
-/** One person's answers, one per task: what all stores have in common. */
+/** @typedef {import("./panels.js").Member} Member */
+/** @typedef {Answer | Member} Row */
+
+/** @param {Row} row */
+const isMember = (row) => "lifetime" in row;
+
+/** One person's answers, one per task, and parts in panels: what all stores have in common. */
 export class Store {
   /** @param {{caps?: Partial<Caps>}} [options] */
   constructor({ caps = {} } = {}) {
@@ -57,18 +65,46 @@ export class Store {
     }
   }
 
-  /** @returns {Promise<Answer[]>} */
-  async answers() {
+  /** @returns {Promise<Row[]>} */
+  async rows() {
     throw new Error("a store says what it has");
   }
 
   /**
-   * Put the answer that `work` returns in the place of its task's, durably, while nobody else does.
-   * @param {(answers: Answer[]) => Answer | undefined} work what it throws changes nothing, and nor does undefined
+   * Put the row that `work` returns in the place of its task's, durably, while nobody else does.
+   * @param {(rows: Row[]) => Row | undefined} work what it throws changes nothing, and nor does undefined
    * @returns {Promise<void>}
    */
   async change(work) {
     throw new Error(`a store changes by itself: ${work}`);
+  }
+
+  /** @returns {Promise<Answer[]>} */
+  async answers() {
+    return answersIn(await this.rows());
+  }
+
+  /** @returns {Promise<Member[]>} */
+  async members() {
+    return membersIn(await this.rows());
+  }
+
+  /**
+   * Keep a person's part in a panel with all that it can cost; a part that is there already stays.
+   * @param {Member} member
+   * @param {number} now Unix time in seconds
+   * @returns {Promise<Member>} the one that counts
+   * @throws {Problem} `budget-spent`, `ledger-failed`
+   */
+  async join(member, now) {
+    let kept = member;
+    await this.change((rows) => {
+      const first = membersIn(rows).find(({ task }) => task === member.task);
+      kept = first ?? member;
+      if (first === undefined) afford(rows, { epsilon: member.lifetime }, now, this.caps);
+      return first === undefined ? member : undefined;
+    });
+    return kept;
   }
 
   /**
@@ -88,9 +124,10 @@ export class Store {
    */
   async keep(answer) {
     let kept = answer;
-    await this.change((earlier) => {
+    await this.change((rows) => {
+      const earlier = answersIn(rows);
       const first = earlier.find(({ task }) => task === answer.task);
-      if (first === undefined) afford(earlier, answer, answer.drawn, this.caps);
+      if (first === undefined) afford(rows, answer, answer.drawn, this.caps);
       kept = first ?? { ...answer, drawn: Math.max(answer.drawn, ...earlier.map(({ drawn }) => drawn)) };
       return first === undefined ? kept : undefined;
     });
@@ -104,8 +141,8 @@ export class Store {
    */
   async settle(answer) {
     let settled = answer;
-    await this.change((earlier) => {
-      const before = earlier.find(({ task }) => task === answer.task);
+    await this.change((rows) => {
+      const before = answersIn(rows).find(({ task }) => task === answer.task);
       const isMove = REPORT_MOVES.has(`${before?.state ?? "drawn"} ${answer.state}`);
       settled = isMove ? answer : before ?? answer;
       return isMove ? answer : undefined;
@@ -116,18 +153,23 @@ export class Store {
 
 /** Answers in memory, for tests and simulations: gone with the program, and with them what was spent. */
 export class MemoryStore extends Store {
-  #answers = new Map();
+  #rows = new Map();
 
-  async answers() {
-    return [...this.#answers.values()];
+  async rows() {
+    return [...this.#rows.values()];
   }
 
-  /** @param {(answers: Answer[]) => Answer | undefined} work */
+  /** @param {(rows: Row[]) => Row | undefined} work */
   async change(work) {
-    const changed = work([...this.#answers.values()]);
-    if (changed !== undefined) this.#answers.set(changed.task, structuredClone(changed));
+    const changed = work([...this.#rows.values()]);
+    if (changed !== undefined) this.#rows.set(changed.task, structuredClone(changed));
   }
 }
+
+/** @param {Row[]} rows @returns {Answer[]} */
+const answersIn = (rows) => /** @type {Answer[]} */ (rows.filter((row) => !isMember(row)));
+/** @param {Row[]} rows @returns {Member[]} */
+const membersIn = (rows) => /** @type {Member[]} */ (rows.filter(isMember));
 
 /** The answers that are not a year old; a date that cannot be counts. */
 const counting = (answers, now) => answers.filter(({ drawn }) => drawn > now - YEAR_SECONDS || drawn < EARLIEST);
@@ -139,6 +181,18 @@ const counting = (answers, now) => answers.filter(({ drawn }) => drawn > now - Y
  */
 export function spent(answers, now) {
   return counting(answers, now).reduce((sum, { epsilon }) => sum + epsilon, 0);
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {number} now Unix time in seconds
+ * @param {{panel: string | null, epsilon: number}} [more] an answer that is about to be drawn
+ * @returns {number} the epsilon that is kept for later waves of panels
+ */
+export function keptIn(rows, now, more = { panel: null, epsilon: 0 }) {
+  const byPanel = new Map();
+  for (const { panel = null, epsilon } of [...answersIn(rows), more]) byPanel.set(panel, (byPanel.get(panel) ?? 0) + epsilon);
+  return reserved(membersIn(rows), byPanel, now);
 }
 
 /**
@@ -158,13 +212,15 @@ function splitsIn({ task, group = null, splits }) {
 }
 
 /**
- * @param {Answer[]} earlier
- * @param {{epsilon: number, splits?: import("./disclosures.js").DisclosedSplits | null}} cost
+ * @param {Row[]} rows with what is kept for later waves, which is as good as spent
+ * @param {{epsilon: number, splits?: import("./disclosures.js").DisclosedSplits | null, panel?: string | null}} cost of an
+ *   answer, whose `panel` pays from its own; or of all a panel's
  * @param {number} now
  * @param {Caps} [caps]
  * @throws {Problem} `budget-spent`, with the cap as its `why`
  */
-export function afford(earlier, { epsilon, splits = null }, now, caps = CAPS) {
+export function afford(rows, { epsilon, splits = null, panel = null }, now, caps = CAPS) {
+  const earlier = answersIn(rows);
   const refuse = (cap, detail) => {
     throw new Problem("budget-spent", detail, cap);
   };
@@ -172,8 +228,9 @@ export function afford(earlier, { epsilon, splits = null }, now, caps = CAPS) {
     refuse("task", `This task costs epsilon ${epsilon}, and at most ${caps.task} is spent on one task.`);
   }
   const before = spent(earlier, now);
-  if (!(before + epsilon <= caps.year * (1 + SLACK))) {
-    refuse("year", `This task costs epsilon ${epsilon}, and you have spent ${before} of ${caps.year} within a year: `
+  const kept = keptIn(rows, now, { panel, epsilon });
+  if (!(before + kept + epsilon <= caps.year * (1 + SLACK))) {
+    refuse("year", `This task costs epsilon ${epsilon}, and you have spent ${before}${kept > 0 ? `, and keep ${kept} for later waves,` : ""} of ${caps.year} within a year: `
       + "leave it, to protect what you answered before.");
   }
   if (splits === null) return;

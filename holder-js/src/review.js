@@ -2,6 +2,7 @@
 
 import { odds, ofHundred, surest } from "./explanation.js";
 import { epsilonOf, validate } from "./holder.js";
+import { lifetimeOf } from "./panels.js";
 import { OpenedRecord } from "./report.js";
 import { textsFor } from "./texts.js";
 import { capitalized, preferred, translator } from "./translation.js";
@@ -45,15 +46,17 @@ export class Wording {
    * @returns {string[]} what happens to the answers, step by step
    */
   sent({ asFiles = false, invitation } = {}) {
-    const { disclosed = [], url } = this.task;
-    const values = { host: new URL(url).host, names: this.texts.list(disclosed.map((name) => this.named(name))) };
-    const keys = ["sentStay", ...(disclosed.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(asFiles ? ["sentFiles"] : []), ...(invitation ? ["sentInvited"] : []), "sentTotal"];
+    const { disclosed = [], url, panel, opens, closes } = this.task;
+    const when = panel === undefined ? {} : { count: panel.waves.length, from: this.texts.date(opens), to: this.texts.date(closes) };
+    const waves = panel === undefined ? [] : [panel.mode === "rotate" ? "sentRotate" : "sentRepeat"];
+    const values = { ...when, host: new URL(url).host, names: this.texts.list(disclosed.map((name) => this.named(name))) };
+    const keys = ["sentStay", ...waves, ...(disclosed.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(asFiles ? ["sentFiles"] : []), ...(invitation ? ["sentInvited"] : []), "sentTotal"];
     return keys.map((key) => this.say(key, values));
   }
 
   /** @returns {Learn} */
   learn() {
-    const epsilon = epsilonOf(this.task);
+    const epsilon = lifetimeOf(this.task, epsilonOf(this.task)); // of all answers together
     const many = ofHundred(epsilon);
     const numbers = { many, few: 100 - many };
     const of = (this.task.disclosed ?? []).length > 0 ? this.say("learnOfGroup") : "";

@@ -16,7 +16,7 @@ import { trimmed } from "./features.js";
 export const MAX = {
   cells: 2 ** 16, nodes: 2 ** 17, columns: 20_000, questions: 64, classes: 1_000,
   parameters: 16, part: 2 ** 16, name: 200, category: 1_000, description: 10_000, translations: 32,
-  taskBytes: 3 * 2 ** 20, items: 3 * 2 ** 18, containers: 60_000,
+  waves: 64, taskBytes: 3 * 2 ** 20, items: 3 * 2 ** 18, containers: 60_000,
   randomBytes: 2 ** 23, reportBytes: 2 ** 21,
 };
 const UNSHOWABLE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
@@ -180,7 +180,9 @@ const question = fields(
   ["centring"],
 );
 
-const seconds = optional(integer(0, Number.MAX_SAFE_INTEGER));
+const second = integer(0, Number.MAX_SAFE_INTEGER);
+const seconds = optional(second);
+const panel = fields({ mode: one("rotate", "repeat"), waves: list(list(second, 2, 2), 2, MAX.waves) });
 
 const SCHEMA = fields(
   {
@@ -213,8 +215,9 @@ const SCHEMA = fields(
     translations: list(translation, 1, MAX.translations),
     disclosed: list(name, 1, MAX.columns),
     group_sizes: list(integer(0, 2 ** 53 - 1), 1, MAX.cells),
+    panel,
   },
-  ["parts", "invited", "smallest_batch", "edition", "asker", "language", "translations", "disclosed", "group_sizes"],
+  ["parts", "invited", "smallest_batch", "edition", "asker", "language", "translations", "disclosed", "group_sizes", "panel"],
 );
 
 // ---- the task
@@ -289,6 +292,7 @@ const SCHEMA = fields(
  * @property {{language: string, texts: [string, string][]}[]} [translations]
  * @property {string[]} [disclosed]
  * @property {number[]} [group_sizes]
+ * @property {{mode: "rotate" | "repeat", waves: [number, number][]}} [panel] the waves in which it is asked
  * @property {any[]} mechanisms one per question
  * @property {{ofCell: number[], nodes: number[]} | null} strata null if no column is disclosed
  */
@@ -306,10 +310,10 @@ export async function idOf(bytes) {
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /**
- * @param {object} task its fields, in the JSON form
+ * @param {object} task its fields, in the JSON form, and what was worked out for it
  * @returns {Uint8Array} its canonical bytes
  */
-export const packTask = (task) => encode(SCHEMA.write(task));
+export const packTask = ({ id, url, clockAhead, clockSetBy, mechanisms, strata, ...task }) => encode(SCHEMA.write(task));
 
 /**
  * Read a task, check it against everything that a holder can check without an account of its
@@ -327,6 +331,7 @@ export async function readTask(bytes, expected) {
   }
   const task = SCHEMA.read(decoded(bytes), "task");
   checkFeatures(task);
+  checkPanel(task);
   checkTranslations(task);
   checkTrees(task);
   checkParts(task);
@@ -358,6 +363,19 @@ function checkFeatures({ features, label: asked, opens, closes }) {
     }
   }
   if (opens !== null && closes !== null && opens >= closes) refuse("the task", "closes before it opens");
+}
+
+function checkPanel({ panel: asked, opens, closes, invited, disclosed }) {
+  if (asked === undefined) return;
+  const { mode, waves } = asked;
+  waves.forEach(([from, to], i) => {
+    if (from >= to) refuse("a wave", "closes before it opens");
+    if (i > 0 && from < waves[i - 1][1]) refuse("a wave", "opens before the one before it has closed");
+  });
+  const dates = [[waves[0][0], waves.at(-1)[1]], ...waves];
+  if (!dates.some(([from, to]) => from === opens && to === closes)) refuse("the dates", "are neither a panel's nor a wave's");
+  if (invited) refuse("a panel", "is for everybody");
+  if (mode === "repeat" && disclosed !== undefined) refuse("a panel", "that repeats discloses nothing");
 }
 
 function checkTranslations({ language: own, translations = [] }) {

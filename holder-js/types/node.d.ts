@@ -14,8 +14,8 @@ export declare class FileStore extends Store {
         caps?: Partial<import("./src/ledger.js").Caps>;
         tries?: number;
     });
-    /** @returns {Promise<import("./src/ledger.js").Answer[]>} */
-    answers(): Promise<import("./src/ledger.js").Answer[]>;
-    /** @param {(answers: import("./src/ledger.js").Answer[]) => import("./src/ledger.js").Answer | undefined} work */
-    change(work: (answers: import("./src/ledger.js").Answer[]) => import("./src/ledger.js").Answer | undefined): Promise<void>;
+    /** @returns {Promise<import("./src/ledger.js").Row[]>} */
+    rows(): Promise<import("./src/ledger.js").Row[]>;
+    /** @param {(rows: import("./src/ledger.js").Row[]) => import("./src/ledger.js").Row | undefined} work */
+    change(work: (rows: import("./src/ledger.js").Row[]) => import("./src/ledger.js").Row | undefined): Promise<void>;
 }

@@ -93,6 +93,7 @@ def test_answering_again_costs_nothing(curator: FakeCurator, command: Command) -
         "subject": "me",
         "spent": 1.0,
         "spent_in_year": 1.0,
+        "reserved": 0.0,
         "disclosed_in_year": 0.0,
         "caps": {"task": 2.0, "year": 4.0, "disclosed": 32.0},
         "answers": [{name: value for name, value in first.items() if name != "misfit"}],

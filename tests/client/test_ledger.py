@@ -30,6 +30,7 @@ from privet.client import (
 )
 from privet.client.disclosures import DisclosedSplits
 from privet.client.ledger import SCHEMAS, default_path
+from privet.client.panels import Membership
 from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_BASE, PROBLEMS, PrivetError
 from privet.protocol.lifecycle import report_state_after
 from tests.client.fakes import assert_closed, record_connections
@@ -94,7 +95,12 @@ def test_the_table_of_cases(ledger: Ledger, case: dict[str, Any]) -> None:
 
 def check_step(ledger: Ledger, *, gives: Any = None, problem: str = "", **step: Any) -> None:
     """Run one step of a case, for a subject with the default caps, and compare."""
+    now = step.pop("at", None)
     ((verb, given),) = copy.deepcopy(step).items()
+    if verb == "join":
+        with pytest.raises(BudgetSpent) if problem == "budget-spent" else nullcontext():
+            assert ledger.join(Membership("page", **given), now).wave == gives
+        return
     if verb == "keep":
         splits = given.pop("splits", None)
         cuts = splits and {column: frozenset(each) for column, each in splits["cuts"].items()}
@@ -111,6 +117,8 @@ def check_step(ledger: Ledger, *, gives: Any = None, problem: str = "", **step: 
         assert (None if kept is None else kept.report.hex()) == gives
     elif verb == "spent":
         assert ledger.spent("page", given) == pytest.approx(gives)
+    elif verb == "kept":
+        assert ledger.reserved("page", given) == pytest.approx(gives)
     elif verb == "disclosed":
         assert ledger.disclosed("page", given) == pytest.approx(gives)
     elif verb == "dated":
@@ -125,8 +133,8 @@ def check_step(ledger: Ledger, *, gives: Any = None, problem: str = "", **step: 
             error = OWN.get(name) or ERRORS_BY_URI.get(PROBLEM_BASE + name, PrivetError)
             given = {"state": report_state_after(error("")), "reason": name}
         settled = replace(kept, state=ReportState(given["state"]), reason=given["reason"])
-        now = ledger.settle(settled)
-        assert [now.state, now.reason] == gives
+        newer = ledger.settle(settled)
+        assert [newer.state, newer.reason] == gives
 
 
 def test_the_table_has_every_problem() -> None:

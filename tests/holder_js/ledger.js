@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { stateAfter } from "../../holder-js/src/holder.js";
+import { keptIn } from "../../holder-js/src/ledger.js";
 import { IndexedDBStore, MemoryStore, Problem, disclosed, spent } from "../../holder-js/index.js";
 import { FileStore } from "../../holder-js/node.js";
 
@@ -25,8 +26,14 @@ for (const [number, { name, steps }] of cases.entries()) {
 }
 console.log(cases.length);
 
-async function check(ledger, { keep, find, settle, fail, spent: now, disclosed: since, dated, gives, problem }, at) {
-  if (problem !== undefined) {
+async function check(ledger, { join, at: when, kept: left, keep, find, settle, fail, spent: now, disclosed: since, dated, gives, problem }, at) {
+  if (join !== undefined) {
+    const joined = ledger.join({ ...join, task: join.panel, bytes: new Uint8Array() }, when);
+    if (problem !== undefined) await assert.rejects(joined, { name: "Problem", type: problem }, at);
+    else assert.equal((await joined).wave, gives, at);
+  } else if (left !== undefined) {
+    assert.ok(Math.abs(keptIn(await ledger.rows(), left) - gives) < SPENT_WITHIN, at);
+  } else if (problem !== undefined) {
     await assert.rejects(ledger.keep({ bytes: Uint8Array.of(), ...keep }), { name: "Problem", type: problem }, at);
     assert.equal(await ledger.find(keep.task), undefined, at);
   } else if (keep !== undefined) {

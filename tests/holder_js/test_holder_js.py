@@ -23,12 +23,14 @@ from privet.client.disclosures import disclosed_bits, splits_of
 from privet.protocol import limits
 from privet.protocol.errors import TaskNotOpen
 from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.panel import Mode
 from privet.protocol.task import Task
 from scripts import make_message_vectors, make_vectors
 from tests import strategies
 from tests.client.test_account import halves
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
 from tests.client.test_ledger import DAY, NOW
+from tests.client.test_panels import JANUARY, JULY, MARCH, panel
 from tests.holder_js.node import NODE, evaluated
 from tests.protocol.examples import RECORD, make_task
 from tests.protocol.test_conditions import bound
@@ -70,6 +72,7 @@ def test_limits_are_those_of_the_protocol() -> None:
         "category": limits.MAX_CATEGORY_LENGTH,
         "description": limits.MAX_DESCRIPTION_LENGTH,
         "translations": limits.MAX_TRANSLATIONS,
+        "waves": limits.MAX_WAVES,
         "taskBytes": limits.MAX_TASK_BYTES,
         "items": limits.MAX_TASK_ITEMS,
         "randomBytes": limits.MAX_RANDOM_BYTES,
@@ -267,6 +270,57 @@ def test_development_mode_says_loudly_what_does_not_fit() -> None:
     assert opened({**unfit, "development": True}, {**unfit, "development": True})[1] == 1
     quiet = [{**unfit, "development": False}, {"record": RECORD, "development": True}]
     assert opened(*quiet)[1] == 0
+
+
+TURNS = """
+import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { MemoryStore, answer, loadTask, turn, validate } from "../index.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const { tasks, url, record, at, word } = JSON.parse(readFileSync(0, "utf8"));
+const [store, posts] = [new MemoryStore(), []];
+const http = async (address, { method, body }) => {
+  const id = address.match(/[0-9a-f]{64}/)[0];
+  if (method === "POST") posts.push(id);
+  const report = (await store.answers()).find(({ task }) => task === id)?.id;
+  const headers = { "Content-Type": "application/vnd.privet.task+msgpack" };
+  return new Response(method === "GET" ? Buffer.from(tasks[id], "hex") : JSON.stringify({ report, counted: true }), { headers });
+};
+const random = (size) => (size === 4 ? Uint8Array.of(0, 0, 0, word) : crypto.getRandomValues(new Uint8Array(size)));
+const ends = [];
+for (const now of at) {
+  const options = { http, store, random, now: () => now, sleep: async () => {} };
+  ends.push(await answer(url, record, options).then(({ task }) => task, ({ type, why }) => `${type} ${why}`));
+}
+const whole = await loadTask(url, { http, now: () => at[0] });
+const odd = await answer(whole, validate(whole, record), { http, store: new MemoryStore(), now: () => at[0] }).catch(({ type }) => type);
+const turned = await turn(whole, { store, now: () => at[0] });
+console.log(JSON.stringify({ ends, posts, odd, turned: turned.id, members: await store.members() }));
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("mode", ["rotate", "repeat"])
+def test_it_takes_its_turns_as_the_other_holder_does(mode: Mode) -> None:
+    """In the wave that it drew and in no other, or in each once; told when its turn is; a record
+    that was opened against the panel is opened again against the wave."""
+    document = panel(mode, 0.5)
+    tasks = {each.id: each.canonical.hex() for each in (document, *document.waves)}
+    at = [JANUARY + 1, JANUARY + 1, MARCH + 1, MARCH + 2, JULY + 1]
+    url = f"https://curator.example/v1/tasks/{document.id}"
+    given = {"tasks": tasks, "url": url, "record": RECORD, "at": at, "word": 1}
+    found = evaluated(TURNS, json.dumps(given))
+    first, second, third = [wave.id for wave in document.waves]
+    if mode == "rotate":
+        early = "task-not-open early"
+        assert found["ends"] == [early, early, second, second, second]
+        assert (found["posts"], found["turned"]) == ([second], second)
+    else:
+        assert found["ends"] == [first, first, second, second, third]
+        assert (found["posts"], found["turned"]) == ([first, second, third], first)
+    (member,) = found["members"]
+    expected = (document.id, 1 if mode == "rotate" else None, document.lifetime, document.closes)
+    assert (member["task"], member["wave"], member["lifetime"], member["closes"]) == expected
+    assert found["odd"] == "invalid-request"
 
 
 SHOWN = """

@@ -12,6 +12,8 @@ import { VERSION } from "../../holder-js/src/calls.js";
 import { encodeRecord } from "../../holder-js/src/features.js";
 import { decode, encode } from "../../holder-js/src/msgpack.js";
 import { locate } from "../../holder-js/src/partition.js";
+import { isPanel, lifetimeOf, panelIdOf, waveTask } from "../../holder-js/src/panels.js";
+import { epsilonOf } from "../../holder-js/src/holder.js";
 import { OpenedRecord, fromHex } from "../../holder-js/src/report.js";
 import { createStratifiedMechanism, disclosureOf } from "../../holder-js/src/strata.js";
 import { isSigned } from "../../holder-js/src/signature.js";
@@ -72,7 +74,7 @@ function checkMechanism(mechanism, vector) {
   return reports.length;
 }
 
-async function checkTask({ success, bytes, id, fields, name, problem, asked }) {
+async function checkTask({ success, bytes, id, fields, name, problem, asked, panel, waves, lifetime }) {
   if (!success) {
     await assert.rejects(readTask(fromHex(bytes), asked), { type: problem }, name);
     return 1;
@@ -84,6 +86,14 @@ async function checkTask({ success, bytes, id, fields, name, problem, asked }) {
   const { mechanisms, strata, id: _, ...read } = task;
   assert.deepEqual(read, fields);
   tasks.set(id, task);
+  if (panel !== undefined) {
+    const placed = { ...task, url: `https://curator.example/v1/tasks/${id}` };
+    const tasksOfWaves = await Promise.all(waves.map((_, wave) => waveTask(placed, wave)));
+    assert.deepEqual(tasksOfWaves.map((each) => each.id), waves);
+    assert.deepEqual(tasksOfWaves.map(({ url }) => url.slice(-64)), waves);
+    assert.deepEqual([await panelIdOf(placed), isPanel(task)], [panel, panel === id]);
+    assert.equal(lifetimeOf(task, epsilonOf(task)), lifetime);
+  }
   return 1;
 }
 

@@ -27,6 +27,9 @@ def test_tasks_are_read_and_written(case: dict[str, Any]) -> None:
     assert task.model_dump(mode="json") == case["fields"]
     assert Task.checked(case["fields"]).canonical == data
     assert hashlib.sha256(data).hexdigest() == case["id"]
+    assert [wave.id for wave in task.waves] == case.get("waves", [])
+    assert task.whole_panel.id == case.get("panel", task.id)
+    assert task.lifetime == case.get("lifetime", task.epsilon)
 
 
 @pytest.mark.parametrize("case", cases("reports.json"), ids=named)

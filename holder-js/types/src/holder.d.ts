@@ -62,6 +62,15 @@ export declare function validate(task: import("./task.js").Task, record: Record<
  */
 export declare function answer(task: Task | string, record: Record<string, unknown> | OpenedRecord, options?: Options): Promise<Answer>;
 /**
+ * The task that this person answers now: of a panel the wave whose turn it is, which is drawn the first time where
+ * holders rotate, and for which the store keeps the panel's lifetime; else `task` itself.
+ * @param {Task} task from `loadTask`
+ * @param {Options} [options]
+ * @returns {Promise<Task>} whose dates say when the turn is; `check` refuses it outside them
+ * @throws {Problem} `budget-spent` if all waves together pass a cap; `wrong-clock`; `task-not-open` outside all waves
+ */
+export declare function turn(task: Task, options?: Options): Promise<Task>;
+/**
  * Send again what nobody has accepted, and ask relays what became of what they hold.
  * @param {Options} [options] for all answers
  * @returns {Promise<Answer[]>} all that were not known to count, as they stand now; a fault is the `reason` of

@@ -3,8 +3,8 @@ import { Store } from "./ledger.js";
 /** The store of a page: in IndexedDB, shared by all tabs. */
 export declare class IndexedDBStore extends Store {
     #private;
-    /** @returns {Promise<import("./ledger.js").Answer[]>} */
-    answers(): Promise<import("./ledger.js").Answer[]>;
-    /** @param {(answers: import("./ledger.js").Answer[]) => import("./ledger.js").Answer | undefined} work */
-    change(work: (answers: import("./ledger.js").Answer[]) => import("./ledger.js").Answer | undefined): Promise<void>;
+    /** @returns {Promise<import("./ledger.js").Row[]>} */
+    rows(): Promise<import("./ledger.js").Row[]>;
+    /** @param {(rows: import("./ledger.js").Row[]) => import("./ledger.js").Row | undefined} work */
+    change(work: (rows: import("./ledger.js").Row[]) => import("./ledger.js").Row | undefined): Promise<void>;
 }

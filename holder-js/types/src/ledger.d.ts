@@ -16,6 +16,10 @@ export type Answer = {
      */
     task: string;
     /**
+     * the id of the panel whose wave it is
+     */
+    panel?: string | null;
+    /**
      * what the task is called, in the language `lang`
      */
     name: string;
@@ -80,31 +84,9 @@ export type Caps = {
      */
     disclosed: number;
 };
-/**
- * @typedef {object} Answer
- * @property {string} task the task's id
- * @property {string} name what the task is called, in the language `lang`
- * @property {string} lang "" where the task does not say
- * @property {number | null} closes when its collection ends, Unix time in seconds
- * @property {string} url where it is sent
- * @property {number} epsilon
- * @property {string} id the report's, 32 hexadecimal digits
- * @property {Uint8Array} bytes the report
- * @property {import("./disclosures.js").DisclosedSplits | null} splits by which it discloses
- * @property {import("./strata.js").Disclosure | null} disclosed what it discloses, with the task's words in `lang`
- * @property {string | null} invitation for `url` alone
- * @property {number} drawn Unix time in seconds
- * @property {"drawn" | "held" | "counted" | "refused" | "lost"} state
- * @property {string | null} reason of a refusal, of a loss, or of the last attempt that failed: a problem's type
- * @property {string | null} detail the same in words
- */
-/**
- * @typedef {object} Caps what may be spent, as in `privet-holder`
- * @property {number} task epsilon on one task
- * @property {number} year epsilon on all tasks within 365 days
- * @property {number} disclosed bits that tasks disclose within 365 days
- */
-/** One person's answers, one per task: what all stores have in common. */
+export type Member = import("./panels.js").Member;
+export type Row = Answer | Member;
+/** One person's answers, one per task, and parts in panels: what all stores have in common. */
 export declare class Store {
     /** @type {Caps} */
     caps: Caps;
@@ -112,14 +94,26 @@ export declare class Store {
     constructor({ caps }?: {
         caps?: Partial<Caps>;
     });
-    /** @returns {Promise<Answer[]>} */
-    answers(): Promise<Answer[]>;
+    /** @returns {Promise<Row[]>} */
+    rows(): Promise<Row[]>;
     /**
-     * Put the answer that `work` returns in the place of its task's, durably, while nobody else does.
-     * @param {(answers: Answer[]) => Answer | undefined} work what it throws changes nothing, and nor does undefined
+     * Put the row that `work` returns in the place of its task's, durably, while nobody else does.
+     * @param {(rows: Row[]) => Row | undefined} work what it throws changes nothing, and nor does undefined
      * @returns {Promise<void>}
      */
-    change(work: (answers: Answer[]) => Answer | undefined): Promise<void>;
+    change(work: (rows: Row[]) => Row | undefined): Promise<void>;
+    /** @returns {Promise<Answer[]>} */
+    answers(): Promise<Answer[]>;
+    /** @returns {Promise<Member[]>} */
+    members(): Promise<Member[]>;
+    /**
+     * Keep a person's part in a panel with all that it can cost; a part that is there already stays.
+     * @param {Member} member
+     * @param {number} now Unix time in seconds
+     * @returns {Promise<Member>} the one that counts
+     * @throws {Problem} `budget-spent`, `ledger-failed`
+     */
+    join(member: Member, now: number): Promise<Member>;
     /**
      * @param {string} task its id
      * @returns {Promise<Answer | undefined>}
@@ -143,9 +137,9 @@ export declare class Store {
 /** Answers in memory, for tests and simulations: gone with the program, and with them what was spent. */
 export declare class MemoryStore extends Store {
     #private;
-    answers(): Promise<any[]>;
-    /** @param {(answers: Answer[]) => Answer | undefined} work */
-    change(work: (answers: Answer[]) => Answer | undefined): Promise<void>;
+    rows(): Promise<any[]>;
+    /** @param {(rows: Row[]) => Row | undefined} work */
+    change(work: (rows: Row[]) => Row | undefined): Promise<void>;
 }
 /**
  * @param {Answer[]} answers
@@ -154,6 +148,16 @@ export declare class MemoryStore extends Store {
  */
 export declare function spent(answers: Answer[], now: number): number;
 /**
+ * @param {Row[]} rows
+ * @param {number} now Unix time in seconds
+ * @param {{panel: string | null, epsilon: number}} [more] an answer that is about to be drawn
+ * @returns {number} the epsilon that is kept for later waves of panels
+ */
+export declare function keptIn(rows: Row[], now: number, more?: {
+    panel: string | null;
+    epsilon: number;
+}): number;
+/**
  * @param {Answer[]} answers
  * @param {number} now Unix time in seconds
  * @param {...import("./disclosures.js").DisclosedSplits} more
@@ -161,13 +165,15 @@ export declare function spent(answers: Answer[], now: number): number;
  */
 export declare function disclosed(answers: Answer[], now: number, ...more: import("./disclosures.js").DisclosedSplits[]): number;
 /**
- * @param {Answer[]} earlier
- * @param {{epsilon: number, splits?: import("./disclosures.js").DisclosedSplits | null}} cost
+ * @param {Row[]} rows with what is kept for later waves, which is as good as spent
+ * @param {{epsilon: number, splits?: import("./disclosures.js").DisclosedSplits | null, panel?: string | null}} cost of an
+ *   answer, whose `panel` pays from its own; or of all a panel's
  * @param {number} now
  * @param {Caps} [caps]
  * @throws {Problem} `budget-spent`, with the cap as its `why`
  */
-export declare function afford(earlier: Answer[], { epsilon, splits }: {
+export declare function afford(rows: Row[], { epsilon, splits, panel }: {
     epsilon: number;
     splits?: import("./disclosures.js").DisclosedSplits | null;
+    panel?: string | null;
 }, now: number, caps?: Caps): void;

@@ -16,6 +16,7 @@ export declare const MAX: {
     category: number;
     description: number;
     translations: number;
+    waves: number;
     taskBytes: number;
     items: number;
     containers: number;
@@ -130,6 +131,13 @@ export type Task = {
     disclosed?: string[];
     group_sizes?: number[];
     /**
+     * the waves in which it is asked
+     */
+    panel?: {
+        mode: "rotate" | "repeat";
+        waves: [number, number][];
+    };
+    /**
      * one per question
      */
     mechanisms: any[];
@@ -211,6 +219,7 @@ export type Task = {
  * @property {{language: string, texts: [string, string][]}[]} [translations]
  * @property {string[]} [disclosed]
  * @property {number[]} [group_sizes]
+ * @property {{mode: "rotate" | "repeat", waves: [number, number][]}} [panel] the waves in which it is asked
  * @property {any[]} mechanisms one per question
  * @property {{ofCell: number[], nodes: number[]} | null} strata null if no column is disclosed
  */
@@ -222,10 +231,10 @@ export declare function idOf(bytes: Uint8Array): Promise<string>;
 /** @param {Uint8Array} bytes */
 export declare const hex: (bytes: Uint8Array) => string;
 /**
- * @param {object} task its fields, in the JSON form
+ * @param {object} task its fields, in the JSON form, and what was worked out for it
  * @returns {Uint8Array} its canonical bytes
  */
-export declare const packTask: (task: object) => Uint8Array;
+export declare const packTask: ({ id, url, clockAhead, clockSetBy, mechanisms, strata, ...task }: object) => Uint8Array;
 /**
  * Read a task, check it against everything that a holder can check without an account of its
  * own, and build its mechanisms.

@@ -28,6 +28,8 @@ declare const _default: {
     sentGoes: string;
     sentFiles: string;
     sentInvited: string;
+    sentRotate: string;
+    sentRepeat: string;
     sentTotal: string;
     learnTitle: string;
     learnLead: string;
@@ -116,6 +118,7 @@ declare const _default: {
     limitDisclosed: string;
     notOpen: string;
     opensOn: string;
+    yourTurn: string;
     closedOn: string;
     ended: string;
     invitationMissing: string;

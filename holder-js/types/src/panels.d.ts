@@ -1,0 +1,74 @@
+/**
+ * A person's part in a panel (docs/holder.md, "Panels"): the wave that this device drew, and the epsilon that is
+ * kept for it.
+ *
+ * The draw depends on the panel's dates and this device's clock alone, and stays once it is kept.
+ */
+export type Task = import("./http.js").Task;
+export type Member = {
+    /**
+     * the panel's id
+     */
+    task: string;
+    /**
+     * the number of the wave that this device drew, from 0; null if all are answered
+     */
+    wave: number | null;
+    /**
+     * the epsilon that all answers cost together, at most
+     */
+    lifetime: number;
+    /**
+     * the end of the last wave, Unix time in seconds
+     */
+    closes: number;
+    /**
+     * empty
+     */
+    bytes: Uint8Array;
+};
+/**
+ * @param {import("./task.js").Task} task
+ * @returns {boolean} whether it is a panel's own document, which takes no reports
+ */
+export declare const isPanel: ({ panel, opens, closes }: import("./task.js").Task) => boolean;
+/**
+ * @param {import("./task.js").Task} task
+ * @param {number} epsilon of one answer
+ * @returns {number} what all answers of one person cost
+ */
+export declare const lifetimeOf: ({ panel }: import("./task.js").Task, epsilon: number) => number;
+/**
+ * @param {Task} task of a panel
+ * @returns {Promise<string>} the panel's id
+ */
+export declare function panelIdOf(task: Task): Promise<string>;
+/**
+ * @param {Task} task of a panel
+ * @param {number} wave its number, from 0
+ * @returns {Promise<Task>} the wave's task, at its own address
+ */
+export declare function waveTask(task: Task, wave: number): Promise<Task>;
+/**
+ * @param {Task} task of a panel
+ * @param {number} epsilon of one answer
+ * @param {number} now Unix time in seconds
+ * @param {(size: number) => Uint8Array} [random]
+ * @returns {Promise<Member>} a person's part who comes to the panel now
+ * @throws {Problem} `task-not-open` after its last wave
+ */
+export declare function drawMember(task: Task, epsilon: number, now: number, random?: (size: number) => Uint8Array): Promise<Member>;
+/**
+ * @param {Member} member
+ * @param {Task} task of its panel
+ * @param {number} now Unix time in seconds
+ * @returns {number} the number of the wave to answer: the one that was drawn, or the one that is open or comes next
+ */
+export declare function turnOf({ wave }: Member, { panel: { waves } }: Task, now: number): number;
+/**
+ * @param {Member[]} members
+ * @param {Map<string, number>} spent epsilon by panel
+ * @param {number} now Unix time in seconds
+ * @returns {number} the epsilon that is kept for later waves
+ */
+export declare function reserved(members: Member[], spent: Map<string, number>, now: number): number;
