@@ -27,11 +27,13 @@ from bench.relaying import relaying
 from bench.report import document, judged
 from bench.scaling import scaling
 from bench.simulating import simulating
+from bench.waiting import waiting
 from bench.worst_tasks import holding
 from scripts.pages import fill
 
 PAGE = Path("docs/tables/performance.md")
 SECTIONS: dict[str, Section] = {
+    "waiting": waiting,
     "growing": growing,
     "privatizing": privatizing,
     "accumulating": accumulating,

@@ -21,9 +21,21 @@ class Mark:
 
 
 MARKS = (
+    Mark("waiting", "import Holder", "time", 0.5, "loads at once"),
+    Mark("waiting", "import", "over_sklearn", 1.1, "loads as fast as scikit-learn"),
+    Mark("waiting", "privet --help", "time", 0.4, "helps at once"),
+    Mark("waiting", "plan", "time", 3.0, "plans"),
+    Mark("waiting", "disclosed,plan", "time", 8.0, "plans with disclosed columns"),
+    Mark("waiting", "fit", "time", 2.0, "fits"),
+    Mark("waiting", "fit", "over_fit", 1.2, "fits behind a relay"),
+    Mark("waiting", "PrivateTreeClassifier", "over_fit", 2.0, "simulates as fast as it fits"),
+    Mark("waiting", "predict", "time", 3.0, "predicts a million rows"),
+    Mark("waiting", "make demo,cold", "time", 30.0, "is shown in a fresh clone"),
+    Mark("waiting", "make demo,warm", "time", 12.0, "is shown"),
     Mark("growing", "", "over_sklearn", 1.0, "grows no slower than CART"),
     Mark("predicting", "1000000x8", "labels_over_sklearn", 1.0, "predicts no slower than CART"),
-    Mark("intake", "single", "over_empty_route", 1 / 1.6, "takes single POSTs"),
+    Mark("intake", "single,connections=64", "over_empty_route", 1 / 2.4, "takes single POSTs"),
+    Mark("intake", "single,connections=256", "over_empty_route", 1 / 3.0, "takes single POSTs"),
     Mark("intake", "batch=", "processor", 1.0, "adds up a million reports a second"),
     Mark("intake", "disclosed", "over_hidden", 1.05, "takes disclosed columns"),
     Mark("intake", "after", "memory", 350.0, "stays small"),

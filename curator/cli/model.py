@@ -15,7 +15,6 @@ from privet.admin.client import CuratorClient, Document, PredictionColumns
 from privet.learning.core.escaping import csv_cell
 from privet.learning.core.looks import MEANING
 from privet.learning.task_building.columns import Columns, count_rows
-from privet.learning.task_building.table import read_table
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
@@ -266,6 +265,8 @@ def predict(
     if record is not None:
         _predict_record(api, f"{TASKS}/{api.task_id(task)}/predict", model, record, as_json)
     elif csv_file is not None:
+        from privet.learning.task_building.table import read_table  # pyarrow is slow to import
+
         table = _Table.of(read_table(csv_file.read_bytes()), api.task(task), ignore, keep)
         predicted = api.predict(task, table.fitting, model=model)
         _deliver(table, predicted, out, as_json)

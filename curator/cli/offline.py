@@ -9,7 +9,6 @@ import typer
 
 from privet.learning.task_building.mechanism_comparison import MechanismSummary, compare_mechanisms
 from privet.learning.task_building.settings import TaskSettings
-from privet.learning.task_building.table import read_table
 
 from .options import AsJson, PublicFile, with_settings
 from .output import err, print_json, print_table
@@ -87,6 +86,7 @@ def encode(
     the number.
     """
     from privet.learning.task_building.encoded_table import as_csv, encoded_table
+    from privet.learning.task_building.table import read_table
 
     asked = TaskSettings.parse(json.dumps({"name": "encoded", "epsilon": 1.0, **settings}))
     with err().status("Encoding ..."):

@@ -20,6 +20,7 @@ SLOW = {
     "privatizing",
     "rest_predict",
     "scaling",
+    "waiting",
     "worst_tasks",
 }
 """Sections that start processes, make much or need OpenDP; a server's counts are checked."""
