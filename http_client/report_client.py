@@ -28,6 +28,7 @@ from pydantic import BaseModel, ValidationError
 from privet.protocol.calls import (
     GET_RECEIPT,
     INVITATION_HEADER,
+    KEY,
     PROBLEM_MEDIA_TYPE,
     READ_REPORT,
     READ_STATUS,
@@ -39,6 +40,7 @@ from privet.protocol.calls import (
     SEND_REPORT,
     SIGNATURE_HEADER,
     TASK_MEDIA_TYPE,
+    TASKS,
     TELL_HOLDINGS,
     Call,
 )
@@ -71,6 +73,15 @@ CHECK_ADDRESS = "check that the address is a Privet curator's"
 
 Sleep = Callable[[float], Awaitable[None]]
 Form = TypeVar("Form", bound=BaseModel)
+
+
+_READ_KEY = Call("GET", "", {200: "The curator's key."}, ())
+
+
+class _Key(BaseModel):
+    """The document at ``KEY``."""
+
+    key: str | None
 
 
 @dataclass(frozen=True)
@@ -281,6 +292,15 @@ class ReportClient:
         """The same, and the time by the server's clock, Unix time, where it says so."""
         reply = await self._status(address, replace(self._retry, attempts=1))
         return _read_as(CollectionStatus, reply, "no curator's status"), reply.date
+
+    async def curator_key(self, address: TaskAddress) -> str | None:
+        """The key of the curator at which ``address`` is, in hexadecimal; asked for once.
+
+        None if it signs nothing. Raises what was answered, or ``CuratorUnreachable``.
+        """
+        request = Request(_READ_KEY, address.url.rpartition(TASKS)[0] + KEY)
+        reply = await self._persist(request, replace(self._retry, attempts=1))
+        return _read_as(_Key, reply, "no curator's key").key
 
     async def _status(self, address: TaskAddress, retry: Retry) -> Reply:
         return await self._persist(Request(READ_STATUS, READ_STATUS.url(address.url)), retry)

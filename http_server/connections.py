@@ -318,7 +318,8 @@ class BoundedConnection(HttpToolsProtocol):
             return
         self._refused = True
         self._stop_clock()
-        self.transport.write_eof()
+        if self.transport.can_write_eof():  # not where it is encrypted
+            self.transport.write_eof()
         self._clock = self.loop.call_later(LINGER_SECONDS, self.transport.close)
 
 

@@ -36,6 +36,8 @@ from .limits import MAX_TASK_BYTES
 API = "/v1"
 TASKS, TOKENS, METHODS = f"{API}/tasks", f"{API}/tokens", f"{API}/methods"
 KEY, AUDIT = f"{API}/key", f"{API}/audit"
+RELAY = f"{API}/relay"
+"""At a relay, what it is; at a curator, the relay on whose page people answer."""
 TASK = f"{TASKS}/{{task_id}}"
 """The path of a task; calls about one are at it or below it."""
 TASK_ID, REPORT_ID = "[0-9a-f]{64}", "[0-9a-f]{32}"

@@ -67,3 +67,17 @@ class Holdings(BaseModel):
     lost: dict[Annotated[str, Field(pattern="^[a-z][a-z-]{0,63}$")], Held] = Field(
         max_length=16, description="Reports that it lost, by reason."
     )
+
+
+class RelayDescription(BaseModel):
+    """What a relay says of itself: whose reports it takes, and how many go together."""
+
+    model_config = ConfigDict(frozen=True)
+
+    curator_key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = Field(
+        description="The key of its curator; null where that signs nothing."
+    )
+    least: int = Field(ge=1, description="Reports that wait for each other, unless a task says.")
+    smallest_batch: int = Field(ge=1, description="Fewest that it forwards together.")
+    as_files: bool
+    one_operator: bool

@@ -45,6 +45,7 @@ from privet.protocol.calls import (
     READ_REPORT,
     READ_STATUS,
     READ_TASK,
+    RELAY,
     REPORT_ID,
     REPORT_MEDIA_TYPE,
     SEND_REPORT,
@@ -67,6 +68,7 @@ from privet.protocol.lifecycle import LOSSES, ReportState, not_invited, not_open
 from privet.protocol.limits import MAX_REPORT_BYTES
 from privet.protocol.receipts import hash_of
 from privet.protocol.report import Report
+from privet.protocol.status import RelayDescription
 from privet.protocol.task import Task
 
 from .errors import RELAY_FAILURES, CuratorDown, SpoolFailed
@@ -80,6 +82,8 @@ from .writer import NOT_STORED, SpoolWriter, check_possible, stored_report
 MAX_BODY_MEMORY = 64 * 2**20
 """Bytes of all bodies in memory, on their way into the spool."""
 NO_TASK = "0" * 64
+KEY_SECONDS = 60.0
+"""Time for which the curator's key is not asked for again."""
 ADDRESSES = (
     f"A relay has /answer/{{id}} for people, {TASK}, and below it "
     f"{', '.join(call.below for call in HOLDER_CALLS if call.below)}"
@@ -109,6 +113,7 @@ class Relay:
         *,
         clock: Callable[[], float] = time.time,
         as_files: bool = False,
+        one_operator: bool = False,
     ) -> None:
         self._client = client
         checked = client.address(f"{curator.rstrip('/')}{TASKS}/{NO_TASK}")
@@ -116,6 +121,8 @@ class Relay:
         self._spool = spool
         self._sizes = sizes
         self._as_files = as_files
+        self._one_operator = one_operator
+        self._key: tuple[float, str | None] | None = None
         self.watch = TaskWatch(client, self.address, wall=clock)
         self._readiness = Readiness(spool.check)
         self._clock = clock
@@ -151,7 +158,23 @@ class Relay:
         tallies = await self._in_spool(self._spool.tallies, task.id)
         collection = await self.watch.look(task.id)
         status = await to_thread.run_sync(RelayStatus.of, task, self._sizes, tallies, collection)
-        return JSONResponse({**status.model_dump(), "as_files": self._as_files})
+        more = {"as_files": self._as_files, "one_operator": self._one_operator}
+        return JSONResponse({**status.model_dump(), **more})
+
+    async def get_description(self, _request: Request) -> Response:
+        """Whose relay this is, and how many reports it forwards together."""
+        now = self._clock()
+        if self._key is None or abs(now - self._key[0]) > KEY_SECONDS:
+            with _curator_down():
+                self._key = (now, await self._client.curator_key(self.address(NO_TASK)))
+        said = RelayDescription(
+            curator_key=self._key[1],
+            least=self._sizes.least,
+            smallest_batch=self._sizes.smallest,
+            as_files=self._as_files,
+            one_operator=self._one_operator,
+        )
+        return JSONResponse(said.model_dump())
 
     async def get_report_status(self, request: Request) -> Response:
         task_id, report_id = request.path_params["task_id"], request.path_params["report_id"]
@@ -293,6 +316,7 @@ def create_app(
                 _NamedRoute(each.path, answer, methods=[each.method])
                 for each, answer in calls.items()
             ),
+            _NamedRoute(RELAY, relay.get_description, methods=["GET"]),
             _NamedRoute("/answer/{name}", answer_page),
             _NamedRoute("/healthz", health),
             _NamedRoute("/readyz", relay.get_readiness),

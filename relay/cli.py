@@ -133,6 +133,20 @@ class Settings:
             "posting them."
         ),
     ] = None
+    certificate: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="Certificate (PEM), for https here."),
+    ] = None
+    certificate_key: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Its private key (PEM).")
+    ] = None
+    one_operator: Annotated[
+        bool,
+        typer.Option(
+            "--one-operator",
+            help="Say to people that curator and relay have one operator, for a trial.",
+        ),
+    ] = False
     log_format: Annotated[
         LogFormat,
         typer.Option(
@@ -268,7 +282,7 @@ async def _serve(settings: Settings) -> None:
         from .metrics import RelayMetrics
     except ImportError:
         raise CannotServe(f"A relay needs a web server: {install_command('relay')}.") from None
-    folder = None
+    folder, tls = None, _tls(settings)
     limits = ConnectionLimits(proxies=settings.proxies)
     if settings.batches is not None:
         from .batch_writer import BatchWriter
@@ -286,6 +300,7 @@ async def _serve(settings: Settings) -> None:
                 spool,
                 sizes,
                 as_files=folder is not None,
+                one_operator=settings.one_operator,
             )
             teller = Teller(client, relay.address, spool, sizes, relay.watch, time.time)
             forwarder = Forwarder(
@@ -302,10 +317,11 @@ async def _serve(settings: Settings) -> None:
             metrics = RelayMetrics(spool, client) if settings.metrics_token else None
             application = create_app(relay, metrics, settings.metrics_token)
             more = {"log_level": "error", "lifespan": "off", "proxy_headers": False}
+            more |= tls
             server = uvicorn.Server(server_config(application, limits, STOP_SECONDS, **more))
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, server.handle_exit)  # also before it serves, and after
-            address = "http://{}:{}".format(*listener.getsockname())
+            address = "{}://{}:{}".format("https" if tls else "http", *listener.getsockname())
             if settings.log_format is LogFormat.JSON:
                 started = {"url": address, "curator": settings.curator}
                 log.info("relay started", extra=started)
@@ -320,6 +336,16 @@ async def _serve(settings: Settings) -> None:
             working.cancel()
             with suppress(asyncio.CancelledError):
                 await working
+
+
+def _tls(settings: Settings) -> dict[str, Any]:
+    """uvicorn's options for https; raises ``CannotServe`` for half a pair of files."""
+    files = {"ssl_certfile": settings.certificate, "ssl_keyfile": settings.certificate_key}
+    if not any(files.values()):
+        return {}
+    if not all(files.values()):
+        raise CannotServe("https needs both --certificate and --certificate-key: give both.")
+    return files
 
 
 async def _together(*work: Coroutine[Any, Any, None]) -> None:

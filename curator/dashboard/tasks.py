@@ -16,11 +16,11 @@ from ..datastore.models import SERVING
 from ..http.models import InsightView, ModelView
 from ..http.requests import TheCurator
 from ..http.tasks import MOST_INVITATIONS, StatusView, TaskSummary
-from ..service import Curator, reading
+from ..service import Curator, reading, relays
 from ..service import tasks as cases
 from .embedding import snippet
 from .pages import BrowserRoute, PageRoute, page, see_other
-from .visitor import Admins, TheForm, TheVisitor, Visitor
+from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
 WANTED = 2.0
@@ -95,13 +95,23 @@ def show_way(request: Request, task_id: str, curator: TheCurator, visitor: TheVi
 
 @router.post("/tasks/{task_id}/link", dependencies=[Admins])
 def make_link(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
-    """Remember the relay on whose page people answer, for all tasks.
+    """Remember the relay on whose page people answer, for all tasks, whether it answers or not.
 
     Only an admin's own form names it: a link to this curator shall not make it recommend anybody's
     page.
     """
-    cases.name_relay(curator, visitor, str(form.get("relay", "")).strip())
+    relays.name_relay(curator, visitor, str(form.get("relay", "")).strip())
     return see_other(f"/tasks/{task_id}#holders")
+
+
+@router.post("/tasks/{task_id}/start", dependencies=[Admins, OwnForm])
+def show_start(
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor
+) -> Response:
+    """The command that starts a relay, with a new token that is not shown again."""
+    start = relays.start_relay(curator, visitor, str(request.base_url))
+    task = cases.read_task(curator, visitor, task_id).task
+    return page(request, "start.html", start=start, then=f"/tasks/{task.id}#holders")
 
 
 @router.get("/tasks/{task_id}")
@@ -130,7 +140,7 @@ def show_task(
         estimators=[n for n, e in ESTIMATORS.items() if e.serves(values["task"].label)],
         invitations=cases.count_invitations(curator, visitor, task_id) if visitor.admin else None,
         link=holders_link(task_id, curator),
-        relay=cases.relay_of(curator),
+        relay=relays.relay_of(curator),
         task_url=f"{request.base_url}v1/tasks/{task_id}",
     )
 
@@ -185,14 +195,19 @@ def _insight(task_id: str, curator: Curator, visitor: Visitor) -> InsightView | 
         return None
 
 
-def holders_link(task_id: str, curator: Curator) -> dict[str, str] | None:
-    """The answer page at a relay, as an address and a QR code, and HTML for pages of others; None
-    without a relay."""
-    relay = cases.relay_of(curator)
+def holders_link(task_id: str, curator: Curator) -> dict[str, Any] | None:
+    """The answer page at a relay, as an address and HTML for pages of others, and the relay, asked
+    what it is; a QR code if people can answer there. None without a relay."""
+    relay = relays.probe(curator)
     if relay is None:
         return None
-    address = f"{relay}/answer/{task_id}"
+    address = f"{relay.address}/answer/{task_id}"
     code = segno.make(address, error="m", micro=False).svg_data_uri(
         scale=4, dark="#000", light="#fff"
     )
-    return {"address": address, "code": code, "snippet": snippet(relay, task_id)}
+    return {
+        "address": address,
+        "code": code if relay.works else None,
+        "snippet": snippet(relay.address, task_id),
+        "relay": relay,
+    }

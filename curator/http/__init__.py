@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from . import methods, models, reports, tasks, tokens
+from . import methods, models, relays, reports, tasks, tokens
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
@@ -10,6 +10,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     reports.router,
     models.router,
     methods.router,
+    relays.router,
     tokens.router,
 )
 

@@ -1,6 +1,5 @@
 """Creating, moving and watching tasks; invitations."""
 
-import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,11 +27,6 @@ from ..workers import Run
 from .curator import Curator
 from .registries import call
 
-RELAY = "relay"
-"""Name of the fact that says where people answer."""
-RELAY_ADDRESS = re.compile(
-    r"(https://[^/?#@\s]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)(/[^?#\s]*)?"
-)
 INVITATION_BYTES = 16
 DAY = 86_400.0
 STEP = 1_000
@@ -244,26 +238,6 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     curator.models.forget(task_id)
     curator.store.tasks.move(task_id, Move.DELETE, curator.clock())
     curator.audit.add_entry(actor.id, "task deleted", task_id, name=task.name, reports=reports)
-
-
-def relay_of(curator: Curator) -> str | None:
-    """The relay whose page people answer on, as an admin last named it."""
-    return curator.store.facts.read(RELAY) or None
-
-
-def name_relay(curator: Curator, actor: Actor, address: str) -> None:
-    """Remember the relay, or forget it for an empty ``address``.
-
-    Raises ``InvalidRequest`` where a browser would not run the relay's page.
-    """
-    actor.need(Scope.ADMIN)
-    if address and not RELAY_ADDRESS.fullmatch(address):
-        raise InvalidRequest(
-            "Give the relay's full address, such as https://relay.example. It needs https, so that "
-            "browsers can trust the page that reads the answers."
-        )
-    curator.store.facts.set(RELAY, address.rstrip("/"))
-    curator.audit.add_entry(actor.id, "relay named", address=address)
 
 
 def invite(

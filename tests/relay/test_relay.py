@@ -106,6 +106,35 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(tmp_path: 
             assert "access-control-allow-credentials" not in answer.headers
 
 
+async def test_a_relay_says_whose_it_is(tmp_path: Path) -> None:
+    """By its curator's key, asked for once a minute; and nothing where that does not answer."""
+    asked, key = [], "ab" * 32
+
+    def curator(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(200, json={"key": key})
+
+    async with relaying(curator, tmp_path / "spool") as (_, _, http):
+        for _ in range(3):
+            said = (await http.get(f"{RELAY}/v1/relay")).json()
+    assert asked == [f"{CURATOR}/v1/key"]
+    assert (said["curator_key"], said["least"], said["one_operator"]) == (key, 3, False)
+
+    def broken(_request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    async with relaying(broken, tmp_path / "alone") as (_, _, http):
+        assert (await http.get(f"{RELAY}/v1/relay")).status_code == 502
+
+
+async def test_a_preview_is_of_no_task(tmp_path: Path) -> None:
+    """Its page calls nothing but this relay, and there, nothing."""
+    async with relaying(FakeCurator(ONE), tmp_path / "spool") as (_, _, http):
+        shown = await http.get(f"{RELAY}/answer/preview")
+    assert shown.status_code == 200
+    assert 'content="../v1/tasks/preview"' in shown.text
+
+
 async def test_a_browser_that_opens_a_tasks_address_is_led_to_its_page(tmp_path: Path) -> None:
     """Holders' programs get the task at the same address."""
     url = f"{RELAY}/v1/tasks/{ONE.id}"

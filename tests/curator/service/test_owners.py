@@ -16,7 +16,7 @@ import pytest
 from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.publication import Publication
-from privet.curator.service import Curator, access, fitting, prediction, reading, tasks
+from privet.curator.service import Curator, access, fitting, prediction, reading, relays, tasks
 from privet.curator.settings import Settings
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 from privet.protocol.lifecycle import Move
@@ -28,7 +28,7 @@ from tests.curator.http.checks import values
 from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.curator.use_cases import InPlace, Someone, answer, done, new_curator
 
-MODULES = (access, fitting, prediction, reading, tasks)
+MODULES = (access, fitting, prediction, reading, relays, tasks)
 RECORD = {"age": 50, "hours": 40, "job": "smith", "member": True}
 GIVEN = {"name": "survey", "label": "label", "epsilon": 1.0, "grower": "cart", "depth": 2}
 COLUMNS = ("age", "hours", "job", "member", "label")
@@ -86,6 +86,8 @@ UPLOAD = {
     "data": {"settings": '{"name": "another", "label": "label", "epsilon": 1, "depth": 2}'},
 }
 V1 = "/v1/tasks/{task}"
+NOWHERE = "http://127.0.0.1:9"
+"""An address at which nobody answers."""
 PAGE = "/tasks/{task}"
 ALONE = ("weighted", {"weight": "inf"})
 """Public records alone make a model."""
@@ -121,9 +123,16 @@ CASES: dict[str, Case] = {
     ),
     "name_relay": Case(
         Scope.ADMIN,
-        lambda _: ("https://relay.example",),
+        lambda _: (NOWHERE,),
         "relay named",
-        page=Call("POST", f"{PAGE}/link", {"data": {"relay": "https://relay.example"}}),
+        Call("PUT", "/v1/relay", {"json": {"address": NOWHERE}}),
+        Call("POST", f"{PAGE}/link", {"data": {"relay": NOWHERE}}),
+    ),
+    "start_relay": Case(
+        Scope.ADMIN,
+        lambda _: ("https://curator.example",),
+        "token issued",
+        page=Call("POST", f"{PAGE}/start", {"data": {}}),
     ),
     "invite": Case(
         Scope.ADMIN,

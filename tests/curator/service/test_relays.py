@@ -1,0 +1,140 @@
+"""The relay that an admin named: asked what it is before people are sent there."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from privet.curator.access.tokens import Scope
+from privet.curator.datastore.audit import SIGNING_KEY
+from privet.curator.service import Curator, relays
+from tests.curator.datastore.servers import new_store
+from tests.curator.http.conftest import Http
+from tests.curator.use_cases import new_curator
+
+from ..dashboard.conftest import app, http
+from .test_owners import ADMIN
+
+__all__ = ["app", "http"]
+KEY = "ab" * 32
+SAID: dict[str, Any] = {
+    "curator_key": KEY,
+    "least": 1_000,
+    "smallest_batch": 1,
+    "as_files": False,
+    "one_operator": False,
+}
+
+
+@contextmanager
+def answering(body: bytes, status: int = 200) -> Iterator[str]:
+    """The address of a server that answers everything so."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            kind = "application/problem+json" if status == 502 else "application/json"
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield "http://{}:{}".format(*server.server_address)
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def probed(address: str, key: str = KEY) -> relays.Probe:
+    curator = new_curator(new_store())
+    curator.store.facts.set(SIGNING_KEY, key)
+    relays.name_relay(curator, ADMIN, address)
+    probe = relays.probe(curator)
+    assert probe is not None
+    return probe
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "fault"),
+    [
+        (SAID, 200, ""),
+        ({**SAID, "curator_key": "cd" * 32}, 200, "forwards to another curator"),
+        ({**SAID, "curator_key": None}, 200, "forwards to another curator"),
+        ({"type": "curator-down"}, 502, "gets no answer from its curator"),
+        ({"detail": "Not Found"}, 404, "no relay of this version"),
+        ("<html>", 200, "no relay of this version"),
+        ("x" * 70_000, 200, "no relay of this version"),
+    ],
+)
+def test_a_relay_is_asked_what_it_is(said: Any, status: int, fault: str) -> None:
+    """Whether it is one, of this very curator, and reaches it."""
+    with answering(json.dumps(said).encode(), status) as address:
+        probe = probed(address)
+    assert probe.works == (not fault)
+    assert fault in probe.fault
+
+
+def test_a_dead_address_has_a_sentence() -> None:
+    """And without a relay there is nothing to ask."""
+    assert "No relay answers at http://127.0.0.1:9" in probed("http://127.0.0.1:9").fault
+    assert relays.probe(new_curator(new_store())) is None
+
+
+def test_an_answer_is_kept_for_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often pages are read; naming a relay asks anew."""
+    curator, asked = new_curator(new_store()), list[str]()
+    monkeypatch.setattr(relays, "described_at", asked.append)
+    for _ in range(2):
+        relays.name_relay(curator, ADMIN, "http://127.0.0.1:9")
+        for _ in range(3):
+            relays.probe(curator)
+    assert len(asked) == 2
+
+
+def test_a_start_has_a_token_of_its_own() -> None:
+    """Of scope relay; an earlier relay's goes on."""
+    curator: Curator = new_curator(new_store())
+    for name in ("relay", "relay-2"):
+        start = relays.start_relay(curator, ADMIN, "https://curator.example/")
+        assert start.name == name
+        variable, command = start.command.split(" ", 1)
+        assert command == ("privet-relay serve --curator https://curator.example --spool relay.db")
+        token = variable.removeprefix("PRIVET_RELAY_TOKEN=")
+        assert curator.tokens.known(token).scope == Scope.RELAY
+    assert [token.name for token in curator.tokens.listed()] == ["relay", "relay-2"]
+
+
+async def test_only_a_relay_that_answers_gets_a_qr_code(http: Http) -> None:
+    """A dead one gets a sentence and the next step; one of a trial says so."""
+    task, form = await http.task(), await http.sign_in()
+    text = (await http.get(f"/tasks/{task}")).text
+    assert "Show how to start a relay" in text
+    await form(f"/tasks/{task}/link", relay="http://127.0.0.1:9")
+    text = (await http.get(f"/tasks/{task}")).text
+    assert "No relay answers at http://127.0.0.1:9" in text
+    assert "Show how to start a relay" in text
+    assert "<img" not in text
+    trial = {**SAID, "curator_key": None, "least": 1, "one_operator": True}
+    with answering(json.dumps(trial).encode()) as address:
+        await form(f"/tasks/{task}/link", relay=address)
+        text = (await http.get(f"/tasks/{task}")).text
+        told = (await http.get("/v1/relay", headers=http.admin)).json()
+    assert '<img class="code"' in text
+    assert "Show how to start a relay" not in text
+    assert "One operator, for a trial" in text
+    assert (told["address"], told["fault"]) == (address, "")
+    assert told["described"]["one_operator"]
+    shown = await form(f"/tasks/{task}/start")
+    assert "PRIVET_RELAY_TOKEN=" in shown.text
