@@ -12,13 +12,12 @@ import typer
 
 from scripts.pages import fill
 from scripts.reproduce import driver, pages
-from scripts.reproduce.experiment import Experiment
+from scripts.reproduce.experiment import EXPECTED, Experiment
 from scripts.reproduce.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).parents[2]
 KEPT = Path("privet-data/reproduce")
 DOCS = ROOT / "docs"
-EXPECTED = ROOT / "scripts/reproduce/expected"
 
 
 def main(

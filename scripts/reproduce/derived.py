@@ -7,7 +7,7 @@ from scipy.stats import t as student
 
 from scripts.pages import markdown
 from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
-from scripts.reproduce.experiment import Experiment
+from scripts.reproduce.experiment import EXPECTED, Experiment
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -128,6 +128,11 @@ def better_answer(scores: pd.DataFrame, measure: str) -> str:
 
 SLACK = {"mean": (1, 0.01), "brier": (-1, 0.005)}
 """Per measure whether more is better, and what counts as worse: a point of accuracy."""
+TRUST = (
+    *("nobody: only public records", "nobody: Privet", "a relay, to shuffle"),
+    *("the curator, to add noise", "the curator, with raw records"),
+)
+"""Columns of the table of trust models."""
 SIMPLER = ("public", "Privet, plain tree", "base rate")
 
 
@@ -145,6 +150,46 @@ def share_of_the_way(table: pd.DataFrame) -> str:
         parts = (f"{share:.2f}" if is_worth else "–" for share in shares)
         lines.append([f"{problem}, {shift}", *parts])
     return markdown(["share of the way", *(f"ε = {budget:g}" for budget in budgets(table))], lines)
+
+
+def equal_epsilon(_experiment: Experiment, table: pd.DataFrame) -> str:
+    """Brier score and accuracy by trust model, the mean over all rows of the shifts.
+
+    Behind a relay they are Privet's at the local ε of the table, linear in ln ε between the
+    measured ones and beyond the largest of them as there.
+    """
+    shifts = pd.read_csv(EXPECTED / "shifts.csv")
+    local = table.set_index(["problem", "shift", "epsilon"])["mean"]
+    rows = []
+    for epsilon in sorted(set(table["epsilon"])):
+        of_each = [
+            at(shifts, "public stack", 0.0),
+            at(shifts, "Privet", epsilon),
+            shuffled(shifts, local.xs(epsilon, level="epsilon")),
+            at(shifts, "trusted curator", epsilon),
+            at(shifts, "everybody's forest", 0.0),
+        ]
+        rows.append([f"{epsilon:g}", *(f"{brier:.3f}, {right:.3f}" for brier, right in of_each)])
+    return markdown(["ε", *TRUST], rows)
+
+
+def at(shifts: pd.DataFrame, series: str, epsilon: float) -> tuple[float, float]:
+    """Mean Brier score and accuracy of a series."""
+    rows = shifts[(shifts["series"] == series) & (shifts["epsilon"] == epsilon)]
+    return float(rows["brier"].mean()), float(rows["mean"].mean())
+
+
+def shuffled(shifts: pd.DataFrame, local: "pd.Series[float]") -> tuple[float, float]:
+    """The same of Privet at the ``local`` ε of each row."""
+    ours = shifts[shifts["series"] == "Privet"].set_index(["problem", "shift"])
+    scores = []
+    for row, epsilon in local.items():
+        curve = ours.loc[[row]].sort_values("epsilon")
+        place = np.log(curve["epsilon"].to_numpy())
+        of_row = (np.interp(np.log(epsilon), place, curve[of]) for of in ("brier", "mean"))
+        scores.append(tuple(of_row))
+    brier, right = np.mean(scores, axis=0)
+    return float(brier), float(right)
 
 
 def what_showing_gains(_experiment: Experiment, table: pd.DataFrame) -> str:

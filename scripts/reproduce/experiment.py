@@ -14,6 +14,7 @@ Setting = float | str
 Key = tuple[Setting, ...]
 Numbers = Mapping[Key, float]
 PAPERS = Path(__file__).with_name("papers")
+EXPECTED = Path(__file__).with_name("expected")
 
 
 @dataclass(frozen=True)

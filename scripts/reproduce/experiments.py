@@ -12,6 +12,7 @@ from scripts.reproduce.blind import CLASS_SETS, FAIR, NATURAL, NUMBER_SETS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, KNOWN, REGRESSION
 from scripts.reproduce.derived import (
+    equal_epsilon,
     holders_needed,
     mechanisms_noise,
     rank_sums,
@@ -410,6 +411,22 @@ OURS = [
         panels=("problem", "shift"),
         measures=("score", "brier", "log_loss", "coverage"),
         notes=what_shifts_show,
+    ),
+    Experiment(
+        "trust",
+        "Local ε of shuffled reports",
+        jobs(
+            [f"{name}, shifted" for name in FEW_COLUMNS],
+            ("behind a relay",),
+            BUDGETS[:4],
+            shift=tuple(SHIFTS),
+        ),
+        x="shift",
+        line=("epsilon",),
+        panels=("problem",),
+        series=("local ε",),
+        replications=1,
+        notes=equal_epsilon,
     ),
     compared(
         "disclosed-scores",

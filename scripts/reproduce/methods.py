@@ -51,7 +51,14 @@ from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.intervals import hold
 from scripts.reproduce.no_difference import say
-from scripts.reproduce.ours import Privet, WithoutPrivacy, planned, public_stack, references
+from scripts.reproduce.ours import (
+    Privet,
+    WithoutPrivacy,
+    behind_a_relay,
+    planned,
+    public_stack,
+    references,
+)
 from scripts.reproduce.remembering import remember
 from scripts.reproduce.scored import judge
 from scripts.reproduce.sent_falsely import alarms
@@ -187,6 +194,7 @@ METHODS: dict[str, Method] = {
     "against hidden": disclosure.against_hidden,
     "misfits of a ward": disclosure.misfits_of_a_ward,
     "references": references,
+    "behind a relay": behind_a_relay,
     "randomized response": reported_share,
     "plan": planned,
     **CASES,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,17 @@ from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.partition import Partition
+from privet.protocol.shuffling import Randomizer, central_epsilon
 from scripts.reproduce.contestants import Scored, Scores, fitted, scores, value_scores, values_of
 from scripts.reproduce.datasets import Floats, Split, take
 
 MOST_PUBLIC = 1000
 """Maximum number of public records planned with; of more a sample is taken."""
 SURE = 1.96
+DELTA = 1e-6
+"""Delta of the central guarantee behind a relay."""
+MOST_LOCAL, FINE = 64.0, 1.01
+"""Largest local ε searched, and the precision of the search."""
 
 
 class Privet:
@@ -114,6 +120,26 @@ def references(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     covered = share_covered(model, locate(cells, X).astype(np.int64), y)
     values = model.predict(split.test.X).values
     yield "trusted curator", {}, value_scores(values, split) | {"coverage": covered}
+
+
+def behind_a_relay(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:  # noqa: ARG001
+    """The largest local ε whose shuffled reports are (epsilon, ``DELTA``)-private, to 1 %.
+
+    Against those who see one batch of all reports (``protocol.shuffling``).
+    """
+    assert isinstance(split.label, Classes)
+
+    def is_private(local: float) -> bool:
+        cells = 2 ** distilled_depth(len(split.private), local)
+        mechanism = create_mechanism("subset", local, cells, split.label.slots)
+        report = Randomizer.of(mechanism.worst_ratio(), mechanism.variation)
+        return central_epsilon(report, len(split.private), DELTA) <= epsilon
+
+    low, high = epsilon, MOST_LOCAL
+    while high / low > FINE:
+        middle = sqrt(low * high)
+        low, high = (middle, high) if is_private(middle) else (low, middle)
+    yield "local ε", {}, {"score": low}
 
 
 def ask_centrally(

@@ -16,7 +16,7 @@ PAGES = {
     "accuracy.md": ("accuracy-design",),
     "tables/classification.md": ("accuracy-classes",),
     "tables/regression.md": ("accuracy-numbers",),
-    "tables/shifts.md": ("shifts",),
+    "tables/shifts.md": ("shifts", "trust"),
     "tables/blind.md": ("blind",),
     "tables/coverage.md": ("coverage",),
     "tables/statements.md": ("statements",),
@@ -36,6 +36,7 @@ PAGES = {
 }
 """Places of pages, each for the experiments whose names begin with it."""
 NOTES = {
+    "is-it-for-me.md": ("trust",),
     "accuracy.md": ("accuracy-classes", "accuracy-numbers"),
     "robustness.md": ("shifts",),
     "disclosed-columns.md": ("disclosed-scores", "disclosed-holders"),

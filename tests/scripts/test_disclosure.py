@@ -12,11 +12,11 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.core.strata import least_rows
 from privet.protocol.features import Classes
 from scripts.reproduce import derived, pages, problems
-from scripts.reproduce.__main__ import EXPECTED
 from scripts.reproduce.contestants import value_scores
 from scripts.reproduce.datasets import Split, take
 from scripts.reproduce.derived import FOREST
 from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
+from scripts.reproduce.experiment import EXPECTED
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import METHODS
 from scripts.reproduce.problems import PROBLEMS

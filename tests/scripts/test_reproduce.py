@@ -17,7 +17,7 @@ from privet.baselines import LPCTClassifier, LPDTRegressor
 from scripts.reproduce import __main__ as command
 from scripts.reproduce import contestants, derived, driver, pages
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split, first_rows_public
-from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
+from scripts.reproduce.experiment import EXPECTED, Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import METHODS, TIMED
 from scripts.reproduce.problems import PROBLEMS, Problem
@@ -105,7 +105,7 @@ def test_the_pages_are_what_the_results_give(
     pytest.importorskip("matplotlib")
     docs, expected = tmp_path / "docs", tmp_path / "scripts/reproduce/expected"
     shutil.copytree(command.DOCS, docs)
-    shutil.copytree(command.EXPECTED, expected)
+    shutil.copytree(EXPECTED, expected)
     (docs / "figures" / "lpct-figure-5.svg").unlink()
     monkeypatch.setattr(command, "DOCS", docs)
     monkeypatch.setattr(command, "EXPECTED", expected)

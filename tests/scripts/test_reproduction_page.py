@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from scripts.reproduce import derived
-from scripts.reproduce.__main__ import EXPECTED
-from scripts.reproduce.experiment import Experiment
+from scripts.reproduce.experiment import EXPECTED, Experiment
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import PRUNED
 from scripts.reproduce.pages import kept

@@ -7,11 +7,14 @@ import pandas as pd
 import pytest
 
 from privet.learning.core.public_data import PublicData
+from privet.learning.drift.distilled import distilled_depth
+from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.shuffling import Randomizer, central_epsilon
 from scripts.reproduce import problems
 from scripts.reproduce.datasets import CLASSES, Split
-from scripts.reproduce.derived import what_shifts_show
-from scripts.reproduce.experiment import Experiment
-from scripts.reproduce.ours import ask_centrally
+from scripts.reproduce.derived import equal_epsilon, shuffled, what_shifts_show
+from scripts.reproduce.experiment import EXPECTED, Experiment
+from scripts.reproduce.ours import DELTA, ask_centrally, behind_a_relay
 from tests.learning.examples import complete
 
 SPLIT = slice(3200), slice(3200, None)
@@ -92,3 +95,38 @@ def test_a_trusted_curator_counts_with_central_noise() -> None:
     off = [ask_centrally(split.private, tree, 1.0, rng).counts - exact for _ in range(200)]
     assert np.mean(np.square(off)) == pytest.approx(8.0, rel=0.2)
     assert ask_centrally(split.private, tree, 1.0, rng).noise[0, 0, 0] == 8.0
+
+
+def test_a_relay_allows_the_largest_local_epsilon() -> None:
+    """Its reports keep the central guarantee, and those of 3 % more do not."""
+    split = problems.shifted(Path(), 1, name="set", shift="as it is")
+    ((_, _, scores),) = behind_a_relay(split, 1.0, 0)
+    kept = []
+    for local in (scores["score"], 1.03 * scores["score"]):
+        cells = 2 ** distilled_depth(len(split.private), local)
+        report = create_mechanism("subset", local, cells, 2)
+        of_one = Randomizer.of(report.worst_ratio(), report.variation)
+        kept.append(central_epsilon(of_one, len(split.private), DELTA) <= 1.0)
+    assert kept == [True, False]
+
+
+def test_scores_behind_a_relay_are_read_between_the_measured() -> None:
+    """Half way in ln ε between 1 and 4, and beyond the largest as there."""
+    rows = [("s", "scarce", "Privet", e, b, 1 - b) for e, b in ((1, 0.2), (4, 0.1), (0.5, 0.9))]
+    columns = ["problem", "shift", "series", "epsilon", "brier", "mean"]
+    table = pd.DataFrame(rows, columns=columns)
+    local = pd.Series({("s", "scarce"): 2.0})
+    assert shuffled(table, local) == pytest.approx((0.15, 0.85))
+    assert shuffled(table, local * 10) == pytest.approx((0.1, 0.9))
+
+
+def test_the_page_has_the_table_of_trust_and_what_it_says_of_it() -> None:
+    """A curator's ε of .5 lies between local ones of 1 and 2; the local ε behind a relay."""
+    page = (EXPECTED.parents[2] / "docs" / "is-it-for-me.md").read_text(encoding="utf-8")
+    table = pd.read_csv(EXPECTED / "trust.csv")
+    assert equal_epsilon(Experiment("trust", "T", (), (), x="shift"), table) in page
+    shifts = pd.read_csv(EXPECTED / "shifts.csv")
+    brier = shifts.groupby(["series", "epsilon"])["brier"].mean()
+    assert brier["Privet", 2.0] < brier["trusted curator", 0.5] < brier["Privet", 1.0]
+    least, most = table["mean"].min(), table["mean"].max()
+    assert f"a local ε of {least:.1f} to {most:.1f} is left" in page
