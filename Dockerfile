@@ -30,6 +30,7 @@ COPY protocol protocol
 COPY holder-js holder-js
 COPY page page
 COPY http_client http_client
+COPY tables tables
 COPY http_server http_server
 COPY intake intake
 COPY learning learning

@@ -5,9 +5,11 @@ People and programs write tables in many ways: a category ``1`` as ``01`` or ``1
 record (``protocol.features``) by the fields of the task.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -31,18 +33,36 @@ SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 )
 """Characters with Unicode's property White_Space; ``str.strip`` removes four control codes more."""
 
-TRUTH_VALUES = {"True": "1", "true": "1", "TRUE": "1", "False": "0", "false": "0", "FALSE": "0"}
+LINE_BREAKS = re.compile(r"[ \t]*[\r\n]+[ \t]*")
+WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
+"""A whole number; more digits are no 64-bit float."""
+TRUTH_WORDS = (("true", "false"), ("wahr", "falsch"), ("vrai", "faux"), ("verdadero", "falso"))
+"""Truth values as programs and spreadsheets write them: English, German, French, Spanish."""
+TRUTH_VALUES = {
+    spelled(word): number
+    for words in TRUTH_WORDS
+    for word, number in zip(words, ("1", "0"), strict=True)
+    for spelled in (str.capitalize, str.lower, str.upper)
+}
 """Truth values as text, and the numbers that they stand for."""
 
 
 def read_value(field: Field, value: Any) -> Any:
-    """The value of a record that a table's cell stands for; else the cell without spaces around."""
-    value = value.strip(SPACES) if isinstance(value, str) else value
+    """The value of a record that a table's cell stands for; else the cell without spaces around.
+
+    Letters get the one form (NFC) that published names have, and line breaks become spaces.
+    """
+    value = tidy(value) if isinstance(value, str) else value
     if isinstance(field, Categorical | Classes):
         names = field.categories if isinstance(field, Categorical) else field.classes
         name = spelled_name(names, value)
         return value if name is None else name
     return TRUTH_VALUES.get(value, value) if isinstance(value, str) else value
+
+
+def tidy(text: str) -> str:
+    """A text as published names are: on one line, without spaces around it, in NFC."""
+    return normalize("NFC", LINE_BREAKS.sub(" ", text.strip(SPACES)))
 
 
 def read_record(fields: Iterable[Field], cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,6 +111,11 @@ def spelled_number(value: Any) -> float:
     return number_value(value)
 
 
+def loses_digits(text: str) -> bool:
+    """True for the text of a whole number that is another number as a 64-bit float."""
+    return WHOLE.fullmatch(text) is not None and int(text) != float(text)
+
+
 @lru_cache
 def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(_spelling, names))
@@ -99,4 +124,6 @@ def _spellings(names: tuple[str, ...]) -> tuple[str, ...]:
 def _spelling(text: str) -> str:
     """One text for all that spell the same number or truth value; any other text is its own."""
     text = TRUTH_VALUES.get(text, text)
-    return number_text(float(text)) if NUMBER.fullmatch(text) else text
+    if not NUMBER.fullmatch(text) or loses_digits(text):
+        return text
+    return number_text(float(text))

@@ -2,22 +2,23 @@
 
 Half of the moves of a new task and of a fit were aimed at, and not reached; what is left is mostly
 what the rooms are for. That relays take a POST by the curator's code costs two moves of every call,
-and four files and four moves of a POST. Of the 79 of a new task, 22 make the task's own types from
+and four files and four moves of a POST. Of the 84 of a new task, 22 make the task's own types from
 public records, with the checks that these run themselves; 17 are who may call and the layers around
 any call; 13 are fields of the answer; 11 are the checks of mechanisms and the grower's calls of
 what all growers share. Of the 76 of a fit, 32 are an estimator's, or a finding's, questions to the
 counts and these to the mechanism and the tree; 14 are the layers around any call; 13 came with two
 findings that a fit states since (reports that nobody honest can have sent, and a model's scores).
+The reader of tables that sites share with curators is two files, 20 functions and five moves.
 """
 
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=48, functions=248, moves=79),
+    "create": Size(files=49, functions=268, moves=84),
     "POST": Size(files=24, functions=90, moves=22),
     "fit": Size(files=54, functions=188, moves=79),
     "predict": Size(files=27, functions=98, moves=20),
-    "plan": Size(files=55, functions=348, moves=141),
+    "plan": Size(files=58, functions=373, moves=146),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

@@ -17,6 +17,7 @@ from privet.http_client.report_client import Retry
 from privet.protocol.lifecycle import ReportState
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.signature import parse_key
+from privet.tables.text_format import Stated
 
 from ..answer_page import PORT, answer_page_server
 from ..clocks import MOST_APART
@@ -25,7 +26,19 @@ from ..explanation import odds, surest
 from ..ledger import EARLIEST, SqliteLedger
 from .asking import explained
 from .exits import EXIT_FAULT, STATUSES, faults
-from .options import CuratorKey, Device, Insecure, Json, LedgerPath, SmallestGroup, Subject, TaskUrl
+from .options import (
+    CuratorKey,
+    Device,
+    Insecure,
+    Json,
+    LedgerPath,
+    OfDecimal,
+    OfEncoding,
+    OfSeparator,
+    SmallestGroup,
+    Subject,
+    TaskUrl,
+)
 from .output import answer_json, print_answers, print_json, say, state_in_words
 from .record import answer_record
 from .site import answer_file
@@ -63,6 +76,9 @@ def answer(
     invitation_column: Annotated[
         str | None, typer.Option(help="With --csv: the column of invitations.")
     ] = None,
+    encoding: OfEncoding = None,
+    separator: OfSeparator = None,
+    decimal: OfDecimal = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Send without asking.")] = False,
     dry_run: Annotated[
         bool,
@@ -93,8 +109,10 @@ def answer(
             device, url, subject, record, invitation, yes=yes, dry_run=dry_run, as_json=as_json
         )
     elif record is None and csv_file is not None and subject_column is not None:
-        columns = (subject_column, invitation_column)
-        answer_file(device, url, csv_file, columns, yes=yes, dry_run=dry_run, as_json=as_json)
+        columns, given = (subject_column, invitation_column), Stated(encoding, separator, decimal)
+        answer_file(
+            device, url, csv_file, columns, given, yes=yes, dry_run=dry_run, as_json=as_json
+        )
     else:
         raise typer.BadParameter("give either --record, or --csv with --subject-column")
 

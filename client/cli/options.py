@@ -8,6 +8,8 @@ import typer
 
 from privet.http_client.report_client import ReportClient, Retry
 from privet.protocol.limits import SMALLEST_GROUP
+from privet.tables.cells import Decimal
+from privet.tables.text_format import HELP, Encoding, Separator
 
 from ..blocking import BlockingHolder
 from ..ledger import SqliteLedger
@@ -44,6 +46,10 @@ Insecure = Annotated[
     bool, typer.Option("--insecure-http", help="Allow plain http to other machines.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+OfEncoding = Annotated[Encoding | None, typer.Option(help=HELP["encoding"])]
+OfSeparator = Annotated[Separator | None, typer.Option(help=HELP["separator"])]
+OfDecimal = Annotated[Decimal | None, typer.Option(help=HELP["decimal"])]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """A file of many records: read line by line, each answered for a subject of its own."""
 
-import csv
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +10,17 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from privet.protocol.errors import InvalidRecord, PrivetError
 from privet.protocol.lifecycle import ReportState
-from privet.protocol.spellings import read_value
 from privet.protocol.task import Task
+from privet.protocol.wire import printable
+from privet.tables.cells import Decimal, cell_value
+from privet.tables.csv_reader import TextTable, read_csv
+from privet.tables.text_format import Stated, UnreadableTable
 
 from ..blocking import BlockingHolder
 from ..clocks import check_clocks, check_dates
@@ -49,6 +53,7 @@ def answer_file(
     url: str,
     path: Path,
     columns: tuple[str, str | None],
+    given: Stated,
     *,
     yes: bool,
     dry_run: bool,
@@ -56,7 +61,7 @@ def answer_file(
 ) -> None:
     """Answer a task for every line of a file; ``columns`` have subjects and invitations."""
     with faults():
-        names, lines = _read_file(path, *columns)
+        table, lines = _read_file(path, *columns, given)
     with faults(), device.holder("") as holder:
         offer, _ = explained(holder, url, device.curator_key, printed=not as_json)
         task, now = offer.task, time.time()
@@ -64,8 +69,9 @@ def answer_file(
         check_group_sizes(task, device.smallest_group)
         check_clocks(now, offer.clock_ahead)
         check_dates(task, now, offer.clock_ahead)
-        check_columns(task, names)
+        check_columns(task, [name for name in table.names if name not in columns])
         if not yes or dry_run:
+            _show(table)
             _say_findings(task, lines, None if dry_run else FAULTS_LISTED)
         if dry_run:
             say("Dry run: nothing was drawn and nothing was sent.")
@@ -83,17 +89,18 @@ class Line:
     subject: str
     fields: dict[str, Any]
     invitation: str | None
+    decimal: Decimal
 
 
 class Spelled(Mapping[str, Any]):
     """The record that a line stands for; a cell is read when the record is opened, not before."""
 
-    def __init__(self, task: Task, cells: Mapping[str, Any]) -> None:
+    def __init__(self, task: Task, cells: Mapping[str, Any], decimal: Decimal) -> None:
         self._fields = {field.name: field for field in (*task.features, task.label)}
-        self._cells = cells
+        self._cells, self._decimal = cells, decimal
 
     def __getitem__(self, name: str) -> Any:
-        return read_value(self._fields[name], self._cells[name])
+        return cell_value(self._fields[name], self._cells[name], self._decimal)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._cells)
@@ -102,45 +109,55 @@ class Spelled(Mapping[str, Any]):
         return len(self._cells)
 
 
-def _read_file(path: Path, subject: str, invitation: str | None) -> tuple[list[str], list[Line]]:
-    """The names of a CSV file's fields, and its lines; raises ``InvalidRecord``."""
+def _read_file(
+    path: Path, subject: str, invitation: str | None, given: Stated
+) -> tuple[TextTable, list[Line]]:
+    """A CSV file and its records; an empty cell is a missing value. Raises ``InvalidRecord``."""
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.DictReader(file)
-            names = list(rows.fieldnames or ())
-            for name in filter(None, (subject, invitation)):
-                if name not in names:
-                    raise InvalidRecord(f"{path} has no column {name!r}: see its first line.")
-                names.remove(name)
-            return names, list(_read_lines(rows, subject, invitation))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidRecord(f"{path} cannot be read as CSV in UTF-8 ({error}).") from None
+        table = read_csv(path.read_bytes(), given)
+        for name in filter(None, (subject, invitation)):
+            if name not in table.names:
+                raise InvalidRecord(
+                    f"{path} has no column {name!r}. Its columns are {', '.join(table.names)}."
+                )
+        return table, [*_read_lines(table, subject, invitation)]
+    except OSError as error:
+        raise InvalidRecord(f"{path} cannot be read: {error.strerror}.") from None
+    except UnreadableTable as error:
+        raise InvalidRecord(f"{path} cannot be read. {error}") from None
 
 
-def _read_lines(
-    rows: "csv.DictReader[str]", subject: str, invitation: str | None
-) -> Iterator[Line]:
-    """The records of a CSV file; an empty cell is a missing value."""
+def _read_lines(table: TextTable, subject: str, invitation: str | None) -> Iterator[Line]:
     seen: dict[str, int] = {}
-    for fields in rows:
-        number = rows.line_num
+    for number, cells in table.rows():
+        fields: dict[str, Any] = dict(zip(table.names, cells, strict=True))
         who = fields.pop(subject)
         code = None if invitation is None else fields.pop(invitation) or None
-        if None in fields or None in fields.values() or not who:
-            raise InvalidRecord(f"Line {number} has too few or too many cells: correct it.")
+        if not who:
+            raise InvalidRecord(f"Line {number} has no subject: correct it.")
         if who in seen:
             raise InvalidRecord(
                 f"Lines {seen[who]} and {number} are about the same subject: keep one, as "
                 "each subject answers once."
             )
         seen[who] = number
-        yield Line(number, who, dict(fields), code)
+        yield Line(number, who, fields, code, table.format.decimal)
+
+
+def _show(table: TextTable) -> None:
+    """Print how a file was read, with its first records, for a person to confirm."""
+    listing = Table(*map(escape, table.names), title=table.format.in_words(), title_justify="left")
+    for cells in table.first_rows():
+        listing.add_row(*map(escape, map(printable, cells)))
+    Console(stderr=True).print(listing)
 
 
 def _say_findings(task: Task, lines: Sequence[Line], listed: int | None) -> None:
     """Say which records do not fit, for a person who then decides; at most ``listed`` one by
     one."""
-    opened = [(line.number, validate(task, Spelled(task, line.fields))) for line in lines]
+    opened = [
+        (line.number, validate(task, Spelled(task, line.fields, line.decimal))) for line in lines
+    ]
     if task.group_sizes and opened:
         fewest = min(task.group_sizes[stratum(task, record.encoded)] for _, record in opened)
         say(
@@ -165,7 +182,7 @@ def _answer_lines(
 ) -> None:
     console, ledger = Console(stderr=True), holder.ledger
     counted = {each.subject for each in ledger.answers() if each.task == task.id and each.counted}
-    records = {line.subject: Spelled(task, line.fields) for line in lines}
+    records = {line.subject: Spelled(task, line.fields, line.decimal) for line in lines}
     invitations = {line.subject: line.invitation for line in lines if line.invitation is not None}
     with Progress(
         *COLUMNS, console=console, transient=True, disable=not console.is_terminal

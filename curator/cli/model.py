@@ -20,6 +20,8 @@ from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
+from privet.tables.cells import Decimal
+from privet.tables.text_format import HELP, Encoding, Separator, Stated
 
 from .options import AsJson, Force, ModelNumber, TaskName, parsed, remote
 from .output import (
@@ -31,6 +33,7 @@ from .output import (
     print_facts,
     print_json,
     print_table,
+    show_reading,
     when,
 )
 
@@ -249,6 +252,9 @@ def predict(
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to copy to the output, such as an id.")
     ] = None,
+    encoding: Annotated[Encoding | None, typer.Option(help=HELP["encoding"])] = None,
+    separator: Annotated[Separator | None, typer.Option(help=HELP["separator"])] = None,
+    decimal: Annotated[Decimal | None, typer.Option(help=HELP["decimal"])] = None,
     force: Force = False,
     model: ModelNumber = None,
     as_json: AsJson = False,
@@ -267,7 +273,9 @@ def predict(
     elif csv_file is not None:
         from privet.learning.task_building.table import read_table  # pyarrow is slow to import
 
-        table = _Table.of(read_table(csv_file.read_bytes()), api.task(task), ignore, keep)
+        columns = read_table(csv_file.read_bytes(), Stated(encoding, separator, decimal))
+        show_reading(columns)
+        table = _Table.of(columns, api.task(task), ignore, keep)
         predicted = api.predict(task, table.fitting, model=model)
         _deliver(table, predicted, out, as_json)
 

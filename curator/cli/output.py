@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import astuple
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from privet.learning.task_building.columns import Table as ReadTable
 from privet.protocol.errors import InvalidRequest, PrivetError
 from privet.protocol.lifecycle import LOSSES
 from privet.protocol.wire import printable
+from privet.tables.text_format import AS_PROGRAMS_WRITE
 
 SHORT_ID = 12
 PLAIN: dict[str, Any] = {"soft_wrap": True, "highlight": False, "markup": False}
@@ -85,6 +88,19 @@ def print_table(
     for row in rows:
         table.add_row(*(escaped(as_text(value)) for value in row))
     out().print(table)
+
+
+def show_reading(table: ReadTable, *, rows: bool = False) -> None:
+    """Print how a CSV file was read, where it is not as programs write it, and its first rows."""
+    form = table.format
+    if form is None:
+        return
+    if rows:
+        print_table(form.in_words(), list(table), table.first_rows)
+    elif (form.encoding, form.separator, form.decimal) != astuple(AS_PROGRAMS_WRITE):
+        err().print(form.in_words(), **PLAIN)
+    for name, note in table.notes.items():
+        err().print(f"{printable(name)!r} {note}", **PLAIN)
 
 
 def print_facts(title: str, facts: Mapping[str, Any]) -> None:

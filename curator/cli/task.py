@@ -29,7 +29,18 @@ from .options import (
     remote,
     with_settings,
 )
-from .output import PLAIN, SHORT_ID, day, err, out, print_facts, print_json, print_table, when
+from .output import (
+    PLAIN,
+    SHORT_ID,
+    day,
+    err,
+    out,
+    print_facts,
+    print_json,
+    print_table,
+    show_reading,
+    when,
+)
 
 FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
 MOST_CELLS = 40
@@ -90,7 +101,8 @@ def create(
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
     """Show what is inferred and what looks wrong; raise unless it is to be published."""
     parsed_settings = Publication.parse(json.dumps(settings))
-    columns = read_table(public.read_bytes())
+    columns = read_table(public.read_bytes(), parsed_settings.given)
+    show_reading(columns, rows=ask and sys.stdin.isatty())
     remarks = review(columns, parsed_settings)
     for remark in remarks:
         err().print(f"Please check: {remark}", **PLAIN)

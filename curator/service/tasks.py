@@ -290,8 +290,9 @@ def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicDa
     from privet.learning.task_building.table import read_table  # slow to import
 
     make_base = None if uploaded.onnx is None else partial(tried_model, uploaded.onnx)
-    register = None if uploaded.register is None else read_table(uploaded.register)
-    task, data = build_task(settings, read_table(uploaded.public), make_base, register)
+    given = settings.given
+    register = None if uploaded.register is None else read_table(uploaded.register, given)
+    task, data = build_task(settings, read_table(uploaded.public, given), make_base, register)
     return settings.introduced(task), data
 
 

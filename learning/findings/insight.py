@@ -21,7 +21,7 @@ that error also has what growing cells on these very labels adds, (s - 1) p (1 -
 factor s of ``selection``. The mean of a number is compared by a normal law, with the public
 variance s p (1 - p) / (m_k + 1) on the scale [0, 1].
 
-No difference is never said without the least one that would have been seen. Given the public
+No difference is never said without the least one that would have been seen. Stated the public
 records, that is where the test rejects, plus ``ERRORS_BELOW`` standard errors of the reports, so
 that it would have rejected with the probability ``POWER``; the larger of both directions.
 

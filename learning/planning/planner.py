@@ -28,6 +28,7 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.limits import BATCH, DELTA, TASK_CAP
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
+from privet.tables.text_format import AS_PROGRAMS_WRITE, Stated
 
 from ..core.looks import reports_until
 from ..core.public_data import Floats, PublicData, class_count
@@ -127,26 +128,27 @@ def plan(
             "does not wait for a number of these: plan without disclosed columns, or give an "
             "epsilon."
         )
-    people = None if register is None else _columns(register)
-    planner = Planner(checked, _columns(public), estimator, simulation_seed, shuffling, people)
+    people = None if register is None else _columns(register, checked.given)
+    columns = _columns(public, checked.given)
+    planner = Planner(checked, columns, estimator, simulation_seed, shuffling, people)
     return planner.plan(target_shift, power, half_width)
 
 
-def _columns(public: Any) -> Columns:
+def _columns(public: Any, given: Stated) -> Columns:
     from ..task_building.table import read_arrow, read_table
 
     if isinstance(public, str | Path):
-        return read_table(Path(public).read_bytes())
+        return read_table(Path(public).read_bytes(), given)
     if is_arrow(public) or isinstance(public, Mapping):
         return read_arrow(public)
     if hasattr(public, "to_csv"):
-        return read_table(public.to_csv(index=False).encode())
+        return read_table(public.to_csv(index=False).encode(), AS_PROGRAMS_WRITE)
     if not isinstance(public, bytes | bytearray | memoryview):
         raise InvalidPublicData(
             "The public data are none: give a CSV or Parquet file or its bytes, a pandas, polars "
             "or Arrow table, or columns by name."
         )
-    return read_table(bytes(public))
+    return read_table(bytes(public), given)
 
 
 @dataclass(frozen=True, eq=False)

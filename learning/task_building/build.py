@@ -31,7 +31,7 @@ from ..core.strata import Disclosure, least_rows, unexplained
 from ..core.trees import locate
 from ..drift.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_centring
 from ..methods import GROWERS
-from .columns import MAX_VALUES, Columns, count_rows
+from .columns import MAX_VALUES, Columns, count_rows, units_of
 from .mechanism_comparison import AUTO, choose
 from .register import encode_register, in_steps
 from .schema import describe, infer_features, infer_label
@@ -152,8 +152,11 @@ def encode_columns(
     settings: TaskSettings, columns: Columns
 ) -> tuple[tuple[Feature, ...], Label, PublicData]:
     """Features and label as published, and the public records encoded by them."""
-    features = tuple(describe(feature, settings) for feature in infer_features(columns, settings))
-    label = describe(infer_label(columns, settings), settings)
+    units = units_of(columns)
+    features = tuple(
+        describe(feature, settings, units) for feature in infer_features(columns, settings)
+    )
+    label = describe(infer_label(columns, settings), settings, units)
     return features, label, encode_public(features, label, columns)
 
 

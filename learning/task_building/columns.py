@@ -4,8 +4,36 @@ from collections.abc import Mapping
 from typing import Any
 
 from privet.protocol.features import ColumnValues
+from privet.tables.text_format import TextFormat
 
 Columns = Mapping[str, ColumnValues]
+
+
+class Table(dict[str, ColumnValues]):
+    """The columns of a file, with how they were read; ``Columns`` from elsewhere have none of it.
+
+    ``units`` has those that a column's cells state, ``notes`` a sentence on each column whose cells
+    were not taken as they stand, and ``texts`` each column as it stands, in an Arrow array.
+    """
+
+    format: TextFormat | None
+    first_rows: list[list[str]]
+    units: dict[str, str]
+    notes: dict[str, str]
+    texts: dict[str, Any]
+
+    def __init__(
+        self, form: TextFormat | None = None, first: list[list[str]] | None = None
+    ) -> None:
+        super().__init__()
+        self.format, self.first_rows = form, first or []
+        self.units, self.notes, self.texts = {}, {}, {}
+
+
+def units_of(columns: Columns) -> Mapping[str, str]:
+    """The units that a file states, by column."""
+    return columns.units if isinstance(columns, Table) else {}
+
 
 MAX_ROWS = 2_000_000
 MAX_TABLE_COLUMNS = 20_000

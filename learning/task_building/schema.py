@@ -7,8 +7,9 @@ categories are refused unless the public data probably lack some.
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from privet.protocol.features import (
     Classes,
     ColumnValues,
     Described,
+    Measured,
     Numeric,
     Range,
     category_text,
@@ -40,6 +42,7 @@ MOST_NUMERIC_CLASSES = 10
 """Chosen, not measured: grades and scales have as many; more whole numbers count something."""
 MISSING_CATEGORY = "(missing)"
 NOTHING_DECLARED = FeatureSettings()
+NO_UNITS: Mapping[str, str] = MappingProxyType({})
 ABOUT_DATES = (
     "holds dates or durations: turn it into a number, such as the days since a fixed day, or into "
     "a category, such as the weekday"
@@ -106,14 +109,20 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
 Field = TypeVar("Field", bound=Described)
 
 
-def describe(field: Field, settings: TaskSettings) -> Field:
+def describe(field: Field, settings: TaskSettings, units: Mapping[str, str] = NO_UNITS) -> Field:
     """A feature or label with the texts that the settings give it for people.
+
+    Numbers without one have the unit in ``units``, which a file states.
 
     Raises ``InvalidPublicData`` for a text that no task takes, and for a unit where none belongs.
     """
-    if field.name not in settings.describe:
+    given = {}
+    if isinstance(field, Measured) and field.name in units:
+        given["unit"] = units[field.name]
+    if field.name in settings.describe:
+        given |= settings.describe[field.name].model_dump(exclude_none=True)
+    if not given:
         return field
-    given = settings.describe[field.name].model_dump(exclude_none=True)
     try:
         return type(field).model_validate({**field.model_dump(), **given})
     except ValidationError as error:

@@ -19,6 +19,8 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Name, category_text
 from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS, SMALLEST_GROUP
 from privet.protocol.wire import first_fault
+from privet.tables.cells import Decimal
+from privet.tables.text_format import HELP, Encoding, Separator, Stated
 
 from ..core.looks import Looks
 from .columns import MAX_ROWS
@@ -208,6 +210,9 @@ class TaskSettings(SettingsModel):
         description="For several questions, a list of their own settings, in place of the task's: "
         f"{', '.join(PER_QUESTION)}; and asks (label or cell).",
     )
+    encoding: Encoding | None = Field(default=None, description=HELP["encoding"])
+    separator: Separator | None = Field(default=None, description=HELP["separator"])
+    decimal: Decimal | None = Field(default=None, description=HELP["decimal"])
     opens: datetime | None = Field(
         default=None,
         description="First moment at which reports count, with its time zone, such as "
@@ -304,6 +309,11 @@ class TaskSettings(SettingsModel):
             own = question.model_dump(exclude_none=True, exclude={"asks"})
             found.append(self.model_copy(update=shared | own))
         return found
+
+    @property
+    def given(self) -> Stated:
+        """Encoding, separator and decimal mark as the settings state them."""
+        return Stated(self.encoding, self.separator, self.decimal)
 
     @property
     def asks_label(self) -> bool:

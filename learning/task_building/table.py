@@ -5,17 +5,15 @@ where one is missing). Anything else is refused with what to do about it. Cells 
 texts as they stand, as holders read them, unless all of a column are numbers or truth values.
 """
 
-import csv
 import io
+import itertools
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
@@ -24,37 +22,52 @@ from privet.protocol.features import (
     NUMBER,
     ColumnValues,
 )
-from privet.protocol.spellings import SPACES, TRUTH_VALUES
+from privet.protocol.spellings import LINE_BREAKS, SPACES, TRUTH_VALUES, loses_digits
+from privet.tables.cells import (
+    GROUPING,
+    LONG,
+    MISSING_WORDS,
+    NUMBERS,
+    PADDED,
+    PERCENT,
+    PERCENT_SIGN,
+    Decimal,
+    plain_number,
+)
+from privet.tables.csv_reader import NOTHING_STATED, check_header, read_csv
+from privet.tables.text_format import Stated, UnreadableTable, bare
 
-from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES
+from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES, Table, count_rows
 
 MAX_TABLE_BYTES = 2**29
 """Limit on a Parquet file's values, uncompressed and with every text written out."""
 INFINITE = "[+-]?(?i:inf|infinity)"
 """Other programs' texts for a number without a value; read, to be refused by row."""
 PARQUET_MAGIC = b"PAR1"
+ONLY_IN_NUMBERS = MISSING_WORDS - MISSING_TEXTS
+CHUNK_ROWS = 20_000
+"""Rows that are texts of Python's at one time; Arrow's take a tenth of the memory."""
+MOST_WORDS = 1_000
+"""Different texts up to which a column may be of truth values."""
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_table(data: bytes) -> dict[str, ColumnValues]:
-    """The columns of a CSV or Parquet file, in file order.
+def read_table(data: bytes, given: Stated = NOTHING_STATED) -> Table:
+    """The columns of a CSV or Parquet file, in file order; ``given`` is said about a CSV file.
 
     Raises ``InvalidPublicData`` for a file that is neither, or that has no rows, no header, or
     columns of an unsupported kind; ``TooLarge`` above the published limits.
     """
     if not data.strip():
         raise InvalidPublicData("The file is empty: send a CSV or Parquet file with rows.")
-    table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data)
-    if not table.num_rows:
+    table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data, given)
+    if not count_rows(table):
         raise InvalidPublicData("The file has a header but no rows: add records.")
-    columns = zip(table.column_names, table.columns, strict=True)
-    if data.startswith(PARQUET_MAGIC):
-        return {name: _values(name, column) for name, column in columns}
-    return {name: _cells(column) for name, column in columns}
+    return table
 
 
-def read_arrow(arrow: Any) -> dict[str, ColumnValues]:
+def read_arrow(arrow: Any) -> Table:
     """The columns of a pyarrow or polars table, or sequences by name, as those of a Parquet file.
 
     Raises ``InvalidPublicData`` for columns of an unsupported kind or of several lengths,
@@ -69,8 +82,7 @@ def read_arrow(arrow: Any) -> dict[str, ColumnValues]:
         ) from None
     _check_names(table.column_names)
     _check_size(table.num_rows, table.num_columns)
-    columns = zip(table.column_names, _decoded(table).columns, strict=True)
-    return {name: _values(name, column) for name, column in columns}
+    return _by_name(_decoded(table))
 
 
 def date_columns(arrow: Any) -> list[str]:
@@ -78,7 +90,7 @@ def date_columns(arrow: Any) -> list[str]:
     return [field.name for field in pa.table(arrow).schema if pa.types.is_temporal(field.type)]
 
 
-def _read_parquet(data: bytes) -> pa.Table:
+def _read_parquet(data: bytes) -> Table:
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
@@ -88,11 +100,19 @@ def _read_parquet(data: bytes) -> pa.Table:
         _check_names(names)
         groups = range(file.metadata.num_row_groups)
         _check_bytes(sum(file.metadata.row_group(i).total_byte_size for i in groups))
-        return _decoded(file.read(columns=names))
+        return _by_name(_decoded(file.read(columns=names)))
     except (pa.ArrowException, OSError) as error:
         raise InvalidPublicData(
             f"The Parquet file cannot be read ({_first_line(error)}): write it again."
         ) from None
+
+
+def _by_name(arrow: pa.Table) -> Table:
+    table = Table()
+    for name, column in zip(arrow.column_names, arrow.columns, strict=True):
+        table.texts[name] = column
+        table[name] = _values(name, column)
+    return table
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -120,60 +140,31 @@ def _check_bytes(size: int) -> None:
         )
 
 
-def _read_csv(data: bytes) -> pa.Table:
-    names = _header(data)
-    _check_size(data.count(b"\n"), len(names))
+def _read_csv(data: bytes, given: Stated) -> Table:
+    """The columns of a CSV file, by its texts in chunks of rows."""
     try:
-        return pa_csv.read_csv(
-            io.BytesIO(data),
-            read_options=pa_csv.ReadOptions(column_names=names, skip_rows_after_names=1),
-            parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-            convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-        )
-    except (pa.ArrowException, ValueError) as error:
-        raise InvalidPublicData(
-            f"The CSV file cannot be read ({_first_line(error)}): "
-            "every line needs as many values as the header has names."
-        ) from None
-
-
-def _header(data: bytes) -> list[str]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidPublicData(
-            f"The file is neither Parquet nor UTF-8 text (byte {error.start}): "
-            "save it as CSV in UTF-8."
-        ) from None
-    if "\x00" in text:
-        raise InvalidPublicData("The file is neither Parquet nor text: save it as CSV.")
-    try:
-        names = [name.strip() for name in next(csv.reader(io.StringIO(text, newline="")))]
-    except (csv.Error, StopIteration):
-        raise InvalidPublicData("The first line is not a CSV header: start with names.") from None
-    if not names:
-        raise InvalidPublicData("The first line is empty: start with the columns' names.")
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        raise InvalidPublicData("The columns are not separated by commas: save it with commas.")
-    _check_names(names)
-    return names
+        file = read_csv(data, given)
+        _check_size(file.text.count("\n"), len(file.names))
+        records, chunks = file.rows(), []
+        while rows := [row.cells for row in itertools.islice(records, CHUNK_ROWS)]:
+            texts = [pa.array(cells, pa.large_string()) for cells in zip(*rows, strict=True)]
+            chunks.append(pa.table(texts, file.names))
+    except UnreadableTable as error:
+        raise InvalidPublicData(str(error)) from None
+    table = Table(file.format, file.first_rows())
+    if chunks:
+        whole = pa.concat_tables(chunks)
+        table.texts = dict(zip(whole.column_names, whole.columns, strict=True))
+    for name, column in table.texts.items():
+        _read_cells(table, name, column, file.format.decimal)
+    return table
 
 
 def _check_names(names: Sequence[str]) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise InvalidPublicData(
-            f"The header names {repeated[0]!r} more than once: give every column its own name."
-        )
-    if not all(name.strip() for name in names):
-        place = 1 + next(i for i, name in enumerate(names) if not name.strip())
-        raise InvalidPublicData(
-            f"Column {place} of the header has no name: give it one, or leave the column out."
-        )
-    if names and all(_is_number(name) for name in names):
-        raise InvalidPublicData(
-            "The first line holds numbers, not names: add a header line with the columns' names."
-        )
+    try:
+        check_header(names)
+    except UnreadableTable as error:
+        raise InvalidPublicData(str(error)) from None
 
 
 def _check_size(rows: int, columns: int) -> None:
@@ -185,17 +176,60 @@ def _check_size(rows: int, columns: int) -> None:
         )
 
 
-def _cells(column: pa.ChunkedArray) -> ColumnValues:
-    """The texts; or numbers, or truth values, if all that are not missing are."""
-    texts = pc.utf8_trim(column, characters=SPACES)
-    missing = pc.is_in(texts, value_set=pa.array(MISSING_TEXTS))
-    numbers = pc.match_substring_regex(texts, rf"\A({NUMBER.pattern}|{INFINITE})\z")
-    if pc.any(numbers).as_py() and pc.all(pc.or_(missing, numbers)).as_py():
-        return _numbers(pc.if_else(numbers, texts, None))
-    if set(pc.unique(texts).to_pylist()) - MISSING_TEXTS <= TRUTH_VALUES.keys():
+def _read_cells(table: Table, name: str, texts: pa.ChunkedArray, decimal: Decimal) -> None:
+    """Add a column: its texts; or numbers, or truth values, if all that are not missing are."""
+    distinct = pc.unique(texts)
+    present = distinct.filter(pc.invert(pc.is_in(distinct, value_set=pa.array(MISSING_WORDS))))
+    percent = len(present) > 0 and pc.all(pc.ends_with(present, PERCENT)).as_py()
+    plain = pc.replace_substring_regex(present, rf"{PERCENT_SIGN}\z", "") if percent else present
+    if len(present) and pc.all(_matches(plain, f"{NUMBERS[decimal]}|{INFINITE}")).as_py():
+        if pc.any(_matches(plain, PADDED)).as_py():
+            table.notes[name] = "has numbers with leading zeros, so it is read as texts."
+        elif any(map(loses_digits, plain.filter(_matches(plain, LONG)).to_pylist())):
+            table.notes[name] = "has numbers of more than 15 digits, so it is read as texts."
+        else:
+            missing = distinct.filter(pc.is_in(distinct, value_set=pa.array(ONLY_IN_NUMBERS)))
+            table[name] = _numbers_of(texts, decimal)
+            _say_how(table, name, present, {*missing.to_pylist()}, decimal)
+            return
+    if pc.any(pc.match_substring_regex(distinct, "[\r\n]")).as_py():
+        texts = pc.replace_substring_regex(texts, LINE_BREAKS.pattern, " ")
+    words = set(distinct.to_pylist()) - MISSING_TEXTS if len(distinct) <= MOST_WORDS else {""}
+    if words <= TRUTH_VALUES.keys():
         truth = {text: number == "1" for text, number in TRUTH_VALUES.items()}
-        return [truth.get(text, text) for text in texts.to_pylist()]
-    return cast("list[str]", texts.to_pylist())
+        table[name] = [truth.get(text, text) for text in texts.to_pylist()]
+    else:
+        table[name] = cast("list[str]", texts.to_pylist())
+
+
+def _matches(texts: pa.Array, pattern: str) -> pa.Array:
+    return pc.match_substring_regex(texts, rf"\A({pattern})\z")
+
+
+def _numbers_of(texts: pa.ChunkedArray, decimal: Decimal) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Numbers as ``plain_number`` reads them; NaN where a value is missing."""
+    missing = pc.is_in(texts, value_set=pa.array(MISSING_WORDS))
+    bare = pc.replace_substring_regex(pc.if_else(missing, None, texts), rf"{PERCENT_SIGN}\z", "")
+    bare = pc.replace_substring_regex(bare, f"[{GROUPING[decimal]}]", "")
+    if decimal == "comma":
+        bare = pc.replace_substring(bare, ",", ".")
+    return _numbers(pc.replace_substring(bare, "\u2212", "-"))
+
+
+def _say_how(table: Table, name: str, present: pa.Array, words: set[str], decimal: Decimal) -> None:
+    """Note the numbers of a column that are not written as programs write them, and ``words``
+    that count as missing."""
+    odd = present.filter(pc.invert(_matches(present, f"{NUMBER.pattern}|{INFINITE}")))
+    read = []
+    if len(odd):
+        text, unit = odd[0].as_py(), ""
+        if text.endswith(PERCENT):
+            table.units[name], unit = PERCENT, f" {PERCENT}"
+        read.append(f"{text!r}, which is read as {plain_number(bare(text), decimal)}{unit}")
+    if words:
+        read.append(f"{', '.join(map(repr, sorted(words)))}, which counts as missing")
+    if read:
+        table.notes[name] = f"has {', and '.join(read)}."
 
 
 def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
@@ -206,7 +240,8 @@ def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
         return _numbers(column)
     if _is_text(kind):
         texts = column.cast(pa.large_string())  # no kernel trims views, which polars has
-        return cast("list[str | None]", pc.utf8_trim(texts, characters=SPACES).to_pylist())
+        tidied = pc.utf8_normalize(pc.utf8_trim(texts, characters=SPACES), form="NFC")
+        return cast("list[str | None]", tidied.to_pylist())
     if pa.types.is_boolean(kind):
         return cast("list[bool | None]", column.to_pylist())
     if pa.types.is_null(kind):
@@ -221,14 +256,6 @@ def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
 def _numbers(column: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.float64]]:
     values = column.cast(pa.float64(), safe=False).to_numpy()
     return np.array(values, dtype=np.float64)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _first_line(error: Exception) -> str:

@@ -368,7 +368,7 @@ def test_what_looks_wrong_is_not_published_unasked(
 ) -> None:
     """It is said; without a terminal --yes is needed, and at a terminal the answer counts."""
     file = tmp_path / "odd.csv"
-    lines = [f"{'?' if row == 7 else row % 12},{row % 2}" for row in range(60)]
+    lines = [f"{'few' if row == 7 else row % 12},{row % 2}" for row in range(60)]
     file.write_text("\n".join(["hours,label", *lines]))
     create = ("task", "create", str(file), "--label", "label", "--epsilon", "1")
     refused = cli(*create)

@@ -21,7 +21,7 @@ def remarks(values: Sequence[object], settings: TaskSettings = SETTINGS) -> list
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([*range(600), "?"], r"600 numbers and 1 texts \('\?'\), so it becomes 601 categories"),
+        ([*range(600), "ill"], r"600 numbers and 1 texts \('ill'\), so it becomes 601 categories"),
         ([1, 2, 3, "<5"] * 9, "27 numbers and 9 texts"),
         ([*range(1000, 1030)], "ignore it if it is an id"),
         ([7] * 30, "same value in every row"),

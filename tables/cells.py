@@ -1,0 +1,63 @@
+"""Cells of a table: numbers with any decimal mark, and values by the fields of a task."""
+
+import re
+from typing import Any, Final, Literal
+
+from privet.protocol.features import MISSING_TEXTS, Categorical, Classes, Numeric, Range
+from privet.protocol.spellings import read_value
+
+Decimal = Literal["point", "comma"]
+
+PERCENT = "%"
+"""Unit of a column whose numbers have a percent sign; readers drop the sign by it."""
+BETWEEN = "'\u2019 \xa0\u202f"
+MISSING_WORDS: Final = MISSING_TEXTS | {
+    *("n/a", "N.A.", "n.a.", "NAN", "Null", "<NA>", "None", "none", "missing", "k.A.", "k. A."),
+    *("-", "\u2013", "\u2014", "?", ".", "#N/A", "#NV", "#VALUE!", "#WERT!", "#DIV/0!", "#REF!"),
+    *("#BEZUG!", "#NUM!", "#ZAHL!", "#NAME?", "#NULL!"),
+}
+"""Texts for a missing value in a column of numbers; in others only ``MISSING_TEXTS`` are."""
+
+
+GROUPING: dict[Decimal, str] = {"point": f",{BETWEEN}", "comma": f".{BETWEEN}"}
+"""Marks between groups of three digits."""
+
+
+def _numbers(mark: str, grouping: str) -> str:
+    grouped = "|".join(rf"[1-9][0-9]{{0,2}}([{each}][0-9]{{3}})+" for each in grouping)
+    return f"[-+\u2212]?(([0-9]+|{grouped})([{mark}][0-9]*)?|[{mark}][0-9]+)([eE][-+]?[0-9]+)?"
+
+
+NUMBERS: dict[Decimal, str] = {
+    "point": _numbers(".", GROUPING["point"]),
+    "comma": _numbers(",", GROUPING["comma"]),
+}
+"""Patterns of a number, for Python and for Arrow."""
+PERCENT_SIGN = f"[ \xa0\u202f]?{PERCENT}"
+PADDED = r"[-+]?0[0-9]+"
+"""Pattern of whole numbers with leading zeros, as postcodes and other codes have."""
+LONG = r"[-+]?[0-9]{16,}"
+"""Pattern of whole numbers that a 64-bit float may not hold."""
+_PATTERNS = {decimal: re.compile(pattern) for decimal, pattern in NUMBERS.items()}
+_PLAIN = {
+    "point": str.maketrans("\u2212", "-", GROUPING["point"]),
+    "comma": str.maketrans("\u2212,", "-.", GROUPING["comma"]),
+}
+
+
+def plain_number(text: str, decimal: Decimal) -> str | None:
+    """A number as programs write it, without grouping and with a point; None if it is none."""
+    return text.translate(_PLAIN[decimal]) if _PATTERNS[decimal].fullmatch(text) else None
+
+
+def cell_value(field: Numeric | Categorical | Classes | Range, text: str, decimal: Decimal) -> Any:
+    """The value of a record that a cell stands for; else the text without spaces around it."""
+    value = read_value(field, text)
+    if not isinstance(field, Numeric | Range) or not isinstance(value, str):
+        return value
+    if value in MISSING_WORDS:
+        return ""
+    if field.unit == PERCENT:
+        value = value.removesuffix(PERCENT).rstrip()
+    number = plain_number(value, decimal)
+    return value if number is None else number

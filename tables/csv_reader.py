@@ -1,0 +1,161 @@
+"""A CSV file as a header and rows of texts, for all sides alike."""
+
+import csv
+import itertools
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from privet.protocol.spellings import SPACES, tidy
+
+from .cells import plain_number
+from .text_format import (
+    Stated,
+    TextFormat,
+    UnreadableTable,
+    decoded,
+    detect_decimal,
+    detect_separator,
+    divided,
+    excels_separator,
+    lines_of,
+)
+
+SAMPLE_ROWS = 2_000
+"""Rows at the beginning that the decimal mark is detected from."""
+FIRST_ROWS = 10
+"""Rows that people are shown, to confirm how a file is read."""
+NOTHING_STATED = Stated()
+_END = "\x00end"
+"""Follows the last line; no file has it, and a quotation mark that stays open swallows it."""
+
+
+class Row(NamedTuple):
+    """One record: the last of its lines in the file, and its cells."""
+
+    line: int
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A CSV file: what it is written in, the names of its columns, and its records as texts."""
+
+    format: TextFormat
+    names: tuple[str, ...]
+    text: str
+    lines_before: int
+    """Lines of the file before ``text``."""
+    unnamed: int
+    """Columns at the end without a name, which are empty."""
+
+    def rows(self) -> Iterator[Row]:
+        """The records in order, as many cells each as there are names.
+
+        Empty lines are none, nor are lines at the end that have only separators. Raises
+        ``UnreadableTable`` for a record of another width, and for a quotation mark left open.
+        """
+        waiting: list[Row] = []
+        for row in itertools.islice(_rows(self.text, self.format), 1, None):
+            line, cells = row.line + self.lines_before, row.cells
+            if len(cells) != len(self.names):
+                if cells == [""]:
+                    continue
+                cells = self._fitted(cells, line)
+            if any(cells) or len(cells) == 1:
+                yield from waiting
+                waiting.clear()
+                yield Row(line, cells)
+            else:
+                waiting.append(Row(line, cells))
+
+    def first_rows(self, number: int = FIRST_ROWS) -> list[list[str]]:
+        """The cells of the first records."""
+        return [row.cells for row in itertools.islice(self.rows(), number)]
+
+    def _fitted(self, cells: list[str], line: int) -> list[str]:
+        width = len(self.names)
+        if any(cells[width : width + self.unnamed]):
+            raise UnreadableTable(
+                f"Column {width + 1} of the header has no name: give it one, or leave the column "
+                f"out. Line {line} has a value there."
+            )
+        if len(cells) < width or any(cells[width:]):
+            raise UnreadableTable(
+                f"Line {line} has {len(cells)} cells and the header {width} names: every line "
+                "needs as many values as the header has names."
+            )
+        return cells[:width]
+
+
+def read_csv(data: bytes, given: Stated = NOTHING_STATED) -> TextTable:
+    """A CSV file in the format that is detected, or given.
+
+    Letters are in one form (NFC), and there are no spaces around names and cells. Raises
+    ``UnreadableTable`` for a file that is none, or that has no header or no good one.
+    """
+    text, encoding = decoded(data, given.encoding)
+    named, rest = excels_separator(unicodedata.normalize("NFC", text))
+    separator = given.separator or named or detect_separator(rest)
+    guessed = given.encoding is None and encoding == "cp1252"
+    form = TextFormat(encoding, separator, given.decimal or "point", guessed)
+    rows = _rows(rest, form)
+    header = [tidy(name) for name in next(rows, Row(0, [])).cells]
+    names = _without_unnamed(header)
+    check_header(names)
+    if given.decimal is None:
+        sample = (row.cells for row in itertools.islice(rows, SAMPLE_ROWS))
+        form = replace(form, decimal=detect_decimal(sample, separator))
+    return TextTable(form, names, rest, int(named is not None), len(header) - len(names))
+
+
+def _rows(text: str, form: TextFormat) -> Iterator[Row]:
+    """All rows that are not empty, the header first."""
+    reader = divided(itertools.chain(lines_of(text), [_END]), form.separator)
+    try:
+        for cells in reader:
+            if cells == [_END]:
+                return
+            if cells:
+                yield Row(reader.line_num, [cell.strip(SPACES) for cell in cells])
+    except csv.Error as error:
+        raise UnreadableTable(f"Line {reader.line_num} cannot be read ({error}).") from None
+    raise UnreadableTable(
+        "A quotation mark is opened and not closed: look for a line with a single one."
+    )
+
+
+def _without_unnamed(names: Sequence[str]) -> tuple[str, ...]:
+    """The names without columns at the end that have none, which Excel adds."""
+    named = [place for place, name in enumerate(names) if name]
+    return tuple(names[: named[-1] + 1]) if named else ()
+
+
+def check_header(names: Sequence[str]) -> None:
+    """Raise ``UnreadableTable`` unless there are names, all of them different."""
+    if not names:
+        raise UnreadableTable("The first line is empty: start with the columns' names.")
+    repeated = [name for name, count in Counter(names).items() if count > 1 and name]
+    if repeated:
+        raise UnreadableTable(
+            f"The header names {repeated[0]!r} more than once: give every column its own name."
+        )
+    if not all(name.strip() for name in names):
+        place = 1 + next(i for i, name in enumerate(names) if not name.strip())
+        raise UnreadableTable(
+            f"Column {place} of the header has no name: give it one, or leave the column out."
+        )
+    if all(_is_number(name) for name in names):
+        raise UnreadableTable(
+            "The first line holds numbers, not names: add a header line with the columns' names."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return plain_number(text, "comma") is not None
+    return True

@@ -1,0 +1,184 @@
+"""Formats of CSV files: encoding, separator and decimal mark, detected or stated."""
+
+import codecs
+import csv
+import io
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from privet.protocol.features import MISSING_TEXTS
+from privet.protocol.spellings import SPACES
+
+from .cells import NUMBERS, PERCENT, Decimal, plain_number
+
+if TYPE_CHECKING:
+    import _csv
+
+Encoding = Literal[
+    "utf-8", "utf-16", "cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp437", "cp850",
+    "mac-roman", "iso-8859-15", "shift-jis", "gb18030", "big5", "euc-kr",
+]  # fmt: skip
+Separator = Literal["comma", "semicolon", "tab", "bar"]
+
+MARKS: dict[Separator, str] = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+"""Separators by name, the usual first."""
+HELP = {
+    "encoding": "Encoding of the CSV file; by default UTF-16 or UTF-8 if it is, else cp1252.",
+    "separator": "What separates the columns of the CSV file; by default detected.",
+    "decimal": "Decimal mark of the CSV file's numbers; by default detected.",
+}
+WORDS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252 (Western Europe)"}
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+SAMPLE_BYTES = 4_000
+ROWS_TRIED = 100
+"""Rows that are divided by each separator on trial."""
+MOSTLY = 0.5
+"""Share of a column's cells that are numbers with a decimal mark, for the column to count."""
+
+
+class UnreadableTable(Exception):
+    """A file that is no table; the text says what to do about it."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Statements about a file; None is detected."""
+
+    encoding: Encoding | None = None
+    separator: Separator | None = None
+    decimal: Decimal | None = None
+
+
+AS_PROGRAMS_WRITE = Stated("utf-8", "comma", "point")
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """The format of a file."""
+
+    encoding: Encoding
+    separator: Separator
+    decimal: Decimal
+    guessed: bool = False
+    """True if the encoding is the usual one of files that do not show theirs."""
+
+    def in_words(self) -> str:
+        """The format in a sentence for people."""
+        written = WORDS.get(self.encoding, self.encoding)
+        separated = "vertical bars" if self.separator == "bar" else f"{self.separator}s"
+        guess = " Check the letters: the encoding is a guess." if self.guessed else ""
+        return f"Read as {written}, separated by {separated}, with decimal {self.decimal}s.{guess}"
+
+
+def decoded(data: bytes, encoding: Encoding | None) -> tuple[str, Encoding]:
+    """The text of a file without its byte order mark, and its encoding.
+
+    Raises ``UnreadableTable`` for a file that is no text, or not in the encoding given.
+    """
+    found = encoding or detect_encoding(data)
+    try:
+        text = data.decode(_codec(data, found))
+    except UnicodeDecodeError as error:
+        raise UnreadableTable(
+            f"The file is not in {WORDS.get(found, found)} (byte {error.start}): give its encoding."
+        ) from None
+    if "\x00" in text:
+        raise UnreadableTable("The file is neither Parquet nor text: save it as CSV.")
+    return text.removeprefix("\ufeff"), found
+
+
+def detect_encoding(data: bytes) -> Encoding:
+    """UTF-16 or UTF-8 if the bytes are, else Windows-1252, which Excel writes in Western Europe."""
+    if data.startswith(UTF16_MARKS) or _wide(data):
+        return "utf-16"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def _codec(data: bytes, encoding: Encoding) -> str:
+    if encoding == "utf-16" and not data.startswith(UTF16_MARKS):
+        return _wide(data) or "utf-16-le"
+    return encoding
+
+
+def _wide(data: bytes) -> str | None:
+    """UTF-16 without a byte order mark, by the zeros beside ASCII characters; None for others."""
+    sample = data[:SAMPLE_BYTES]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if len(data) % 2 == 0 and max(even, odd) > len(sample) / 4 > 0:
+        return "utf-16-be" if even > odd else "utf-16-le"
+    return None
+
+
+def lines_of(text: str) -> io.StringIO:
+    """The lines of a text, their ends included; a bare carriage return ends one too."""
+    return io.StringIO(text, newline="")
+
+
+def divided(lines: Iterable[str], separator: Separator) -> "_csv.Reader":
+    """The cells of each row; spaces after a separator are no part of a cell."""
+    return csv.reader(lines, delimiter=MARKS[separator], skipinitialspace=True)
+
+
+def excels_separator(text: str) -> tuple[Separator | None, str]:
+    """The separator that Excel's first line ``sep=;`` names, and the text after that line."""
+    first = next(lines_of(text), "")
+    line = first.strip().strip('"').lower()
+    for name, mark in MARKS.items():
+        if line == f"sep={mark}".rstrip():
+            return name, text[len(first) :]
+    return None, text
+
+
+def detect_separator(text: str) -> Separator:
+    """The separator by which most rows have as many cells as the header, and more than one.
+
+    Of several the one by which most cells are numbers.
+    """
+
+    def score(separator: Separator) -> tuple[float, float, int]:
+        try:
+            rows = [*filter(None, itertools.islice(divided(lines_of(text), separator), ROWS_TRIED))]
+        except csv.Error:
+            return 0.0, 0.0, 0
+        width = len(rows[0]) if rows else 0
+        alike = sum(len(row) == width for row in rows)
+        cells = [bare(cell) for row in rows for cell in row]
+        numbers = sum(any(plain_number(cell, mark) for mark in NUMBERS) for cell in cells)
+        return (alike / len(rows), numbers / len(cells), width) if width > 1 else (0.0, 0.0, width)
+
+    return max(MARKS, key=score)
+
+
+def detect_decimal(rows: Iterable[Sequence[str]], separator: Separator) -> Decimal:
+    """The decimal mark of most columns; where none shows it, the usual one by the separator."""
+    votes = Counter(map(_vote, itertools.zip_longest(*rows, fillvalue="")))
+    if not votes["comma"] and not votes["point"]:
+        return "comma" if separator == "semicolon" else "point"
+    return "comma" if votes["comma"] > votes["point"] else "point"
+
+
+def _vote(cells: Iterable[str]) -> Decimal | None:
+    """The mark of the column's numbers that can be read in one way only, if it has mostly such."""
+    present = [text for cell in cells if (text := bare(cell)) not in MISSING_TEXTS]
+    numbers: Counter[Decimal] = Counter()
+    only: Counter[Decimal] = Counter()
+    for text, count in Counter(present).items():
+        point, comma = (plain_number(text, decimal) is not None for decimal in ("point", "comma"))
+        numbers["point"] += count * point
+        numbers["comma"] += count * comma
+        only["point"] += count * (point and not comma)
+        only["comma"] += count * (comma and not point)
+    mark: Decimal = "comma" if only["comma"] > only["point"] else "point"
+    return mark if only[mark] and numbers[mark] > MOSTLY * len(present) else None
+
+
+def bare(cell: str) -> str:
+    """A cell without spaces around it and without a percent sign."""
+    return cell.strip(SPACES).removesuffix(PERCENT).rstrip(SPACES)

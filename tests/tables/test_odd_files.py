@@ -1,0 +1,98 @@
+"""Files as people have them, in ``odd_files``, and what each becomes, in ``odd_files.json``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from privet.learning.task_building.schema import describe, infer_feature
+from privet.learning.task_building.settings import FeatureSettings, TaskSettings
+from privet.learning.task_building.table import read_table
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import Numeric, encode_table, encode_value
+from privet.protocol.spellings import read_values
+from privet.tables.cells import cell_value
+from privet.tables.csv_reader import read_csv
+from privet.tables.text_format import Stated, UnreadableTable
+
+HERE = Path(__file__).parent
+FILES = sorted((HERE / "odd_files").iterdir())
+BECOMES: dict[str, dict[str, Any]] = json.loads((HERE / "odd_files.json").read_text("utf-8"))
+LONG_FILE = 10
+"""Of files with more rows the last two are listed."""
+SETTINGS = TaskSettings(name="t", label="y", epsilon=1.0)
+
+
+def listed(values: Any) -> list[Any]:
+    """Values as JSON has them."""
+    found = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    plain = [None if v != v else "inf" if v == float("inf") else v for v in found]
+    return plain[-2:] if len(plain) > LONG_FILE else plain
+
+
+def test_every_file_is_listed() -> None:
+    """There is one entry for each file."""
+    assert [file.name for file in FILES] == list(BECOMES)
+
+
+@pytest.mark.parametrize("name", BECOMES)
+def test_each_becomes_what_is_listed(name: str) -> None:
+    """How it is read in words, its columns, and what is noted of them; or why it is refused."""
+    data, expected = (HERE / "odd_files" / name).read_bytes(), BECOMES[name]
+    given = Stated(**expected.get("given", {}))
+    if "refused" in expected:
+        with pytest.raises(InvalidPublicData) as raised:
+            read_table(data, given)
+        assert raised.value.detail == expected["refused"]
+        return
+    table = read_table(data, given)
+    assert table.format is not None
+    assert table.format.in_words() == expected["read"]
+    assert {name: listed(values) for name, values in table.items()} == expected["columns"]
+    assert table.notes == expected.get("notes", {})
+
+
+@pytest.mark.parametrize("name", BECOMES)
+def test_a_holder_without_arrow_reads_each_alike(name: str) -> None:
+    """A site that answers with the file is where the file's own rows are, cell by cell."""
+    data, expected = (HERE / "odd_files" / name).read_bytes(), BECOMES[name]
+    given = Stated(**expected.get("given", {}))
+    if "refused" in expected:
+        if data.strip() and name != "header_only.csv":
+            with pytest.raises(UnreadableTable, match=r"^" + expected["refused"][:20]):
+                list(read_csv(data, given).rows())
+        return
+    table, file = read_table(data, given), read_csv(data, given)
+    assert table.format == file.format
+    cells = dict(
+        zip(file.names, zip(*(row.cells for row in file.rows()), strict=True), strict=True)
+    )
+    assert list(cells) == list(table)
+    for column, values in table.items():
+        if "inf" in expected["columns"][column]:
+            continue
+        texts = [*dict.fromkeys(v for v in cells[column] if v)]
+        all_categories = FeatureSettings(categories=tuple(texts) if name == "namibia.csv" else None)
+        feature = describe(infer_feature(column, values, all_categories), SETTINGS, table.units)
+        public = encode_table([feature], {column: read_values(feature, values)})
+        decimal = file.format.decimal
+        read = [encode_value(feature, cell_value(feature, c, decimal)) for c in cells[column]]
+        np.testing.assert_array_equal(read, public)
+        if isinstance(feature, Numeric):
+            assert np.ptp(public) > 0 or len(set(cells[column])) == 1
+
+
+def test_what_is_given_is_not_detected() -> None:
+    """Encoding, separator and decimal mark as somebody says who knows better."""
+    german = 'größe,x\n"1,75",a\n"1,5",b\n'.encode()
+    assert listed(read_table(german)["größe"]) == [1.75, 1.5]
+    assert listed(read_table(german, Stated(decimal="point"))["größe"]) == ["1,75", "1,5"]
+    assert list(read_table(german, Stated(separator="semicolon"))) == ["größe,x"]
+    assert list(read_table(german, Stated(encoding="cp1252"))) == ["grÃ¶ÃŸe", "x"]
+    with pytest.raises(InvalidPublicData, match="not in UTF-8"):
+        read_table("größe\n1\n".encode("cp1252"), Stated(encoding="utf-8"))
+    thousand = b'x\n"20,000"\n'
+    assert listed(read_table(thousand)["x"]) == [20_000.0]
+    assert listed(read_table(thousand, Stated(decimal="comma"))["x"]) == [20.0]
