@@ -110,9 +110,10 @@ class BlockingHolder:
         *,
         at_a_time: int = AT_A_TIME,
         answered: Callable[[], object] = lambda: None,
+        unfit: Callable[[dict[str, tuple[str, ...]]], object] | None = None,
     ) -> dict[str, StoredAnswer | PrivetError]:
-        """See ``Holder.answer_all``; ``answered`` is called in another thread."""
-        call = partial(self._holder.answer_all, at_a_time=at_a_time, answered=answered)
+        """See ``Holder.answer_all``; ``answered`` and ``unfit`` are called in another thread."""
+        call = partial(self._holder.answer_all, at_a_time=at_a_time, answered=answered, unfit=unfit)
         return self._portal.call(call, task_url, records, invitations)
 
     def ask_relays(self) -> list[str]:

@@ -200,6 +200,7 @@ class Holder:
         *,
         at_a_time: int = AT_A_TIME,
         answered: Callable[[], object] = lambda: None,
+        unfit: Callable[[dict[str, tuple[str, ...]]], object] | None = None,
     ) -> dict[str, StoredAnswer | PrivetError]:
         """Answer a task for every subject in ``records``; what came of each, in that order.
 
@@ -207,8 +208,10 @@ class Holder:
         an interruption sends what is missing and draws nothing twice. ``answered`` is called after
         each. Whatever would refuse every report, and a name that the task does not ask for, is
         raised before anything is drawn; from then on every record is sent, whatever its values and
-        whatever came of the others: an error in one is its outcome. So read what does not fit
-        before, by ``validate``; an answer's ``misfit`` says it afterwards.
+        whatever came of the others: an error in one is its outcome. ``unfit`` is called once before
+        anything is drawn, with the findings of the records that do not fit, by subject; it
+        decides nothing, so what it raises is raised when all is sent. An answer's ``misfit`` says
+        it afterwards.
         """
         address = self.http.address(task_url)
         offer = await self._offered(address)
@@ -220,7 +223,15 @@ class Holder:
             for answer in await self._ask(self.ledger.answers)
             if answer.task == address.id and answer.counted and answer.subject in records
         }
-        left = iter([subject for subject in records if subject not in outcomes])
+        unanswered = [subject for subject in records if subject not in outcomes]
+        fault = None
+        if unfit is not None:
+            found = {who: validate(offer.task, records[who]).findings for who in unanswered}
+            try:
+                unfit({who: findings for who, findings in found.items() if findings})
+            except Exception as error:  # noqa: BLE001 - raised below, since silence would tell
+                fault = error
+        left = iter(unanswered)
 
         async def answer_some() -> None:
             for subject in left:
@@ -237,6 +248,8 @@ class Holder:
         async with anyio.create_task_group() as group:
             for _ in range(min(at_a_time, len(records))):
                 group.start_soon(answer_some)
+        if fault is not None:
+            raise fault
         return {subject: outcomes[subject] for subject in records}
 
     def _check_for_everybody(self, task: Task, clock_ahead: float | None) -> float:

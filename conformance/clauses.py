@@ -5,6 +5,7 @@ and only by the exit status.
 """
 
 import json
+import math
 import os
 import re
 import shlex
@@ -23,13 +24,24 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.responses import RedirectResponse, Response
 
 from privet.curator.access.signing import Signer
-from privet.protocol.calls import HOLDER_CALLS, REPORT_MEDIA_TYPE, TASKS
-from privet.protocol.errors import InvalidRequest, Overloaded, PrivetError, ReportConflict
+from privet.protocol import wire
+from privet.protocol.calls import HOLDER_CALLS, JSON_MEDIA_TYPE, REPORT_MEDIA_TYPE, TASKS
+from privet.protocol.errors import (
+    InvalidRequest,
+    NotAuthorized,
+    Overloaded,
+    PrivetError,
+    QuotaReached,
+    ReportConflict,
+    TaskNotFound,
+    TaskNotOpen,
+    problem_of,
+)
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.mechanisms import GeneralizedResponse
 from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import Report
-from privet.protocol.task import Question, Task
+from privet.protocol.task import TASK_BOUNDS, Question, Task, Translation
 
 from .vectors import NO_VECTORS, Vectors
 from .wire import Bench, RecordedCall, Scene, Script, problem, receipt
@@ -63,6 +75,7 @@ ODD_RECORDS: tuple[Any, ...] = (
     {"x": "1e999", "y": "maybe"},
     {"x": [[[]]], "y": {"no": 1}},
     {"x": "\ud800", "y": "y" * 50_000},
+    {"x": math.inf, "y": 10**400},
 )
 """Records that answer otherwise, do not fit, or cannot be read."""
 NOTHING: Mapping[str, str] = {}
@@ -175,7 +188,8 @@ class Trial:
         environment: Mapping[str, str] = NOTHING,
     ) -> int:
         """Let a person answer; the exit status."""
-        return self.holder(Given(scene.url, state or self.state(), json.dumps(record), environment))
+        given = json.dumps(record).replace("Infinity", "1e999")  # which is JSON, and as large
+        return self.holder(Given(scene.url, state or self.state(), given, environment))
 
     def check(self, scene: Scene, report: Report) -> None:
         """Raise ``PrivetError`` unless a report answers the questions of a published task."""
@@ -224,6 +238,59 @@ def task_form(trial: Trial) -> str | None:
     )
 
 
+def task_size(trial: Trial) -> str | None:
+    """With as many lists and maps as it may have, by texts that nobody sees, and with one more."""
+
+    def sized(texts: int) -> Task:
+        pairs = tuple((f"{number:x}", "a") for number in range(texts))
+        languages = ("de", "es", "zh")
+        return example(
+            "large",
+            translations=tuple(
+                Translation(language=language, texts=pairs[number :: len(languages)])
+                for number, language in enumerate(languages)
+            ),
+        )
+
+    texts = TASK_BOUNDS.containers - _containers(sized(3)) + 3
+    most, more = trial.bench.publish(sized(texts)), sized(texts + 1)
+    fault = trial.answers(f"a task of {TASK_BOUNDS.containers} lists and maps", most)
+    return fault or trial.refuses(
+        f"a task of {TASK_BOUNDS.containers + 1} lists and maps",
+        trial.bench.offer(more.id, more.canonical),
+    )
+
+
+def _containers(task: Task) -> int:
+    """The lists and maps in a task's bytes."""
+
+    def within(value: Any) -> int:
+        if isinstance(value, dict):
+            return 1 + sum(map(within, value.values()))
+        return 1 + sum(map(within, value)) if isinstance(value, list) else 0
+
+    return within(wire.unpack(task.canonical, TASK_BOUNDS))
+
+
+def fetch(trial: Trial) -> str | None:
+    """Busy for a moment, then for good: nothing is drawn, so nothing is kept either."""
+
+    def busy_for(calls: float) -> Scene:
+        return trial.bench.publish(
+            example("busy"),
+            lambda call, before: problem(BUSY) if call.method == "GET" and before < calls else None,
+        )
+
+    fault = trial.answers("a task that could not be had at first", busy_for(1))
+    if fault is not None:
+        return fault
+    scene = busy_for(math.inf)
+    status = trial.answer(scene)
+    if scene.posts or status in DELIVERED | {KEPT}:
+        return f"ended with {status} for a task that it could not have"
+    return None
+
+
 def signature(trial: Trial) -> str | None:
     bench, stranger = trial.bench, Signer(Ed25519PrivateKey.generate())
     pinned = {"PRIVET_HOLDER_CURATOR_KEY": bench.key}
@@ -255,6 +322,21 @@ def budget(trial: Trial) -> str | None:
             "one of two questions of 1.5", bench.publish(example("one", 1.5, 1.5, allocation="one"))
         )
     )
+
+
+def year(trial: Trial) -> str | None:
+    """One person's, so of one state."""
+    state = trial.state()
+    for epsilon in (2.0, 2.0):
+        scene = trial.bench.publish(example("year", epsilon))
+        status = trial.answer(scene, state=state)
+        if status != COUNTED:
+            return f"ended with {status} for a task within the year's epsilon"
+    scene = trial.bench.publish(example("year", 0.5))
+    status = trial.answer(scene, state=state)
+    if scene.posts or status in DELIVERED:
+        return f"ended with {status} for a task that takes a person above epsilon 4 within a year"
+    return None
 
 
 def dates(trial: Trial) -> str | None:
@@ -400,6 +482,28 @@ def site_silence(trial: Trial) -> str | None:
     return None
 
 
+def site_status(trial: Trial) -> str | None:
+    """Files of which a relay holds all lines, and all but one, which is refused."""
+
+    def held_but(first: int) -> Script:
+        refusal = QuotaReached("A test.")
+        return _posted(lambda call, n: problem(refusal) if n < first else receipt(call, 202))
+
+    for refusals, wanted in ((0, {HELD}), (1, set(range(256)) - DELIVERED - {KEPT})):
+        scene = trial.bench.publish(example("site"), held_but(refusals))
+        state = trial.state()
+        records = trial.folder / f"{state.name}.csv"
+        rows = [f"{row},5.0,yes" for row in range(SITE_LINES)]
+        records.write_text("\n".join([f"{SUBJECT},x,y", *rows, ""]))
+        status = trial.site(Given(scene.url, state, "", NOTHING), records)
+        if status not in wanted or len(scene.bodies) != SITE_LINES:
+            return (
+                f"ended with {status} and {len(scene.bodies)} of {SITE_LINES} reports where a "
+                f"relay holds all but {refusals}, which are refused"
+            )
+    return None
+
+
 def _shows(scene: Scene, status: int) -> tuple[int, list[tuple[str, str, int]]]:
     """All that others see of an answer, but when and which random bytes."""
     return status, [(call.method, call.path, len(call.body)) for call in scene.calls]
@@ -476,9 +580,44 @@ def receipt_clause(trial: Trial) -> str | None:
 
 
 def held(trial: Trial) -> str | None:
-    scene = trial.bench.publish(example("held"), _posted(lambda call, _: receipt(call, 202)))
-    status = trial.answer(scene)
-    return None if status == HELD else f"ended with {status} where a relay holds its report"
+    """Run again it may ask the relay, or send the same bytes: either way it learns that they
+    count."""
+
+    def relay(call: RecordedCall, before: int) -> Response | None:
+        if call.method == "POST":
+            return receipt(call, 202 if before == 0 else 200)
+        report_id = call.path.removeprefix("reports/")
+        if report_id == call.path:
+            return None
+        state = {"report": report_id, "state": "counted", "reason": None}
+        return Response(json.dumps(state), media_type=JSON_MEDIA_TYPE)
+
+    state, scene = trial.state(), trial.bench.publish(example("held"), relay)
+    status = trial.answer(scene, state=state)
+    if status != HELD:
+        return f"ended with {status} where a relay holds its report"
+    status = trial.answer(scene, OTHER, state)
+    if len(scene.bodies) != 1:
+        return "drew a second report for one that a relay holds"
+    return None if status == COUNTED else f"ended with {status} once the relay had delivered it"
+
+
+REFUSALS = (NotAuthorized, TaskNotFound, TaskNotOpen, QuotaReached)
+
+
+def refused(trial: Trial) -> str | None:
+    """Whatever it does when it is run again, it draws no second report."""
+    for kind in REFUSALS:
+        state = trial.state()
+        scene = trial.bench.publish(example("refused"), _fails_first(1, kind("A test.")))
+        status = trial.answer(scene, state=state)
+        what = problem_of(kind("A test.")).name
+        if len(scene.posts) != 1 or status in DELIVERED | {KEPT}:
+            return f"ended with {status} after {len(scene.posts)} tries at {what}"
+        trial.answer(scene, OTHER, state)
+        if len(scene.bodies) != 1:
+            return f"drew a second report after {what}"
+    return None
 
 
 def conflict(trial: Trial) -> str | None:
@@ -548,6 +687,14 @@ CLAUSES = {
         task_form,
         ("vectors",),
     ),
+    "task-size": Clause(
+        "answers a task at the limit of lists and maps, and refuses one above it",
+        "protocol.md#limits",
+        task_size,
+    ),
+    "fetch": Clause(
+        "asks again for a task that it cannot have now, and draws nothing without it", CALLS, fetch
+    ),
     "signature": Clause(
         "with a pinned key, answers only tasks that this key signed",
         "protocol.md#signature",
@@ -558,6 +705,7 @@ CLAUSES = {
         CALLS,
         budget,
     ),
+    "year": Clause("spends at most epsilon 4 on one person within a year", CALLS, year),
     "dates": Clause("sends nothing before a task opens and after it closes", CALLS, dates),
     "clock": Clause(
         "draws nothing while its clock and the server's are more than two days apart", CALLS, clock
@@ -587,6 +735,12 @@ CLAUSES = {
         site_silence,
         ("site",),
     ),
+    "site-status": Clause(
+        "sends a report for each line, and ends with the exit status of the worst",
+        "conformance.md#what-your-program-must-do",
+        site_status,
+        ("site",),
+    ),
     "vectors": Clause(
         "draws the same reports from the vectors' tasks, records and random bytes",
         "protocol.md#vectors",
@@ -599,7 +753,12 @@ CLAUSES = {
     ),
     "retry-after": Clause("comes back no sooner than `Retry-After` says", CALLS, retry_after),
     "receipt": Clause("takes a report as delivered on its own receipt only", CALLS, receipt_clause),
-    "held": Clause("distinguishes a report that a relay holds from one that counts", CALLS, held),
+    "held": Clause(
+        "distinguishes a report that a relay holds from one that counts, and draws no second one",
+        CALLS,
+        held,
+    ),
+    "refused": Clause("stops at a refusal, and draws no second report", CALLS, refused),
     "conflict": Clause("stops at a conflict, and draws no second report", CALLS, conflict),
     "redirect": Clause("follows no redirect", CALLS, redirect),
     "calls": Clause("makes no other calls, and keeps no cookie", CALLS, calls),

@@ -23,7 +23,7 @@ async function run(record) {
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     console.error(error.message);
-    const [kept] = await store.answers();
+    const kept = await store.find(url.split("/").at(-1));
     return kept?.state === "drawn" ? 4 : 1;
   }
 }

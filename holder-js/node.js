@@ -1,9 +1,10 @@
-/** What only Node has: a store in a file. */
+/** What only Node has: a store in a file, and a dry run of many records. */
 
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
+import { checkForEverybody, validate } from "./src/holder.js";
 import { pause } from "./src/http.js";
 import { Store } from "./src/ledger.js";
 import { Problem } from "./src/problem.js";
@@ -92,6 +93,30 @@ export class FileStore extends Store {
     }
   }
 }
+
+/**
+ * What answering for many people would do: nothing is drawn, stored or sent. For people to read; a program that
+ * decides by it whether to answer tells the curator by silence.
+ * @param {import("./src/http.js").Task} task from `loadTask`
+ * @param {Record<string, Record<string, unknown>>} records by person
+ * @param {import("./src/holder.js").Options} [options] those with which you answer
+ * @returns {{findings: Record<string, import("./src/features.js").Finding[]>, smallestGroup: number | null}} what does
+ *   not fit, by person, without those whose record fits; and the fewest people expected in a stratum that a report
+ *   would disclose, null if the task discloses nothing
+ * @throws {Problem} what would refuse every report, but for what each person has spent; `invalid-record` for a name
+ *   that the task does not ask for
+ */
+export function dryRun(task, records, options = {}) {
+  checkForEverybody(task, options);
+  const opened = Object.entries(records).map(([who, record]) => ({ who, ...sides(validate(task, record)) }));
+  const sizes = opened.flatMap(({ size }) => size ?? []);
+  return {
+    findings: Object.fromEntries(opened.filter(({ findings }) => findings.length > 0).map(({ who, findings }) => [who, findings])),
+    smallestGroup: sizes.length > 0 ? Math.min(...sizes) : null,
+  };
+}
+
+const sides = ({ findings, disclosed }) => ({ findings, size: disclosed?.size });
 
 function failed(error) {
   return new Problem("ledger-failed", `The answers cannot be kept (${error.message}): nothing was sent.`);

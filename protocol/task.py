@@ -16,7 +16,18 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from . import wire
 from .errors import InvalidTask, TaskMismatch
-from .features import Category, Column, Feature, Label, Name, Numeric, Range, columns_of, showable
+from .features import (
+    UNSHOWABLE,
+    Category,
+    Column,
+    Feature,
+    Label,
+    Name,
+    Numeric,
+    Range,
+    columns_of,
+    showable,
+)
 from .label_scale import Centring, LabelScale
 from .limits import (
     MAX_CATEGORY_LENGTH,
@@ -211,6 +222,12 @@ class Task(wire.Message):
         names = [feature.name for feature in self.features] + [self.label.name]
         if len(set(names)) != len(names):
             raise InvalidTask("Features and label must all have different names.")
+        control = UNSHOWABLE.search(self.description.replace("\n", " "))
+        if control is not None:
+            raise InvalidTask(
+                f"Remove character {control.start() + 1} of the description, the control character "
+                f"U+{ord(control[0]):04X}: only line breaks may stand in it."
+            )
         columns = sum(1 if isinstance(f, Numeric) else len(f.categories) for f in self.features)
         if columns > MAX_COLUMNS:
             raise InvalidTask(

@@ -5,10 +5,13 @@
 dashboard names the component.
 """
 
+import gzip
+import io
 import json
 import re
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -25,18 +28,25 @@ NPM = ("--ignore-scripts", "--no-audit", "--no-fund", "--silent")
 
 
 def pack(folder: Path) -> Path:
-    """The packed package in ``folder``, with the component as one file in ``dist/``."""
+    """The packed package in ``folder``, as ``npm pack`` packs it, with the component as one file in
+    ``dist/``; the same files always give the same bytes."""
+    about = json.loads((PACKAGE / "package.json").read_text("utf-8"))
+    named = [PACKAGE / name for name in ("package.json", "README.md", *about["files"])]
+    found = [path for each in named for path in [each, *sorted(each.rglob("*"))] if path.is_file()]
+    files = {str(path.relative_to(PACKAGE)): path.read_bytes() for path in found}
+    files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    files[f"dist/{page.FORM}"] = page.FILES[page.FORM]
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(f"package/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as place:
-        copy = Path(place) / "package"
-        shutil.copytree(PACKAGE, copy)
-        shutil.copy(ROOT / "LICENSE", copy)
-        (copy / "dist").mkdir()
-        (copy / "dist" / page.FORM).write_bytes(page.FILES[page.FORM])
-        command = ["npm", "pack", "--json", "--pack-destination", str(folder.resolve()), *NPM]
-        done = subprocess.run(command, cwd=copy, check=True, capture_output=True, text=True)
-    (made,) = json.loads(done.stdout)
-    return folder / str(made["filename"])
+    name = about["name"].removeprefix("@").replace("/", "-")
+    target = folder / f"{name}-{about['version']}.tgz"
+    target.write_bytes(gzip.compress(packed.getvalue(), mtime=0))
+    return target
 
 
 def install(folder: Path, *more: str) -> None:

@@ -150,6 +150,7 @@ def bad_tasks() -> list[dict[str, Any]]:
         "text as number": {"features": [{**whole["features"][0], "low": "20"}]},
         "a range upside down": {"features": [{**whole["features"][0], "low": 99.0}]},
         "a control character in a name": {"name": "Do you\x1b[8m agree?"},
+        "a control character in a description": {"description": "First\n\u202esecond"},
         "a class written backwards": {"label": {**whole["label"], "classes": ["no", "\u202eyes"]}},
         "one class": {"label": {**whole["label"], "classes": ["no"]}},
         "closes before it opens": {"closes": 1},

@@ -1,4 +1,5 @@
-"""The files of a release, in dist/: archives, bills of materials, and the hashes of all.
+"""The files of a release, in dist/: archives, package for JavaScript, test vectors, bills of
+materials, and the hashes of all.
 
     make release
 
@@ -18,6 +19,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from privet.conformance.vectors import VERSION
 from privet.protocol.errors import PrivetError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +46,7 @@ def release(commit: str, dist: Path) -> str:
         moment = export(commit, checkout)
         for kind in ("sdist", "wheel"):
             build(kind, checkout, dist, moment)
+        for_holders(checkout, dist, moment)
         (wheel,) = dist.glob("*.whl")
         stem = "-".join(wheel.name.split("-")[:2])
         for role in ROLES:
@@ -71,6 +74,14 @@ def build(kind: str, checkout: Path, dist: Path, moment: str) -> None:
         checkout,
         moment,
     )
+
+
+def for_holders(checkout: Path, dist: Path, moment: str) -> None:
+    """Write what holders in other languages take: the package for JavaScript and the vectors."""
+    vectors = f"privet-vectors-{VERSION}.zip"
+    for module, target in (("holder_package", "."), ("vectors_archive", vectors)):
+        written = str(dist.resolve() / target)
+        _run([sys.executable, "-m", f"scripts.{module}", written], checkout, moment)
 
 
 def bill(checkout: Path, role: str, into: Path, moment: str) -> None:

@@ -177,8 +177,20 @@ export async function status(task, options = {}) {
  *   `smallestGroup` in any stratum, or needs an invitation
  */
 export async function check(task, options = {}) {
+  checkForEverybody(task, options);
+  const { now = unixTime, store = ownStore() } = options;
+  const panel = task.panel === undefined ? null : await panelIdOf(task);
+  afford(await store.rows(), { epsilon: epsilonOf(task), splits: await splitsOf(task), panel }, now(), store.caps);
+}
+
+/**
+ * The same but for the account of a person.
+ * @param {Task} task
+ * @param {Options} [options]
+ */
+export function checkForEverybody(task, options = {}) {
   checkOptions(options);
-  const { smallestGroup = SMALLEST_GROUP, now = unixTime, store = ownStore() } = options;
+  const { smallestGroup = SMALLEST_GROUP, now = unixTime } = options;
   if (isPanel(task)) throw new Problem("task-not-open", "A panel has no answers of its own, its waves have: take your turn.");
   checkDates(task, now());
   // of any stratum: a refusal that depended on the record's own would tell it
@@ -186,8 +198,6 @@ export async function check(task, options = {}) {
     throw new Problem("refused", `It discloses columns, and expects fewer than ${smallestGroup} people in a stratum. Nothing was sent.`, "groups");
   }
   if (task.invited && !options.invitation) throw new Problem("refused", "It needs an invitation. Nothing was sent.", "invitation");
-  const panel = task.panel === undefined ? null : await panelIdOf(task);
-  afford(await store.rows(), { epsilon: epsilonOf(task), splits: await splitsOf(task), panel }, now(), store.caps);
 }
 
 /** Send a kept answer, unless it counts already or the relay at this address has it; note what became of it. */

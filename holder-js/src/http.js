@@ -18,7 +18,7 @@ const STATES = new Set(["held", "counted", "refused", "lost"]);
  * @property {typeof fetch} [http] what makes the calls
  * @property {string} [curatorKey] take only tasks signed with this key, 64 hexadecimal digits
  * @property {string} [invitation] to a task that counts invited reports only
- * @property {number} [attempts] at each call, 6 if not said
+ * @property {number} [attempts] at each call; if not said, 6 that send and 3 that read
  * @property {() => number} [now] Unix time in seconds, for tests
  * @property {(seconds: number) => Promise<void>} [sleep] for tests
  */
@@ -135,7 +135,7 @@ export async function statusOf(url, id, options = {}) {
 
 /** The first reply with a good status; throws what another stands for that is final, or the last. */
 async function persist(call, taskUrl, options, { id = "", headers = {}, body } = {}) {
-  const { http = fetch, sleep = pause, attempts = 6 } = options;
+  const { http = fetch, sleep = pause, attempts = call.method === "POST" ? 6 : 3 } = options;
   const url = `${taskUrl}${call.below}${id}`;
   const request = { method: call.method, headers: { Accept: call.accept, ...headers }, body };
   for (let attempt = 1; ; attempt += 1) {

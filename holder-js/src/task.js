@@ -126,13 +126,13 @@ const matching = (pattern, most, what) => ({
 });
 
 /** Text with line breaks, and no other control character. */
-const lines = {
+const lines = (least) => ({
   read(value, at) {
-    const read = text(1, MAX.description, false).read(value, at);
+    const read = text(least, MAX.description, false).read(value, at);
     return UNSHOWABLE.test(read.replaceAll("\n", "")) ? refuse(at, "has a control character") : read;
   },
   write: same,
-};
+});
 
 const asker = fields({
   name,
@@ -141,7 +141,7 @@ const asker = fields({
   link: matching(LINK, MAX.category, "an https address"),
 });
 const language = matching(LANGUAGE, MAX.category, "a language's tag");
-const translation = fields({ language, texts: list(list(lines, 2, 2), 1, MAX.columns) });
+const translation = fields({ language, texts: list(list(lines(1), 2, 2), 1, MAX.columns) });
 
 const node = integer(-1, MAX.nodes - 1);
 const nodes = list(node, 1, MAX.nodes);
@@ -188,7 +188,7 @@ const SCHEMA = fields(
   {
     version: one(VERSION),
     name,
-    description: text(0, MAX.description, false),
+    description: lines(0),
     features: list(feature, 1, MAX.columns),
     label,
     partitions: list(

@@ -1,9 +1,11 @@
 """The settings of a new task: each with its name, type, bounds, default and help."""
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -37,6 +39,8 @@ Rows = Annotated[int, Field(ge=0, le=MAX_ROWS, strict=True)]
 Seed = Annotated[int, Field(ge=0, lt=2**64, strict=True)]
 Count = Annotated[int, Field(ge=1, le=10**12, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
+Lines = Annotated[str, AfterValidator(lambda text: re.sub(r"\r\n?", "\n", text).replace("\t", " "))]
+"""Text of several lines as a task may have it, whatever a form or an editor ends lines with."""
 
 
 class SettingsModel(BaseModel):
@@ -101,7 +105,7 @@ class TaskSettings(SettingsModel):
         description="Number of reports expected; the default depth follows from it, and intervals "
         "are narrowest there.",
     )
-    description: str = Field(
+    description: Lines = Field(
         default="", max_length=10_000, description="What the task is about, for holders to read."
     )
     ignore: tuple[str, ...] = Field(default=(), description="Public columns to leave out.")

@@ -149,6 +149,29 @@ async def test_many_subjects_are_answered_by_one_call(ledger: SqliteLedger) -> N
     assert ledger.answers("a") == []
 
 
+async def test_what_does_not_fit_is_told_before_and_decides_nothing(ledger: SqliteLedger) -> None:
+    """By subject, once, of all that is not answered yet; what the hook raises comes when all is
+    sent."""
+    curator = FakeCurator(make_task(name="told before"))
+    holder = Holder(Network([curator]).client(), ledger, wait=False)
+    records = {"a": RECORD, "b": {**RECORD, "age": "many"}, "c": {**RECORD, "age": None}}
+    told: list[Any] = []
+
+    def hook(unfit: dict[str, tuple[str, ...]]) -> None:
+        told.append((unfit, len(curator.posts), len(ledger.answers())))
+        raise ValueError("Stop!")
+
+    with pytest.raises(ValueError, match="Stop"):
+        await holder.answer_all(curator.url, records, unfit=hook)
+    ((unfit, posts, drawn),) = told
+    assert sorted(unfit) == ["b", "c"]
+    assert "age" in unfit["b"][0]
+    assert (posts, drawn, len(curator.counted)) == (0, 0, 3)
+    await holder.answer_all(curator.url, {**records, "d": RECORD}, unfit=told.append)
+    assert told[1:] == [{}]
+    assert len(curator.counted) == 4
+
+
 async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
     ledger: SqliteLedger,
 ) -> None:

@@ -31,25 +31,30 @@ EXITS = {200: 0, 201: 0, 202: 5}
 
 def holder(given: Given, *faults: str) -> int:
     """Answer a task; the exit status that docs/conformance.md asks for."""
-    kept = given.state.read_bytes() if given.state.exists() else None
-    if kept is None or "redraws when run again" in faults:
+    account = json.loads(given.state.read_text()) if given.state.exists() else {}
+    task_id = given.url[-64:]
+    if task_id not in account or "redraws when run again" in faults:
         try:
             task = fetch(given, faults)
             check(task, given, faults)
+            check_year(task, [epsilon for epsilon, _ in account.values()], faults)
             body = draw(task, given, faults)
         except PrivetError:
-            return 3
+            return 4 if "keeps what it has not drawn" in faults else 3
         if body is None:
             return 0
-        given.state.write_bytes(body)
+        given.state.write_text(json.dumps({**account, task_id: (task.epsilon, body.hex())}))
     else:
-        body = kept
+        body = bytes.fromhex(account[task_id][1])
     return send(given, body, faults)
 
 
 def fetch(given: Given, faults: tuple[str, ...]) -> Task:
     with client(faults) as http:
-        reply = http.get(given.url, headers={"Accept": TASK_MEDIA_TYPE})
+        for _ in range(1 if "asks once for a task" in faults else 2):
+            reply = http.get(given.url, headers={"Accept": TASK_MEDIA_TYPE})
+            if reply.status_code not in AGAIN:
+                break
     task_id = given.url[-64:]
     apart = abs(parsedate_to_datetime(reply.headers["date"]).timestamp() - time.time())
     if apart > 2 * 86_400 and "ignores the server's clock" not in faults:
@@ -85,6 +90,11 @@ def check(task: Task, given: Given, faults: tuple[str, ...]) -> None:
         raise PrivetError("not open")
     if task.invited and "PRIVET_INVITATION" not in given.environment:
         raise PrivetError("uninvited")
+
+
+def check_year(task: Task, spent: list[float], faults: tuple[str, ...]) -> None:
+    if sum(spent) + task.epsilon > 4 and "knows no year" not in faults:
+        raise PrivetError("too dear")
 
 
 def draw(task: Task, given: Given, faults: tuple[str, ...]) -> bytes | None:
@@ -125,7 +135,7 @@ def send(given: Given, body: bytes, faults: tuple[str, ...]) -> int:
             wait = 0 if "is impatient" in faults else float(reply.headers.get("retry-after", 0))
             time.sleep(wait)
     if reply.status_code not in EXITS:
-        return 4 if reply.status_code in AGAIN else 1
+        return 4 if reply.status_code in AGAIN or "takes a refusal for kept" in faults else 1
     if reply.json()["report"] != Report.unpack(body).id.hex() and "takes any receipt" not in faults:
         return 4
     return 0 if "takes held for counted" in faults else EXITS[reply.status_code]
@@ -142,7 +152,14 @@ def site(given: Given, records: Path, *faults: str) -> int:
     for line in lines:
         own = given.state.with_name(f"{given.state.name} {line.pop('subject')}")
         statuses.add(holder(replace(given, state=own, record=json.dumps(line))))
-    return 1 if misfits and "says so by its exit status" in faults else max(statuses)
+    if "says that all is well" in faults:
+        return 0
+    return 1 if misfits and "says so by its exit status" in faults else worst(statuses)
+
+
+def worst(statuses: set[int]) -> int:
+    """Refusals first, then what nobody took, then what relays hold."""
+    return min(statuses, key=lambda status: {4: 1, 5: 2, 0: 3}.get(status, 0))
 
 
 def redrawn(body: bytes) -> bytes:

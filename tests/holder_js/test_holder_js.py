@@ -376,6 +376,44 @@ def test_what_was_shown_is_sent_and_only_once() -> None:
     assert len({each[0] for each in found["findings"]}) == 4
 
 
+DRY = """
+import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { loadTask } from "../index.js";
+import { dryRun } from "../node.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const { task, id, records, now } = JSON.parse(readFileSync(0, "utf8"));
+const headers = { "Content-Type": "application/vnd.privet.task+msgpack" };
+const http = async () => new Response(Buffer.from(task, "hex"), { headers });
+const read = await loadTask(`https://curator.example/v1/tasks/${id}`, { http, now: () => now });
+const outcome = (...given) => {
+  try {
+    return dryRun(read, ...given);
+  } catch ({ type, why }) {
+    return `${type} ${why ?? ""}`;
+  }
+};
+console.log(JSON.stringify([
+  outcome(records, { now: () => now }), outcome({}, { now: () => now, smallestGroup: 10 ** 9 }),
+  outcome({ a: { odd: 1 } }, { now: () => now }),
+  outcome({}, { now: () => now, invitation: "\\u00e9" }),
+]));
+"""
+
+
+def test_a_dry_run_says_what_does_not_fit_by_person() -> None:
+    """And the smallest group that a report would disclose; what refuses every report is thrown."""
+    task = make_message_vectors.DISCLOSING
+    record = make_message_vectors.first_record(task)
+    records = {"fits": record, "odd": {**record, "age": "many"}, "none": {}}
+    given = {"task": task.canonical.hex(), "id": task.id, "records": records, "now": 2e9}
+    told, *refused = evaluated(DRY, json.dumps(given))
+    assert set(told["findings"]) == {"odd", "none"}
+    assert [each["field"] for each in told["findings"]["odd"]] == ["age"]
+    assert told["smallestGroup"] in task.group_sizes
+    assert refused == ["refused groups", "invalid-record ", "invalid-request invitation"]
+
+
 STORES = """
 import { webcrypto } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from scripts.release import ROLES, ROOT, bill, build, export
+from scripts.release import ROLES, ROOT, bill, build, export, for_holders
 from tests.processes import output_of
 
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 PIN = re.compile(r"^([a-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
 @pytest.mark.needs("git")
 @pytest.mark.timeout(600)
 def test_the_same_commit_gives_the_same_wheel(tmp_path: Path) -> None:
-    """In two folders, with other rights."""
+    """In two folders, with other rights; and the same package for JavaScript, and vectors."""
     wheels = []
     for name, umask in (("one", 0o022), ("another/below", 0o077)):
         checkout, dist = tmp_path / name, tmp_path / f"dist-{umask}"
@@ -31,13 +32,21 @@ def test_the_same_commit_gives_the_same_wheel(tmp_path: Path) -> None:
             if umask == 0o077:
                 build("sdist", checkout, dist, moment)  # as in a release, where it comes first
             build("wheel", checkout, dist, moment)
+            for_holders(checkout, dist, moment)
         finally:
             os.umask(before)
-        (wheel,) = dist.glob("*.whl")
-        wheels.append(wheel)
-    one, another = wheels
-    assert one.name == another.name
-    assert one.read_bytes() == another.read_bytes()
+        names = sorted(
+            path.name for path in dist.iterdir() if path.suffix in {".whl", ".tgz", ".zip"}
+        )
+        assert names == [
+            f"privet-{VERSION}-py3-none-any.whl",
+            f"privet-holder-{VERSION}.tgz",
+            "privet-vectors-2.zip",
+        ]
+        wheels.append([dist / name for name in names])
+    for one, another in zip(*wheels, strict=True):
+        assert one.read_bytes() == another.read_bytes(), one.name
+    one = wheels[0][0]
     with zipfile.ZipFile(one) as files:
         assert len({each.date_time for each in files.infolist()}) == 1
 

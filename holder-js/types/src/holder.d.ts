@@ -94,6 +94,12 @@ export declare function status(task: Task | string, options?: Options): Promise<
  */
 export declare function check(task: Task, options?: Options): Promise<void>;
 /**
+ * The same but for the account of a person.
+ * @param {Task} task
+ * @param {Options} [options]
+ */
+export declare function checkForEverybody(task: Task, options?: Options): void;
+/**
  * @param {Problem} problem in which an attempt to send a report ended
  * @returns {"drawn" | "refused"} where the report then stands
  */

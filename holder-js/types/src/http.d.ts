@@ -13,7 +13,7 @@ export type HttpOptions = {
      */
     invitation?: string;
     /**
-     * at each call, 6 if not said
+     * at each call; if not said, 6 that send and 3 that read
      */
     attempts?: number;
     /**
@@ -30,7 +30,7 @@ export type HttpOptions = {
  * @property {typeof fetch} [http] what makes the calls
  * @property {string} [curatorKey] take only tasks signed with this key, 64 hexadecimal digits
  * @property {string} [invitation] to a task that counts invited reports only
- * @property {number} [attempts] at each call, 6 if not said
+ * @property {number} [attempts] at each call; if not said, 6 that send and 3 that read
  * @property {() => number} [now] Unix time in seconds, for tests
  * @property {(seconds: number) => Promise<void>} [sleep] for tests
  */
