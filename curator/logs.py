@@ -16,4 +16,5 @@ def set_up_logs(form: str, secrets: Collection[str] = ()) -> None:
     ``secrets`` are values that are hidden wherever they occur.
     """
     log_to_stderr((JsonLines if form == "json" else PlainLines)(secrets), "info")
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    for chatty in ("alembic", "httpx"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -70,7 +70,7 @@ class Holdings(BaseModel):
 
 
 class RelayDescription(BaseModel):
-    """What a relay says of itself: whose reports it takes, and how many go together."""
+    """A relay's description of itself: its curator, and how many reports go together."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -162,7 +162,7 @@ class Relay:
         return JSONResponse({**status.model_dump(), **more})
 
     async def get_description(self, _request: Request) -> Response:
-        """Whose relay this is, and how many reports it forwards together."""
+        """This relay's curator, by its key, and how many reports it forwards together."""
         now = self._clock()
         if self._key is None or abs(now - self._key[0]) > KEY_SECONDS:
             with _curator_down():

@@ -14,6 +14,7 @@ from . import (
     database,
     model,
     offline,
+    pilot,
     plan,
     serve,
     task,
@@ -30,6 +31,7 @@ app.add_typer(access.tokens, name="token")
 app.add_typer(access.keys, name="key")
 for command, example in (
     (serve.serve, "serve --database sqlite:///clinic.db --port 8000"),
+    (pilot.pilot, "pilot docs/examples/clinic.csv --label readmitted"),
     (access.audit, "audit --limit 20"),
     (model.fit, "fit Readmission --estimator weighted -p weight=2"),
     (model.promote, "promote Readmission 2"),

@@ -44,7 +44,7 @@ class RelayView(BaseModel):
 
 @router.get("/relay", summary="Ask the relay what it is")
 def read_relay(curator: TheCurator) -> RelayView:
-    """Whether people can answer at the relay that was named."""
+    """The relay that was named, and why nobody can answer there, if so."""
     return RelayView.of(cases.probe(curator))
 
 

@@ -35,7 +35,7 @@ MOST_BYTES = 65_536
 
 @dataclass(frozen=True)
 class Probe:
-    """What answered at a relay's address; ``fault`` says why nobody can answer there, if so."""
+    """The answer at a relay's address; ``fault`` says why nobody can answer there, if so."""
 
     address: str
     described: RelayDescription | None = None
@@ -60,7 +60,7 @@ class Start:
 
 
 _probes: WeakKeyDictionary[Curator, tuple[float, Probe]] = WeakKeyDictionary()
-"""What each curator's relay said, and when."""
+"""The last answer of each curator's relay, with its time."""
 
 
 def relay_of(curator: Curator) -> str | None:
@@ -114,7 +114,7 @@ def _numbered(number: int) -> str:
 
 
 def _asked(address: str, key: str | None) -> Probe:
-    """What answers at ``address``; ``key`` is this curator's own, in hexadecimal."""
+    """The answer at ``address``; ``key`` is this curator's own, in hexadecimal."""
     try:
         described = described_at(address)
     except httpx.HTTPError as error:
@@ -132,7 +132,7 @@ def _asked(address: str, key: str | None) -> Probe:
 
 
 def described_at(address: str) -> RelayDescription | None:
-    """What a relay says of itself; None if its curator does not answer it.
+    """A relay's description of itself; None if its curator does not answer it.
 
     Raises ``httpx.HTTPError`` without an answer, and ``ValueError`` for one that is no relay's.
     """

@@ -186,6 +186,16 @@ function restore() {
   }
 }
 
+/** A link of somebody's own machine brings the token behind the hash, which browsers send to nobody. */
+function fillTokenIn() {
+  const field = document.querySelector("input[type='password'][name='token']");
+  if (!field || location.hash.length < 2) return;
+  field.value = decodeURIComponent(location.hash.slice(1));
+  history.replaceState(null, "", location.pathname + location.search);
+  field.form.querySelector("button").focus();
+}
+
+fillTokenIn();
 kept?.addEventListener("input", keep);
 prepare(document);
 setInterval(refresh, EVERY_MS);

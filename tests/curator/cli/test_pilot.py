@@ -1,0 +1,119 @@
+"""``privet pilot``: what it refuses, what it keeps; and, slowly, a whole trial."""
+
+import os
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from cryptography import x509
+
+from privet.admin.client import CuratorClient
+from privet.curator.access.self_signed import certificate_for
+from privet.curator.cli.pilot import Secrets
+from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
+from privet.protocol.report import make_report
+from privet.protocol.task import Task
+from tests.curator import samples
+from tests.curator.cli.conftest import Cli
+from tests.curator.http.conftest import PERSON
+
+
+def test_a_file_needs_a_label(run: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which one could be is said; settings belong to a file. Nothing is started or written."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "survey.csv"
+    file.write_bytes(samples.survey())
+    refused = run("pilot", str(file))
+    assert refused.code == 1
+    assert "--label: the file has age, hours, job, member, label" in refused.err
+    assert "name its file first" in run("pilot", "--epsilon", "1").err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_tokens_are_kept_for_their_owner(tmp_path: Path) -> None:
+    """The same at every start, and readable by nobody else."""
+    made = Secrets.of(tmp_path)
+    Secrets(made.admin, "relay's").keep(tmp_path)
+    assert Secrets.of(tmp_path) == Secrets(made.admin, "relay's")
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_certificate_is_of_one_address(tmp_path: Path) -> None:
+    """Kept while it serves the address; another network has another."""
+    file, key = certificate_for("192.168.1.5", tmp_path)
+    first = file.read_bytes()
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert certificate_for("192.168.1.5", tmp_path)[0].read_bytes() == first
+    other = x509.load_pem_x509_certificate(certificate_for("10.0.0.7", tmp_path)[0].read_bytes())
+    names = other.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["10.0.0.7"]
+    ssl.create_default_context().load_cert_chain(file, key)
+
+
+@contextmanager
+def piloting(folder: Path, stop: signal.Signals) -> Iterator[dict[str, str]]:
+    """A pilot as a process, for phones: what it said, by its lines' first words."""
+    file = folder / "survey.csv"
+    file.write_bytes(samples.survey())
+    words = ["pilot", str(file), "--label", "label", "--grower", "cart", "--depth", "2"]
+    words += ["--folder", str(folder / "kept"), "--host", "127.0.0.1", "--no-browser"]
+    command = [sys.executable, "-m", "privet.curator", *words, "--port=0", "--relay-port=0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = {}
+        for line in process.stderr:
+            name, _, rest = line.strip().partition(": ")
+            said[name] = rest
+            if line.startswith("Everything"):
+                break
+        try:
+            yield said
+        finally:
+            process.send_signal(stop)
+            rest = process.communicate(timeout=60)[1]
+        assert "goes on from" in rest
+        assert process.returncode == 0
+
+
+@pytest.mark.slow
+def test_a_trial_counts_an_answer_and_goes_on(tmp_path: Path) -> None:
+    """Over https at the answer page's address; the second start has the same task and report."""
+    with piloting(tmp_path, signal.SIGINT) as said:
+        tls = ssl.create_default_context(cafile=tmp_path / "kept" / "certificate.pem")
+        with httpx.Client(verify=tls) as http:
+            shown = http.get(said["People"])
+            assert "privet-answer" in http.get(f"{said['People']}/../privet-answer.js").text
+            task_url = said["People"].replace("/answer/", "/v1/tasks/")
+            status = http.get(f"{task_url}/status").json()
+            task = Task.parse(http.get(task_url, headers={"Accept": TASK_MEDIA_TYPE}).content)
+            report = make_report(task, PERSON, os.urandom).pack()
+            kind = {"Content-Type": REPORT_MEDIA_TYPE}
+            taken = http.post(f"{task_url}/reports", content=report, headers=kind)
+        assert shown.status_code == 200
+        assert status["one_operator"]
+        assert taken.status_code == 202
+        assert counted(said, task.id) == 1
+    with piloting(tmp_path, signal.SIGTERM) as again:
+        assert again["People"].rsplit("/", 1)[1] == task.id
+        assert counted(again, task.id) == 1
+    assert subprocess.run(["pgrep", "-f", str(tmp_path)], check=False).returncode == 1
+
+
+def counted(said: dict[str, str], task: str) -> int:
+    """The reports that the dashboard's curator has counted, once there is one."""
+    found = re.fullmatch(r"(http://[\d.:]+)/sign-in\?then=/tasks/\w+#([\w-]+)", said["You"])
+    assert found
+    admin = CuratorClient(found[1], found[2])
+    deadline = time.monotonic() + 60
+    while not (reports := int(admin.status(task)["reports"])) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return reports
