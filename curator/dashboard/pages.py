@@ -18,9 +18,18 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
+from privet.learning.findings.sentences import (
+    about,
+    amount,
+    figure,
+    percent,
+    tells_nothing,
+    thousands,
+)
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import PrivetError, problem_of
 
+from ..http.models import IntervalView
 from ..http.state import state_of
 from .visitor import COOKIE, visitor_of
 
@@ -31,7 +40,8 @@ POLICY = (
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 """Pages to which a visitor may return after signing in."""
 STATIC = {
-    name: (files(__package__) / "static" / name).read_bytes() for name in ("page.js", "style.css")
+    name: (files(__package__) / "static" / name).read_bytes()
+    for name in ("page.js", "style.css", "sample.csv")
 }
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 """Changes with the files, so browsers may keep them."""
@@ -65,26 +75,6 @@ def set_by_hand(estimator: str, parameters: Mapping[str, Any]) -> list[tuple[str
     ]
 
 
-def about(number: int) -> str:
-    """A count to two digits, since its own error is larger: ``130 000``."""
-    digits = max(len(str(number)) - 2, 0)
-    return thousands(round(number, -digits))
-
-
-def percent(share: float | None) -> str:
-    """A share for people: ``34.2%``, or a dash for None."""
-    return "–" if share is None else f"{share:.1%}"
-
-
-def amount(number: float | None) -> str:
-    """A number with four digits, or a dash for None."""
-    return "–" if number is None else f"{number:.4g}"
-
-
-def thousands(number: int) -> str:
-    return f"{number:,}".replace(",", "\u202f")
-
-
 def duration(seconds: int) -> str:
     return f"{seconds / 3600:g} hours" if seconds >= 7200 else f"{seconds / 60:g} minutes"
 
@@ -93,6 +83,18 @@ def when(moment: datetime | float) -> str:
     """A moment to the minute, in UTC."""
     at = moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
     return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def known_share(of: IntervalView) -> str:
+    """A share with its interval, or that it is not known yet."""
+    if tells_nothing(of.low, of.high, 0.0, 1.0):
+        return "not known yet"
+    return figure(of.value, of.low, of.high, is_share=True)
+
+
+def day(moment: datetime) -> str:
+    """A day without its year, as a mark on an axis."""
+    return f"{moment.day} {moment:%b}"
 
 
 templates = Environment(
@@ -105,9 +107,11 @@ templates = Environment(
 templates.filters |= {
     "percent": percent,
     "amount": amount,
+    "day": day,
     "duration": duration,
     "about": about,
     "in_words": in_words,
+    "known_share": known_share,
     "set_by_hand": set_by_hand,
     "thousands": thousands,
     "when": when,

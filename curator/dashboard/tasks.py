@@ -5,11 +5,12 @@ from typing import Annotated, Any
 import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from privet.learning.findings.sentences import TELLING, verdict
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASK
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes
-from privet.protocol.lifecycle import LOSSES, Move
+from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
 
 from ..datastore.models import SERVING
@@ -19,7 +20,17 @@ from ..http.tasks import MOST_INVITATIONS, StatusView, TaskSummary
 from ..service import Curator, reading, relays
 from ..service import tasks as cases
 from .embedding import snippet
+from .overview import (
+    Elsewhere,
+    Sample,
+    chart_of,
+    findings_in_cells,
+    findings_of,
+    next_step,
+    precision,
+)
 from .pages import BrowserRoute, PageRoute, page, see_other
+from .poster import texts_for
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
@@ -40,7 +51,9 @@ def list_tasks(
     visitor: TheVisitor,
     name: str = "",
     first: Annotated[int, Query(ge=0)] = 0,
+    deleted: str = "",
 ) -> Response:
+    """The tasks, the latest first; ``deleted`` names one that was just deleted."""
     matches = [
         listed
         for listed in reversed(cases.list_tasks(curator, visitor))
@@ -55,6 +68,7 @@ def list_tasks(
         first=first,
         more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,
         total=len(matches),
+        deleted=visitor.reads and cases.was_deleted(curator, deleted),
     )
 
 
@@ -64,22 +78,49 @@ def collection(
     """The values of the part that is refreshed; None where they are for readers only."""
     stored = cases.read_task(curator, visitor, task_id)
     standing, task = cases.read_status(curator, visitor, task_id), stored.task
-    insight, needed, impossible = None, None, None
+    results = None if visitor.reads else reading.read_results(curator, visitor, task_id)
+    status, planned = StatusView.of(standing, results), stored.settings.get("holders")
+    insight, needed, impossible, known, models = None, "", None, "", None
+    if reading.sees_models(curator, visitor):
+        found = reading.list_models(curator, visitor, task_id)
+        models = [ModelView.of(task_id, info) for info in found]
     if visitor.reads:
-        needed = reading.reports_needed(curator, visitor, task_id, half_width(task, wanted))
+        goal = reading.reports_needed(curator, visitor, task_id, half_width(task, wanted))
+        needed = "" if goal is None else precision(task.label, goal, status.reports, wanted)
         insight = _insight(task_id, curator, visitor)
         impossible = reading.read_impossible(curator, visitor, task_id)
+    if insight is not None:
+        telling = half_width(task, 100.0 * TELLING)
+        least = reading.reports_needed(curator, visitor, task_id, telling)
+        more = None if least is None else max(least - insight.reports, 0)
+        known = verdict(task.label, insight.overall, insight.reports, more)
+    looks = stored.settings.get("looks", "many")
     return {
         "task": task,
         "stored": stored,
-        "status": StatusView.of(standing),
+        "status": status,
         "classes": isinstance(task.label, Classes),
         "wanted": wanted,
         "needed": needed,
-        "planned": stored.settings.get("holders"),
+        "planned": planned,
+        "known": impossible.sentence if impossible else known,
+        "next_step": next_step(
+            status,
+            visitor,
+            models,
+            has_link=relays.relay_of(curator) is not None,
+            is_false=impossible is not None,
+            planned=planned,
+            looks=looks,
+        ),
         "insight": insight,
         "impossible": impossible,
-        "losses": LOSSES,
+        "findings": findings_of(task.label, insight, results),
+        "differences": findings_in_cells(task.label, insight),
+        "elsewhere": Elsewhere.of(status),
+        "models": models,
+        "chart": chart_of(status.buckets or []),
+        "sample": Sample.made_up() if visitor.reads and not status.reports else None,
     }
 
 
@@ -123,26 +164,51 @@ def show_task(
     wanted: Wanted = WANTED,
 ) -> Response:
     """A collection: its reports, what they say, its models, and how holders get to it."""
+    return _task_page(request, task_id, curator, visitor, wanted)
+
+
+def _task_page(
+    request: Request,
+    task_id: str,
+    curator: Curator,
+    visitor: Visitor,
+    wanted: float = WANTED,
+    fault: str = "",
+) -> Response:
+    """The page of a task, with what was wrong with the form that deletes it."""
+    code = 422 if fault else 200
     standing = cases.read_status(curator, visitor, task_id)
     if standing.stored.is_earlier:
-        status = StatusView.of(standing)
-        return page(request, "earlier.html", task=standing.stored.task, status=status)
-    values, models = collection(task_id, curator, visitor, wanted), None
-    if reading.sees_models(curator, visitor):
-        found = reading.list_models(curator, visitor, task_id)
-        models = [ModelView.of(task_id, info) for info in found]
+        status, task = StatusView.of(standing), standing.stored.task
+        return page(request, "earlier.html", code, task=task, status=status, fault=fault)
+    values = collection(task_id, curator, visitor, wanted)
     return page(
         request,
         "task.html",
+        code,
         **values,
-        models=models,
-        serving=next((m.number for m in models or () if SERVING in m.aliases), None),
+        serving=next((m.number for m in values["models"] or () if SERVING in m.aliases), None),
         estimators=[n for n, e in ESTIMATORS.items() if e.serves(values["task"].label)],
         invitations=cases.count_invitations(curator, visitor, task_id) if visitor.admin else None,
         link=holders_link(task_id, curator),
         relay=relays.relay_of(curator),
         task_url=f"{request.base_url}v1/tasks/{task_id}",
+        fault=fault,
     )
+
+
+@router.get("/tasks/{task_id}/poster")
+def show_poster(
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor
+) -> Response:
+    """A sheet to print, with the link to the answer page as a QR code."""
+    task = cases.read_task(curator, visitor, task_id).task
+    link = holders_link(task_id, curator)
+    if link is None or not link["code"]:
+        raise InvalidRequest("There is no link that works yet: name a relay that answers.")
+    if task.invited:
+        raise InvalidRequest("Everybody invited has a link of their own: a poster shows only one.")
+    return page(request, "poster.html", task=task, link=link, texts=texts_for(task.language))
 
 
 @router.get("/tasks/{task_id}/collection")
@@ -175,10 +241,15 @@ def invite(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
 
 
 @router.post("/tasks/{task_id}/delete", dependencies=[Admins])
-def delete_task(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
-    """Delete a task whose name is given to confirm it."""
-    cases.delete_task(curator, visitor, task_id, named=str(form.get("name", "")))
-    return see_other("/")
+def delete_task(
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm
+) -> Response:
+    """Delete a task whose name is given to confirm it; say on its page if that is another."""
+    try:
+        cases.delete_task(curator, visitor, task_id, named=str(form.get("name", "")))
+    except InvalidRequest as error:
+        return _task_page(request, task_id, curator, visitor, fault=error.detail)
+    return see_other(f"/?deleted={task_id}")
 
 
 def half_width(task: Task, wanted: float) -> float:

@@ -11,7 +11,7 @@ from ..http.state import state_of
 from .pages import STATIC, PageRoute, own_page, page, see_other, set_cookie, sign_in_page
 from .visitor import COOKIE, SESSION_SECONDS, OwnForm, Sessions, TheForm, Visitor
 
-MEDIA_TYPES = {"page.js": "text/javascript", "style.css": "text/css"}
+MEDIA_TYPES = {"page.js": "text/javascript", "style.css": "text/css", "sample.csv": "text/csv"}
 A_YEAR = "public, max-age=31536000, immutable"
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

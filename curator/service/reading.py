@@ -14,7 +14,8 @@ from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.impossible import Impossible, impossible
 from privet.learning.findings.insight import Insight, insight, question_about, reports_for
 from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
-from privet.learning.findings.node_shares import NodeShares, node_shares
+from privet.learning.findings.node_shares import NodeShares, node_shares, reports_for_cells
+from privet.learning.findings.sentences import TELLING
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results
@@ -220,6 +221,23 @@ def reports_needed(curator: Curator, actor: Actor, task_id: str, half_width: flo
         if question.mechanism.slots == task.label.slots:
             return reports_for(task.label, question, half_width)
     return None
+
+
+def reports_needed_in_cells(
+    curator: Curator, actor: Actor, task_id: str, number: int
+) -> int | None:
+    """Reports with which half of the cells of a model are known to ± ``TELLING``.
+
+    From the reports only; None without reports about the label in these cells. Raises
+    ``TaskNotFound`` or ``ModelNotFound``.
+    """
+    actor.need(Scope.READER, COUNTS)
+    model = curator.models.get(task_id, number).model
+    question = question_about(model, curator.question_counts(task_id))
+    if question is None:
+        return None
+    public = curator.store.tasks.public_data(task_id)
+    return reports_for_cells(model.label, public, question, TELLING)
 
 
 def write_export(task: Task, number: int, created: float, document: bytes, form: str) -> bytes:

@@ -240,6 +240,11 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     curator.audit.add_entry(actor.id, "task deleted", task_id, name=task.name, reports=reports)
 
 
+def was_deleted(curator: Curator, task_id: str) -> bool:
+    """True if a task of this id was here."""
+    return curator.store.tasks.was_deleted(task_id)
+
+
 def invite(
     curator: Curator, actor: Actor, task_id: str, count: int, days: float | None = None
 ) -> list[str]:

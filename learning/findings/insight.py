@@ -305,7 +305,7 @@ def _overall(
         noise = np.array([share.variance for share in reported])
         p_values = _share_p(question, hits, m, shares, np.sqrt(noise + sampled)).tolist()
         seen = [
-            _seen_from(question, of_class, m, float(variance), n, LEVEL / _tests(label))
+            _seen_from(question, of_class, m, float(variance), n, LEVEL / tests_of(label))
             for of_class, variance in zip(hits.tolist(), noise, strict=True)
         ]
     else:
@@ -329,7 +329,7 @@ def _overall(
     return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
 
 
-def _tests(label: Label) -> int:
+def tests_of(label: Label) -> int:
     """The number of independent overall figures: of two classes the second mirrors the first."""
     return label.slots if isinstance(label, Classes) and label.slots > 2 else 1
 
@@ -493,7 +493,7 @@ def _labels(
 
     ``selection`` is by how much more these vary since cells were grown on them.
     """
-    rows, q = public_by_cell.sum(axis=1), _smoothed_shares(public_by_cell)
+    rows, q = public_by_cell.sum(axis=1), smoothed_shares(public_by_cell)
     mass = np.maximum(question.counts.sum(axis=1, keepdims=True), 1.0)
     share = question.counts / mass
     t = np.clip(share, 0.0, 1.0)
@@ -524,7 +524,7 @@ def _seen_in_a_cell(
     """The least difference that would have been listed in a cell of median noise; None if none."""
     slots = label.slots if isinstance(label, Classes) else 1
     level = FALSE_DISCOVERY_RATE / (len(public_by_cell) * (1 + slots))
-    rows, q = public_by_cell.sum(axis=1), _smoothed_shares(public_by_cell)
+    rows, q = public_by_cell.sum(axis=1), smoothed_shares(public_by_cell)
     holders = np.maximum(question.plausible.sum(axis=1), 1.0)
     noise = np.maximum(contrast_variance(question.noise, q), 0.0) / holders[:, None] ** 2
     spread = q * (1.0 - q)
@@ -612,7 +612,7 @@ def _discoveries(compared: Sequence[_Compared]) -> list[_Compared]:
     return ordered[: max(passing, default=0)]
 
 
-def _smoothed_shares(public_by_cell: Floats) -> Floats:
+def smoothed_shares(public_by_cell: Floats) -> Floats:
     """Shares of slots per cell, ``(cells, slots)``, smoothed by one record of the average."""
     average = public_by_cell.sum(axis=0) / public_by_cell.sum()
     return np.asarray((public_by_cell + average) / (public_by_cell.sum(axis=1) + 1.0)[:, None])
@@ -625,7 +625,7 @@ def _comparison(
     in_cell: float | None,
 ) -> str:
     """Sentences on where holders and public records differ, or from where on that would show."""
-    surest = min(overall[-_tests(label) :], key=lambda row: row.p_value)
+    surest = min(overall[-tests_of(label) :], key=lambda row: row.p_value)
     if isinstance(label, Classes):
         as_text, subject, group = "{:.0%}".format, f"{label.name} is {surest.name} for", "of"
     else:
@@ -635,7 +635,7 @@ def _comparison(
         f"{group} holders and {as_text(surest.public)} {group} public records"
     )
     likely = f"would have shown with a probability of {POWER:.0%}"
-    if surest.p_value * _tests(label) <= FALSE_DISCOVERY_RATE:
+    if surest.p_value * tests_of(label) <= FALSE_DISCOVERY_RATE:
         first = f"The holders differ from the public records: {figures}."
     else:
         seen = [row.seen_from for row in overall]

@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privet.protocol.features import Classes, Label
+from privet.protocol.features import Classes, Label, Range
 
+from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, public_counts
+from ..core.looks import reports_until
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.trees import ancestors, node_depth
 from .impossible import impossible
-from .insight import figure_weights, on_simplex, unclipped_mean
+from .insight import figure_weights, on_simplex, smoothed_shares, unclipped_mean
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,28 @@ def node_shares(
             expected = least + (most - least) * float(public_by_cell[below, 1].sum() / records)
         rows.append(Share(name, reported[slot], expected))
     return NodeShares(share, tuple(rows))
+
+
+def reports_for_cells(
+    label: Label, public: PublicData, question: QuestionCounts, half_width: float
+) -> int | None:
+    """Reports with which half of the cells have a share or mean known to ± ``half_width``.
+
+    From the reports only, with holders spread over the cells as public records are; ``half_width``
+    is a part of all that is possible. None before the first report.
+    """
+    if question.n == 0:
+        return None
+    records = public_counts(label, public, question.partition, question.scale)
+    t = smoothed_shares(records)
+    mass = records.sum(axis=1, keepdims=True) + 1.0
+    mass *= question.holders / mass.sum()
+    variance = np.maximum(contrast_variance(question.noise, t), 0.0) / mass**2
+    if isinstance(label, Range):
+        variance += t * (1.0 - t) / mass  # rounding varies as a sample does
+        variance *= (question.scale_of(label).width / (label.high - label.low)) ** 2
+    of_half = float(np.sort(variance.max(axis=1))[(len(mass) - 1) // 2])
+    return reports_until(question.n * of_half / half_width**2, question.planned)
 
 
 def _ratio(question: QuestionCounts, mass: Estimate, inside: Floats, weights: Floats) -> Estimate:

@@ -75,6 +75,32 @@ document.addEventListener("click", (event) => {
   });
 });
 
+/** Buttons that need scripts: one copies the address of a link, or of this page, and one prints. */
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy], [data-print]");
+  if (!button) return;
+  if (button.dataset.print !== undefined) return window.print();
+  const address = document.getElementById(button.dataset.copy)?.href ?? location.href;
+  const said = button.parentElement.querySelector("[role='status']");
+  await navigator.clipboard.writeText(address).then(
+    () => { said.textContent = "Copied."; },
+    () => { said.textContent = "Your browser does not allow copying: mark the link and copy it."; },
+  );
+});
+
+/** On paper nothing is folded up. */
+const unfolded = new Set();
+addEventListener("beforeprint", () => {
+  for (const each of document.querySelectorAll("main .card details:not([open])")) {
+    each.open = true;
+    unfolded.add(each);
+  }
+});
+addEventListener("afterprint", () => {
+  for (const each of unfolded) each.open = false;
+  unfolded.clear();
+});
+
 document.addEventListener("submit", (event) => {
   const form = event.target;
   const into = event.submitter?.dataset.into ?? form.dataset.into;
@@ -103,9 +129,12 @@ function send(form, into, submitter) {
   return load(url, into, { method: "POST", body: plain ? new URLSearchParams(data) : data });
 }
 
-/** A slider beside each number on a logarithmic scale. */
+/** Show what needs scripts; a slider beside each number on a logarithmic scale. */
 function prepare(part) {
   if (kept?.contains(part) && part.id === "columns") restore();
+  for (const button of part.querySelectorAll("[data-print], [data-copy]")) {
+    button.hidden = button.dataset.copy !== undefined && !navigator.clipboard;
+  }
   for (const number of part.querySelectorAll("input[data-scale='log']")) {
     const slider = Object.assign(document.createElement("input"), { type: "range", min: -3, max: 4, step: 0.25 });
     slider.setAttribute("aria-label", "The same on a logarithmic scale");

@@ -131,6 +131,19 @@ def test_from_a_file_to_the_first_answer(
         admin.get_by_role("button", name="Create the link").click()
         admin.locator("#link[href*='/answer/']").wait_for()
         assert "QR code" in admin.get_attribute("img.code", "alt")
+        admin.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        admin.get_by_role("button", name="Copy the link").click()
+        admin.get_by_text("Copied.").wait_for()
+        link = admin.get_attribute("#link", "href")
+        assert admin.evaluate("navigator.clipboard.readText()") == link
+        admin.get_by_role("link", name="Poster").click()
+        admin.locator(".poster", has_text=link).wait_for()
+        assert violations(admin) == []
+        admin.emulate_media(media="print")
+        assert admin.get_by_role("link", name="Back to the task").is_hidden()
+        assert admin.locator("header").is_hidden()
+        admin.emulate_media(media="screen")
+        admin.get_by_role("link", name="Back to the task").click()
         admin.get_by_text("In a page of your own").click()
         assert f'<script type="module" src="{relay.url}/' in admin.inner_text("#snippet")
         width = admin.evaluate("document.documentElement.clientWidth")
@@ -176,7 +189,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.get_by_label("Estimator").select_option("weighted")
     admin.get_by_label("Weight λ").fill("inf")
     admin.get_by_text("Weight λ of a public record: inf, not kept").wait_for(timeout=60_000)
-    assert "likeliest class stays the same for 100.0%" in admin.inner_text("#trial")
+    assert "likeliest class stays the same for 100\u00a0%" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
     admin.get_by_role("button", name="Keep this model").click()
     admin.get_by_role("heading", name="Model 3").wait_for()
@@ -202,8 +215,12 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     curator.post(f"/v1/tasks/{task}/models", {"estimator": "drift"})
     admin.goto(f"{curator.url}/tasks/{task}")
     assert reports(admin) == 30
-    assert "Holders compared with public records" in admin.inner_text("#collection")
-    admin.get_by_role("link", name="1", exact=True).click()
+    assert "30 answers tell nothing yet: about" in admin.inner_text("#known")
+    admin.set_viewport_size({"width": 390, "height": 740})
+    assert admin.evaluate("document.documentElement.scrollWidth") <= 390
+    assert violations(admin) == []
+    admin.set_viewport_size({"width": 1280, "height": 740})
+    admin.get_by_role("link", name="Model 1").click()
     admin.locator(".tree .node a").first.click()
     admin.locator("#node", has_text="of the holders are here").wait_for()
     admin.get_by_label("Estimator").select_option("weighted")
@@ -218,6 +235,14 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.get_by_role("button", name="Close it now").click()
     admin.get_by_role("button", name="Open the task").wait_for()
     assert curator.get(f"/v1/tasks/{task}")["state"] == "closed"
+    admin.get_by_text("Delete the task").click()
+    admin.get_by_label("Its name, to confirm").fill("another")
+    admin.get_by_role("button", name="Delete permanently").click()
+    admin.get_by_role("alert").get_by_text("nothing was deleted").wait_for()
+    assert violations(admin) == []
+    admin.get_by_label("Its name, to confirm").fill("weights")
+    admin.get_by_role("button", name="Delete permanently").click()
+    admin.get_by_role("status").get_by_text("The task was deleted").wait_for()
 
 
 def test_markup_in_a_task_is_text(curator: RunningCurator, admin: Any, task: str) -> None:
@@ -271,7 +296,7 @@ def test_a_stranger_sees_no_action(curator: RunningCurator, tab: Any, task: str)
     for path in (f"/tasks/{task}", f"/tasks/{task}/models/1"):
         tab.goto(curator.url + path)
         names = [each.inner_text() for each in tab.get_by_role("button").all()]
-        assert set(names) <= {"Show side by side", "Predict"}, path
+        assert set(names) <= {"Show side by side", "Predict", "Copy the link", "Print"}, path
         assert violations(tab) == []
     tab.goto(f"{curator.url}/new")
     tab.get_by_role("alert").wait_for()

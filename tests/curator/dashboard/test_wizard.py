@@ -184,4 +184,4 @@ async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
         await http.fit(task, **samples.PUBLIC_ALONE)
     page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
     assert len(re.findall("<svg[^>]*role=", page)) == 2
-    assert "likeliest class stays the same for 100.0%" in page
+    assert "likeliest class stays the same for 100\u00a0%" in page

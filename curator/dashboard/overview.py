@@ -1,0 +1,263 @@
+"""The parts of a collection's page that come first: what is known, what to do next, the chart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import floor, log10
+
+from privet.learning.core.looks import Looks
+from privet.learning.findings.insight import Comparison
+from privet.learning.findings.sentences import (
+    about,
+    bounds_of,
+    figures_to_state,
+    finding,
+    finding_in_cell,
+    result_in_words,
+    thousands,
+    verdict,
+)
+from privet.protocol.errors import PROBLEMS
+from privet.protocol.features import Classes, Label
+from privet.protocol.lifecycle import LOSSES, TaskState
+from privet.protocol.results import Results
+
+from ..http.models import InsightView, ModelView
+from ..http.tasks import BucketView, RelayView, StatusView
+from .pages import when
+from .visitor import Visitor
+
+MOST_LISTED = 50
+"""Cells that differ are listed on the page up to this number; the API has all."""
+A_DAY = timedelta(days=1)
+MANY_MORE = 1.1
+"""Factor of a model's reports from which on fitting again is worth a sentence."""
+REFUSALS_IN_WORDS = {
+    problem.name: f"{problem.title[0].lower()}{problem.title[1:]}" for problem in PROBLEMS.values()
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """The next step in a sentence, and the part of the page where it is done."""
+
+    sentence: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A day's reports; ``left`` and ``width`` in percent of the axis, ``height`` of the top."""
+
+    starts: datetime
+    reports: int
+    left: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Reports by day, on an axis of time and one of reports from 0 to ``top``."""
+
+    bars: tuple[Bar, ...]
+    top: int
+    days: tuple[datetime, ...]
+    """The first day, the one in the middle if there is one, and the last, as far as they differ."""
+
+
+def chart_of(buckets: Sequence[BucketView]) -> Chart | None:
+    """A bar for each day with reports, at its place in time; None without reports."""
+    if not buckets:
+        return None
+    first, last = buckets[0].starts, buckets[-1].starts
+    days = max((last - first) // A_DAY + 1, 1)
+    top = _round_up(max(bucket.reports for bucket in buckets))
+    bars = tuple(
+        Bar(
+            bucket.starts,
+            bucket.reports,
+            100.0 * ((bucket.starts - first) / A_DAY) / days,
+            100.0 / days,
+            100.0 * bucket.reports / top,
+        )
+        for bucket in buckets
+    )
+    middle = [first + A_DAY * (days // 2)] if days % 2 else []
+    return Chart(bars, top, tuple(dict.fromkeys((first, *middle, last))))
+
+
+def _round_up(number: int) -> int:
+    """The next of 2, 4, 6, 10, 20, 40, 60, 100 and so on, whose half is a whole number too."""
+    power: int = 10 ** floor(log10(max(number, 1)))
+    return next(step * power for step in (1, 2, 4, 6, 10) if step * power >= max(number, 2))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence about a figure, and its picture on an axis from ``least`` to ``most``."""
+
+    sentence: str
+    value: float
+    low: float
+    high: float
+    public: float
+    least: float = 0.0
+    most: float = 1.0
+    is_share: bool = True
+
+
+def findings_of(
+    label: Label, insight: InsightView | None, results: Results | None
+) -> list[Finding]:
+    """Findings about all holders, the surest first; only readers have any before the collection is
+    closed."""
+    axis = (*bounds_of(label), isinstance(label, Classes))
+    if insight is not None:
+        return [
+            Finding(finding(label, row), row.reported, row.low, row.high, row.public, *axis)
+            for row in sorted(figures_to_state(label, insight.overall), key=lambda row: row.p_value)
+        ]
+    return [
+        Finding(
+            result_in_words(label, row.name, row.value, row.low, row.high, row.public),
+            *(row.value, row.low, row.high, row.public),
+            *axis,
+        )
+        for row in (results.figures if results else ())
+    ]
+
+
+def findings_in_cells(label: Label, insight: InsightView | None) -> list[Finding]:
+    """The cells that differ, the surest first, up to ``MOST_LISTED``."""
+    least, most = bounds_of(label)
+    found = []
+    for row in insight.differences[:MOST_LISTED] if insight else ():
+        is_share = isinstance(label, Classes) or row.name is None
+        ends = (0.0, 1.0) if is_share else (least, most)
+        sentence = finding_in_cell(label, row)
+        found.append(
+            Finding(sentence, row.reported, row.low, row.high, row.public, *ends, is_share)
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """Reports that do not count: at relays, lost by them, and refused; and why, in words."""
+
+    held: int
+    lost: int
+    refused: int
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, status: StatusView) -> "Elsewhere":
+        relays, rejects = status.relays or [], status.rejects or {}
+        reasons = [_at_relay(relay, bool(status.collecting)) for relay in relays]
+        reasons += [
+            f"{thousands(count)} refused: {REFUSALS_IN_WORDS.get(reason, reason)}."
+            for reason, count in rejects.items()
+        ]
+        return cls(
+            sum(relay.held for relay in relays),
+            sum(sum(relay.lost.values()) for relay in relays),
+            sum(rejects.values()),
+            tuple(filter(None, reasons)),
+        )
+
+
+def _at_relay(relay: RelayView, collecting: bool) -> str:
+    parts = []
+    if relay.held:
+        number = f"{'about ' if collecting else ''}{thousands(relay.held)}"
+        since = "" if relay.since is None else f" since {when(relay.since)}"
+        least = thousands(relay.least)
+        parts.append(f"{number} wait{since}, to be sent on once {least} are together")
+    parts += [
+        f"{thousands(count)} lost, because {LOSSES.get(reason, reason)}"
+        for reason, count in relay.lost.items()
+    ]
+    return f"{relay.relay}: {'; '.join(parts)} (as of {when(relay.reported)})." if parts else ""
+
+
+def precision(label: Label, needed: int, reports: int, wanted: float) -> str:
+    """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence."""
+    if isinstance(label, Classes):
+        what, to = f"every share of {label.name} among all holders", f"± {wanted:g} points"
+    else:
+        what, to = f"the mean {label.name} of all holders", f"± {wanted:g} % of its range"
+    if needed <= reports:
+        return f"{what[0].upper()}{what[1:]} is known to {to}."
+    return f"About {about(needed - reports)} more answers would give {what} to {to}."
+
+
+def next_step(
+    status: StatusView,
+    visitor: Visitor,
+    models: Sequence[ModelView] | None,
+    *,
+    has_link: bool,
+    is_false: bool,
+    planned: int | None,
+    looks: Looks,
+) -> Step | None:
+    """The first of these steps that there is reason for; None for strangers."""
+    if not visitor.reads:
+        return None
+    reports, fitted = status.reports, max([model.reports for model in models or ()], default=0)
+    all_in = planned is not None and reports >= planned
+    steps = (
+        (is_false, "Find out who sends false reports before you trust any figure.", "false"),
+        (not visitor.admin and bool(models), "Read the model that serves.", "models"),
+        (not visitor.admin, "Wait until somebody fits a model.", "models"),
+        (status.state is TaskState.DRAFT, "Open the task: nobody can answer a draft.", "state"),
+        (
+            bool(status.collecting) and not has_link,
+            "Name a relay: without one there is no link for people.",
+            "holders",
+        ),
+        (bool(status.over) and not reports, "Nobody answered: create another task.", "holders"),
+        (not (reports or status.collecting), "Open the task: nobody has answered yet.", "state"),
+        (not reports, "Give people the link: nobody has answered yet.", "holders"),
+        (not models, "Fit a model: it shows what the answers say.", "models"),
+        (
+            reports > MANY_MORE * fitted,
+            f"Fit a model again: {thousands(reports - fitted)} more answers are in since the last.",
+            "models",
+        ),
+        (not status.collecting, "Read the model that serves.", "models"),
+        (all_in, "All planned answers are in: read the model, and close the task.", "state"),
+        (
+            looks == "once",
+            "Wait until the planned answers are in: earlier looks prove nothing.",
+            "holders",
+        ),
+        (True, "Collect more answers, or close the task when you know enough.", "holders"),
+    )
+    return next(Step(sentence, where) for there_is, sentence, where in steps if there_is)
+
+
+SAMPLE_LABEL = Classes(name="readmitted", classes=("no", "yes"))
+SAMPLE_FIGURE = Comparison("yes", 0.23, 0.17, 0.29, 0.34, 0.001, None)
+SAMPLE_DAYS = (40, 310, 480, 390, 210, 90, 60, 180, 120, 60)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A made-up collection that has begun."""
+
+    reports: int
+    finding: Finding
+    chart: Chart | None
+
+    @classmethod
+    def made_up(cls) -> "Sample":
+        start, row = datetime(2030, 3, 4, tzinfo=UTC), SAMPLE_FIGURE
+        buckets = [
+            BucketView(starts=start + A_DAY * place, reports=count, checksum="")
+            for place, count in enumerate(SAMPLE_DAYS)
+        ]
+        sentence = verdict(SAMPLE_LABEL, [row], sum(SAMPLE_DAYS), None)
+        found = Finding(sentence, row.reported, row.low, row.high, row.public)
+        return cls(sum(SAMPLE_DAYS), found, chart_of(buckets))

@@ -1,0 +1,245 @@
+"""Findings in plain sentences: what reports say of a label, and which of two models is better.
+
+A sentence states only what its numbers show. A figure that differs is said to be more or less than
+the public one; one that does not is said not to be told from it; and one whose interval is all that
+is possible is said to tell nothing yet.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from privet.protocol.features import Classes, Label
+
+from ..core.counts import Interval
+from .insight import FALSE_DISCOVERY_RATE, tests_of
+from .scores import scores_of
+
+TELLING = 0.25
+"""Half width of an interval that tells something, as a part of all that is possible."""
+SCORE_IN_WORDS = {
+    "Brier score": "Brier score, the squared error of its probabilities",
+    "squared error": "mean squared error",
+}
+
+
+class Compared(Protocol):
+    """A figure of the holders with its interval, beside that of the public records."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def reported(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def public(self) -> float: ...
+    @property
+    def p_value(self) -> float: ...
+
+
+class Located(Protocol):
+    """A figure of a cell; ``name`` is None for the cell's share of the holders."""
+
+    @property
+    def path(self) -> Sequence[str]: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def reported(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def public(self) -> float: ...
+
+
+def percent(share: float | None) -> str:
+    """A share in two digits, such as 34 % or 0.3 %; a dash for None."""
+    if share is None:
+        return "–"
+    if 0.0 < share < 0.0005 or 0.9995 < share < 1.0:
+        return "<0.1\u00a0%" if share < 0.5 else ">99.9\u00a0%"
+    digits = 1 if 0.0 < share < 0.00995 or 0.99 < share < 1.0 else 0
+    return f"{100.0 * share:.{digits}f}\u00a0%"
+
+
+def amount(number: float | None) -> str:
+    """A number in four digits, a dash for None."""
+    if number is None:
+        return "–"
+    if 1e4 <= abs(number) < 1e9:
+        return thousands(round(number))
+    return f"{number:.4g}"
+
+
+def thousands(number: int) -> str:
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def about(number: int) -> str:
+    """A count in two digits, since its own error is larger: ``130 000``."""
+    digits = max(len(str(number)) - 2, 0)
+    return thousands(round(number, -digits))
+
+
+def tells_nothing(low: float, high: float, least: float, most: float) -> bool:
+    """True if the interval is all that is possible, from ``least`` to ``most``."""
+    return low <= least and high >= most
+
+
+def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
+    """A figure with its interval: ``30 % ± 11``, or ``5 % (0 % to 27 %)`` where that is cut."""
+    half, unit, text = max(high - value, value - low), 100.0 if is_share else 1.0, _text(is_share)
+    if abs(high + low - 2.0 * value) > 0.1 * half:
+        return f"{text(value)} ({text(low)} to {text(high)})"
+    return f"{text(value)} ± {amount(float(f'{unit * half:.2g}'))}"
+
+
+def bounds_of(label: Label) -> tuple[float, float]:
+    """All that a figure of a label can be."""
+    return (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
+
+
+def differs(label: Label, row: Compared) -> bool:
+    """True if a figure of the holders differs from the public one beyond chance."""
+    return row.p_value * tests_of(label) <= FALSE_DISCOVERY_RATE
+
+
+def finding(label: Label, row: Compared) -> str:
+    """A sentence on one overall figure."""
+    is_share = isinstance(label, Classes)
+    of_what = f"{label.name} is {row.name}" if is_share else f"the mean {label.name}"
+    if tells_nothing(row.low, row.high, *bounds_of(label)):
+        return f"The answers do not tell yet {'for how many ' if is_share else ''}{of_what}."
+    stated = figure(row.reported, row.low, row.high, is_share=is_share)
+    public = _text(is_share)(row.public)
+    first = f"{of_what} for {stated} of the holders"
+    if not is_share:
+        first = f"The mean {label.name} of the holders is {stated}"
+    if not differs(label, row):
+        return f"{first}, which cannot be told from the public {public}."
+    return f"{first}, {_side(row)} than the public {public}."
+
+
+def result_in_words(
+    label: Label, name: str, value: float, low: float, high: float, public: float
+) -> str:
+    """One overall figure beside the public one, where whether they differ was not tested."""
+    is_share = isinstance(label, Classes)
+    text = _text(is_share)
+    of_what = f"{label.name} is {name}" if is_share else f"the mean {label.name}"
+    if tells_nothing(low, high, *bounds_of(label)):
+        return f"The answers do not tell {'for how many ' if is_share else ''}{of_what}."
+    stated = figure(value, low, high, is_share=is_share)
+    first = f"{of_what} for {stated}" if is_share else f"The mean {label.name} is {stated}"
+    return f"{first} among the holders, {text(public)} among the public records."
+
+
+def finding_in_cell(label: Label, row: Located) -> str:
+    """A sentence on a cell that is listed since it differs."""
+    is_share = isinstance(label, Classes) or row.name is None
+    stated = figure(row.reported, row.low, row.high, is_share=is_share)
+    public = _text(is_share)(row.public)
+    rest = f"{_side(row)} than the public {public}"
+    where = " and ".join(row.path) or "anything"
+    if row.name is None:
+        return f"{stated} of the holders have {where}, {rest}."
+    if is_share:
+        return f"Where {where}, {label.name} is {row.name} for {stated} of the holders, {rest}."
+    return f"Where {where}, the mean {label.name} of the holders is {stated}, {rest}."
+
+
+def figures_to_state(label: Label, overall: Sequence[Compared]) -> Sequence[Compared]:
+    """The figures worth a sentence: of two classes the second, whose share is 1 less the first."""
+    return overall[-tests_of(label) :]
+
+
+def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int | None) -> str:
+    """One or two sentences on all that is known of the holders.
+
+    ``more`` reports than the ``reports`` so far would give every figure to ``TELLING``.
+    """
+    rows = sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
+    if all(tells_nothing(row.low, row.high, *bounds_of(label)) for row in rows):
+        would = f": {would_tell(label, more)}" if more else ""
+        return f"{_answers(reports)} nothing yet{would}."
+    others = sum(differs(label, row) for row in rows[1:])
+    also = {0: "", 1: " One more figure differs."}.get(others, f" {others} more figures differ.")
+    return f"{finding(label, rows[0])}{also}"
+
+
+def would_tell(label: Label, more: int, where: str = "every figure") -> str:
+    """The number of reports that would tell something, as a part of a sentence."""
+    unit = "points" if isinstance(label, Classes) else "% of its range"
+    return f"about {about(more)} more would give {where} to ± {100.0 * TELLING:g} {unit}"
+
+
+def which_is_better(
+    label: Label, first: int, second: int, scores: Mapping[str, Interval] | None
+) -> str:
+    """A sentence on which of two numbered models is better, by what, and how sure.
+
+    ``scores`` are the second one's less the first one's, the smaller the better. Decided
+    by the one score that honest probabilities are best in: one comparison, and not three.
+    """
+    name = "Brier score" if isinstance(label, Classes) else scores_of(label)[0]
+    if not scores or name not in scores:
+        return (
+            "Which is better is not known: that takes reports about the label in cells that both "
+            "models have."
+        )
+    of = scores[name]
+    in_words = SCORE_IN_WORDS[name]
+    if of.low == of.high == 0.0:
+        return f"Model {first} and model {second} are equally good: their cells say the same."
+    if of.low <= 0.0 <= of.high:
+        return (
+            f"Neither is surely better. For people like the holders the {in_words}, differs by "
+            f"{abs(of.value):.2g} in favour of model {second if of.value < 0.0 else first}, and "
+            f"with 95 % confidence by anything from {-of.low:.2g} in favour of model {second} to "
+            f"{of.high:.2g} in favour of model {first}."
+        )
+    better, sign = (second, -1.0) if of.high < 0.0 else (first, 1.0)
+    ends = sorted((sign * of.low, sign * of.high))
+    return (
+        f"Model {better} is better with 95 % confidence: for people like the holders its "
+        f"{in_words}, is less by {sign * of.value:.2g} ({ends[0]:.2g} to {ends[1]:.2g})."
+    )
+
+
+def right_more_often(first: int, second: int, accuracy: Interval) -> str:
+    """The difference of two models' accuracy, in people."""
+    value, low, high = (
+        round(100.0 * end, 1) for end in (accuracy.value, accuracy.low, accuracy.high)
+    )
+    return (
+        f"Of 100 people like the holders model {second} is right for {_more(value)} than model "
+        f"{first}: with 95 % confidence for {_more(low)} to {_more(high)}."
+    )
+
+
+def _more(people: float) -> str:
+    return f"{abs(people):.2g} {'fewer' if people < 0 else 'more'}"
+
+
+def how_often_right(accuracy: Interval) -> str:
+    """A model's accuracy, in people."""
+    if tells_nothing(accuracy.low, accuracy.high, 0.0, 1.0):
+        return "How often its cells are right, the answers do not tell yet."
+    stated = figure(accuracy.value, accuracy.low, accuracy.high, is_share=True)
+    return f"Its cells are right for {stated} of people like the holders."
+
+
+def _answers(reports: int) -> str:
+    return "This answer tells" if reports == 1 else f"These {thousands(reports)} answers tell"
+
+
+def _text(is_share: bool) -> Callable[[float], str]:
+    return percent if is_share else amount
+
+
+def _side(row: Compared | Located) -> str:
+    return "more" if row.reported > row.public else "less"

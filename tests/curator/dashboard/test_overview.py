@@ -1,0 +1,289 @@
+"""What stands first on a collection's page: each sentence is true of the figures in the API."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privet.curator import dashboard
+from privet.curator.app import CuratorApp
+from privet.curator.collection.task_cache import CachedTask
+from privet.curator.dashboard.overview import (
+    Elsewhere,
+    Sample,
+    Step,
+    chart_of,
+    next_step,
+    precision,
+)
+from privet.curator.dashboard.pages import STATIC
+from privet.curator.dashboard.poster import TEXTS, texts_for
+from privet.curator.dashboard.visitor import Visitor
+from privet.curator.datastore.audit import SIGNING_KEY
+from privet.curator.http.models import ModelView
+from privet.curator.http.tasks import BucketView, RelayView, StatusView
+from privet.curator.service import relays
+from privet.learning.findings.insight import Comparison
+from privet.learning.findings.sentences import finding, result_in_words
+from privet.protocol.features import Classes, Range
+from privet.protocol.lifecycle import TaskState
+from privet.protocol.report import make_report
+from privet.protocol.status import Holdings, RelayDescription
+from privet.protocol.task import Task
+from tests.curator import samples
+from tests.curator.datastore.made import take
+from tests.curator.http.conftest import Http
+from tests.manual_clock import ManualClock
+
+from .test_wizard import ASKER
+
+HERE = Path(dashboard.__file__).parent
+TEMPLATES, DOCS = HERE / "templates", Path(__file__).parents[3] / "docs"
+DAY = datetime(2030, 3, 4, tzinfo=UTC)
+ADMIN, READER = Visitor("a", "admin"), Visitor("r", "reader")
+
+
+def text_of(page: str) -> str:
+    """The words of a page."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", page)))
+
+
+def status(**values: object) -> StatusView:
+    given = {"id": "0" * 64, "state": TaskState.OPEN, "collecting": True, "over": False}
+    given |= {"settled": False, "expected": None, "invited": False, "asks_again": False}
+    return StatusView.model_validate({**given, "reports": 0, "step": 1, "models": 0, **values})
+
+
+def model_of(reports: int) -> ModelView:
+    shape = {"estimator": "drift", "parameters": {}, "cells": 2, "facts": {}, "number": 1}
+    given = {"task": "0" * 64, "created": DAY, "reports": reports}
+    return ModelView.model_validate(shape | given)
+
+
+@pytest.mark.parametrize(
+    ("said", "where", "visitor", "of_status", "models", "others"),
+    [
+        (None, None, Visitor(), {}, None, {}),
+        ("false reports", "false", ADMIN, {"reports": 9}, [9], {"is_false": True}),
+        ("Wait until", "models", READER, {"reports": 9}, [], {}),
+        ("Read the model", "models", READER, {"reports": 9}, [9], {}),
+        (
+            "Open the task: nobody can",
+            "state",
+            ADMIN,
+            {"state": "draft", "collecting": False},
+            [],
+            {},
+        ),
+        ("Name a relay", "holders", ADMIN, {"reports": 9}, [9], {"has_link": False}),
+        ("create another task", "holders", ADMIN, {"collecting": False, "over": True}, [], {}),
+        (
+            "Open the task: nobody has",
+            "state",
+            ADMIN,
+            {"state": "closed", "collecting": False},
+            [],
+            {},
+        ),
+        ("Give people the link", "holders", ADMIN, {}, [], {}),
+        ("Fit a model: it", "models", ADMIN, {"reports": 9}, [], {}),
+        ("again: 4 more answers are in", "models", ADMIN, {"reports": 9}, [5, 3], {}),
+        ("Read the model", "models", ADMIN, {"reports": 9, "collecting": False}, [9], {}),
+        ("All planned answers are in", "state", ADMIN, {"reports": 9}, [9], {"planned": 9}),
+        ("earlier looks prove", "holders", ADMIN, {"reports": 9}, [9], {"looks": "once"}),
+        ("Collect more answers", "holders", ADMIN, {"reports": 9}, [9], {"planned": 10}),
+    ],
+)
+def test_the_next_step_has_its_reason(
+    said: str | None,
+    where: str | None,
+    visitor: Visitor,
+    of_status: dict[str, object],
+    models: list[int] | None,
+    others: dict[str, object],
+) -> None:
+    """The first of the steps whose reason is there."""
+    views = None if models is None else [model_of(reports) for reports in models]
+    given = {"has_link": True, "is_false": False, "planned": None, "looks": "many", **others}
+    step = next_step(status(**of_status), visitor, views, **given)  # type: ignore[arg-type]
+    if said is None:
+        assert step is None
+    else:
+        assert isinstance(step, Step)
+        assert said in step.sentence
+        assert step.where == where
+
+
+def test_bars_stand_where_their_day_is() -> None:
+    """Days without reports leave a gap, and the highest bar ends below the top of the axis."""
+    counts = {0: 10, 1: 5, 4: 130}
+    buckets = [
+        BucketView(starts=DAY + timedelta(days=d), reports=n, checksum="")
+        for d, n in counts.items()
+    ]
+    chart = chart_of(buckets)
+    assert chart is not None
+    assert [bar.left for bar in chart.bars] == [0.0, 20.0, 80.0]
+    assert {bar.width for bar in chart.bars} == {20.0}
+    assert chart.top == 200
+    assert [bar.height * chart.top / 100 for bar in chart.bars] == pytest.approx([10, 5, 130])
+    assert [day.day for day in chart.days] == [4, 6, 8]
+    assert chart_of([]) is None
+    single = chart_of(buckets[:1])
+    assert single is not None
+    assert (len(single.days), single.top) == (1, 10)
+    assert [chart_of([b.model_copy(update={"reports": n}) for b in buckets[:1]]).top  # type: ignore[union-attr]
+            for n in (0, 1, 2, 3, 7, 40, 41)] == [2, 2, 2, 4, 10, 40, 60]  # fmt: skip
+
+
+def test_reports_elsewhere_are_counted_with_their_reasons() -> None:
+    lost = {"too-few": 7, "task-not-open": 2}
+    relays = [
+        RelayView(relay="north", held=40, least=100, lost=lost, reported=DAY, since=DAY),
+        RelayView(relay="south", held=0, least=100, lost={}, reported=DAY, since=None),
+    ]
+    found = Elsewhere.of(status(relays=relays, rejects={"wrong-payload": 2, "new-one": 1}))
+    assert (found.held, found.lost, found.refused) == (40, 9, 3)
+    north, *refused = found.reasons
+    assert north.startswith(
+        "north: about 40 wait since 2030-03-04 00:00 UTC, to be sent on once 100"
+    )
+    assert "7 lost, because too few others were with it" in north
+    assert "2 lost, because the collection had ended" in north
+    assert refused == ["2 refused: the payload is impossible.", "1 refused: new-one."]
+    assert Elsewhere.of(status()) == Elsewhere(0, 0, 0, ())
+
+
+def test_the_target_says_of_what() -> None:
+    classes, number = Classes(name="y", classes=("no", "yes")), Range(name="z", low=0.0, high=2.0)
+    said = precision(classes, 150_499 + 9, 9, 2.0).replace("\u202f", " ")
+    assert said == (
+        "About 150 000 more answers would give every share of y among all holders to ± 2 points."
+    )
+    assert precision(classes, 9, 9, 2.0) == (
+        "Every share of y among all holders is known to ± 2 points."
+    )
+    assert "the mean z of all holders to ± 5 % of its range" in precision(number, 10, 9, 5.0)
+
+
+def answer_all(app: CuratorApp, task_id: str, clock: ManualClock, people: int) -> Task:
+    """Honest answers of people, half of whom are members; of young nurses none is."""
+    store, rng = app.state.curator.store, np.random.default_rng(0)
+    task: Task = store.tasks.read(task_id).task
+    sent = []
+    for place in range(people):
+        record = {"age": 20 + place % 50, "hours": 40, "job": "nurse", "member": place % 2 == 0}
+        sent.append(make_report(task, {**record, "label": 1}, rng.bytes))
+    take(store, CachedTask(task), sent, now=clock())
+    return task
+
+
+async def test_the_page_begins_with_what_is_known(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """People, planned, waiting, lost, the finding of the API's own figures, the next step."""
+    task = await http.task(holders=1_000, epsilon=8.0)
+    await http.sign_in()
+    empty = text_of((await http.get(f"/tasks/{task}")).text)
+    assert "0 people so far" in empty
+    assert "What you will see here" in empty
+    assert "the figures are made up" in empty
+    label = answer_all(app, task, clock, 300).label
+    held = Holdings(reports=20, least=50, lost={"too-few": 4})
+    app.state.curator.store.standing.tell(task, "north", held, clock())
+    begun = text_of((await http.get(f"/tasks/{task}")).text)
+    assert "made up" not in begun
+    assert "Name a relay" in begun
+    await http.fit(task, estimator="weighted")
+    page = (await http.get(f"/tasks/{task}")).text
+    said = text_of(page)
+    insight = (await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)).json()
+    row = Comparison(**insight["overall"][-1])
+    assert f"{insight['reports']} people so far" in said
+    assert "Of 1 000 planned: 30 %" in said
+    assert "about 20 waiting at relays 4 lost at relays" in said
+    found = re.search(r'id="known">([^<]+)<', page)
+    assert found
+    assert unescape(found[1]) == finding(label, row)
+    assert "more than the public" in found[1]
+    order = ("people so far", "waiting at", "lost at", "more than", "Next:", "Answers by day")
+    places = [said.index(part) for part in (*order, "What is asked")]
+    assert places == sorted(places)
+
+
+async def test_strangers_read_the_results_of_a_closed_collection(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """The figures of the status in the API, and none before the end."""
+    task = await http.task(holders=1_000, epsilon=8.0)
+    label = answer_all(app, task, clock, 300).label
+    await http.fit(task, estimator="weighted")
+    assert 'class="findings"' not in (await http.get(f"/tasks/{task}")).text
+    await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
+    figures = (await http.get(f"/v1/tasks/{task}/status")).json()["results"]["figures"]
+    page = unescape((await http.get(f"/tasks/{task}")).text)
+    assert len(figures) == 2
+    for figure in figures:
+        assert result_in_words(label, *figure.values()) in page
+
+
+async def test_a_wrong_name_deletes_nothing_and_is_said_on_the_page(http: Http) -> None:
+    task, form = await http.task(), await http.sign_in()
+    answer = await form(f"/tasks/{task}/delete", name="another")
+    assert answer.status_code == 422
+    assert "nothing was deleted" in answer.text
+    assert '<details class="card" id="delete" open>' in answer.text
+    assert "The task was deleted" not in (await http.get(f"/?deleted={task}")).text
+    answer = await form(f"/tasks/{task}/delete", name="survey")
+    assert answer.headers["location"] == f"/?deleted={task}"
+    assert (await http.get(f"/tasks/{task}")).status_code == 404
+    assert "The task was deleted" in (await http.get(answer.headers["location"])).text
+    http.cookies.clear()
+    assert "The task was deleted" not in (await http.get(f"/?deleted={task}")).text
+
+
+async def test_a_poster_has_the_link_and_the_askers_words(
+    http: Http, app: CuratorApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the task's language; none without a link, nor where everybody has a link of their own."""
+    key = app.state.curator.store.facts.read(SIGNING_KEY) or None
+    shape = {"least": 1, "smallest_batch": 1, "as_files": False, "one_operator": False}
+    description = RelayDescription.model_validate({"curator_key": key, **shape})
+    monkeypatch.setattr(relays, "described_at", lambda _: description)
+    task = await http.task(asker=ASKER, language="de-CH", closes="2040-01-01T00:00:00Z")
+    invited, form = await http.task(name="invited", invited=True), await http.sign_in()
+    assert (await http.get(f"/tasks/{task}/poster")).status_code == 422
+    await form(f"/tasks/{task}/link", relay="https://relay.example")
+    page = (await http.get(f"/tasks/{task}/poster")).text
+    said = text_of(page)
+    for words in (f"https://relay.example/answer/{task}", *ASKER.values(), "Bis 2040-01-01 00:00"):
+        assert words in said
+    assert texts_for("de").how in said
+    assert 'src="data:image/svg+xml' in page
+    assert (await http.get(f"/tasks/{invited}/poster")).status_code == 422
+    assert "/poster" not in (await http.get(f"/tasks/{invited}")).text
+    assert f'href="/tasks/{task}/poster"' in (await http.get(f"/tasks/{task}")).text
+    assert [texts_for(texts.language) for texts in TEXTS] == list(TEXTS)
+    assert {texts_for(none).language for none in (None, "tlh")} == {"en"}
+
+
+async def test_the_list_begins_with_sample_data(http: Http) -> None:
+    """An admin without a task is offered the file of the documentation, which can be published."""
+    await http.sign_in()
+    assert 'href="/static/sample.csv"' in (await http.get("/")).text
+    sample = (await http.get("/static/sample.csv")).content
+    assert (await http.create(sample, label="readmitted")).status_code == 201
+    assert "sample.csv" not in (await http.get("/")).text
+    assert "more than" not in Sample.made_up().finding.sentence
+    assert samples.survey() != sample
+
+
+def test_the_sample_is_the_documentations_file() -> None:
+    """So that the session of the pages and the dashboard show the same."""
+    example = DOCS / "examples/clinic.csv"
+    assert STATIC["sample.csv"] == example.read_bytes()
+    rows = len(STATIC["sample.csv"].splitlines()) - 1
+    assert f"{rows} stays in a hospital" in (TEMPLATES / "tasks.html").read_text(encoding="utf-8")

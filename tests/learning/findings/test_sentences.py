@@ -1,0 +1,174 @@
+"""Sentences about findings state what their numbers show, and nothing else."""
+
+import numpy as np
+import pytest
+
+from privet.learning.core.counts import Interval, QuestionCounts
+from privet.learning.findings.insight import Comparison, insight, reports_for
+from privet.learning.findings.node_shares import node_shares, reports_for_cells
+from privet.learning.findings.sentences import (
+    TELLING,
+    about,
+    amount,
+    bounds_of,
+    figure,
+    finding,
+    finding_in_cell,
+    how_often_right,
+    percent,
+    right_more_often,
+    verdict,
+    which_is_better,
+)
+from privet.learning.methods import fit
+from privet.protocol.features import Label
+
+from ..examples import BINARY, EVERY_LABEL, NUMBER, REPORTS_ALONE, THREE, public_rows, reports
+from .test_insight import PUBLIC, TREE, counts_of
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def test_shares_have_two_digits_and_none_is_rounded_to_never_or_always() -> None:
+    shares = {0.0: "0 %", 0.0004: "<0.1 %", 0.003: "0.3 %", 0.0099: "1.0 %", 0.01: "1 %"}
+    shares |= {0.342: "34 %", 0.99: "99 %", 0.996: "99.6 %", 0.9999: ">99.9 %", 1.0: "100 %"}
+    assert {share: plain(percent(share)) for share in shares} == shares
+    assert percent(None) == "–"
+
+
+def test_numbers_are_read_without_exponents() -> None:
+    said = {0.01234: "0.01234", 9876.5: "9876", 54321.0: "54 321", -54321.0: "-54 321"}
+    assert {number: plain(amount(number)) for number in said} == said
+    assert [plain(about(n)) for n in (7, 94, 1_949, 150_499)] == ["7", "94", "1 900", "150 000"]
+
+
+def test_an_interval_that_is_cut_is_shown_by_its_ends() -> None:
+    """± only where both ends are as far away."""
+    assert plain(figure(0.23, 0.01, 0.45, is_share=True)) == "23 % ± 22"
+    assert plain(figure(0.303, 0.25, 0.356, is_share=True)) == "30 % ± 5.3"
+    assert plain(figure(0.05, 0.0, 0.27, is_share=True)) == "5 % (0 % to 27 %)"
+    assert plain(figure(5.94, 5.6, 6.28, is_share=False)) == "5.94 ± 0.34"
+    assert plain(figure(20_000, 17_000, 23_000, is_share=False)) == "20 000 ± 3000"
+    assert plain(figure(1.0, 0.0, 4.0, is_share=False)) == "1 (0 to 4)"
+
+
+def row(**values: float | str) -> Comparison:
+    given = {"name": "yes", "reported": 0.23, "low": 0.01, "high": 0.45, "public": 0.19}
+    rest = {"p_value": 0.5, "seen_from": None}
+    return Comparison(**{**given, **rest, **values})  # type: ignore[arg-type]
+
+
+def test_a_figure_is_more_less_not_told_or_not_known() -> None:
+    """By the p-value of the comparison, not by whether the interval holds the public figure."""
+    of = "y is yes for 23 % ± 22 of the holders, "
+    assert plain(finding(BINARY, row())) == f"{of}which cannot be told from the public 19 %."
+    differs = row(p_value=0.04, public=0.1)
+    assert plain(finding(BINARY, differs)) == f"{of}more than the public 10 %."
+    assert (
+        plain(finding(BINARY, row(p_value=0.04, public=0.5))) == f"{of}less than the public 50 %."
+    )
+    assert "cannot be told" in finding(THREE, row(name="high", p_value=0.04)), "of three figures"
+    assert finding(BINARY, row(low=0.0, high=1.0, p_value=0.0)) == (
+        "The answers do not tell yet for how many y is yes."
+    )
+    number = row(name="y", reported=1.0, low=0.5, high=1.5, public=2.0, p_value=0.01)
+    assert finding(NUMBER, number) == (
+        "The mean y of the holders is 1 ± 0.5, less than the public 2."
+    )
+    unknown = row(name="y", low=NUMBER.low, high=NUMBER.high)
+    assert finding(NUMBER, unknown) == "The answers do not tell yet the mean y."
+
+
+def test_a_cell_that_is_listed_is_located() -> None:
+    class Cell:
+        path, name = ("x < 1", "z >= 2"), "yes"
+        reported, low, high, public = 0.5, 0.4, 0.6, 0.3
+
+    cell = Cell()
+    assert plain(finding_in_cell(BINARY, cell)) == (
+        "Where x < 1 and z >= 2, y is yes for 50 % ± 10 of the holders, more than the public 30 %."
+    )
+    cell.name = None  # type: ignore[assignment]
+    assert plain(finding_in_cell(NUMBER, cell)) == (
+        "50 % ± 10 of the holders have x < 1 and z >= 2, more than the public 30 %."
+    )
+
+
+def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
+    nothing = [row(name="no", low=0.0, high=1.0), row(low=0.0, high=1.0)]
+    assert plain(verdict(BINARY, nothing, 40, 9_876)) == (
+        "These 40 answers tell nothing yet: about 9 900 more would give every figure to ± 25 "
+        "points."
+    )
+    assert verdict(BINARY, nothing, 1, None) == "This answer tells nothing yet."
+    three = [row(name=name, p_value=p) for name, p in zip("abc", (0.01, 0.001, 0.9), strict=True)]
+    said = verdict(THREE, three, 40, None)
+    assert said.startswith(finding(THREE, three[1]))
+    assert said.endswith(" One more figure differs.")
+    assert verdict(THREE, [*three[1:], three[2]], 40, None) == finding(THREE, three[1])
+
+
+@EVERY_LABEL
+def test_what_would_tell_does(label: Label) -> None:
+    """With as many reports as are said to be needed, intervals are as narrow as was said."""
+    public = public_rows(label, PUBLIC, seed=1)
+    least, most = bounds_of(label)
+    width, is_number = most - least, label is NUMBER
+
+    def asked_of(n: int) -> QuestionCounts:
+        counts = counts_of(label, public_rows(label, n, seed=2))
+        return reports(TREE, counts, 1.0, 3, regression=is_number)
+
+    few = asked_of(400)
+    asked = asked_of(reports_for(label, few, TELLING * width))
+    model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
+    halves = [(row.high - row.low) / 2.0 for row in insight(label, public, [asked], model).overall]
+    assert max(halves) == pytest.approx(TELLING * width, rel=0.15)
+    needed = reports_for_cells(label, public, few, TELLING)
+    assert needed is not None
+    assert reports_for_cells(label, public, asked_of(0), TELLING) is None
+    asked = asked_of(needed)
+    model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
+    leaves = [int(node) for node in TREE.leaves]
+    rows = [node_shares(label, public, asked, model, node).rows for node in leaves]
+    of_cells = [max(r.reported.high - r.reported.low for r in of) / 2.0 for of in rows]
+    assert np.median(of_cells) == pytest.approx(TELLING * width, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("scores", "start"),
+    [
+        (Interval(-0.012, -0.02, -0.004), "Model 2 is better with 95 % confidence"),
+        (Interval(0.012, 0.004, 0.02), "Model 1 is better with 95 % confidence"),
+        (Interval(-0.012, -0.12, 0.096), "Neither is surely better."),
+        (Interval(0.0, 0.0, 0.0), "Model 1 and model 2 are equally good"),
+    ],
+)
+def test_a_model_is_better_only_where_the_interval_says_so(scores: Interval, start: str) -> None:
+    """And by how much: the smaller score is the better one."""
+    said = which_is_better(BINARY, 1, 2, {"Brier score": scores})
+    assert said.startswith(start)
+    if "confidence: for" in said:
+        assert said.endswith("is less by 0.012 (0.004 to 0.02).")
+    if "Neither" in said:
+        assert "by 0.012 in favour of model 2" in said
+        assert "from 0.12 in favour of model 2 to 0.096 in favour of model 1." in said
+    for unknown in (None, {}, {"accuracy": scores}):
+        assert which_is_better(BINARY, 1, 2, unknown).startswith("Which is better is not known")
+    assert "mean squared error" in which_is_better(NUMBER, 1, 2, {"squared error": scores}) or (
+        start.startswith("Model 1 and")
+    )
+
+
+def test_accuracy_is_told_in_people() -> None:
+    said = right_more_often(1, 2, Interval(0.101, -0.116, 0.317))
+    assert said == (
+        "Of 100 people like the holders model 2 is right for 10 more than model 1: with 95 % "
+        "confidence for 12 fewer to 32 more."
+    )
+    assert plain(how_often_right(Interval(0.63, 0.49, 0.77))) == (
+        "Its cells are right for 63 % ± 14 of people like the holders."
+    )
+    assert "do not tell yet" in how_often_right(Interval(1.0, 0.0, 1.0))
