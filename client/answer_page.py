@@ -19,23 +19,24 @@ def answer_page_server(
     task_url: str, curator_key: str = "", port: int = PORT
 ) -> ThreadingHTTPServer:
     """A server of the page for one task; raises ``HolderError`` if the port is taken."""
-    files, _ = page.export(task_url, curator_key)
 
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "privet-holder", ""
 
         def do_GET(self) -> None:
             name = self.path.partition("?")[0].removeprefix("/") or page.INDEX
-            host = self.headers.get("Host", "")
-            if host.partition(":")[0] not in {HOST, "localhost"} or name not in page.FILES:
+            host = self.headers.get("Host", "").partition(":")[0]
+            asked = {header.lower(): value for header, value in self.headers.items()}
+            reply = page.served(name, task_url, asked, curator_key)
+            if host not in {HOST, "localhost"} or reply is None:
                 self.send_error(404)
                 return
-            self.send_response(200)
-            for header, value in page.headers(name, task_url).items():
+            self.send_response(reply.status)
+            for header, value in reply.headers.items():
                 self.send_header(header, value)
-            self.send_header("Content-Length", str(len(files[name])))
+            self.send_header("Content-Length", str(len(reply.body)))
             self.end_headers()
-            self.wfile.write(files[name])
+            self.wfile.write(reply.body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
             pass

@@ -5,39 +5,36 @@ from the holder's own machine, relays and other hosts serve them as well, and cu
 """
 
 import base64
+import gzip
 import hashlib
 import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from string import Template
 
 from privet.protocol.calls import HOLDER_CALLS
 
-from .bundle import bundle
-
-MEDIA_TYPES = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-}
 INDEX = "index.html"
 PREVIEW = "preview"
 """In place of a task's id: shows the task whose bytes stand behind the address's hash."""
 SUMS = "SHA256SUMS"
 FORM = "privet-answer.js"
-"""The component that pages of others embed too."""
-MODULES = {path.name: path.read_text("utf-8") for path in (files(__name__) / "holder").iterdir()}
-"""The modules of ``holder-js/``, of which it is made."""
-FILES = {
-    **{name: (files(__name__) / name).read_bytes() for name in (INDEX, "page.js", "style.css")},
-    FORM: bundle(MODULES, "element.js").encode(),
-}
-"""The files by name; ``INDEX`` is a template, which ``index`` fills in."""
+"""The component that pages of others embed too, built from ``holder-js/`` with all it imports."""
+FILES = {name: (files(__name__) / name).read_bytes() for name in (INDEX, FORM, "style.css")}
+"""The page as it is kept: ``index`` fills in ``INDEX``, the style too."""
+NAMED = f"privet-answer.{hashlib.sha256(FILES[FORM]).hexdigest()[:16]}.js"
+"""The same as ``FORM``, under a name that no other content ever has."""
 INTEGRITY = "sha384-" + base64.b64encode(hashlib.sha384(FILES[FORM]).digest()).decode()
 """The hash of ``FORM``, by which a page that embeds it knows it."""
 
+_STYLE = FILES["style.css"].decode()
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_BROTLI = {FILES[FORM]: (files(__name__) / f"{FORM}.br").read_bytes()}
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src {}; "
-    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    f"default-src 'none'; script-src 'self'; style-src 'sha256-{_STYLE_HASH}'; img-src data:; "
+    "connect-src {}; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
 )
 
 
@@ -55,28 +52,74 @@ def policy(task_url: str) -> str:
 def index(task_url: str, curator_key: str = "") -> bytes:
     """The page for one task, which is answered only if signed with ``curator_key``, if given."""
     values = {"task": task_url, "policy": policy(task_url), "curator_key": curator_key}
+    escaped = {name: html.escape(value) for name, value in values.items()}
     page = Template(FILES[INDEX].decode())
-    return page.substitute({name: html.escape(value) for name, value in values.items()}).encode()
+    return page.substitute(escaped, style=_STYLE, form=NAMED).encode()
 
 
 def headers(name: str, task_url: str) -> dict[str, str]:
     """The headers that a file is served with; pages of any origin may embed ``FORM``."""
     to_all = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
+    kind = "text/html" if name == INDEX else "text/javascript"
     return {
-        "Content-Type": MEDIA_TYPES[name.rpartition(".")[2]],
+        "Content-Type": f"{kind}; charset=utf-8",
         "Content-Security-Policy": f"{policy(task_url)}; frame-ancestors 'none'",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin",
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "no-cache",
+        "Cache-Control": "public, max-age=31536000, immutable" if name == NAMED else "no-cache",
+        "Vary": "Accept-Encoding",
         **(to_all if name == FORM else {}),
     }
 
 
+@dataclass(frozen=True)
+class Served:
+    """What a server answers to a GET of one of the files."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def served(
+    name: str, task_url: str, asked: Mapping[str, str], curator_key: str = ""
+) -> Served | None:
+    """The answer to a GET, compressed if the request's headers (by lower-case names) allow it; None
+    if there is no such file."""
+    if name == INDEX:
+        content = index(task_url, curator_key)
+    elif name in {FORM, NAMED}:
+        content = FILES[FORM]
+    else:
+        return None
+    sent = headers(name, task_url)
+    sent["ETag"] = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
+    if sent["ETag"] in asked.get("if-none-match", ""):
+        return Served(304, sent, b"")
+    for coding in ("br", "gzip"):
+        if coding in _codings(asked.get("accept-encoding", "")):
+            body = _compressed(content, coding)
+            if body is not None:
+                return Served(200, {**sent, "Content-Encoding": coding}, body)
+    return Served(200, sent, content)
+
+
+@lru_cache(maxsize=64)
+def _compressed(content: bytes, coding: str) -> bytes | None:
+    return _BROTLI.get(content) if coding == "br" else gzip.compress(content, mtime=0)
+
+
+def _codings(accepted: str) -> set[str]:
+    """The codings that an ``Accept-Encoding`` names, but for those it refuses."""
+    named = [each.replace(" ", "").lower().partition(";") for each in accepted.split(",")]
+    return {coding for coding, _, weight in named if weight.strip("q=0.") or not weight}
+
+
 def export(task_url: str, curator_key: str = "") -> tuple[dict[str, bytes], str]:
     """The page for one task as files by name, with ``SHA256SUMS``, and the SHA-256 of that."""
-    page = {**FILES, INDEX: index(task_url, curator_key)}
+    page = {INDEX: index(task_url, curator_key), NAMED: FILES[FORM]}
     sums = "".join(
         f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in page.items()
     ).encode()

@@ -292,12 +292,11 @@ def create_app(
     async def answer_page(request: Request) -> Response:
         name = request.path_params["name"]
         task_url = f"..{TASKS}/{name}"
-        if re.fullmatch(TASK_ID, name) or name == page.PREVIEW:
-            headers = page.headers(page.INDEX, task_url)
-            return Response(page.index(task_url), headers=headers)
-        if name not in page.FILES or name == page.INDEX:
+        file = page.INDEX if re.fullmatch(TASK_ID, name) or name == page.PREVIEW else name
+        reply = None if name == page.INDEX else page.served(file, task_url, request.headers)
+        if reply is None:
             raise HTTPException(404)
-        return Response(page.FILES[name], headers=page.headers(name, task_url))
+        return Response(reply.body, reply.status, reply.headers)
 
     async def not_here(_request: Request) -> Response:
         raise NotImplementedError  # ReportUpload answers; other methods are refused by this route

@@ -1,10 +1,11 @@
 """The package for JavaScript as one file, and what of it is written by programs.
 
 ``python -m scripts.holder_package build/`` writes the file that ``npm install`` takes. With
-``--write`` it first writes its types anew (by TypeScript, from npm) and the hash by which the
-dashboard names the component.
+``--write`` it first writes anew, by programs from npm, its types, the component as one file for the
+answer page, and the hash by which the dashboard names that.
 """
 
+import base64
 import gzip
 import io
 import json
@@ -12,17 +13,18 @@ import re
 import shutil
 import subprocess
 import tarfile
+from hashlib import sha256, sha384
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from privet import page
-
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "holder-js"
 TYPES = PACKAGE / "types"
+TOOLS = PACKAGE / "tools"
+FORM = ROOT / "page" / "privet-answer.js"
 HASH = ROOT / "curator" / "dashboard" / "embedding.py"
 NPM = ("--ignore-scripts", "--no-audit", "--no-fund", "--silent")
 
@@ -35,7 +37,7 @@ def pack(folder: Path) -> Path:
     found = [path for each in named for path in [each, *sorted(each.rglob("*"))] if path.is_file()]
     files = {str(path.relative_to(PACKAGE)): path.read_bytes() for path in found}
     files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    files[f"dist/{page.FORM}"] = page.FILES[page.FORM]
+    files[f"dist/{FORM.name}"] = FORM.read_bytes()
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name, content in sorted(files.items()):
@@ -65,29 +67,51 @@ def types(tools: Path, out: Path) -> None:
     subprocess.run([compiler, "-p", str(PACKAGE), "--outDir", str(out)], check=True)
 
 
-def write_types() -> None:
+def first_line() -> str:
+    """The first line of the built component, which names its sources by their hash: so whoever has
+    no Node sees whether it was built from them."""
+    named = [
+        *sorted((PACKAGE / "src").glob("*.js")),
+        TOOLS / "build.mjs",
+        TOOLS / "package-lock.json",
+    ]
+    sums = "".join(f"{sha256(each.read_bytes()).hexdigest()} {each.name}\n" for each in named)
+    return f"/* @privet/holder, from sources {sha256(sums.encode()).hexdigest()} */"
+
+
+def build(tools: Path, target: Path) -> None:
+    """The component as one file, and compressed, by what ``install`` put in ``tools``."""
+    shutil.copy(TOOLS / "build.mjs", tools)
+    arguments = [str(PACKAGE / "src" / "element.js"), str(target), first_line()]
+    subprocess.run(["node", "build.mjs", *arguments], cwd=tools, check=True)
+
+
+def write_all() -> None:
+    """Write anew what is written by programs: types, component, and the hash of that."""
     with TemporaryDirectory() as place:
         install(Path(place))
         shutil.rmtree(TYPES, ignore_errors=True)
         types(Path(place), TYPES)
+        build(Path(place), FORM)
+    HASH.write_text(with_hash(HASH.read_text("utf-8"), FORM.read_bytes()), "utf-8")
 
 
-def with_hash(text: str) -> str:
-    """The module's text with the component's hash of now."""
-    return re.sub(
-        r'^EMBEDDED_HASH = ".*"$', f'EMBEDDED_HASH = "{page.INTEGRITY}"', text, flags=re.M
-    )
+def with_hash(text: str, form: bytes) -> str:
+    """The module's text with the component's hash."""
+    made = base64.b64encode(sha384(form).digest()).decode()
+    return re.sub(r'^EMBEDDED_HASH = ".*"$', f'EMBEDDED_HASH = "sha384-{made}"', text, flags=re.M)
 
 
 def main(
     folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path("build"),
     *,
-    write: Annotated[bool, typer.Option(help="First write types and hash anew.")] = False,
+    write: Annotated[
+        bool, typer.Option(help="First write types, component and hash anew.")
+    ] = False,
 ) -> None:
     """Write the package for JavaScript."""
     if write:
-        write_types()
-        HASH.write_text(with_hash(HASH.read_text("utf-8")), "utf-8")
+        write_all()
     print(pack(folder))
 
 

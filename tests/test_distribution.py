@@ -96,5 +96,5 @@ def test_archives_are_whole_and_hold_nothing_else(tmp_path: Path) -> None:
     assert {name.split("/")[0].partition("-")[0] for name in installed} == {"privet"}
     assert {name for name in expected if re.match(r"privet/.*\.py$", name)} <= installed
     assert "privet/py.typed" in installed
-    assert {"privet/page/index.html", "privet/page/holder/report.js"} <= installed
+    assert {"privet/page/index.html", "privet/page/privet-answer.js.br"} <= installed
     assert [link for link in links if not link.startswith("https://")] == []

@@ -22,6 +22,7 @@ import { styleSheet } from "./style.js";
 import { hex, readTask } from "./task.js";
 import { SPOKEN, textsFor } from "./texts.js";
 import { best, preferred, translator } from "./translation.js";
+import { takePage } from "./whole-page.js";
 
 /** Where the parts of a report are (docs/protocol.md, "Report"), the last three from its end. */
 const [ANSWERS_START, ANSWERS_END, ID_START, TASK_START] = [9, 69, 64, 41];
@@ -46,7 +47,8 @@ const Base = globalThis.HTMLElement ?? class {}; // so that servers may import i
 
 /**
  * Attributes: `task`, the task's address; `language`, else the browser's; `invitation`; `curator-key`, 64
- * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the system's;
+ * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the system's; `page`,
+ * where it is a page of its own and not a part of one;
  * `preview`, a task's bytes in base64url, which is shown as people will see it: nothing is fetched, sent or stored.
  *
  * Dispatches `privet-step` with `{step, title, language}`: `questions`, `check`, `sending`; `receipt` with the
@@ -61,7 +63,9 @@ export class PrivetAnswer extends Base {
   #visit = null;
 
   connectedCallback() {
-    if (this.#visit === null) this.#begin();
+    if (this.#visit !== null) return;
+    if (this.hasAttribute("page")) takePage(this);
+    this.#begin();
   }
 
   attributeChangedCallback() {

@@ -72,6 +72,11 @@ import { answer, loadTask, resend, status, validate } from "@privet/holder";
 window.privet = { answer, loadTask, resend, status, validate };
 """
 
+UNPACKED = (
+    "process.stdout.write(require('zlib').brotliDecompressSync("
+    "require('fs').readFileSync(process.argv[1])))"
+)
+
 pytestmark = [pytest.mark.needs("node", "npm"), pytest.mark.slow]
 
 
@@ -132,6 +137,14 @@ def test_the_types_are_those_of_the_code(project: Path, tmp_path: Path) -> None:
         for folder in (tmp_path, holder_package.TYPES)
     )
     assert made == kept
+
+
+def test_the_component_is_built_anew_byte_for_byte(project: Path, tmp_path: Path) -> None:
+    """``python -m scripts.holder_package --write`` builds it; its compressed form is of it."""
+    holder_package.build(project, tmp_path / page.FORM)
+    assert (tmp_path / page.FORM).read_bytes() == page.FILES[page.FORM]
+    unpacked = subprocess.check_output([NODE, "--eval", UNPACKED, f"{holder_package.FORM}.br"])
+    assert unpacked == page.FILES[page.FORM]
 
 
 @pytest.mark.parametrize("resolution", ["bundler", "nodenext"])

@@ -15,58 +15,71 @@ from privet.client import Caps
 from privet.client.cli import app
 from privet.client.clocks import MOST_APART
 from privet.client.ledger import EARLIEST
-from privet.page.bundle import bundle
 from privet.protocol.limits import LATE_SECONDS, SMALLEST_GROUP
+from scripts import holder_package
 
 TASK = f"https://curator.example/v1/tasks/{'ab' * 32}"
 TRANSLATED = ("text-de.js", "text-es.js", "text-zh.js")
+MODULES = {
+    path.name: path.read_text("utf-8") for path in (holder_package.PACKAGE / "src").iterdir()
+}
 KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
 
 def test_the_page_is_small_and_whole() -> None:
-    """56 kB compressed; what is named is there, and nothing is loaded from elsewhere."""
-    assert sum(len(gzip.compress(content)) for content in page.FILES.values()) < 56_000
-    texts = {name: content.decode() for name, content in page.FILES.items()}
-    for name, text in texts.items():
-        imported = re.findall(r'(?:from |import |import\()"([^"]+)"', text)
-        assert all(each.removeprefix("./") in texts for each in imported), name
-        assert not re.search(r'from "node:|\bprocess\.', text), name
-        assert not re.search(r"innerHTML|\beval\(|new Function|setAttribute\(\"style", text), name
-    linked = re.findall(r'(?:src|href)="([\w.]+)"', texts[page.INDEX])
-    assert linked
-    assert set(linked) <= set(texts)
+    """40 kB compressed, in two files, and nothing is loaded from elsewhere."""
+    accepted = {"accept-encoding": "gzip, deflate, br, zstd"}
+    sent = [page.served(name, TASK, accepted) for name in (page.INDEX, page.NAMED)]
+    assert [reply and reply.headers["Content-Encoding"] for reply in sent] == ["gzip", "br"]
+    assert sum(len(reply.body) for reply in sent if reply) < 40_500
+    code = page.FILES[page.FORM].decode()
+    assert not re.search(r'\bimport\s*[("{]|from\s*"|"node:|\bprocess\.', code)
+    assert not re.search(r"innerHTML|\beval\(|new Function|setAttribute\(.style", code)
+    assert re.findall(r'(?:src|href)="([\w.-]+)"', page.index(TASK).decode()) == [page.NAMED]
 
 
-def test_the_form_is_all_modules_in_one() -> None:
-    """Each once, below what it imports; what cannot be joined is refused."""
-    parts = re.findall(r"^// ([\w-]+\.js)$", page.FILES[page.FORM].decode(), re.M)
-    assert sorted(parts) == sorted(page.MODULES)
-    assert parts[-1] == "element.js"
-    modules = {
-        "a.js": 'import { b as c } from "./b.js";\nexport const a = c;\n',
-        "b.js": "/** Said. */\nexport const b = 1;\n",
-    }
-    assert bundle(modules, "a.js").splitlines()[1:] == [
-        "// b.js",
-        "const $b = (() => {",
-        "const b = 1;",
-        "return { b };",
-        "})();",
-        "// a.js",
-        "const $a = (() => {",
-        "const { b: c } = $b;",
-        "const a = c;",
-        "return { a };",
-        "})();",
-    ]
-    for text in ('import { a } from "./a.js";\n', "export * from 1;\n", "export let b = 1;\n"):
-        with pytest.raises(ValueError, match=r"b\.js"):
-            bundle({**modules, "b.js": text}, "a.js")
+def test_the_form_is_built_from_its_sources() -> None:
+    """``make package ARGS=--write`` builds it; a slow test builds it again, byte for byte."""
+    assert page.FILES[page.FORM].decode().splitlines()[0] == holder_package.first_line()
+
+
+def test_the_first_words_need_no_script() -> None:
+    """Nor another request: they stand in the page itself, with what to do if nothing comes."""
+    index = page.index(TASK).decode()
+    within = index[index.index("<privet-answer") : index.index("</privet-answer>")]
+    for words in ("Loading", "Wird geladen", "Cargando", "正在加载", "Check your connection"):
+        assert words in within
+    assert "<link" not in index.replace('<link rel="icon" href="data:,">', "")
+    (style,) = re.findall(r"<style>(.*?)</style>", index, re.S)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'sha256-{digest}'" in page.policy(TASK)
+
+
+def test_what_browsers_keep_is_named_by_its_content() -> None:
+    """The component for ever, under a name with its hash; the page itself is asked for again, and
+    not sent again."""
+    assert hashlib.sha256(page.FILES[page.FORM]).hexdigest()[:16] in page.NAMED
+    kept = page.served(page.NAMED, TASK, {})
+    assert kept is not None
+    assert "immutable" in kept.headers["Cache-Control"]
+    assert "Content-Encoding" not in kept.headers
+    for name in (page.INDEX, page.FORM):
+        first = page.served(name, TASK, {"accept-encoding": "gzip;q=0.5, br;q=0"})
+        assert first is not None
+        assert (first.headers["Cache-Control"], first.headers["Vary"]) == (
+            "no-cache",
+            "Accept-Encoding",
+        )
+        assert gzip.decompress(first.body).startswith((b"<!doctype html>", b"/* @privet/holder"))
+        again = page.served(name, TASK, {"if-none-match": f'"other", {first.headers["ETag"]}'})
+        assert again is not None
+        assert (again.status, again.body) == (304, b"")
+    assert page.served("privet-answer.0123456789abcdef.js", TASK, {}) is None
 
 
 def test_pages_of_others_may_embed_the_form_alone() -> None:
     """By its hash: what else is served stays the page's own."""
-    headers = {name: page.headers(name, TASK) for name in page.FILES}
+    headers = {n: page.headers(n, TASK) for n in (page.INDEX, page.FORM, page.NAMED)}
     embedded = {n for n, each in headers.items() if "Access-Control-Allow-Origin" in each}
     assert embedded == {page.FORM}
     assert headers[page.FORM]["Cross-Origin-Resource-Policy"] == "cross-origin"
@@ -82,8 +95,8 @@ def test_no_script_is_inline_and_only_the_task_is_called() -> None:
     assert f"connect-src {TASK} {TASK}/status {TASK}/reports {TASK}/reports/;" in page.policy(TASK)
     assert "connect-src 'self';" in page.policy("../v1/tasks/ab")
     assert "unsafe" not in page.policy(TASK)
-    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=", index)
-    assert f'content="{KEY}"' in index
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=", index)
+    assert f'curator-key="{KEY}"' in index
     assert b'"><script' not in page.index('https://a.example/"><script>')
 
 
@@ -114,18 +127,18 @@ def test_the_caps_are_those_of_the_other_holder() -> None:
     """One default for both ledgers."""
     found = re.search(
         r"CAPS = \{ task: ([\d.]+), year: ([\d.]+), disclosed: ([\d.]+) \}",
-        page.MODULES["ledger.js"],
+        MODULES["ledger.js"],
     )
     assert found
     assert Caps(*map(float, found.groups())) == Caps()
-    assert f"EARLIEST = {EARLIEST:_.0f};" in page.MODULES["ledger.js"]
-    assert f"MOST_APART = {MOST_APART / 86_400:.0f} * 86_400;" in page.MODULES["holder.js"]
-    assert f"SMALLEST_GROUP = {SMALLEST_GROUP};" in page.MODULES["holder.js"]
+    assert f"EARLIEST = {EARLIEST:_.0f};" in MODULES["ledger.js"]
+    assert f"MOST_APART = {MOST_APART / 86_400:.0f} * 86_400;" in MODULES["holder.js"]
+    assert f"SMALLEST_GROUP = {SMALLEST_GROUP};" in MODULES["holder.js"]
 
 
 def catalogue(name: str) -> dict[str, str]:
     """The texts of a catalogue by key."""
-    entries = re.findall(r'^  (\w+): "(.*)",$', page.MODULES[name], re.M)
+    entries = re.findall(r'^  (\w+): "(.*)",$', MODULES[name], re.M)
     assert len(entries) == len(dict(entries))
     return dict(entries)
 
@@ -155,15 +168,13 @@ def test_every_language_says_everything(name: str) -> None:
     assert list(other) == list(english)
     for key, text in english.items():
         assert set(re.findall(r"\{\w+\}", other[key])) == set(re.findall(r"\{\w+\}", text)), key
-    lines = page.MODULES[name].splitlines()
+    lines = MODULES[name].splitlines()
     assert sum(line.startswith("  ") for line in lines) == len(other)  # so no entry was overlooked
 
 
 def test_every_text_is_used_and_there() -> None:
     """What the page asks its catalogue for is in it, and nothing else."""
-    code = "".join(
-        page.MODULES[name] for name in ("element.js", "form.js", "results.js", "review.js")
-    )
+    code = "".join(MODULES[name] for name in ("element.js", "form.js", "results.js", "review.js"))
     known = set(catalogue("text-en.js"))
     states = {"drawn", "held", "counted", "refused", "lost"}
     asked = set(re.findall(r'data-text="(\w+)"|say\("(\w+)"', code))

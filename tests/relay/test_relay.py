@@ -132,7 +132,7 @@ async def test_a_preview_is_of_no_task(tmp_path: Path) -> None:
     async with relaying(FakeCurator(ONE), tmp_path / "spool") as (_, _, http):
         shown = await http.get(f"{RELAY}/answer/preview")
     assert shown.status_code == 200
-    assert 'content="../v1/tasks/preview"' in shown.text
+    assert 'task="../v1/tasks/preview"' in shown.text
 
 
 async def test_a_browser_that_opens_a_tasks_address_is_led_to_its_page(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ async def test_a_browser_that_opens_a_tasks_address_is_led_to_its_page(tmp_path:
         assert led.headers["vary"] == "Accept"
         shown = await http.get(str(led.url.join(led.headers["location"])))
         assert shown.status_code == 200
-        assert f'content="../v1/tasks/{ONE.id}"' in shown.text
+        assert f'task="../v1/tasks/{ONE.id}"' in shown.text
         assert (await to.offer(to.address(url))).task == ONE
 
 

@@ -9,7 +9,8 @@
 declare const Base: typeof HTMLElement;
 /**
  * Attributes: `task`, the task's address; `language`, else the browser's; `invitation`; `curator-key`, 64
- * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the system's;
+ * hexadecimal digits; `level` of its first heading, else 2; `theme`, `light` or `dark`, else the system's; `page`,
+ * where it is a page of its own and not a part of one;
  * `preview`, a task's bytes in base64url, which is shown as people will see it: nothing is fetched, sent or stored.
  *
  * Dispatches `privet-step` with `{step, title, language}`: `questions`, `check`, `sending`; `receipt` with the
