@@ -6,6 +6,7 @@ record (``protocol.features``) by the fields of the task.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -21,6 +22,7 @@ from .features import (
     Numeric,
     Range,
     category_text,
+    is_missing,
     listed_name,
     number_text,
     number_value,
@@ -93,14 +95,16 @@ def read_values(field: Field, cells: ColumnValues) -> ColumnValues:
 def spelled_name(names: tuple[str, ...], value: Any) -> str | None:
     """The category or class of a cell: its own name, else the first that is another spelling.
 
-    ``1``, ``1.0``, ``true`` and ``TRUE`` are spellings of one value. None if no name is listed.
+    ``1``, ``1.0``, ``true`` and ``TRUE`` are spellings of one value, and so are texts that differ
+    in case or spaces only, if no two names do. None if no name is listed.
     """
     name = listed_name(names, value)
-    if name is not None:
+    if name is not None or is_missing(value):
         return name
-    spelling = _spelling(category_text(value))
-    alike = (name for name, each in zip(names, _spellings(names), strict=True) if each == spelling)
-    return next(alike, None)
+    text = category_text(value)
+    spelling = _spelling(text)
+    same = (name for name, each in zip(names, _spellings(names), strict=True) if each == spelling)
+    return next(same, None) or _looks(names).get(look_alike(text))
 
 
 def spelled_number(value: Any) -> float:
@@ -114,6 +118,18 @@ def spelled_number(value: Any) -> float:
 def loses_digits(text: str) -> bool:
     """True for the text of a whole number that is another number as a 64-bit float."""
     return WHOLE.fullmatch(text) is not None and int(text) != float(text)
+
+
+def look_alike(text: str) -> str:
+    """One text for all that differ only in case or spaces."""
+    return "".join(text.casefold().split())
+
+
+@lru_cache
+def _looks(names: tuple[str, ...]) -> dict[str, str]:
+    """The names by their look, without those that look like another."""
+    looks = Counter(map(look_alike, names))
+    return {look: name for name in names if looks[look := look_alike(name)] == 1}
 
 
 @lru_cache

@@ -12,6 +12,7 @@ from privet.protocol.spellings import SPACES, tidy
 
 from .cells import plain_number
 from .text_format import (
+    NOTHING_STATED,
     Stated,
     TextFormat,
     UnreadableTable,
@@ -27,7 +28,6 @@ SAMPLE_ROWS = 2_000
 """Rows at the beginning that the decimal mark is detected from."""
 FIRST_ROWS = 10
 """Rows that people are shown, to confirm how a file is read."""
-NOTHING_STATED = Stated()
 _END = "\x00end"
 """Follows the last line; no file has it, and a quotation mark that stays open swallows it."""
 
@@ -90,22 +90,22 @@ class TextTable:
         return cells[:width]
 
 
-def read_csv(data: bytes, given: Stated = NOTHING_STATED) -> TextTable:
-    """A CSV file in the format that is detected, or given.
+def read_csv(data: bytes, stated: Stated = NOTHING_STATED) -> TextTable:
+    """A CSV file in the format that is detected, or stated.
 
     Letters are in one form (NFC), and there are no spaces around names and cells. Raises
     ``UnreadableTable`` for a file that is none, or that has no header or no good one.
     """
-    text, encoding = decoded(data, given.encoding)
+    text, encoding = decoded(data, stated.encoding)
     named, rest = excels_separator(unicodedata.normalize("NFC", text))
-    separator = given.separator or named or detect_separator(rest)
-    guessed = given.encoding is None and encoding == "cp1252"
-    form = TextFormat(encoding, separator, given.decimal or "point", guessed)
+    separator = stated.separator or named or detect_separator(rest)
+    guessed = stated.encoding is None and encoding == "cp1252"
+    form = TextFormat(encoding, separator, stated.decimal or "point", guessed)
     rows = _rows(rest, form)
     header = [tidy(name) for name in next(rows, Row(0, [])).cells]
     names = _without_unnamed(header)
     check_header(names)
-    if given.decimal is None:
+    if stated.decimal is None:
         sample = (row.cells for row in itertools.islice(rows, SAMPLE_ROWS))
         form = replace(form, decimal=detect_decimal(sample, separator))
     return TextTable(form, names, rest, int(named is not None), len(header) - len(names))

@@ -45,13 +45,14 @@ class UnreadableTable(Exception):
 
 @dataclass(frozen=True)
 class Stated:
-    """Statements about a file; None is detected."""
+    """Statements about a CSV file; None is detected."""
 
     encoding: Encoding | None = None
     separator: Separator | None = None
     decimal: Decimal | None = None
 
 
+NOTHING_STATED = Stated()
 AS_PROGRAMS_WRITE = Stated("utf-8", "comma", "point")
 
 

@@ -14,11 +14,11 @@ The reader of tables that sites share with curators is two files, 20 functions a
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=49, functions=268, moves=84),
+    "create": Size(files=50, functions=269, moves=84),
     "POST": Size(files=24, functions=90, moves=22),
     "fit": Size(files=54, functions=188, moves=79),
     "predict": Size(files=27, functions=98, moves=20),
-    "plan": Size(files=58, functions=373, moves=146),
+    "plan": Size(files=59, functions=374, moves=146),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

@@ -109,9 +109,9 @@ def answer(
             device, url, subject, record, invitation, yes=yes, dry_run=dry_run, as_json=as_json
         )
     elif record is None and csv_file is not None and subject_column is not None:
-        columns, given = (subject_column, invitation_column), Stated(encoding, separator, decimal)
+        columns, stated = (subject_column, invitation_column), Stated(encoding, separator, decimal)
         answer_file(
-            device, url, csv_file, columns, given, yes=yes, dry_run=dry_run, as_json=as_json
+            device, url, csv_file, columns, stated, yes=yes, dry_run=dry_run, as_json=as_json
         )
     else:
         raise typer.BadParameter("give either --record, or --csv with --subject-column")

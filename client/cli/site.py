@@ -53,7 +53,7 @@ def answer_file(
     url: str,
     path: Path,
     columns: tuple[str, str | None],
-    given: Stated,
+    stated: Stated,
     *,
     yes: bool,
     dry_run: bool,
@@ -61,7 +61,7 @@ def answer_file(
 ) -> None:
     """Answer a task for every line of a file; ``columns`` have subjects and invitations."""
     with faults():
-        table, lines = _read_file(path, *columns, given)
+        table, lines = _read_file(path, *columns, stated)
     with faults(), device.holder("") as holder:
         offer, _ = explained(holder, url, device.curator_key, printed=not as_json)
         task, now = offer.task, time.time()
@@ -110,11 +110,11 @@ class Spelled(Mapping[str, Any]):
 
 
 def _read_file(
-    path: Path, subject: str, invitation: str | None, given: Stated
+    path: Path, subject: str, invitation: str | None, stated: Stated
 ) -> tuple[TextTable, list[Line]]:
     """A CSV file and its records; an empty cell is a missing value. Raises ``InvalidRecord``."""
     try:
-        table = read_csv(path.read_bytes(), given)
+        table = read_csv(path.read_bytes(), stated)
         for name in filter(None, (subject, invitation)):
             if name not in table.names:
                 raise InvalidRecord(

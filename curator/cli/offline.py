@@ -14,7 +14,16 @@ from .options import AsJson, PublicFile, with_settings
 from .output import err, print_json, print_table
 
 OF_FILE = ("encoding", "separator", "decimal")
-OF_COLUMNS = ("label", "ignore", "features", "label_type", "classes", "label_range", *OF_FILE)
+OF_COLUMNS = (
+    "label",
+    "ignore",
+    "features",
+    "label_type",
+    "classes",
+    "label_range",
+    "rename",
+    *OF_FILE,
+)
 """Settings of a task that the encoding of its public data follows from."""
 COLUMNS = ("mechanism", "ε", "bytes", "variance", "/ best", "drawn", "influence")
 
@@ -91,7 +100,7 @@ def encode(
 
     asked = TaskSettings.parse(json.dumps({"name": "encoded", "epsilon": 1.0, **settings}))
     with err().status("Encoding ..."):
-        table = encoded_table(read_table(public.read_bytes(), asked.given), asked)
+        table = encoded_table(read_table(public.read_bytes(), asked.stated), asked)
     *columns, _ = table.column_names
     if as_json:
         print_json({"columns": columns, "label": asked.label, "rows": table.num_rows})

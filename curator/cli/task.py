@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient, Document
+from privet.learning.task_building.renaming import renamed
 from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.learning.task_building.table import read_table
@@ -101,11 +102,12 @@ def create(
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
     """Show what is inferred and what looks wrong; raise unless it is to be published."""
     parsed_settings = Publication.parse(json.dumps(settings))
-    columns = read_table(public.read_bytes(), parsed_settings.given)
-    show_reading(columns, rows=ask and sys.stdin.isatty())
-    remarks = review(columns, parsed_settings)
+    table = read_table(public.read_bytes(), parsed_settings.stated)
+    show_reading(table, rows=ask and sys.stdin.isatty())
+    remarks = review(table, parsed_settings)
     for remark in remarks:
         err().print(f"Please check: {remark}", **PLAIN)
+    columns = renamed(table, parsed_settings.rename)
     features = infer_features(columns, parsed_settings)
     named = [task["id"] for task in api.tasks() if task["name"] == settings["name"]]
     if ask and (remarks or sys.stdin.isatty()):

@@ -4,20 +4,24 @@ The file stays in the browser's form and comes with every step, so nothing is ke
 """
 
 import json
+from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from privet.learning.task_building.inputs import inputs_of
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
 from privet.protocol.task import Asker
+from privet.protocol.wire import first_fault
+from privet.tables.text_format import Stated
 
 from ..http.requests import TheCurator, while_waited
 from ..publication import Publication
-from ..service.tasks import create_task, plan_task, propose_columns
+from ..service.tasks import create_task, plan_task, preview_table
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm, TheVisitor
 
@@ -35,11 +39,13 @@ OF_COLUMNS = (
     "disclosed",
     "classes",
     "label_range",
+    "rename",
 )
 """Settings that the fields of single columns make."""
+OF_FILE = ("encoding", "separator", "decimal")
 COLLECTION = ("name", "holders", "description", "smallest_group", "looks", "invited", "draft")
 APART = ("epsilon", "closes", "asker", "language")
-MORE = tuple(name for name in INPUTS if name not in (*OF_COLUMNS, *COLLECTION, *APART))
+MORE = tuple(name for name in INPUTS if name not in (*OF_COLUMNS, *OF_FILE, *COLLECTION, *APART))
 """Settings that the form keeps folded up."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Admins])
@@ -57,17 +63,23 @@ async def show_columns(
 ) -> Response:
     """The second step: what each column becomes, to be corrected."""
     public = await _public(form)
-    proposals = await while_waited(request, propose_columns(curator, visitor, public))
-    if len(proposals) > MOST_COLUMNS:
+    stated = _stated(form)
+    looked = preview_table(curator, visitor, public, stated)
+    preview = await while_waited(request, looked)
+    columns = len(preview.proposals)
+    if columns > MOST_COLUMNS:
         raise InvalidRequest(
-            f"The file has {len(proposals)} columns and this form shows {MOST_COLUMNS}: use "
+            f"The file has {columns} columns and this form shows {MOST_COLUMNS}: use "
             "privet task create, or a file with fewer columns."
         )
     return page(
         request,
         "columns.html",
-        proposals=proposals,
+        preview=preview,
+        stated=asdict(stated),
+        proposals=preview.proposals,
         settings=INPUTS,
+        of_file=OF_FILE,
         of_columns=OF_COLUMNS,
         more=MORE,
         task_cap=TASK_CAP,
@@ -124,6 +136,7 @@ def settings_of(form: FormData) -> Publication:
         "disclosed": [],
         "features": {},
         "describe": {},
+        "rename": {},
     }
     for place in range(MOST_COLUMNS):
         name = fields.get(f"name.{place}")
@@ -134,6 +147,8 @@ def settings_of(form: FormData) -> Publication:
             for key, value in fields.items()
             if key.endswith(f".{place}") and value
         }
+        if "rename" in of and (name == label or "use" in of):
+            settings["rename"][name] = _renaming(of["rename"])
         described = {key: of[key] for key in ("description", "unit") if key in of}
         if name == label:
             settings |= _label(of, fields.get("label_type", ""))
@@ -152,7 +167,7 @@ def settings_of(form: FormData) -> Publication:
 def _written(fields: dict[str, str]) -> dict[str, Any]:
     """The settings of the collection, which are left out where their field is empty."""
     written: dict[str, Any] = {}
-    for name in (*COLLECTION, *MORE):
+    for name in (*OF_FILE, *COLLECTION, *MORE):
         text = fields.get(name, "")
         if text and (INPUTS[name].kind, text) == ("flag", "on"):  # a box that is checked
             written[name] = True
@@ -197,6 +212,26 @@ def _label(of: dict[str, str], kind: str) -> dict[str, Any]:
     elif declared and kind == "range":
         settings["label_range"] = [_number(of, "low"), _number(of, "high")]
     return settings
+
+
+def _renaming(text: str) -> dict[str, str]:
+    """New names by old name, from lines ``old = new``."""
+    names = {}
+    for line in _lines(text):
+        old, equals, new = line.rpartition("=")
+        if not equals:
+            raise InvalidRequest(f"{line!r}: write the old name, =, and the new name.")
+        names[old.strip()] = new.strip()
+    return names
+
+
+def _stated(form: FormData) -> Stated:
+    """Format of the file as the form states it, or nothing of what is to be detected."""
+    stated = {name: form[name] for name in OF_FILE if form.get(name)}
+    try:
+        return TypeAdapter(Stated).validate_python(stated)
+    except ValidationError as error:
+        raise InvalidRequest(first_fault(error)) from None
 
 
 def _lines(text: str) -> list[str]:

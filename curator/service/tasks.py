@@ -11,11 +11,12 @@ from typing import Any
 from privet.learning.core.public_data import PublicData
 from privet.learning.planning import Plan, plan
 from privet.learning.task_building.build import build_task
-from privet.learning.task_building.review import Proposal, propose
+from privet.learning.task_building.review import Preview, preview
 from privet.learning.task_building.settings import TaskSettings, unix_seconds
 from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
+from privet.tables.text_format import Stated
 
 from ..access.actors import Actor
 from ..access.tokens import Scope
@@ -119,10 +120,10 @@ def _create(
     return stored, created
 
 
-async def propose_columns(curator: Curator, actor: Actor, public: bytes) -> list[Proposal]:
-    """A review of the columns of a table, as they would be published."""
+async def preview_table(curator: Curator, actor: Actor, public: bytes, stated: Stated) -> Preview:
+    """A table as it was read and would be published; ``stated`` about a CSV file."""
     actor.need(Scope.ADMIN)
-    return await call(curator.workers, lambda run: run(proposed, public))
+    return await call(curator.workers, lambda run: run(previewed, public, stated))
 
 
 async def plan_task(
@@ -295,16 +296,17 @@ def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicDa
     from privet.learning.task_building.table import read_table  # slow to import
 
     make_base = None if uploaded.onnx is None else partial(tried_model, uploaded.onnx)
-    given = settings.given
-    register = None if uploaded.register is None else read_table(uploaded.register, given)
-    task, data = build_task(settings, read_table(uploaded.public, given), make_base, register)
+    register = None if uploaded.register is None else read_table(uploaded.register)
+    task, data = build_task(
+        settings, read_table(uploaded.public, settings.stated), make_base, register
+    )
     return settings.introduced(task), data
 
 
-def proposed(public: bytes) -> list[Proposal]:
+def previewed(public: bytes, stated: Stated) -> Preview:
     from privet.learning.task_building.table import read_table  # slow to import
 
-    return propose(read_table(public))
+    return preview(read_table(public, stated))
 
 
 def planned(public: bytes, settings: Publication, register: bytes | None) -> Plan:

@@ -28,7 +28,7 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.limits import BATCH, DELTA, TASK_CAP
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
-from privet.tables.text_format import AS_PROGRAMS_WRITE, Stated
+from privet.tables.text_format import AS_PROGRAMS_WRITE, NOTHING_STATED, Stated
 
 from ..core.looks import reports_until
 from ..core.public_data import Floats, PublicData, class_count
@@ -128,17 +128,17 @@ def plan(
             "does not wait for a number of these: plan without disclosed columns, or give an "
             "epsilon."
         )
-    people = None if register is None else _columns(register, checked.given)
-    columns = _columns(public, checked.given)
+    people = None if register is None else _columns(register)
+    columns = _columns(public, checked.stated)
     planner = Planner(checked, columns, estimator, simulation_seed, shuffling, people)
     return planner.plan(target_shift, power, half_width)
 
 
-def _columns(public: Any, given: Stated) -> Columns:
+def _columns(public: Any, stated: Stated = NOTHING_STATED) -> Columns:
     from ..task_building.table import read_arrow, read_table
 
     if isinstance(public, str | Path):
-        return read_table(Path(public).read_bytes(), given)
+        return read_table(Path(public).read_bytes(), stated)
     if is_arrow(public) or isinstance(public, Mapping):
         return read_arrow(public)
     if hasattr(public, "to_csv"):
@@ -148,7 +148,7 @@ def _columns(public: Any, given: Stated) -> Columns:
             "The public data are none: give a CSV or Parquet file or its bytes, a pandas, polars "
             "or Arrow table, or columns by name."
         )
-    return read_table(bytes(public), given)
+    return read_table(bytes(public), stated)
 
 
 @dataclass(frozen=True, eq=False)

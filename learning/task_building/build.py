@@ -34,6 +34,7 @@ from ..methods import GROWERS
 from .columns import MAX_VALUES, Columns, count_rows, units_of
 from .mechanism_comparison import AUTO, choose
 from .register import encode_register, in_steps
+from .renaming import renamed
 from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings, unix_seconds
 
@@ -152,7 +153,7 @@ def encode_columns(
     settings: TaskSettings, columns: Columns
 ) -> tuple[tuple[Feature, ...], Label, PublicData]:
     """Features and label as published, and the public records encoded by them."""
-    units = units_of(columns)
+    columns, units = renamed(columns, settings.rename), units_of(columns)
     features = tuple(
         describe(feature, settings, units) for feature in infer_features(columns, settings)
     )

@@ -29,6 +29,13 @@ class Table(dict[str, ColumnValues]):
         self.format, self.first_rows = form, first or []
         self.units, self.notes, self.texts = {}, {}, {}
 
+    def copy(self) -> "Table":
+        """The same columns in a table of its own."""
+        other = Table(self.format, self.first_rows)
+        other.units, other.notes, other.texts = self.units, self.notes, self.texts
+        other.update(self)
+        return other
+
 
 def units_of(columns: Columns) -> Mapping[str, str]:
     """The units that a file states, by column."""

@@ -1,7 +1,11 @@
-"""Review of public columns: how they would be published, and what looks wrong."""
+"""Review of public columns: how they would be published, and what looks wrong.
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+One set of remarks for command line, wizard and Python, about features and the label alike.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,70 +19,107 @@ from privet.protocol.features import (
     category_text,
     is_missing,
 )
+from privet.tables.cells import NUMBERS, plain_number
+from privet.tables.text_format import TextFormat, bare
 
-from .columns import Columns
-from .schema import infer_feature
+from .columns import Columns, Table, units_of
+from .renaming import alike, renamed
+from .schema import describe, infer_feature
 from .settings import TaskSettings
 
 LIKE_A_NUMBER = 0.5
 """A column of texts with at least this share of numbers is probably numeric."""
 FEWEST_IDS = 30
 """Rows from which whole numbers that all differ are probably ids."""
+NO_ANSWER = frozenset({"-", "\u2013", "\u2014", "?", ".", "n/a", "N.A.", "n.a.", "k.A.", "k. A."})
+"""Texts that hardly anybody means as a category, besides errors of spreadsheets."""
+COUNTRY = re.compile("[A-Z]{2}")
+DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./](\d{4}|\d\d)|\d\d?:\d\d(:\d\d)?")
+PREVIEW = TaskSettings(name="preview", label="label", epsilon=1.0)
 
 
 def review(columns: Columns, settings: TaskSettings) -> list[str]:
-    """Warnings about columns that would become features but probably should not as they are.
+    """Warnings about columns that would be published but probably should not as they are.
 
-    Columns that the settings declare are not questioned.
+    Columns that the settings declare are not questioned, but the label is.
     """
-    declared = {settings.label, *settings.ignore, *settings.features}
+    columns = renamed(columns, settings.rename)
+    declared = {*settings.ignore, *settings.features}
+    if settings.classes is not None or settings.label_range is not None:
+        declared.add(settings.label)
     return [
         f"{name!r} {remark}"
         for name, values in columns.items()
         if name not in declared
-        for remark in remarks_on(values)
+        for remark in remarks_on(values, label=name == settings.label)
     ]
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """The ``feature`` that a column would be, None if it cannot be one, and what looks wrong."""
+    """The ``feature`` that a column would be, None if it cannot be one, and what looks wrong.
+
+    ``note`` says how its cells were read, where not as they stand; ``rename`` has other spellings
+    of its categories, by the one to keep.
+    """
 
     name: str
     feature: Numeric | Categorical | None
     remarks: tuple[str, ...]
+    note: str
+    rename: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A file as it would be published: its format, None for Parquet, first rows, and columns."""
+
+    format: TextFormat | None
+    first_rows: list[list[str]]
+    proposals: list[Proposal]
+
+
+def preview(table: Table) -> Preview:
+    """A preview of a file's columns, in file order."""
+    return Preview(table.format, table.first_rows, propose(table))
 
 
 def propose(columns: Columns) -> list[Proposal]:
     """A proposal for every column, in file order."""
+    notes = columns.notes if isinstance(columns, Table) else {}
     proposals = []
     for name, values in columns.items():
         feature, remarks = None, tuple(f"It {remark}" for remark in remarks_on(values))
         try:
-            feature = infer_feature(name, values)
+            feature = describe(infer_feature(name, values), PREVIEW, units_of(columns))
         except InvalidPublicData as error:
             remarks = (error.detail, *remarks)
-        proposals.append(Proposal(name, feature, remarks))
+        note = f"It {notes[name]}" if name in notes else ""
+        proposals.append(Proposal(name, feature, remarks, note, _other_spellings(values)))
     return proposals
 
 
-def remarks_on(values: ColumnValues) -> Iterator[str]:
+def remarks_on(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
     """Remarks on what looks wrong about a column, as sentences without a subject."""
     if isinstance(values, np.ndarray):
         present = values[~np.isnan(values)]
         distinct = len(np.unique(present))
-        whole = bool(np.equal(np.mod(present, 1), 0).all())
-        if whole and distinct == len(values) >= FEWEST_IDS:
+        whole = bool(np.equal(np.mod(present[np.isfinite(present)], 1), 0).all())
+        if whole and distinct == len(values) >= FEWEST_IDS and not label:
             yield "has a different whole number in every row: ignore it if it is an id."
     else:
-        counts = Counter(category_text(value) for value in values if not is_missing(value))
+        counts = _counts(values)
         distinct = len(counts)
-        yield from _remarks_on_texts(counts)
-    if distinct == 1:
+        yield from _remarks_on_texts(counts, values)
+    if distinct == 1 and not label:
         yield "has the same value in every row: ignore it, as it carries no information."
 
 
-def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
+def _counts(values: ColumnValues) -> Counter[str]:
+    return Counter(category_text(value) for value in values if not is_missing(value))
+
+
+def _remarks_on_texts(counts: Counter[str], values: ColumnValues) -> Iterator[str]:
     texts = [text for text in counts if not NUMBER.fullmatch(text)]
     numbers = sum(count for text, count in counts.items() if NUMBER.fullmatch(text))
     if texts and numbers >= LIKE_A_NUMBER * counts.total():
@@ -87,10 +128,50 @@ def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
             f"has {numbers} numbers and {counts.total() - numbers} texts ({examples}), so it "
             f"becomes {len(counts)} categories: to make it a number, empty those cells."
         )
-    alike = defaultdict(list)
-    for text in sorted(counts):
-        alike["".join(text.casefold().split())].append(text)
-    for spellings in alike.values():
-        if len(spellings) > 1:
-            some = ", ".join(map(repr, spellings))
-            yield f"has categories that differ only in case or spaces ({some}): spell them alike."
+    elif texts:
+        yield from _remarks_on_marks(counts, texts)
+    if counts and all(map(DATE.fullmatch, counts)):
+        yield (
+            "holds dates or times, which become categories: turn them into a number, such as the "
+            "days since a fixed day, or ignore the column."
+        )
+    for spellings in alike(counts):
+        some = ", ".join(map(repr, spellings))
+        yield (
+            f"has categories that differ only in case or spaces ({some}): spell them alike, or "
+            "rename them."
+        )
+    words = sorted(text for text in counts if text in NO_ANSWER or text.startswith("#"))
+    if words:
+        yield (
+            f"has {', '.join(map(repr, words))} among its categories: rename to nothing what "
+            "means that a value is missing."
+        )
+    if "NA" in values and counts and all(map(COUNTRY.fullmatch, counts)):
+        yield ("has 'NA', which counts as missing: if it is a code, such as Namibia's, rename it.")
+
+
+def _remarks_on_marks(counts: Counter[str], texts: list[str]) -> Iterator[str]:
+    """Remark on texts that are numbers with another decimal mark or with percent signs."""
+    for decimal in NUMBERS:
+        read = sum(counts[text] for text in texts if plain_number(bare(text), decimal))
+        if read >= LIKE_A_NUMBER * counts.total():
+            yield (
+                f"has {read} texts that are numbers with a decimal {decimal} or a percent sign, "
+                f"such as {sorted(texts)[0]!r}, and becomes {len(counts)} categories: state the "
+                "decimal mark of the file, or write the column in one way."
+            )
+            return
+
+
+def _other_spellings(values: ColumnValues) -> dict[str, str]:
+    """The rarer spellings of a column's categories, and the most frequent one of each."""
+    if isinstance(values, np.ndarray):
+        return {}
+    counts = _counts(values)
+    return {
+        text: max(spellings, key=counts.__getitem__)
+        for spellings in alike(counts)
+        for text in spellings
+        if text != max(spellings, key=counts.__getitem__)
+    }

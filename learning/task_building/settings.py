@@ -214,6 +214,11 @@ class TaskSettings(SettingsModel):
         description="For several questions, a list of their own settings, in place of the task's: "
         f"{', '.join(PER_QUESTION)}; and asks (label or cell).",
     )
+    rename: dict[str, dict[Text, str]] = Field(
+        default_factory=dict,
+        description="New names of categories and classes, by column and old name: equal ones are "
+        "merged, and an empty one is a missing value.",
+    )
     encoding: Encoding | None = Field(default=None, description=HELP["encoding"])
     separator: Separator | None = Field(default=None, description=HELP["separator"])
     decimal: Decimal | None = Field(default=None, description=HELP["decimal"])
@@ -315,7 +320,7 @@ class TaskSettings(SettingsModel):
         return found
 
     @property
-    def given(self) -> Stated:
+    def stated(self) -> Stated:
         """Encoding, separator and decimal mark as the settings state them."""
         return Stated(self.encoding, self.separator, self.decimal)
 

@@ -34,8 +34,8 @@ from privet.tables.cells import (
     Decimal,
     plain_number,
 )
-from privet.tables.csv_reader import NOTHING_STATED, check_header, read_csv
-from privet.tables.text_format import Stated, UnreadableTable, bare
+from privet.tables.csv_reader import check_header, read_csv
+from privet.tables.text_format import NOTHING_STATED, Stated, UnreadableTable, bare
 
 from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES, Table, count_rows
 
@@ -53,15 +53,15 @@ TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_v
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_table(data: bytes, given: Stated = NOTHING_STATED) -> Table:
-    """The columns of a CSV or Parquet file, in file order; ``given`` is said about a CSV file.
+def read_table(data: bytes, stated: Stated = NOTHING_STATED) -> Table:
+    """The columns of a CSV or Parquet file, in file order; ``stated`` is said of a CSV file.
 
     Raises ``InvalidPublicData`` for a file that is neither, or that has no rows, no header, or
     columns of an unsupported kind; ``TooLarge`` above the published limits.
     """
     if not data.strip():
         raise InvalidPublicData("The file is empty: send a CSV or Parquet file with rows.")
-    table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data, given)
+    table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data, stated)
     if not count_rows(table):
         raise InvalidPublicData("The file has a header but no rows: add records.")
     return table
@@ -140,10 +140,10 @@ def _check_bytes(size: int) -> None:
         )
 
 
-def _read_csv(data: bytes, given: Stated) -> Table:
+def _read_csv(data: bytes, stated: Stated) -> Table:
     """The columns of a CSV file, by its texts in chunks of rows."""
     try:
-        file = read_csv(data, given)
+        file = read_csv(data, stated)
         _check_size(file.text.count("\n"), len(file.names))
         records, chunks = file.rows(), []
         while rows := [row.cells for row in itertools.islice(records, CHUNK_ROWS)]:

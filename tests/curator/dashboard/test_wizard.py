@@ -59,6 +59,11 @@ FORM = {
         ({"low.0": "-1"}, {"features": {"x": {"low": -1.0}}}),
         ({"kind.0": "categorical"}, {"features": {"x": {"kind": "categorical"}}}),
         ({"categories.1": "a\r\nb\r\nc"}, {"features": {"job": {"categories": ("a", "b", "c")}}}),
+        (
+            {"rename.1": "a = b\r\n c=d = \r\n", "rename.0": "", "decimal": "comma"},
+            {"rename": {"job": {"a": "b", "c=d": ""}}, "decimal": "comma"},
+        ),
+        ({"rename.1": "a = b", "use.1": ""}, {"ignore": ("job",)}),
         ({"use.1": ""}, {"ignore": ("job",)}),
         (
             {"description.1": "Your job?", "unit.0": "years"},
@@ -119,6 +124,27 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
         assert setting.help in page
         named = "last_day" if setting.name == "closes" else setting.name
         assert setting.name in OF_COLUMNS or f'name="{named}"' in page
+
+
+async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
+    """In a sentence with its first rows; what the form states is not detected."""
+    form = await http.sign_in()
+    german = "größe;anteil;y\n1,75;10 %;ja\n1,62;5 %;nein\n".encode("cp1252")
+    files = {"public": ("a.csv", german)}
+    page = (await form("/new/columns", files)).text
+    assert "Windows-1252 (Western Europe), separated by semicolons, with decimal commas." in page
+    for cell in ("1,75", "10 %", "nein"):
+        assert f"<td>{cell}</td>" in page
+    assert "It has &#39;1,75&#39;, which is read as 1.75." in page
+    assert 'name="unit.1" maxlength="200" value="%"' in page
+    again = (await form("/new/columns", files, encoding="cp1250", decimal="point")).text
+    assert "Read as cp1250, separated by semicolons, with decimal points." in again
+    assert "<option selected>point</option>" in again
+    wrong = await form("/new/columns", files, separator="colon")
+    assert wrong.status_code == 422
+    assert "separator" in wrong.text
+    spelled = {"public": ("a.csv", b"x,y\n1,NO\n2,No\n3,No\n4,yes\n")}
+    assert "NO = No" in (await form("/new/columns", spelled)).text
 
 
 async def test_a_register_comes_with_the_form(http: Http) -> None:

@@ -20,6 +20,7 @@ from privet.curator.service import Curator, access, fitting, prediction, reading
 from privet.curator.settings import Settings
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 from privet.protocol.lifecycle import Move
+from privet.tables.text_format import NOTHING_STATED
 from tests.curator import samples
 from tests.curator.dashboard.test_wizard import ASKER
 from tests.curator.datastore.made import only_invited
@@ -99,8 +100,8 @@ CASES: dict[str, Case] = {
         Call("POST", "/v1/tasks", UPLOAD),
         Call("POST", "/new", form()),
     ),
-    "propose_columns": Case(
-        Scope.ADMIN, lambda _: (survey(),), page=Call("POST", "/new/columns", form())
+    "preview_table": Case(
+        Scope.ADMIN, lambda _: (survey(), NOTHING_STATED), page=Call("POST", "/new/columns", form())
     ),
     "plan_task": Case(
         Scope.ADMIN,

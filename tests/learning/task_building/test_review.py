@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from privet.learning.task_building.review import review
+from privet.learning.task_building.review import propose, review
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
+from privet.protocol.features import Numeric
 
 SETTINGS = TaskSettings(name="t", label="y", epsilon=1.0)
 
@@ -27,6 +28,14 @@ def remarks(values: Sequence[object], settings: TaskSettings = SETTINGS) -> list
         ([7] * 30, "same value in every row"),
         (["a"] * 30, "same value in every row"),
         (["Ja", "ja", "nein", "JA "] * 9, "differ only in case or spaces"),
+        (["1.5", '"2,5"', '"3,5"', '"4,5"'] * 9, "27 texts that are numbers with a decimal comma"),
+        (["10%", "0.2", "12.5 %"] * 9, "18 texts that are numbers"),
+        (["2024-01-05", "2024-02-06"] * 9, "holds dates or times"),
+        (["05.01.2024", "6.2.24"] * 9, "holds dates or times"),
+        (["10:00", "11:30:15"] * 9, "holds dates or times"),
+        (["farm", "shop", "-", "k.A."] * 9, r"has '-', 'k\.A\.' among its categories"),
+        (["farm", "#NV"] * 9, "has '#NV' among its categories"),
+        (["DE", "NA", "FR"] * 9, "Namibia"),
     ],
 )
 def test_what_looks_wrong_is_said(values: list[object], said: str) -> None:
@@ -44,6 +53,9 @@ def test_what_looks_wrong_is_said(values: list[object], said: str) -> None:
         ["yes", "no"] * 20,
         [1, "", 2] * 20,
         ["1", "a", "b", "c"] * 9,
+        ["shop", "NA", "farm"] * 9,
+        ["None", "some"] * 9,
+        [f"12345678901234567{row:02d}" for row in range(20)],
     ],
 )
 def test_the_usual_is_not_remarked_on(values: list[object]) -> None:
@@ -57,3 +69,38 @@ def test_what_is_declared_is_believed() -> None:
     for declared in ({"ignore": ["x"]}, {"features": {"x": {"kind": "numeric"}}}):
         settings = TaskSettings.model_validate({**SETTINGS.model_dump(), **declared})
         assert remarks(ids, settings) == []
+
+
+def test_the_label_is_reviewed_as_features_are() -> None:
+    """Six classes of two answers are said, unless they are declared; a label may be whole numbers
+    that all differ."""
+    data = b"x,y\n" + b"1,NO\n2,No\n3,no\n4,YES\n5,Yes\n6,yes\n" * 3
+    no, yes = review(read_table(data), SETTINGS)
+    assert no.startswith("'y' has categories that differ only in case or spaces ('NO', 'No', 'no')")
+    assert "'YES', 'Yes', 'yes'" in yes
+    classes = ("NO", "No", "no", "YES", "Yes", "yes")
+    assert review(read_table(data), SETTINGS.model_copy(update={"classes": classes})) == []
+    renaming = {"y": {"NO": "no", "No": "no", "YES": "yes", "Yes": "yes"}}
+    assert review(read_table(data), SETTINGS.model_copy(update={"rename": renaming})) == []
+    ids = read_table("\n".join(["y,x", *(f"{row},{row % 3}" for row in range(40))]).encode())
+    assert review(ids, SETTINGS) == []
+
+
+def test_the_wizard_says_what_the_command_says() -> None:
+    """One review of the same file, and the spelling to keep of each category: the commonest."""
+    data = "x,y\n" + "\n".join(["Ja,a", "ja,b", "ja,a", "nein,b", "-,a"] * 3)
+    table = read_table(data.encode())
+    of_x, of_y = propose(table)
+    assert [f"'x' {remark.removeprefix('It ')}" for remark in of_x.remarks] == review(
+        table, SETTINGS
+    )
+    assert (of_x.rename, of_y.rename) == ({"Ja": "ja"}, {})
+
+
+def test_percents_are_published_with_their_unit() -> None:
+    """So that people are asked for them, and sites' files are read, as the public file is."""
+    rate, label = propose(read_table(b"rate,y\n10%,a\n12.5 %,b\n"))
+    assert isinstance(rate.feature, Numeric)
+    assert (rate.feature.unit, rate.feature.low, rate.feature.high) == ("%", 10.0, 12.5)
+    assert rate.note == "It has '10%', which is read as 10 %."
+    assert label.note == ""

@@ -1,0 +1,52 @@
+"""Categories that are renamed and merged before anything is inferred."""
+
+import pytest
+
+from privet.learning.task_building.build import encode_columns
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
+from privet.protocol.errors import InvalidPublicData
+from privet.protocol.features import Categorical, Classes
+
+DATA = b"work,y\nNA,NO\nfarm,No\nFarm,no\n-,YES\nshop,yes\nshop,yes\n"
+
+
+def made(rename: dict[str, dict[str, str]], data: bytes = DATA) -> tuple[Categorical, Classes]:
+    """The feature and the label with these new names."""
+    settings = TaskSettings(name="t", label="y", epsilon=1.0, rename=rename)
+    (feature,), label, _ = encode_columns(settings, read_table(data))
+    assert isinstance(feature, Categorical)
+    assert isinstance(label, Classes)
+    return feature, label
+
+
+def test_categories_are_merged_renamed_and_emptied() -> None:
+    """Of a feature and of the label; what counts as missing may get a name, and the reverse."""
+    classes = {"NO": "no", "No": "no", "YES": "yes"}
+    feature, label = made({"y": classes, "work": {"NA": "none", "Farm": "farm", "-": ""}})
+    assert label.classes == ("no", "yes")
+    assert feature.categories == ("farm", "none", "shop", "(missing)")
+    assert made({"y": classes})[0].categories == ("-", "Farm", "farm", "shop", "(missing)")
+
+
+def test_numbers_and_truth_values_get_names() -> None:
+    """By their names as categories."""
+    feature, label = made(
+        {"x": {"1": "low", "2": "high"}, "y": {"True": "yes", "False": "no"}},
+        b"x,y\n1,TRUE\n2,FALSE\n1,TRUE\n",
+    )
+    assert feature.categories == ("high", "low")
+    assert label.classes == ("no", "yes")
+
+
+@pytest.mark.parametrize(
+    ("rename", "said"),
+    [
+        ({"job": {"a": "b"}}, "no column 'job'"),
+        ({"work": {"fram": "farm"}}, "no category 'fram' to rename: its categories are NA, farm"),
+    ],
+)
+def test_what_is_not_there_is_not_renamed(rename: dict[str, dict[str, str]], said: str) -> None:
+    """A misspelt name would leave two categories of one."""
+    with pytest.raises(InvalidPublicData, match=said):
+        made(rename)
