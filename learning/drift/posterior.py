@@ -83,8 +83,9 @@ def shift_posterior(
     """theta under each prior, and how well each prior predicts the contrasts."""
     from scipy.special import logsumexp, softmax  # slow to import
 
-    steps, slope_variance = prior.variances(tree)
-    z = expected.slope - np.average(expected.slope, axis=0, weights=contrasts.size[:, 0] + 1e-9)
+    weights = contrasts.size[:, 0] + 1e-9
+    z = expected.slope - np.average(expected.slope, axis=0, weights=weights)
+    steps, slope_variance = prior.variances(tree, np.average(z**2, axis=0, weights=weights))
     theta = np.zeros((len(steps), *expected.q.shape))
     for _ in range(NEWTON_STEPS):
         normal = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance)
@@ -157,7 +158,7 @@ def _linearised(
         theta=mean + C_all * (gain_all * off)[:, None],
         shares=p,
         derivative=derivative,
-        prior_variance=_sums_down(tree, steps) + slope_variance[:, :, None] * z**2,
+        prior_variance=_sums_down(tree, steps) + slope_variance[:, None] * z**2,
         variance=np.maximum(variance, 0.0),
         log_evidence=log_evidence,
         weights=np.empty(0),

@@ -15,7 +15,11 @@ from ..core.trees import node_depth
 
 
 class Deviations(NamedTuple):
-    """Prior standard deviations of theta: at the root, of the slope, and over a path below it."""
+    """Prior standard deviations of theta: at the root, by the slope, and over a path below it.
+
+    That by the slope is the root mean square over the holders, whatever the spread of z is; the
+    slope's own deviation is at most ``MOST_SLOPE``.
+    """
 
     root: float
     slope: float
@@ -24,16 +28,17 @@ class Deviations(NamedTuple):
 
 NO_SHIFT = Deviations(0.02, 0.0, 0.02)
 """Chosen, not measured: 0.02 of log-odds is half a point of probability, too little to matter."""
-LARGE_ROOT, LARGE_SLOPE, LARGE_SHIFTS = 3.0, 1.0, 0.05
-"""One shift in twenty has this deviation at the root, and one in twenty this one of the slope. Were
-such roots one in two, reports that say nothing would cost .0014 of Brier score; were such slopes,
-the noise of a few hundred would be believed to turn expected numbers round (docs/tables/tried.md).
-"""
-GRID = (NO_SHIFT, *starmap(Deviations, product((0.6, LARGE_ROOT), (0.3, LARGE_SLOPE), (0.1, 1.0))))
+USUAL, LARGE, LARGE_SHIFTS = 0.6, 3.0, 0.05
+"""One shift in twenty has a large deviation at the root, and one in twenty by the slope. Were such
+roots one in two, reports that say nothing would cost .0014 of Brier score; were such slopes, noise
+would be believed to turn expected numbers round (docs/tables/tried.md)."""
+GRID = (NO_SHIFT, *starmap(Deviations, product((USUAL, LARGE), (USUAL, LARGE), (0.1, 1.0))))
 """Chosen, not measured: at the root 0.6 turns 25 % into 38 %, and 3.0 reaches classes that public
-data lack; expected shares are a third steeper or flatter, or with a slope of deviation 1 as well
-none or twice as steep; single cells are nearly equal or unlike. Finer grids are no better
+data lack; by the slope likewise, so that expected shares that are far apart are less likely to be
+much flatter or steeper; single cells are nearly equal or unlike. Finer grids are no better
 (docs/tables/tried.md)."""
+MOST_SLOPE = 1.0
+"""The slope's largest deviation, which reaches none of the expected differences and twice them."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
 """Classes: as likely as not. Numbers: nine to one, since a squared error has no bound
 (docs/tables/tried.md)."""
@@ -113,12 +118,14 @@ class Prior:
     def probabilities(self) -> Floats:
         """Prior probability of each component, ``(priors,)``."""
         root, slope, _ = np.array(self.grid[1:]).reshape(-1, 3).T
-        others = _part_of_large(root == LARGE_ROOT) * _part_of_large(slope == LARGE_SLOPE)
+        others = _part_of_large(root == LARGE) * _part_of_large(slope == LARGE)
         return np.array([self.no_shift, *(1.0 - self.no_shift) * others / others.sum()])
 
-    def variances(self, tree: Partition) -> tuple[Floats, Floats]:
-        """The variances of all steps, ``(priors, nodes)``, and of the slope, ``(priors, 1)``."""
+    def variances(self, tree: Partition, spread: Floats) -> tuple[Floats, Floats]:
+        """The variances of all steps, ``(priors, nodes)``, and of the slope, ``(priors, slots)``,
+        where z has the mean square ``spread``, ``(slots,)``."""
         root, slope, path = np.array(self.grid).T[:, :, None] ** 2
+        slope = np.minimum(slope / np.maximum(spread, 1e-12), MOST_SLOPE**2)
         depth = node_depth(tree)
         mean_depth = max(float(depth[tree.leaves].mean()), 1.0)
         return np.where(depth == 0, root, path / mean_depth), slope

@@ -21,8 +21,10 @@ width:
 z is logit q (for numbers 12 (mean - average) / width) less its mean. The unit of theta is half a
 standard deviation of the label in both: at q = 1/2 one is 1/2 and p' = 1/4, and a scale around a
 centre is six of them wide. The root's step moves all cells, the slope makes expected shares
-flatter, steeper or reversed, and the further steps of a path have equal variances. The deviations
-(root, slope, path) are integrated over ``prior.GRID``, weighted by evidence.
+flatter, steeper or reversed, and the further steps of a path have equal variances. b is such that
+slope * z deviates as far as a root's step may: cells that the public model tells well apart are
+not likely to be told apart much worse. The deviations (root, slope, path) are integrated over
+``prior.GRID``, weighted by evidence.
 
 **Within a cell** expected shares q(x) differ too. To first order around q, (2) and (3) make of it
 

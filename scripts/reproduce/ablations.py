@@ -129,7 +129,7 @@ def without(part: str) -> tuple[Deviations, ...]:
     return (NO_SHIFT, *dict.fromkeys(deviations._replace(**none) for deviations in GRID[1:]))
 
 
-FINER = (NO_SHIFT, *starmap(Deviations, product((0.6, 3.0), (0.3, 1.0), (0.1, 0.3, 1.0, 2.0))))
+FINER = (NO_SHIFT, *starmap(Deviations, product((0.6, 3.0), (0.6, 3.0), (0.1, 0.3, 1.0, 2.0))))
 ABLATIONS = (
     Ablation("default"),
     Ablation("no common step", without("root")),
