@@ -36,6 +36,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..core.counts import Estimate, QuestionCounts
 from ..core.model import SlotEstimates
@@ -148,13 +149,14 @@ def learn(
     trial = LearnersTrial(question, expected, knowledge)
     if trial.cells.sum() < 2 * PARTS or question.n < PARTS:
         return None
-    weights, part = trial.judged()
-    if part == 0.0:
-        return None
-    own = 1.0 - part + part * weights[0]
-    members = trial.fitted(trial.rows(question.counts, question.n))
-    pairs = list(zip(part * weights[1:], members, strict=True))
-    return trial.summed(own, pairs, drift, part)
+    with threadpool_limits(1):  # for so few rows threads take longer to start than they compute
+        weights, part = trial.judged()
+        if part == 0.0:
+            return None
+        own = 1.0 - part + part * weights[0]
+        members = trial.fitted(trial.rows(question.counts, question.n))
+        pairs = list(zip(part * weights[1:], members, strict=True))
+        return trial.summed(own, pairs, drift, part)
 
 
 class LearnersTrial:
@@ -343,19 +345,29 @@ def _linear_influence(rows: Rows, A: Floats, p: Floats) -> Floats:
 
 
 def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
-    """A forest of Geurts et al. (2006) with at least about ``leaf`` reports in a leaf."""
-    from sklearn.ensemble import ExtraTreesRegressor  # slow to import
+    """A forest of Geurts et al. (2006) with at least about ``leaf`` reports in a leaf.
+
+    Its trees are those of scikit-learn's forest, which checks what it is given at length.
+    """
+    from sklearn import config_context  # slow to import
+    from sklearn.tree import ExtraTreeRegressor
+    from sklearn.utils import check_random_state
 
     from .candidates import as_trees
 
     Y = rows.T - rows.public if residual else rows.T
-    forest = ExtraTreesRegressor(
-        EXTRA_TREES,
-        max_features=COLUMNS_TRIED,
-        min_weight_fraction_leaf=min(leaf / float(rows.holders.sum()), 0.5),
-        random_state=0,
-    ).fit(rows.X, Y[:, 0] if Y.shape[1] == 1 else Y, sample_weight=rows.precision)
-    component: Trees = as_trees(forest, Y.shape[1])
+    least, seeds = min(leaf / float(rows.holders.sum()), 0.5), check_random_state(0)
+    X = rows.X.astype(np.float32)
+    with config_context(skip_parameter_validation=True, assume_finite=True):
+        trees = [
+            ExtraTreeRegressor(
+                max_features=COLUMNS_TRIED,
+                min_weight_fraction_leaf=least,
+                random_state=seeds.randint(np.iinfo(np.int32).max),
+            ).fit(X, Y, sample_weight=rows.precision, check_input=False)
+            for _ in range(EXTRA_TREES)
+        ]
+    component: Trees = as_trees(trees, Y.shape[1])
     changed = np.full_like(rows.T, rows.change / leaf)
     name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
     return Member(BaseModel(name, (component,), (1.0,)), changed, residual)
