@@ -43,13 +43,15 @@ def distilled(growth: Growth) -> Partition:
     spec = growth.spec
     if spec.depth == 0:
         return Partition.root(growth.X.shape[1])
-    from sklearn.tree import DecisionTreeRegressor  # slow to import
+    from sklearn import config_context  # slow to import
+    from sklearn.tree import DecisionTreeRegressor
 
-    fitted = DecisionTreeRegressor(
-        max_leaf_nodes=2**spec.depth,
-        min_samples_leaf=max(spec.min_leaf, 2),  # a single point is no mean of a cell
-        random_state=int(growth.rng.integers(2**31)),
-    ).fit(growth.X, growth.y)
+    with config_context(skip_parameter_validation=True, assume_finite=True):
+        fitted = DecisionTreeRegressor(
+            max_leaf_nodes=2**spec.depth,
+            min_samples_leaf=max(spec.min_leaf, 2),  # a single point is no mean of a cell
+            random_state=int(growth.rng.integers(2**31)),
+        ).fit(growth.X.astype(np.float32), growth.y, check_input=False)
     return from_sklearn(fitted)
 
 
