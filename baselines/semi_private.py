@@ -18,7 +18,9 @@ at most
 uniform convergence (Hoeffding) at β/4 and the exponential mechanism at β/4.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import log, sqrt
 
 import numpy as np
@@ -89,8 +91,38 @@ def excess_error(
     beta: float = 0.05,
 ) -> float:
     """α_pub + α_priv: with probability 1 - β at most this above the best threshold's error."""
-    size, of_double = (log(columns * (n - 1) + 2) for n in (public_records, 2 * public_records))
-    spread = log(2) + 2 * of_double + log(2 / beta)
+    size = log(columns * (public_records - 1) + 2)
     deviation = sqrt((size + log(8 / beta)) / (2 * private_records))
     choice = 2 * deviation + 2 * (size + log(4 / beta)) / (epsilon * private_records)
-    return 4 * spread / public_records + choice
+    return cover_radius(public_records, columns=columns, beta=beta) + choice
+
+
+def cover_radius(public_records: int, *, columns: int = 1, beta: float = 0.05) -> float:
+    """α_pub of the public records."""
+    ways = log(columns * (2 * public_records - 1) + 2)
+    return 4 * (log(2) + 2 * ways + log(2 / beta)) / public_records
+
+
+def records_for(
+    error: float, epsilon: float, *, columns: int = 1, beta: float = 0.05
+) -> tuple[int, int]:
+    """Public and private records with which the excess error is at most ``error``.
+
+    The inverse of ``excess_error``: the fewest public records whose cover takes half of the error
+    at most, as in the proof of Theorem 3.1, and the fewest private ones that keep the sum.
+    """
+    public = fewest(lambda n: cover_radius(n, columns=columns, beta=beta) <= error / 2)
+    bound = partial(excess_error, public, epsilon=epsilon, columns=columns, beta=beta)
+    return public, fewest(lambda n: bound(private_records=n) <= error)
+
+
+def fewest(enough: Callable[[int], bool]) -> int:
+    """The smallest positive number that is enough, if all larger ones are."""
+    high = 1
+    while not enough(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

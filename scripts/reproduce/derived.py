@@ -6,6 +6,7 @@ from scipy.stats import kendalltau
 from scipy.stats import t as student
 
 from scripts.pages import markdown
+from scripts.reproduce.datasets import Floats
 from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
 from scripts.reproduce.experiment import EXPECTED, Experiment
 
@@ -78,6 +79,35 @@ def mechanisms_noise(_experiment: Experiment, table: pd.DataFrame) -> str:
         f"By eq. 3 and 4 noise has variance {one:.3g} M²/n in the prediction of a single cell, and "
         f"{half:.3g} M²/n in that of each of two equal cells: {added}.\n"
     )
+
+
+NOISE = 1.0
+"""Variance of the sine's noise, below which no mean squared error is expected."""
+
+
+def slopes(_experiment: Experiment, table: pd.DataFrame) -> str:
+    """The slope of ln(excess error) over ln n by number of public records, with its 95 % interval.
+
+    Least squares with the weights of the means' standard errors, by Student's t. LPDT's Theorem 3.4
+    has at most -1/3 for a smooth function of one column, but for a factor of log n.
+    """
+    lines = []
+    for public, part in table.groupby("n_public", sort=False):
+        excess = part["mean"] - NOISE
+        weights = (excess / part["standard_error"]).to_numpy()
+        slope, error = slope_of(np.log(part["n_private"]), np.log(excess), weights)
+        half = student.ppf(0.975, len(part) - 2) * error
+        lines.append(f"{public:g} public records {slope:.2f} ± {half:.2f}")
+    return f"Slope of ln(error - 1) over ln n, with 95 % intervals: {'; '.join(lines)}.\n"
+
+
+def slope_of(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
+    """The slope of a weighted line and its standard error, from the line's own residuals."""
+    design = np.column_stack([np.ones(len(x)), x]) * weights[:, None]
+    target = np.asarray(y) * weights
+    fitted, *_ = np.linalg.lstsq(design, target)
+    variance = ((target - design @ fitted) ** 2).sum() / (len(x) - 2)
+    return float(fitted[1]), float(np.sqrt(variance * np.linalg.inv(design.T @ design)[1, 1]))
 
 
 HALF_RANGES = {
@@ -190,6 +220,60 @@ def shuffled(shifts: pd.DataFrame, local: "pd.Series[float]") -> tuple[float, fl
         scores.append(tuple(of_row))
     brier, right = np.mean(scores, axis=0)
     return float(brier), float(right)
+
+
+def blind_summary(_experiment: Experiment, table: pd.DataFrame) -> str:
+    """Privet's first measure per set and ε, marked where it differs from the best public model's.
+
+    Then how often it differs from that, from its own public model and from randomized response.
+    """
+    by_set = {str(problem): rows for problem, rows in table.groupby("problem", sort=False)}
+    epsilons, rows = budgets(table), []
+    counts = {rival: dict.fromkeys(OUTCOMES, 0) for rival in RIVALS_OF_PRIVET}
+    for problem, of_set in by_set.items():
+        runs = {
+            (row.series, row.epsilon): np.array(row.scores.split(), dtype=np.float64)
+            for row in of_set.itertuples()
+        }
+        public = {name: of.mean() for (name, _), of in runs.items() if name.startswith("public")}
+        best = min(public, key=lambda name: public[name])
+        marked = []
+        for epsilon in epsilons:
+            ours = runs["Privet", epsilon]
+            rivals = (runs[best, 0.0], runs["public stack", 0.0], runs[REPORTED, epsilon])
+            outcomes = [outcome(ours, rival) for rival in rivals]
+            for rival, found in zip(RIVALS_OF_PRIVET, outcomes, strict=True):
+                counts[rival][found] += 1
+            marked.append(f"{digits(ours.mean())}{OUTCOMES[outcomes[0]]}")
+        shares = "; ".join(digits(runs[REPORTED, e].mean()) for e in (epsilons[0], epsilons[-1]))
+        raw = digits(runs["everybody's boosting", 0.0].mean())
+        public_alone = f"{digits(public[best])} ({best.removeprefix('public ')})"
+        rows.append([problem, public_alone, *marked, shares, raw])
+    heads = ("best public", *(f"Privet, ε = {epsilon:g}" for epsilon in epsilons))
+    ends = f"randomized response, ε = {epsilons[0]:g}; {epsilons[-1]:g}"
+    summary = markdown(["", *heads, ends, "raw records"], rows)
+    listed = ([rival, *map(str, of.values())] for rival, of in counts.items())
+    return summary + "\n" + markdown(["Privet, by set and ε, against", *OUTCOMES], listed)
+
+
+def outcome(ours: Floats, rival: Floats) -> str:
+    """Whose error is lower by more than two standard errors, paired by split."""
+    gains = rival - ours
+    error = gains.std(ddof=1) / np.sqrt(len(gains))
+    if abs(gains.mean()) <= 2.0 * error:
+        return "level"
+    return "better" if gains.mean() > 0 else "worse"
+
+
+def digits(value: float) -> str:
+    """Three digits behind the point, or four digits."""
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
+
+
+OUTCOMES = {"better": " +", "level": "", "worse": " −"}
+"""Outcomes of a comparison with their marks."""
+REPORTED = "randomized response"
+RIVALS_OF_PRIVET = ("the best public model, chosen afterwards", "its own public model", REPORTED)
 
 
 def what_showing_gains(_experiment: Experiment, table: pd.DataFrame) -> str:

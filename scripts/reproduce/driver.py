@@ -184,21 +184,24 @@ def narrowed(
 
 
 def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
-    """Per panel, line and x the best point with mean, standard error and number of replications.
+    """Per panel, line and x the best point with mean, standard error and every replication's score.
 
-    Columns: those of the experiment's ``key``, ``mean``, ``standard_error``, ``replications``, for
-    each further measure its mean under its name with its error, and the point's other parameters.
+    Columns: those of the experiment's ``key``, ``mean``, ``standard_error``, ``replications``,
+    ``scores`` by seed, for each further measure its mean under its name with its error, and the
+    point's other parameters.
     """
     first, *others = experiment.measures
     wanted: dict[str, Any] = {
         "mean": (first, "mean"),
         "standard_error": (first, "sem"),
         "replications": (first, "count"),
+        "scores": (first, _listed),
     }
     if not scores.empty:
         scores = scores[scores["job"].isin([repr(job) for job in experiment.jobs])]
         scores = scores[scores["series"].isin(experiment.series)]
         scores = scores[scores["seed"] < experiment.replications].dropna(axis=1, how="all")
+        scores = scores.sort_values("seed", kind="stable")
     if scores.empty:
         return pd.DataFrame(columns=[*experiment.key, *wanted])
     fixed = {*experiment.key, "job", "method", "seed", *MEASURES}
@@ -210,6 +213,10 @@ def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
     means = table.groupby(experiment.key, dropna=False, sort=False)["mean"]
     chosen = means.idxmax() if experiment.best == "max" else means.idxmin()
     return table.loc[chosen].reset_index(drop=True)[[*experiment.key, *wanted, *point]]
+
+
+def _listed(scores: "pd.Series[float]") -> str:
+    return " ".join(f"{score:.6g}" for score in scores)
 
 
 MEASURES = ("score", "found", "brier", "log_loss", "coverage", "seconds")

@@ -12,10 +12,12 @@ from scripts.reproduce.blind import CLASS_SETS, FAIR, NATURAL, NUMBER_SETS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, KNOWN, REGRESSION
 from scripts.reproduce.derived import (
+    blind_summary,
     equal_epsilon,
     holders_needed,
     mechanisms_noise,
     rank_sums,
+    slopes,
     what_disclosing_costs,
     what_shifts_show,
     what_showing_gains,
@@ -231,19 +233,21 @@ LPCT = [
 on_a_sine = partial(
     Experiment, line=("epsilon",), series=("LPDT-M",), best="min", kind="figure", x="epsilon"
 )
+PRIVATE_ROWS = (1000, 2000, 4000, 7000, 8000, 16_000, 32_000)
 SINE = {"n_private": (6000,), "n_public": (2000,)}
 LPDT = [
     on_a_sine(
         "lpdt-figure-1",
-        "LPDT, Figure 1: mean squared error at ε = 8 with and without public records",
+        "LPDT, Figure 1: mean squared error over n at ε = 8, with 500 public records and without",
         (
-            *jobs("sine", ("LPDT-M",), (8.0,), n_private=(7000,), n_public=(500,)),
-            *jobs("sine", ("LPDT-M, full grid",), (8.0,), n_private=(8000,), n_public=(0,)),
+            *jobs("sine", ("LPDT-M",), (8.0,), n_private=PRIVATE_ROWS, n_public=(500,)),
+            *jobs("sine", ("LPDT-M, full grid",), (8.0,), n_private=PRIVATE_ROWS, n_public=(0,)),
         ),
-        x="n_public",
-        line=("series",),
-        kind="table",
-        published={("LPDT-M", 500): 1.08, ("LPDT-M", 0): 1.19},
+        x="n_private",
+        line=("n_public",),
+        log_x=True,
+        published={(500, 7000): 1.08, (0, 8000): 1.19},
+        notes=slopes,
     ),
     on_a_sine(
         "lpdt-figure-2a",
@@ -667,6 +671,7 @@ BLIND = [
         best="min",
         measures=measures,
         errors=True,
+        notes=blind_summary,
     )
     for name, title, sets, measures in (
         ("classes", "Classes: Brier score and accuracy", CLASS_SETS, ("brier", "score")),

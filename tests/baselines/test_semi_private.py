@@ -8,7 +8,13 @@ import pytest
 
 from privet.baselines import SemiPrivateClassifier
 from privet.baselines.base import Floats, Integers
-from privet.baselines.semi_private import cover_of, excess_error, mistakes_of
+from privet.baselines.semi_private import (
+    cover_of,
+    cover_radius,
+    excess_error,
+    mistakes_of,
+    records_for,
+)
 from tests.stat_checks import check_frequencies
 
 
@@ -83,3 +89,13 @@ def test_the_bound_is_the_formula() -> None:
     cover = 0.4 * log(2 * 40**2 * 40)
     choice = 2 * sqrt(log(8 * 20 * 20) / 2000) + 2 * log(4 * 20 * 20) / 500
     assert excess_error(10, 1000, 0.5, columns=2) == pytest.approx(cover + choice)
+
+
+@pytest.mark.parametrize(("error", "epsilon", "columns"), [(0.05, 1.0, 1), (0.2, 0.1, 5)])
+def test_records_for_an_error_are_the_fewest(error: float, epsilon: float, columns: int) -> None:
+    """They keep the bound, and one private record fewer does not; half the error is the cover's."""
+    public, private = records_for(error, epsilon, columns=columns)
+    assert excess_error(public, private, epsilon, columns=columns) <= error
+    assert excess_error(public, private - 1, epsilon, columns=columns) > error
+    radii = [cover_radius(n, columns=columns) for n in (public, public - 1)]
+    assert radii[0] <= error / 2 < radii[1]

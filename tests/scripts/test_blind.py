@@ -10,10 +10,10 @@ import pytest
 
 from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Range
-from scripts.reproduce import blind, driver
+from scripts.reproduce import blind, derived, driver
 from scripts.reproduce.__main__ import DOCS
 from scripts.reproduce.datasets import Split
-from scripts.reproduce.experiment import Job
+from scripts.reproduce.experiment import Experiment, Job
 
 PAGE = (DOCS / "tables" / "blind.md").read_text(encoding="utf-8")
 ROWS = 4000
@@ -106,3 +106,33 @@ def test_the_page_states_the_plan() -> None:
     assert f"{blind.PACKAGE}=={blind.RELEASE}" in PAGE
     for name, one in blind.SETS.items():
         assert f"| {name} | `{'/'.join(one.source)}` |" in PAGE
+
+
+def test_a_difference_counts_beyond_two_paired_standard_errors() -> None:
+    """By split: a small gain in every split counts, a larger one of two noisy means does not."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(0.2, 0.05, 20)
+    steady, noisy = base - 0.002, rng.permutation(base) - 0.004
+    assert derived.outcome(steady + rng.normal(0, 0.001, 20), base) == "better"
+    assert derived.outcome(base, steady + rng.normal(0, 0.001, 20)) == "worse"
+    assert derived.outcome(noisy, base) == "level"
+
+
+def test_the_summary_chooses_the_best_public_model_and_marks_what_differs() -> None:
+    """One set at two ε: worse than the best public model at the first, better at the second."""
+    runs = {
+        ("public stack", 0.0): "0.22 0.24",
+        ("public linear", 0.0): "0.20 0.21",
+        ("Privet", 1.0): "0.21 0.22",
+        ("Privet", 2.0): "0.18 0.19",
+        ("randomized response", 1.0): "0.25 0.26",
+        ("randomized response", 2.0): "0.24 0.25",
+        ("everybody's boosting", 0.0): "0.10 0.11",
+    }
+    rows = [("s", series, epsilon, scores) for (series, epsilon), scores in runs.items()]
+    table = pd.DataFrame(rows, columns=["problem", "series", "epsilon", "scores"])
+    text = derived.blind_summary(Experiment("e", "E", (), (), x="series"), table)
+    marked = "0.205 (linear) | 0.215 − | 0.185 + | 0.255; 0.245 | 0.105"
+    assert f"| s | {marked} |" in text
+    assert "| the best public model, chosen afterwards | 1 | 0 | 1 |" in text
+    assert "| randomized response | 2 | 0 | 0 |" in text

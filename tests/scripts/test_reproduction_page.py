@@ -1,5 +1,6 @@
 """What the page on the papers' experiments says, against the tables that it says it of."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,11 @@ def test_what_the_page_says_against_lpdts_figures() -> None:
     assert depth.loc[2:6].idxmin().tolist() == [3.0, 3.0, 4.0, 4.0]
     assert leaf.idxmin()[4.0] == 115.0
     assert all(35.0 <= leaf.idxmin()[epsilon] <= 95.0 for epsilon in (6.0, 8.0))
+    experiment, table = named("lpdt-figure-1")
+    found = re.findall(r"records (-\d\.\d+) ± (\d\.\d+)", derived.slopes(experiment, table))
+    (without, _), (slope, half) = ((float(a), float(b)) for a, b in found)
+    assert slope + half <= -1 / 3
+    assert slope < without < 0.0
     _, table = named("lpdt-figure-2c")
     errors = table.pivot_table(index="epsilon", columns="series", values="mean")
     for name in ("PHIST", "DECONV"):
