@@ -27,7 +27,7 @@ from scripts.reproduce.methods import METHODS
 from scripts.reproduce.problems import PROBLEMS, split_of
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("baselines", "learning", "protocol")
+SOURCES = ("baselines", "learning", "protocol", "tables")
 """Everything of the project that a score may depend on."""
 NOT_MEASURING = ("__main__", "derived", "driver", "experiment", "experiments", "pages")
 """Files of this folder that no score depends on."""
