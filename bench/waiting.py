@@ -1,4 +1,4 @@
-"""What people wait for: imports, commands, a plan, a fit, a million predictions, the demo.
+"""Times that people wait: imports, commands, a plan, a fit, a million predictions, the demo.
 
 Each time in seconds stands beside one of scikit-learn's of the same run, since machines differ.
 """

@@ -76,7 +76,7 @@ def headers(name: str, task_url: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Served:
-    """What a server answers to a GET of one of the files."""
+    """The response to a GET of one of the files."""
 
     status: int
     headers: dict[str, str]

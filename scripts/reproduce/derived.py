@@ -257,7 +257,7 @@ def blind_summary(_experiment: Experiment, table: pd.DataFrame) -> str:
 
 
 def outcome(ours: Floats, rival: Floats) -> str:
-    """Whose error is lower by more than two standard errors, paired by split."""
+    """The outcome for ``ours``: a difference counts beyond two standard errors, paired by split."""
     gains = rival - ours
     error = gains.std(ddof=1) / np.sqrt(len(gains))
     if abs(gains.mean()) <= 2.0 * error:
