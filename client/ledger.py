@@ -441,6 +441,11 @@ class SqliteLedger(Ledger):
         What threads ask for while another transaction is on its way to the disk goes into the next
         one together; what one of them raises undoes its own part.
         """
+        if self.path.parts[0] == "~":
+            raise LedgerFailed(
+                "This user has no home folder to keep the ledger in: name a file for it with "
+                "--ledger or PRIVET_HOLDER_LEDGER (path= in Python)."
+            )
         mine = _Asked(work)
         self._asked.append(mine)
         with self._turn:

@@ -50,7 +50,8 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
     with listen(settings.host, settings.port) as listener:
         token = _prepare(settings)
         host, port = listener.getsockname()[:2]
-        show(f"http://{host}:{port}", token)
+        named = f"[{host}]" if ":" in host else host  # an address of IPv6
+        show(f"http://{named}:{port}", token)
         config = uvicorn_config(settings)
         if settings.workers == 1:
             server = uvicorn.Server(config)

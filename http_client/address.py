@@ -13,16 +13,21 @@ from .errors import UnsafeAddress
 
 HOST = re.compile(r"^[\w.:-]+$")
 TASK_PATH = re.compile(rf"^.*{TASKS}/(?P<id>{TASK_ID})/?$")
+PAGE_PATH = re.compile(rf"^(?P<before>.*)/answer/(?P<id>{TASK_ID})/?$")
 DIRECT: dict[str, None] = {f"all://{host}": None for host in ("127.0.0.1", "[::1]", "localhost")}
 """httpx mounts that keep requests to this machine away from the environment's proxy."""
 
 
 @dataclass(frozen=True)
 class TaskAddress:
-    """A checked ``url``, which ends in the task's id, and that id."""
+    """A checked ``url``, which ends in the task's id, that id, and an invitation if it came along.
+
+    A link to the task's answer page at a relay leads to the task there: people are sent such links.
+    """
 
     url: str
     id: str
+    invitation: str | None = None
 
     @classmethod
     @lru_cache(maxsize=64)
@@ -36,6 +41,11 @@ class TaskAddress:
             parsed = httpx.URL(url.strip())
         except (httpx.InvalidURL, TypeError):
             raise UnsafeAddress(f"{url[:200]!r} is not an address: {_EXPECTED}.") from None
+        invitation = None
+        if page := PAGE_PATH.match(parsed.path):
+            invitation = parsed.fragment or None
+            path = f"{page['before']}{TASKS}/{page['id']}"
+            parsed = parsed.copy_with(path=path, fragment=None)
         match = TASK_PATH.match(parsed.path)
         reachable = HOST.match(parsed.host) and (parsed.port or 0) < 2**16
         if parsed.scheme not in {"http", "https"} or not reachable or match is None:
@@ -47,7 +57,7 @@ class TaskAddress:
                 f"Plain http to {parsed.host} can be read and changed on the way: use https, or "
                 "allow it with --insecure-http (insecure_http=True) on a network you trust."
             )
-        return cls(str(parsed).rstrip("/"), match["id"])
+        return cls(str(parsed).rstrip("/"), match["id"], invitation)
 
 
 _EXPECTED = f"give https://curator.example{TASKS}/ followed by 64 hexadecimal digits"

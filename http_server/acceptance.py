@@ -29,4 +29,5 @@ async def read_typed(
         raise UnsupportedMediaType(
             f"Send this as {media_type}, not as {head.media_type[:100].decode('latin-1')}."
         )
+    head.check_encoding()
     return await read_body(receive, head, limit=limit, seconds=BODY_SECONDS, share=share)

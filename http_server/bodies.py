@@ -31,6 +31,7 @@ from privet.protocol.errors import (
     PrivetError,
     TooLarge,
     TooSlow,
+    UnsupportedMediaType,
     problem_of,
 )
 
@@ -54,6 +55,8 @@ class Head:
     media_type: bytes = b""
     invitation: bytes | None = None
     token: str | None = None
+    encoding: bytes = b""
+    """The content coding, such as gzip; empty if there is none."""
     body: bytes | None = None
     """The whole body, if it arrived with the head."""
 
@@ -68,9 +71,19 @@ class Head:
                 head.media_type = value.split(b";", 1)[0].strip().lower()
             elif name == INVITATION:
                 head.invitation = value
+            elif name == b"content-encoding":
+                head.encoding = value.strip().lower()
             elif name == b"authorization" and value[:7].lower() == b"bearer ":
                 head.token = value[7:].strip().decode("latin-1")
         return head
+
+    def check_encoding(self) -> None:
+        """Raise ``UnsupportedMediaType`` for a compressed body, which nothing here unpacks."""
+        if self.encoding not in {b"", b"identity"}:
+            raise UnsupportedMediaType(
+                f"The body is encoded as {self.encoding[:100].decode('latin-1')}: send it as it "
+                "is, without a Content-Encoding."
+            )
 
 
 class BodyBudget:
@@ -254,8 +267,13 @@ class BodyLimits:
             return
         exception = self.exceptional.get(scope["path"].rstrip("/"))
         limit = exception or self.limit
-        if (Head.of(scope).length or 0) > limit.bytes:
-            response = problem_response(_too_large(limit.bytes), scope["path"])
+        try:
+            head = Head.of(scope)
+            head.check_encoding()
+            if (head.length or 0) > limit.bytes:
+                raise _too_large(limit.bytes)
+        except PrivetError as error:
+            response = problem_response(error, scope["path"])
             await response(scope, receive, send)
             return
         budget = self.budget if exception is None else BodyBudget(limit.bytes)

@@ -103,18 +103,20 @@ def answer(
     subject and gets a report of its own. With --yes everything is sent without asking, whatever
     the records say: do a --dry-run first.
     """
+    whole, of_file = record is not None, csv_file is not None and subject_column is not None
+    if whole == of_file or (whole and (csv_file or subject_column)):
+        raise typer.BadParameter("give either --record, or --csv with --subject-column")
     device = Device(SqliteLedger(ledger), insecure_http, curator_key, smallest_group)
-    if record is not None and csv_file is None and subject_column is None:
-        answer_record(
-            device, url, subject, record, invitation, yes=yes, dry_run=dry_run, as_json=as_json
-        )
-    elif record is None and csv_file is not None and subject_column is not None:
+    with faults():
+        address = TaskAddress.parse(url, insecure_http=insecure_http)
+    url, code = address.url, invitation or address.invitation
+    if record is not None:
+        answer_record(device, url, subject, record, code, yes=yes, dry_run=dry_run, as_json=as_json)
+    elif csv_file is not None and subject_column is not None:
         columns, stated = (subject_column, invitation_column), Stated(encoding, separator, decimal)
         answer_file(
             device, url, csv_file, columns, stated, yes=yes, dry_run=dry_run, as_json=as_json
         )
-    else:
-        raise typer.BadParameter("give either --record, or --csv with --subject-column")
 
 
 def budget(

@@ -14,13 +14,14 @@ import typer
 from privet.admin.client import CuratorClient, Document, PredictionColumns
 from privet.learning.core.escaping import csv_cell
 from privet.learning.core.looks import MEANING
-from privet.learning.task_building.columns import Columns, count_rows
+from privet.learning.task_building.columns import Table as ReadTable
+from privet.learning.task_building.columns import count_rows
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
-from privet.tables.cells import Decimal
+from privet.tables.cells import Decimal, cell_value
 from privet.tables.text_format import HELP, Encoding, Separator, Stated
 
 from .options import AsJson, Force, ModelNumber, TaskName, parsed, remote
@@ -261,7 +262,8 @@ def predict(
 ) -> None:
     """Predict for one record, or for every row of a file.
 
-    A row that does not fit the task, as with a category that it does not know, has no prediction.
+    A row that does not fit the task, as with a category that it does not know, has no prediction;
+    if no row fits, the exit status is 1. Columns to copy stay as the file has them.
     """
     if (record is None) == (csv_file is None):
         raise typer.BadParameter("give either --record or --csv")
@@ -287,13 +289,14 @@ class _Table:
     fitting: dict[str, Any]
     """The columns of the rows that fit the task."""
     kept: dict[str, Any]
+    """Columns to copy: a CSV file's texts as they stand, and Arrow's own values of Parquet."""
     problems: list[str]
     """Per row, empty if it fits."""
 
     @classmethod
     def of(
         cls,
-        columns: Columns,
+        columns: ReadTable,
         view: Document,
         ignore: list[str] | None,
         keep: list[str] | None,
@@ -302,12 +305,14 @@ class _Table:
         task = Task.checked(view["task"])
         for name in (*(ignore or []), *(keep or [])):
             if name not in columns:
-                raise InvalidRequest(f"The file has no column {name!r}: see its first line.")
-        kept = {name: _listed(columns[name]) for name in keep or []}
+                raise InvalidRequest(
+                    f"The file has no column {name!r}: its columns are {', '.join(columns)}."
+                )
+        kept = {name: columns.texts[name].to_pylist() for name in keep or []}
         features = {feature.name: feature for feature in task.features}
         left_out = {*(ignore or []), *(name for name in kept if name not in features)}
         sent = {
-            name: _listed(read_values(features[name], values) if name in features else values)
+            name: _read(features[name], columns) if name in features else _listed(values)
             for name, values in columns.items()
             if name not in left_out
         }
@@ -319,6 +324,16 @@ class _Table:
         fits = [not problem for problem in problems]
         fitting = {name: list(compress(values, fits)) for name, values in sent.items()}
         return cls(fitting, kept, problems)
+
+
+def _read(feature: Numeric | Categorical, columns: ReadTable) -> list[Any]:
+    """The values of a record that a column stands for; a CSV file's cell by cell, as sites do."""
+    if columns.format is None:
+        return _listed(read_values(feature, columns[feature.name]))
+    cells = columns.texts[feature.name].to_pylist()
+    decimal = columns.format.decimal
+    read = {cell: cell_value(feature, cell, decimal) for cell in dict.fromkeys(cells)}
+    return [read[cell] for cell in cells]
 
 
 def _listed(values: ColumnValues) -> list[Any]:
@@ -366,7 +381,9 @@ def _deliver(table: _Table, predicted: PredictionColumns, out: Path | None, as_j
     header, rows = _rows(table, predicted, every=out is not None)
     wrong = [problem for problem in table.problems if problem]
     if as_json:
-        print_json({**predicted, **table.kept, "problems": table.problems} if wrong else predicted)
+        kept = {name: list(map(_as_json, values)) for name, values in table.kept.items()}
+        copied: Document = {"kept": kept} if kept else {}
+        print_json({**predicted, **copied, **({"problems": table.problems} if wrong else {})})
     elif out is not None:
         write_predictions(out, header, rows)
         err().print(f"Wrote {len(rows)} rows to {out}.", **PLAIN)
@@ -377,6 +394,13 @@ def _deliver(table: _Table, predicted: PredictionColumns, out: Path | None, as_j
     _warn_of_outside(predicted["outside"])
     if wrong:
         err().print(f"{len(wrong)} rows have no prediction, the first: {wrong[0]}", **PLAIN)
+    if len(wrong) == len(table.problems):
+        raise typer.Exit(1)
+
+
+def _as_json(value: Any) -> Any:
+    """A copied value as JSON has it; dates and the like as text."""
+    return value if isinstance(value, str | int | float | None) else str(value)
 
 
 def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
@@ -410,13 +434,15 @@ def _rows(
     problem = ["problem"] if any(table.problems) else []
     rows = [
         [
-            *(column[row] for column in table.kept.values()),
+            *("" if column[row] is None else column[row] for column in table.kept.values()),
             *(["" for _ in predicted_columns] if fault else next(predictions)),
             *([fault] if problem else []),
         ]
         for row, fault in enumerate(table.problems)
     ]
-    return [*table.kept, *predicted_columns, *problem], rows
+    made = {*predicted_columns, *problem}
+    names_kept = [f"{name} (in the file)" if name in made else name for name in table.kept]
+    return [*names_kept, *predicted_columns, *problem], rows
 
 
 def write_predictions(target: Path, header: list[str], rows: list[list[Any]]) -> None:

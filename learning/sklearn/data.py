@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from itertools import compress
 from numbers import Real
 from typing import Any, ClassVar, NoReturn
@@ -29,7 +30,7 @@ from privet.protocol.features import (
     is_missing,
     listed_name,
 )
-from privet.protocol.spellings import SPACES
+from privet.protocol.spellings import tidy
 from privet.protocol.wire import first_fault
 
 from ..core.public_data import Floats, PublicData, Single
@@ -37,6 +38,7 @@ from ..core.public_model import BaseModel, Component
 from ..task_building.columns import Columns, count_rows, is_arrow
 from ..task_building.schema import ABOUT_DATES
 
+NUMBER = Real | Decimal
 MOST_OUTSIDE = 0.5
 """Above this fraction of a column outside the public range, its unit probably differs."""
 
@@ -108,7 +110,18 @@ def checked_labels(X: Any, y: Any) -> NDArray[Any]:
     check_consistent_length(X, labels)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
+    elif labels.dtype.kind == "O" and (rows := np.flatnonzero([*map(_is_absent, labels)])).size:
+        msg = (
+            f"Input y contains NaN: {len(rows)} of {len(labels)} records have no label, the first "
+            f"in row {rows[0]}. Remove them or fill them in."
+        )
+        raise ValueError(msg)
     return labels
+
+
+def _is_absent(label: Any) -> bool:
+    """True for None, for NaN, and for pandas' NA, which is not even unequal to itself."""
+    return label is None or not isinstance(same := label == label, bool | np.bool_) or not same  # noqa: PLR0124
 
 
 def classes_of(y: NDArray[Any], y_public: NDArray[Any] | None) -> NDArray[Any]:
@@ -191,9 +204,11 @@ def _column(name: str, column: Any) -> Any:
     if kind in "mM" or (objects and any(isinstance(v, date | timedelta) for v in present)):
         msg = f"The column {name!r} {ABOUT_DATES}."
         raise ValueError(msg)
-    if kind in "fiub" or (objects and all(isinstance(v, Real) for v in present)):
+    if kind in "fiub" or (objects and all(isinstance(v, NUMBER) for v in present)):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    strange = next((value for value in present if not isinstance(value, str | Real)), None)
+    strange = next(
+        (value for value in present if not isinstance(value, str | Real | Decimal)), None
+    )
     if objects and strange is not None:
         msg = (
             f"The column {name!r} holds a {type(strange).__name__}: give each part a column of its "
@@ -201,7 +216,7 @@ def _column(name: str, column: Any) -> Any:
         )
         raise ValueError(msg)
     values = column.astype(object).where(column.notna(), None).tolist()
-    return [value.strip(SPACES) if isinstance(value, str) else value for value in values]
+    return [tidy(value) if isinstance(value, str) else value for value in values]
 
 
 def _plain(values: Any) -> Any:

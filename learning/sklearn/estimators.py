@@ -170,9 +170,9 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         X_public, y_public = public
         with value_errors():
             columns, others = named_columns(X_public, self), named_columns(X, self)
-            name = next(
-                free for free in (name, LABEL, f"{LABEL} of the task") if free not in columns
-            )
+            name = LABEL if name in columns else name
+            while name in columns:
+                name = f"{name} of the task"
             settings = self._settings(len(y), seed, imputation_defaults(columns), name)
             check_names(settings)
             columns[name] = self._label_column(y_public)
@@ -424,6 +424,12 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _class_name(value: Any) -> str:
+    """The name of a class; a whole number's with all its digits, also where floats have fewer."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return str(int(value)) if whole else category_text(value)
+
+
 @with_help_of_tasks
 class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     """A tree grown on public records whose leaves are estimated from private reports.
@@ -532,7 +538,7 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         return [names[code] for code in y]
 
     def _label_settings(self) -> dict[str, Any]:
-        return {"classes": tuple(map(category_text, self.classes_))}
+        return {"classes": tuple(map(_class_name, self.classes_))}
 
 
 @dataclass(eq=False, repr=False)

@@ -380,6 +380,19 @@ def test_a_ledger_whose_statistics_sqlite_keeps_is_read(tmp_path: Path) -> None:
     assert len(ledger.answers()) == 1
 
 
+def test_a_user_without_a_home_names_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No folder called ~ is made where the program happens to run."""
+    monkeypatch.setattr("privet.client.ledger.user_data_path", lambda *_, **__: Path("~/.local"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LedgerFailed, match="no home folder"):
+        SqliteLedger().keep(answer())
+    with pytest.raises(LedgerFailed, match="no home folder"):
+        SqliteLedger().find("me", answer().task)
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_the_ledger_lives_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless another path is given."""
     monkeypatch.setenv("XDG_DATA_HOME", "/somewhere")

@@ -1,5 +1,6 @@
 """A curator and a relay take the same and refuse the same: one table, sent to both on loopback."""
 
+import gzip
 import json
 import os
 import re
@@ -145,6 +146,11 @@ def three(task: Task) -> bytes:
     return batch(*(make(task) for _ in range(3)))
 
 
+def packed(made: Callable[[Task], bytes]) -> Callable[[Task], bytes]:
+    """The same body, compressed."""
+    return lambda task: gzip.compress(made(task))
+
+
 def unknown(_task: Task) -> bytes:
     """An admission for an invitation that was never issued."""
     return Admission.of(os.urandom(16), [sha256(os.urandom(16)).digest()]).pack()
@@ -165,6 +171,7 @@ class Case:
     task: str = "open"
     call: str = "reports"
     token: str = "own"
+    encoding: str = ""
 
 
 JSON, HTML = "application/json", "text/html"
@@ -178,6 +185,10 @@ CASES = [
     Case("without a type", good),
     Case("JSON", lambda _: b"{}", UnsupportedMediaType, JSON),
     Case("HTML", good, UnsupportedMediaType, HTML),
+    Case("compressed", packed(good), UnsupportedMediaType, encoding="gzip"),
+    Case("compressed twice", packed(good), UnsupportedMediaType, encoding="gzip, br"),
+    Case("compressed batch", packed(three), UnsupportedMediaType, encoding="GZIP", **BATCH),
+    Case("not compressed", good, encoding="identity"),
     Case("typed as a batch", good, UnsupportedMediaType, BATCH_MEDIA_TYPE),
     Case("empty", lambda _: b"", MalformedReport),
     Case("the longest", lambda t: bytes(most_bytes(t)), MalformedReport),
@@ -235,6 +246,8 @@ def error_in(answer: httpx.Response) -> type[PrivetError] | None:
 def test_what_is_taken_and_refused(pair: Pair, case: Case) -> None:
     """By content type, size, form, task and token, whether the body has one report or many."""
     headers = {"Content-Type": case.media_type} if case.media_type else {}
+    if case.encoding:
+        headers["Content-Encoding"] = case.encoding
     if case.token and case.call not in {"reports", "receipts"}:
         headers["Authorization"] = f"Bearer {pair.token if case.token == 'own' else case.token}"
     task = pair.tasks.get(case.task, pair.tasks["open"])

@@ -24,6 +24,18 @@ def test_a_task_is_found_under_its_address(url: str) -> None:
     assert address.url == url.strip().rstrip("/")
 
 
+@pytest.mark.parametrize("before", ["https://relay.example", "http://[::1]:8000/below"])
+def test_a_link_to_the_answer_page_leads_to_its_task(before: str) -> None:
+    """People are sent such links, with an invitation after the #."""
+    address = TaskAddress.parse(f"{before}/answer/{ID}#aBc-9")
+    assert address == TaskAddress(f"{before}/v1/tasks/{ID}", ID, "aBc-9")
+    plain = TaskAddress.parse(f"{before}/answer/{ID}/")
+    assert plain == TaskAddress.parse(f"{before}/v1/tasks/{ID}")
+    for wrong in (f"{before}/answer/{ID}?x=1", "http://relay.example/answer/" + ID):
+        with pytest.raises(UnsafeAddress):
+            TaskAddress.parse(wrong)
+
+
 @pytest.mark.parametrize(
     "url",
     [

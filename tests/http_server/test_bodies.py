@@ -28,6 +28,7 @@ from privet.protocol.errors import (
     Overloaded,
     TooLarge,
     TooSlow,
+    UnsupportedMediaType,
 )
 from tests.problems import assert_problem
 
@@ -151,6 +152,24 @@ async def test_a_sender_that_leaves_has_sent_no_report() -> None:
 
     with pytest.raises(MalformedReport, match="connection ended"):
         await read(receive)
+
+
+async def test_compressed_bodies_are_refused_by_their_head() -> None:
+    """A framework would take the bytes for the body itself; ``identity`` is no coding."""
+
+    async def handler(request: Request) -> JSONResponse:
+        return JSONResponse(len(await request.body()))
+
+    app = Starlette(routes=[Route("/", handler, methods=["POST"])])
+    limited = BodyLimits(app, BodyLimit(100, LONG), {}, BodyBudget(100))
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(limited), base_url="http://curator"
+    ) as http:
+        for coding in ("gzip", "BR", "gzip, identity"):
+            answer = await http.post("/", content=b"1", headers={"Content-Encoding": coding})
+            assert_problem(answer, UnsupportedMediaType)
+        plain = await http.post("/", content=b"1", headers={"Content-Encoding": "Identity"})
+        assert (plain.status_code, plain.json()) == (200, 1)
 
 
 async def test_the_time_is_watched_on_every_loop() -> None:

@@ -5,9 +5,12 @@ import json
 import os
 import re
 import stat
+from datetime import date
 from pathlib import Path
 
 import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -382,6 +385,51 @@ def test_what_looks_wrong_is_not_published_unasked(
     assert cli.json("task", "list") == []
     assert cli(*create, "--yes").code == 0
     assert "task 'odd' already exists" in cli(*create).err
+
+
+def test_copied_columns_stay_as_they_are(cli: Cli, fitted: str, tmp_path: Path) -> None:
+    """A CSV file's own texts, and Parquet's own values; no two columns share a name."""
+    file, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    file.write_text(
+        "id;cell;problem;sure;age;hours;job;member\n"
+        "00123;9007199254740993;x;TRUE;30,5;3;nurse;true\n7;1,50;;false;-;3;pilot;true\n"
+    )
+    names = ("id", "cell", "problem", "sure")
+    keep = [word for name in names for word in ("--keep", name)]
+    predict = ("predict", fitted, "--csv", str(file), *keep)
+    assert cli(*predict, "--out", str(out)).code == 0
+    header, one, other = csv.reader(out.read_text().splitlines())
+    assert len(header) == len({*header})
+    assert header[:4] == ["id", "cell (in the file)", "problem (in the file)", "sure"]
+    assert one[:4] == ["00123", "9007199254740993", "x", "TRUE"]
+    assert other[:4] == ["7", "1,50", "", "false"]
+    assert cli.json(*predict)["kept"]["id"] == ["00123", "7"]
+    arrow = pa.table(
+        {
+            "id": [2**53 + 1],
+            "sure": [True],
+            "day": [date(2024, 1, 5)],
+            "none": pa.array([None], pa.int64()),
+            "age": [30],
+            "hours": [3],
+            "job": ["nurse"],
+            "member": [True],
+        }
+    )
+    parquet = tmp_path / "new.parquet"
+    pq.write_table(arrow, parquet)
+    keep = [word for name in ("id", "sure", "day", "none") for word in ("--keep", name)]
+    kept = cli.json("predict", fitted, "--csv", str(parquet), *keep)["kept"]
+    assert kept == {"id": [2**53 + 1], "sure": [True], "day": ["2024-01-05"], "none": [None]}
+
+
+def test_a_file_of_which_no_row_fits_is_a_failure(cli: Cli, fitted: str, tmp_path: Path) -> None:
+    """A script goes on only where there is a prediction."""
+    file = tmp_path / "new.csv"
+    file.write_text("age,hours,job,member\n30,3,pilot,true\n40,3,pilot,true\n")
+    done = cli("predict", fitted, "--csv", str(file), "--json")
+    assert done.code == 1
+    assert "2 rows have no prediction" in done.err
 
 
 def test_rows_that_do_not_fit_have_no_prediction(cli: Cli, fitted: str, tmp_path: Path) -> None:

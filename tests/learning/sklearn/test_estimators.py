@@ -5,6 +5,7 @@ import pickle
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
@@ -505,6 +506,38 @@ def test_arrow_tables_are_taken_as_frames_are(of: Callable[[pd.DataFrame], Any])
         assert len(halved.fit(of(frame), y).predict(of(frame))) == 80
     with pytest.raises(ValueError, match="'day' holds dates or durations: turn it into a number"):
         model.fit(of(frame.assign(day=pd.Timestamp("2030-01-01"))), y)
+
+
+def test_records_as_programs_have_them() -> None:
+    """Decimals are numbers as in scikit-learn; any column may be called ``label``; labels are told
+    apart by all their digits; a record without a label, or with infinity, is named."""
+    rows = 60
+    frame = pd.DataFrame(
+        {
+            "label": [Decimal(row % 7) / 2 for row in range(rows)],
+            "label of the task": ["a", "b", "e\u0301"] * 20,
+        }
+    )
+    frame.loc[3, "label"] = None
+    ids = np.array([2**53, 2**53 + 1])[np.arange(rows) % 2]
+    y, public = pd.Series(ids, name="label"), (frame, ids)
+    fitted = PrivateTreeClassifier(depth=1, random_state=0).fit(frame, y, public=public)
+    label, of_task = fitted.task_.features
+    assert isinstance(label, Numeric)
+    assert (label.low, label.high) == (0.0, 3.0)
+    assert isinstance(of_task, Categorical)
+    assert of_task.categories == ("a", "b", "\u00e9")
+    assert fitted.classes_.tolist() == [2**53, 2**53 + 1]
+    assert fitted.task_.label.model_dump()["classes"] == ("9007199254740992", "9007199254740993")
+    assert set(fitted.predict(frame)) <= {*fitted.classes_}
+    texts = pd.Series(["yes", "no"] * 30)
+    for absent in (np.nan, None, pd.NA):
+        texts[7] = absent
+        with pytest.raises(ValueError, match=r"Input y contains NaN: 1 of 60 .* first in row 7"):
+            PrivateTreeClassifier().fit(frame, texts.astype(object), public=public)
+    frame["label"] = [float("inf"), *map(float, range(rows - 1))]
+    with pytest.raises(ValueError, match="inf"):
+        PrivateTreeClassifier().fit(frame, ids, public=public)
 
 
 def test_what_is_wrong_with_public_records_is_said_of_them() -> None:

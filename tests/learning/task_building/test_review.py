@@ -50,6 +50,7 @@ def test_what_looks_wrong_is_said(values: list[object], said: str) -> None:
     [
         [*range(20, 60), 20],
         [row / 7 for row in range(50)],
+        ["inf", "-inf", 1, 2.5] * 9,
         ["yes", "no"] * 20,
         [1, "", 2] * 20,
         ["1", "a", "b", "c"] * 9,
