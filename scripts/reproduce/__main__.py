@@ -14,6 +14,7 @@ from scripts.pages import fill
 from scripts.reproduce import driver, pages
 from scripts.reproduce.experiment import EXPECTED, Experiment
 from scripts.reproduce.experiments import EXPERIMENTS
+from scripts.reproduce.illustrations import illustrate
 
 ROOT = Path(__file__).parents[2]
 KEPT = Path("privet-data/reproduce")
@@ -92,7 +93,8 @@ def main(
 
 
 def write_pages(tables: Mapping[str, pd.DataFrame]) -> None:
-    """Fill every place of the documentation with its tables or notes."""
+    """Fill every place of the documentation with its tables or notes, and draw its figures."""
+    illustrate(DOCS / "figures" / "lpct-illustrations.svg")
     noted = [experiment for name in pages.NOTES.values() for experiment in beginning(name)]
     without_notes = [replace(e, notes=None) if e in noted else e for e in EXPERIMENTS]
     for name, places in pages.PAGES.items():

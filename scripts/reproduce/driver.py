@@ -29,7 +29,15 @@ from scripts.reproduce.problems import PROBLEMS, split_of
 ROOT = Path(__file__).parents[2]
 SOURCES = ("baselines", "learning", "protocol", "tables")
 """Everything of the project that a score may depend on."""
-NOT_MEASURING = ("__main__", "derived", "driver", "experiment", "experiments", "pages")
+NOT_MEASURING = (
+    "__main__",
+    "derived",
+    "driver",
+    "experiment",
+    "experiments",
+    "illustrations",
+    "pages",
+)
 """Files of this folder that no score depends on."""
 BUILT_IN = frozenset((*METHODS, *PROBLEMS))
 

@@ -14,13 +14,16 @@ import pandas as pd
 import pytest
 
 from privet.baselines import LPCTClassifier, LPDTRegressor
+from privet.learning.core.trees import locate
 from scripts.reproduce import __main__ as command
 from scripts.reproduce import contestants, derived, driver, pages
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split, first_rows_public
 from scripts.reproduce.experiment import EXPECTED, Experiment, Job, Numbers, jobs, printed
 from scripts.reproduce.experiments import EXPERIMENTS
+from scripts.reproduce.illustrations import boxes
 from scripts.reproduce.methods import METHODS, TIMED
 from scripts.reproduce.problems import PROBLEMS, Problem
+from tests.learning.examples import complete
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = """
@@ -389,3 +392,14 @@ def test_slopes_of_known_lines() -> None:
         slope, error = derived.slope_of(x, y, weights)
         wrong += abs(slope + 0.4) > 3.182 * error  # scipy.stats.t.ppf(0.975, 3)
     assert wrong <= 25
+
+
+def test_the_drawn_cells_are_the_partitions() -> None:
+    """Their areas add up to 1, and each cell has the points that it is found for."""
+    tree = complete(5)
+    points = np.random.default_rng(0).random((300, 2))
+    cells, corners = locate(tree, points), boxes(tree)
+    assert sum(np.prod(high - low) for low, high in corners) == pytest.approx(1.0)
+    for cell, (low, high) in enumerate(corners):
+        inside = ((low <= points) & (points < high)).all(axis=1)
+        assert inside.tolist() == (cells == cell).tolist()
