@@ -7,27 +7,38 @@ from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
+from privet.learning.core.counts import Interval
 from privet.learning.core.model import Model
 from privet.learning.core.trees import describe_node, path_to
 from privet.learning.display.picture import to_svg
 from privet.learning.export.formats import EXPORTS
+from privet.learning.findings.sentences import (
+    cells_in_words,
+    figures_to_state,
+    finding,
+    how_often_right,
+    moved_in_words,
+    right_more_often,
+    which_is_better,
+)
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes
+from privet.protocol.features import Categorical, Classes, Numeric
+from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
+from privet.tables.cells import cell_value, plain_number
 
 from ..datastore.models import SERVING, ModelInfo
 from ..http.models import ALIAS, OF_CELL, ModelView, exported, records_of
 from ..http.requests import TheCurator, count_as_post, while_waited
-from ..service import Curator, fitting, prediction, reading
+from ..service import Change, Curator, fitting, prediction, reading
 from ..service.tasks import read_task
+from .overview import insight_of
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
 MOST_DRAWN = 512
 """Maximum number of cells of a tree that is drawn; people cannot read a larger one."""
-WEIGHTED = "weighted"
-"""The estimator with λ."""
 FIELD = "field."
 """Prefix of a record's fields in the prediction form."""
 
@@ -58,12 +69,15 @@ def show_model(
     """One model: its tree, a form that predicts, other settings to try, and downloads."""
     info = reading.read_model(curator, visitor, task_id, number)
     model = reading.fitted_model(curator, visitor, task_id, number).model
+    is_draft = read_task(curator, visitor, task_id).state is TaskState.DRAFT
     return page(
         request,
         "model.html",
         info=ModelView.of(task_id, info),
         serving=SERVING in info.aliases,
-        formats=list(EXPORTS),
+        exports=EXPORTS,
+        guarded=curator.guard_models or is_draft,
+        says=verdict_of(task, model, info, curator, visitor),
         **picture(
             task,
             model,
@@ -72,7 +86,7 @@ def show_model(
             whose=f"model {number}",
             nodes=f"/tasks/{task_id}/models/{number}/nodes",
         ),
-        **settings(task, *_first_trial(info)),
+        **settings(task, info.summary["estimator"], info.summary["parameters"]),
     )
 
 
@@ -116,7 +130,7 @@ def predict(
 ) -> Response:
     """A prediction for the record in the form, with the path that leads to it."""
     record = {
-        feature.name: text
+        feature.name: typed_value(feature, text)
         for place, feature in enumerate(task.features)
         if (text := str(form.get(f"{FIELD}{place}", "")).strip())
     }
@@ -142,18 +156,22 @@ async def try_settings(
 ) -> Response:
     """The model that other settings would give now, and what changes; nothing is kept."""
     asked = dict(request.query_params)
-    name = asked.pop("estimator", DEFAULT_ESTIMATOR)
-    parameters = given(name, asked)
-    trial = await while_waited(
-        request, fitting.try_settings(curator, visitor, task_id, name, parameters)
-    )
+    name, against = asked.pop("estimator", DEFAULT_ESTIMATOR), asked.pop("against", "")
+    if against and not against.isdecimal():
+        raise InvalidRequest("There is no such model to compare with: give its number.")
+    parameters, number = given(name, asked), int(against) if against else None
+    trying = fitting.try_settings(curator, visitor, task_id, name, parameters, number)
+    trial = await while_waited(request, trying)
     task = await run_in_threadpool(_visible_task, task_id, curator, visitor)
     drawn = await run_in_threadpool(picture, task, trial.model, curator, visitor, "these settings")
     return page(
         request,
         "trial.html",
         change=trial.change,
-        serving=trial.serving,
+        against=trial.against,
+        better=None
+        if trial.change is None
+        else better_of(task, f"model {trial.against}", "the model of these settings", trial.change),
         **drawn,
         **settings(task, name, trial.model.parameters),
     )
@@ -203,7 +221,8 @@ async def compare(
         return {"info": info, **picture(task, model, curator, visitor, f"model {number}")}
 
     sides = [await run_in_threadpool(side, number) for number in (one, other)]
-    return page(request, "compare.html", task=task, sides=sides, change=change)
+    better = better_of(task, f"model {one}", f"model {other}", change)
+    return page(request, "compare.html", task=task, sides=sides, change=change, better=better)
 
 
 @router.get("/models/{number}/export", dependencies=[Depends(_visible_task)])
@@ -224,6 +243,12 @@ def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) ->
     name = f"card-{task_id[:12]}-{number}.md"
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="text/markdown", headers=disposition)
+
+
+def typed_value(feature: Numeric | Categorical, text: str) -> Any:
+    """A typed text as a value of a record: ``37,5`` and ``1.234,5`` are numbers too."""
+    is_plain = plain_number(text, "point") is not None
+    return cell_value(feature, text, "point" if is_plain else "comma")
 
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -273,11 +298,37 @@ def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[
     }
 
 
-def _first_trial(info: ModelInfo) -> tuple[str, Mapping[str, Any]]:
-    """The parameters to try first: the model's own, or λ where the estimator has none."""
-    if info.summary["estimator"] == DEFAULT_ESTIMATOR:
-        return WEIGHTED, {}
-    return info.summary["estimator"], info.summary["parameters"]
+def verdict_of(
+    task: Task, model: Model, info: ModelInfo, curator: Curator, visitor: Visitor
+) -> list[str]:
+    """Sentences on a model before its tree; those that rest on the reports so far for readers."""
+    insight = insight_of(task.id, curator, visitor, info.number)
+    if insight is not None and insight.impossible is not None:
+        return [insight.sentence]
+    says, more = [], None
+    if insight is not None:
+        says = [finding(task.label, row) for row in figures_to_state(task.label, insight.overall)]
+        needed = reading.reports_needed_in_cells(curator, visitor, task.id, info.number)
+        more = None if needed is None else max(needed - insight.reports, 0)
+    accuracy = ModelView.of(task.id, info).scores.get("accuracy")
+    if accuracy is not None:
+        says.append(how_often_right(Interval(accuracy.value, accuracy.low, accuracy.high)))
+    if info.summary["reports"]:
+        says.append(cells_in_words(model, more))
+    if insight is not None:
+        moved = insight.moved, insight.relabelled, insight.cells
+        says.append(moved_in_words(task.label, *moved))
+    return says or ["No answers went into this model: it is one of the public records only."]
+
+
+def better_of(task: Task, first: str, second: str, change: Change) -> list[str] | None:
+    """Sentences on which of two models is better; None for strangers."""
+    if change.scores is None:
+        return None
+    says = [which_is_better(task.label, first, second, change.scores)]
+    if (accuracy := change.scores.get("accuracy")) is not None:
+        says.append(right_more_often(first, second, accuracy))
+    return says
 
 
 def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:

@@ -5,25 +5,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import floor, log10
 
+from privet.learning.core.amounts import about, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
-    about,
     bounds_of,
     figures_to_state,
     finding,
     finding_in_cell,
     result_in_words,
-    thousands,
     verdict,
 )
-from privet.protocol.errors import PROBLEMS
+from privet.protocol.errors import PROBLEMS, InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import LOSSES, TaskState
 from privet.protocol.results import Results
 
 from ..http.models import InsightView, ModelView
 from ..http.tasks import BucketView, RelayView, StatusView
+from ..service import Curator, reading
 from .pages import when
 from .visitor import Visitor
 
@@ -105,6 +105,21 @@ class Finding:
     least: float = 0.0
     most: float = 1.0
     is_share: bool = True
+
+
+def insight_of(
+    task_id: str, curator: Curator, visitor: Visitor, number: int | None = None
+) -> InsightView | None:
+    """The insight of a model, by default the one that serves.
+
+    None for strangers, without a model, and without reports to compare.
+    """
+    if not visitor.reads:
+        return None
+    try:
+        return InsightView.of(*reading.read_insight(curator, visitor, task_id, number))
+    except (ModelNotFound, InvalidRequest):
+        return None
 
 
 def findings_of(

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from privet.learning.findings.sentences import TELLING, verdict
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASK
-from privet.protocol.errors import InvalidRequest, ModelNotFound
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
 
 from ..datastore.models import SERVING
-from ..http.models import InsightView, ModelView
+from ..http.models import ModelView
 from ..http.requests import TheCurator
 from ..http.tasks import MOST_INVITATIONS, StatusView, TaskSummary
 from ..service import Curator, reading, relays
@@ -26,6 +26,7 @@ from .overview import (
     chart_of,
     findings_in_cells,
     findings_of,
+    insight_of,
     next_step,
     precision,
 )
@@ -87,7 +88,7 @@ def collection(
     if visitor.reads:
         goal = reading.reports_needed(curator, visitor, task_id, half_width(task, wanted))
         needed = "" if goal is None else precision(task.label, goal, status.reports, wanted)
-        insight = _insight(task_id, curator, visitor)
+        insight = insight_of(task_id, curator, visitor)
         impossible = reading.read_impossible(curator, visitor, task_id)
     if insight is not None:
         telling = half_width(task, 100.0 * TELLING)
@@ -256,14 +257,6 @@ def half_width(task: Task, wanted: float) -> float:
     """``wanted`` points as a share, or percent of a number's range in the label's units."""
     label = task.label
     return wanted / 100.0 * (1.0 if isinstance(label, Classes) else label.high - label.low)
-
-
-def _insight(task_id: str, curator: Curator, visitor: Visitor) -> InsightView | None:
-    """The insight of the serving model; None without a model or without reports to compare."""
-    try:
-        return InsightView.of(*reading.read_insight(curator, visitor, task_id))
-    except (ModelNotFound, InvalidRequest):
-        return None
 
 
 def holders_link(task_id: str, curator: Curator) -> dict[str, Any] | None:

@@ -62,8 +62,8 @@ class SettingsTrial:
     """A model that is not kept, and what it would change."""
 
     model: Model
-    serving: int | None
-    """The number of the model that serves, if there is one."""
+    against: int | None
+    """The number of the model that it is compared with, if there is one."""
     change: Change | None
     """Differences from that model to this."""
 
@@ -122,23 +122,33 @@ async def try_settings(
     task_id: str,
     estimator: str,
     parameters: Mapping[str, Any],
+    against: int | None = None,
 ) -> SettingsTrial:
-    """The model that ``fit`` would keep, and what it would change; raises as ``fit`` does."""
+    """The model that ``fit`` would keep, and what it would change; raises as ``fit`` does.
+
+    Compared with the model ``against``, or with the one that serves.
+    """
     actor.need(Scope.ADMIN)
-    return await call(curator.workers, partial(_try, curator, task_id, estimator, parameters))
+    work = partial(_try, curator, task_id, estimator, parameters, against)
+    return await call(curator.workers, work)
 
 
 def _try(
-    curator: Curator, task_id: str, estimator: str, parameters: Mapping[str, Any], run: Run
+    curator: Curator,
+    task_id: str,
+    estimator: str,
+    parameters: Mapping[str, Any],
+    against: int | None,
+    run: Run,
 ) -> SettingsTrial:
     document, _ = _fitted(curator, task_id, estimator, parameters, run)
     model = Model.from_document(json.loads(document))
     if not curator.store.models.listed(task_id):
         return SettingsTrial(model, None, None)
-    serving = curator.models.get(task_id)
+    other = curator.models.get(task_id, against)
     rows, questions = _compared_rows(curator, task_id), curator.question_counts(task_id)
-    change = change_of(serving.model, model, rows, questions)
-    return SettingsTrial(model, serving.number, change)
+    change = change_of(other.model, model, rows, questions)
+    return SettingsTrial(model, other.number, change)
 
 
 def _fitted(

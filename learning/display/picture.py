@@ -17,6 +17,7 @@ from privet.protocol.conditions import Condition
 from privet.protocol.features import Classes, Column
 from privet.protocol.partition import LEAF, Index, Partition
 
+from ..core.amounts import percent, tells_nothing
 from ..core.model import Model
 from ..core.public_data import Floats
 from ..core.trees import node_depth, node_sums
@@ -39,6 +40,8 @@ BAR, AXIS, GAP = 80.0, 170.0, 46.0
 """Pixels of the bar of all the mass, of the axis, and after a bar for its share in percent."""
 LETTER = 6.4
 """Pixels of a letter on average."""
+BOLD = 7.1
+"""The same in bold, as a page may set the rows that lead to a prediction."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,20 @@ class CellValue:
     within: tuple[float, float] | None = None
 
     def __str__(self) -> str:
+        text = self.text_of
         name = f"{self.name} " if self.name else ""
+        ends = f" ({text(self.low)} to {text(self.high)})"
+        if self.name and tells_nothing(self.low, self.high, 0.0, 1.0):
+            ends = ", reports tell nothing yet"
         predicted = ""
         if self.within is not None:
-            predicted = ", predicts {:.3g} to {:.3g}".format(*self.within)
-        return f"{name}{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]{predicted}"
+            predicted = f", predicts {text(self.within[0])} to {text(self.within[1])}"
+        return f"{name}{text(self.value)}{ends}{predicted}"
+
+    @property
+    def text_of(self) -> Callable[[float], str]:
+        """Text of a share in percent, or of a number."""
+        return percent if self.name else "{:.3g}".format
 
 
 @dataclass(frozen=True)
@@ -105,11 +117,14 @@ class Layout:
 
     def describe(self, node: Node) -> str:
         """All about a node in one line."""
-        about = [" and ".join(self.path(node)) or "all records", f"{node.mass:.1%} of the mass"]
+        about = [
+            " and ".join(self.path(node)) or "all records",
+            f"{percent(node.mass)} of the mass",
+        ]
         if node.value is not None:
             about.append(str(node.value))
             if node.value.public is not None:
-                about.append(f"{node.value.public:.3g} without reports")
+                about.append(f"{node.value.text_of(node.value.public)} without reports")
         return "; ".join(about)
 
 
@@ -215,7 +230,7 @@ class _Drawing:
         self.axis = self.bars + BAR + GAP
         self.values = self.axis + AXIS
         values = [len(str(node.value)) for node in layout.nodes if node.value is not None]
-        self.width = self.values + max(values) * LETTER if values else self.axis
+        self.width = self.values + max(values) * BOLD if values else self.axis
         self.top = MARGIN + (14.0 if values else 0.0)
         self.height = self.top + len(layout.nodes) * ROW + MARGIN
 
@@ -259,7 +274,11 @@ class _Drawing:
         """The words and the bar, and for a cell its value and interval."""
         x, y = MARGIN + node.depth * INDENT, self.y(node)
         opacity = ' opacity=".45"' if node.cell is None else ""
-        percent = "&lt;1%" if 0.0 < node.mass < 0.005 else f"{node.mass:.0%}"
+        mass = (
+            "&lt;1\u00a0%"
+            if 0.0 < node.mass < 0.005
+            else f"{node.mass:.0%}".replace("%", "\u00a0%")
+        )
         parts = [
             f"<title>{escape(self.layout.describe(node))}</title>"
             f'<rect x="{x:g}" y="{y - ROW / 2:g}" width="{self.width - x:g}" height="{ROW:g}" '
@@ -268,7 +287,7 @@ class _Drawing:
             f'<rect x="{self.bars:g}" y="{y - 6:g}" width="{max(BAR * node.mass, 1.0):.4g}" '
             f'height="12" fill="{node.color}"{opacity}/>'
             f'<text x="{self.bars + max(BAR * node.mass, 1.0) + 4:.5g}" y="{y + 4:g}" '
-            f'font-size="10" opacity=".8">{percent}</text>'
+            f'font-size="10" opacity=".8">{mass}</text>'
         ]
         if node.value is not None and self.layout.axis is not None:
             parts.append(self.interval(self.layout.axis, node.color, node.value, y))
@@ -305,9 +324,14 @@ class _Drawing:
             marks.append(
                 f'<path d="M{at:g} {self.top:g}V{self.height - MARGIN:g}" stroke="currentColor" '
                 f'stroke-opacity=".2"/><text x="{at:g}" y="{self.top - 4:g}" font-size="10" '
-                f'text-anchor="middle">{value:.3g}</text>'
+                f'text-anchor="middle">{self.mark(value)}</text>'
             )
         return "".join(marks)
+
+    def mark(self, value: float) -> str:
+        """A mark on the axis."""
+        names = [node.value.name for node in self.layout.nodes if node.value is not None]
+        return percent(value) if any(names) else f"{value:.3g}"
 
     def along(self, axis: tuple[float, float], value: float) -> float:
         low, high = axis

@@ -20,6 +20,8 @@ class Export:
 
     media_type: str
     suffix: str
+    purpose: str
+    """The use of the file, in a sentence."""
     write: Callable[[Task, FittedModel], bytes]
 
 
@@ -58,7 +60,17 @@ def write_csv(task: Task, fitted: FittedModel) -> bytes:
 
 
 EXPORTS: dict[str, Export] = {
-    "json": Export("application/json", "json", write_json),
-    "csv": Export("text/csv", "csv", write_csv),
-    "onnx": Export("application/octet-stream", "onnx", write_onnx),
+    "json": Export(
+        "application/json",
+        "json",
+        "The whole model, to keep, or to draw with TreeDisplay.from_export in a notebook.",
+        write_json,
+    ),
+    "csv": Export("text/csv", "csv", "A row for each cell, for a spreadsheet.", write_csv),
+    "onnx": Export(
+        "application/octet-stream",
+        "onnx",
+        "To predict in other programs, by any ONNX runtime and without Privet.",
+        write_onnx,
+    ),
 }

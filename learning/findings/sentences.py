@@ -10,7 +10,9 @@ from typing import Protocol
 
 from privet.protocol.features import Classes, Label
 
+from ..core.amounts import about, amount, percent, tells_nothing, thousands
 from ..core.counts import Interval
+from ..core.model import Model
 from .insight import FALSE_DISCOVERY_RATE, tests_of
 from .scores import scores_of
 
@@ -54,40 +56,6 @@ class Located(Protocol):
     def high(self) -> float: ...
     @property
     def public(self) -> float: ...
-
-
-def percent(share: float | None) -> str:
-    """A share in two digits, such as 34 % or 0.3 %; a dash for None."""
-    if share is None:
-        return "–"
-    if 0.0 < share < 0.0005 or 0.9995 < share < 1.0:
-        return "<0.1\u00a0%" if share < 0.5 else ">99.9\u00a0%"
-    digits = 1 if 0.0 < share < 0.00995 or 0.99 < share < 1.0 else 0
-    return f"{100.0 * share:.{digits}f}\u00a0%"
-
-
-def amount(number: float | None) -> str:
-    """A number in four digits, a dash for None."""
-    if number is None:
-        return "–"
-    if 1e4 <= abs(number) < 1e9:
-        return thousands(round(number))
-    return f"{number:.4g}"
-
-
-def thousands(number: int) -> str:
-    return f"{number:,}".replace(",", "\u202f")
-
-
-def about(number: int) -> str:
-    """A count in two digits, since its own error is larger: ``130 000``."""
-    digits = max(len(str(number)) - 2, 0)
-    return thousands(round(number, -digits))
-
-
-def tells_nothing(low: float, high: float, least: float, most: float) -> bool:
-    """True if the interval is all that is possible, from ``least`` to ``most``."""
-    return low <= least and high >= most
 
 
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
@@ -178,9 +146,9 @@ def would_tell(label: Label, more: int, where: str = "every figure") -> str:
 
 
 def which_is_better(
-    label: Label, first: int, second: int, scores: Mapping[str, Interval] | None
+    label: Label, first: str, second: str, scores: Mapping[str, Interval] | None
 ) -> str:
-    """A sentence on which of two numbered models is better, by what, and how sure.
+    """A sentence on which of two models is better, by what, and how sure.
 
     ``scores`` are the second one's less the first one's, the smaller the better. Decided
     by the one score that honest probabilities are best in: one comparison, and not three.
@@ -191,38 +159,68 @@ def which_is_better(
             "Which is better is not known: that takes reports about the label in cells that both "
             "models have."
         )
-    of = scores[name]
-    in_words = SCORE_IN_WORDS[name]
+    of, in_words = scores[name], SCORE_IN_WORDS[name]
     if of.low == of.high == 0.0:
-        return f"Model {first} and model {second} are equally good: their cells say the same."
+        return f"{_capital(first)} and {second} are equally good: their cells say the same."
     if of.low <= 0.0 <= of.high:
         return (
             f"Neither is surely better. For people like the holders the {in_words}, differs by "
-            f"{abs(of.value):.2g} in favour of model {second if of.value < 0.0 else first}, and "
-            f"with 95 % confidence by anything from {-of.low:.2g} in favour of model {second} to "
-            f"{of.high:.2g} in favour of model {first}."
+            f"{abs(of.value):.2g} in favour of {second if of.value < 0.0 else first}, and "
+            f"with 95 % confidence by anything from {-of.low:.2g} in favour of {second} to "
+            f"{of.high:.2g} in favour of {first}."
         )
     better, sign = (second, -1.0) if of.high < 0.0 else (first, 1.0)
     ends = sorted((sign * of.low, sign * of.high))
     return (
-        f"Model {better} is better with 95 % confidence: for people like the holders its "
+        f"{_capital(better)} is better with 95 % confidence: for people like the holders its "
         f"{in_words}, is less by {sign * of.value:.2g} ({ends[0]:.2g} to {ends[1]:.2g})."
     )
 
 
-def right_more_often(first: int, second: int, accuracy: Interval) -> str:
+def right_more_often(first: str, second: str, accuracy: Interval) -> str:
     """The difference of two models' accuracy, in people."""
-    value, low, high = (
-        round(100.0 * end, 1) for end in (accuracy.value, accuracy.low, accuracy.high)
-    )
+    value, low, high = (100.0 * end for end in (accuracy.value, accuracy.low, accuracy.high))
     return (
-        f"Of 100 people like the holders model {second} is right for {_more(value)} than model "
-        f"{first}: with 95 % confidence for {_more(low)} to {_more(high)}."
+        f"Of 100 people like the holders {second} is right for {_more(value)} than {first}: "
+        f"with 95 % confidence for {_more(low)} to {_more(high)}."
     )
 
 
 def _more(people: float) -> str:
-    return f"{abs(people):.2g} {'fewer' if people < 0 else 'more'}"
+    return f"{abs(round(people, 1)):.2g} {'fewer' if people < 0 else 'more'}"
+
+
+def _capital(name: str) -> str:
+    return f"{name[0].upper()}{name[1:]}"
+
+
+def untold_cells(model: Model) -> int:
+    """The number of cells of whose values the reports tell nothing: intervals are all there is."""
+    least, most = model.bounds
+    untold = (model.low <= least) & (model.high >= most)
+    return int(untold.all(axis=1).sum())
+
+
+def cells_in_words(model: Model, more: int | None) -> str:
+    """A sentence on the cells of which the reports tell something.
+
+    ``more`` reports would give half of the cells to ``TELLING``; None if that is not known.
+    """
+    cells, untold = model.partition.cells, untold_cells(model)
+    if not untold:
+        return f"The answers tell something of each of its {cells} cells."
+    would = f": {would_tell(model.label, more, 'half of the cells')}" if more else ""
+    return f"In {untold} of its {cells} cells the answers tell nothing yet{would}."
+
+
+def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
+    """A sentence on how far the reports moved a model's values."""
+    by = amount(float(f"{(100.0 if isinstance(label, Classes) else 1.0) * moved:.2g}"))
+    unit = " points" if isinstance(label, Classes) else ""
+    changed = ""
+    if relabelled is not None:
+        changed = f", and changed the likeliest class in {relabelled} of {cells} cells"
+    return f"The answers moved its values by {by}{unit} on average{changed}."
 
 
 def how_often_right(accuracy: Interval) -> str:

@@ -133,7 +133,7 @@ function send(form, into, submitter) {
 function prepare(part) {
   if (kept?.contains(part) && part.id === "columns") restore();
   for (const button of part.querySelectorAll("[data-print], [data-copy]")) {
-    button.hidden = button.dataset.copy !== undefined && !navigator.clipboard;
+    button.hidden = button.dataset.copy !== undefined && !navigator.clipboard; // none without TLS
   }
   for (const number of part.querySelectorAll("input[data-scale='log']")) {
     const slider = Object.assign(document.createElement("input"), { type: "range", min: -3, max: 4, step: 0.25 });

@@ -185,10 +185,23 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert [node.get_attribute("data-node") for node in marked] == path
     assert admin.locator(".tree .on-path[data-cell]").count() == 1
     admin.get_by_text("Because ").wait_for()
+    folded = "document.querySelectorAll('main .card details:not([open])').length"
+    assert admin.evaluate(folded) > 0
+    admin.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert admin.evaluate(folded) == 0  # on paper all is there
+    admin.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert admin.evaluate(folded) > 0
+    admin.emulate_media(media="print")
+    assert admin.locator("form:visible, button:visible, header:visible").count() == 0
+    assert admin.locator("#says-title:visible, .tree svg:visible").count() == 2
+    assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    admin.emulate_media(media="screen")
     assert violations(admin) == []
-    admin.get_by_label("Estimator").select_option("weighted")
-    admin.get_by_label("Weight λ").fill("inf")
-    admin.get_by_text("Weight λ of a public record: inf, not kept").wait_for(timeout=60_000)
+    assert admin.get_by_label("Estimator").input_value() == "weighted"  # the model's own
+    assert admin.get_by_label("Weight λ").input_value() == "inf"
+    admin.get_by_label("Counts below zero").select_option("unbiased")
+    admin.get_by_text("Counts below zero: unbiased, not kept").wait_for(timeout=60_000)
+    admin.locator("#trial summary", has_text="In detail").click()
     assert "likeliest class stays the same for 100\u00a0%" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
     admin.get_by_role("button", name="Keep this model").click()
@@ -222,7 +235,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.set_viewport_size({"width": 1280, "height": 740})
     admin.get_by_role("link", name="Model 1").click()
     admin.locator(".tree .node a").first.click()
-    admin.locator("#node", has_text="of the holders are here").wait_for()
+    admin.locator("#node", has_text="Holders here:").wait_for()
     admin.get_by_label("Estimator").select_option("weighted")
     admin.locator("#trial h3", has_text="added with a weight").wait_for(timeout=60_000)
     admin.get_by_role("slider").focus()

@@ -63,7 +63,8 @@ def test_every_node_has_a_row_in_words() -> None:
     assert [node.get("id") for node in nodes] == [f"one-{n}" for n in (0, 1, 3, 4, 2)]
     assert [node.get("data-cell") for node in nodes] == [None, None, "1", "2", "0"]
     titles = [node.findtext(f"{SVG}title") or "" for node in nodes]
-    assert titles[2] == 'age < 50 and <script> is not "c"; 33.3% of the mass; <b> 0.5 [0.4, 0.6]'
+    mass, value = "33\u00a0% of the mass", "<b> 50\u00a0% (40\u00a0% to 60\u00a0%)"
+    assert titles[2] == f'age < 50 and <script> is not "c"; {mass}; {value}'
 
 
 def test_bars_are_as_wide_as_the_mass() -> None:
@@ -78,11 +79,17 @@ def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
     """The public value stands beside, and numbers have no name."""
     public = np.array([[0.7, 0.3], [0.6, 0.4], [0.5, 0.5]])
     layout = lay_out(TREE, COLUMNS, model=replace(TWO, values_without_reports=public))
-    assert str(layout.nodes[2].value) == "<b> 0.1 [0, 0.2]"
-    assert layout.describe(layout.nodes[2]).endswith("0.3 without reports")
-    assert str(lay_out(TREE, COLUMNS, model=THREE).nodes[4].value) == "c 0.8 [0.7, 0.9]"
-    assert str(lay_out(TREE, COLUMNS, model=NUMBERS).nodes[3].value) == "5 [4.9, 5.1]"
+    assert str(layout.nodes[2].value) == "<b> 10\u00a0% (0\u00a0% to 20\u00a0%)"
+    assert layout.describe(layout.nodes[2]).endswith("30\u00a0% without reports")
+    assert (
+        str(lay_out(TREE, COLUMNS, model=THREE).nodes[4].value)
+        == "c 80\u00a0% (70\u00a0% to 90\u00a0%)"
+    )
+    assert str(lay_out(TREE, COLUMNS, model=NUMBERS).nodes[3].value) == "5 (4.9 to 5.1)"
     assert lay_out(TREE, COLUMNS, model=NUMBERS).axis == (0.9, 9.1)
+    unknown = replace(TWO, low=np.zeros_like(TWO.low), high=np.ones_like(TWO.high))
+    value = lay_out(TREE, COLUMNS, model=unknown).nodes[2].value
+    assert str(value) == "<b> 10\u00a0%, reports tell nothing yet"
 
 
 def test_intervals_are_where_the_axis_says() -> None:
@@ -148,7 +155,7 @@ def test_text_has_the_same_words() -> None:
     """The text is indented as scikit-learn's ``export_text`` is, with a line per split and cell."""
     lines = to_text(lay_out(TREE, COLUMNS, model=TWO)).splitlines()
     assert lines[0] == "|--- age < 50"
-    assert lines[2] == "|   |   |--- <b> 0.5 [0.4, 0.6]"
+    assert lines[2] == "|   |   |--- <b> 50\u00a0% (40\u00a0% to 60\u00a0%)"
     assert len(lines) == 2 * 3 + 1
 
 
@@ -162,8 +169,8 @@ def test_a_tree_that_is_not_the_model_says_so() -> None:
     layout = lay_out(TREE, COLUMNS, model=based, ranges=ranges)
     assert "summary" in layout.note
     assert layout.axis == (0.5, 9.1)
-    assert str(layout.nodes[2].value) == "1 [0.9, 1.1], predicts 0.5 to 4"
-    assert str(layout.nodes[4].value) == "9 [8.9, 9.1]"
+    assert str(layout.nodes[2].value) == "1 (0.9 to 1.1), predicts 0.5 to 4"
+    assert str(layout.nodes[4].value) == "9 (8.9 to 9.1)"
     assert to_text(layout).splitlines()[0] == layout.note
     svg = to_svg(layout)
     assert layout.note in svg

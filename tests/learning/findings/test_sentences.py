@@ -3,19 +3,17 @@
 import numpy as np
 import pytest
 
+from privet.learning.core.amounts import about, amount, percent
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.findings.insight import Comparison, insight, reports_for
 from privet.learning.findings.node_shares import node_shares, reports_for_cells
 from privet.learning.findings.sentences import (
     TELLING,
-    about,
-    amount,
     bounds_of,
     figure,
     finding,
     finding_in_cell,
     how_often_right,
-    percent,
     right_more_often,
     verdict,
     which_is_better,
@@ -148,7 +146,7 @@ def test_what_would_tell_does(label: Label) -> None:
 )
 def test_a_model_is_better_only_where_the_interval_says_so(scores: Interval, start: str) -> None:
     """And by how much: the smaller score is the better one."""
-    said = which_is_better(BINARY, 1, 2, {"Brier score": scores})
+    said = which_is_better(BINARY, "model 1", "model 2", {"Brier score": scores})
     assert said.startswith(start)
     if "confidence: for" in said:
         assert said.endswith("is less by 0.012 (0.004 to 0.02).")
@@ -156,14 +154,16 @@ def test_a_model_is_better_only_where_the_interval_says_so(scores: Interval, sta
         assert "by 0.012 in favour of model 2" in said
         assert "from 0.12 in favour of model 2 to 0.096 in favour of model 1." in said
     for unknown in (None, {}, {"accuracy": scores}):
-        assert which_is_better(BINARY, 1, 2, unknown).startswith("Which is better is not known")
-    assert "mean squared error" in which_is_better(NUMBER, 1, 2, {"squared error": scores}) or (
-        start.startswith("Model 1 and")
-    )
+        assert which_is_better(BINARY, "model 1", "model 2", unknown).startswith(
+            "Which is better is not known"
+        )
+    assert "mean squared error" in which_is_better(
+        NUMBER, "model 1", "model 2", {"squared error": scores}
+    ) or (start.startswith("Model 1 and"))
 
 
 def test_accuracy_is_told_in_people() -> None:
-    said = right_more_often(1, 2, Interval(0.101, -0.116, 0.317))
+    said = right_more_often("model 1", "model 2", Interval(0.101, -0.116, 0.317))
     assert said == (
         "Of 100 people like the holders model 2 is right for 10 more than model 1: with 95 % "
         "confidence for 12 fewer to 32 more."

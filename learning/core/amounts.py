@@ -1,0 +1,35 @@
+"""Shares, numbers and counts as text for people."""
+
+
+def percent(share: float | None) -> str:
+    """A share in two digits, such as 34 % or 0.3 %; a dash for None."""
+    if share is None:
+        return "–"
+    if 0.0 < share < 0.0005 or 0.9995 < share < 1.0:
+        return "<0.1\u00a0%" if share < 0.5 else ">99.9\u00a0%"
+    digits = 1 if 0.0 < share < 0.00995 or 0.99 < share < 1.0 else 0
+    return f"{100.0 * share:.{digits}f}\u00a0%"
+
+
+def amount(number: float | None) -> str:
+    """A number in four digits, a dash for None."""
+    if number is None:
+        return "–"
+    if 1e4 <= abs(number) < 1e9:
+        return thousands(round(number))
+    return f"{number:.4g}"
+
+
+def thousands(number: int) -> str:
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def about(number: int) -> str:
+    """A count in two digits, since its own error is larger: ``130 000``."""
+    digits = max(len(str(number)) - 2, 0)
+    return thousands(round(number, -digits))
+
+
+def tells_nothing(low: float, high: float, least: float, most: float) -> bool:
+    """True if the interval is all that is possible, from ``least`` to ``most``."""
+    return low <= least and high >= most

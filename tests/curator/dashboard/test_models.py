@@ -1,0 +1,144 @@
+"""The pages of models: every sentence is true of the figures in the API."""
+
+import re
+from html import unescape
+
+import pytest
+
+from privet.curator.app import CuratorApp
+from privet.curator.dashboard.models import typed_value
+from privet.learning.core.amounts import percent
+from privet.learning.core.counts import Interval
+from privet.learning.export.formats import EXPORTS
+from privet.learning.findings.insight import Comparison
+from privet.learning.findings.sentences import (
+    finding,
+    how_often_right,
+    moved_in_words,
+    right_more_often,
+    which_is_better,
+)
+from privet.protocol.features import Categorical, Numeric
+from tests.curator import samples
+from tests.curator.http.conftest import Http
+from tests.manual_clock import ManualClock
+
+from .test_overview import answer_all
+
+
+async def test_a_model_begins_with_what_it_says(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Findings, how often it is right, cells and how far reports moved it: the API's own figures.
+    A stranger reads no sentence that rests on the reports so far."""
+    task = await http.task(holders=1_000, epsilon=8.0, depth=2, grower="cart")
+    label = answer_all(app, task, clock, 300).label
+    model = (await http.fit(task, estimator="weighted")).json()
+    insight = (await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)).json()
+    found = finding(label, Comparison(**insight["overall"][-1]))
+    right = how_often_right(Interval(**model["scores"]["accuracy"]))
+    moved = moved_in_words(label, insight["moved"], insight["relabelled"], insight["cells"])
+    path = f"/tasks/{task}/models/1"
+    page = unescape((await http.get(path)).text)
+    assert right in page
+    assert found not in page
+    assert moved not in page
+    await http.sign_in()
+    page = unescape((await http.get(path)).text)
+    for sentence in (found, right, moved):
+        assert sentence in page
+    places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
+    assert places == sorted(places)
+    exported = (await http.get(f"/v1/tasks/{task}/models/1/export?format=json")).json()["model"]
+    untold = sum(
+        all(low <= 0.0 for low in lows) and all(high >= 1.0 for high in highs)
+        for lows, highs in zip(exported["low"], exported["high"], strict=True)
+    )
+    said = "tell something of each of its" if not untold else f"In {untold} of its"
+    assert said in page
+    for export in EXPORTS.values():
+        assert export.purpose in page
+    assert "how far to trust it" in page
+
+
+async def test_other_settings_begin_at_the_model(http: Http) -> None:
+    """Its estimator and parameters are in the form, and the trial is compared with it."""
+    task = await http.task()
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    await http.fit(task, estimator="weighted", parameters={"weight": "inf", "counts": "unbiased"})
+    await http.sign_in()
+    page = (await http.get(f"/tasks/{task}/models/2")).text
+    assert '<option value="weighted" selected>' in page
+    assert re.search(r'name="weight" inputmode="decimal" value="inf"', page)
+    assert "<option selected>unbiased</option>" in page
+    assert '<input type="hidden" name="against" value="2">' in page
+    trial = f"/tasks/{task}/trial?estimator=weighted&weight=inf&against="
+    assert "Compared with model 2" in (await http.get(f"{trial}2")).text
+    assert "Compared with model 1" in (await http.get(trial)).text
+    assert (await http.get(f"{trial}x")).status_code == 422
+    assert (await http.get(f"{trial}9")).status_code == 404
+
+
+async def test_a_comparison_begins_with_which_is_better(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """By the API's own scores; a stranger is told who sees it."""
+    task = await http.task(holders=1_000, epsilon=8.0, depth=2, grower="cart")
+    label = answer_all(app, task, clock, 300).label
+    for weight in (0.0, 1_000.0):
+        await http.fit(task, estimator="weighted", parameters={"weight": weight})
+    address, path = f"/v1/tasks/{task}/models/1/compare/2", f"/tasks/{task}/compare?one=1&other=2"
+    assert "Readers see which model is better" in (await http.get(path)).text
+    await http.sign_in()
+    change = (await http.get(address, headers=http.admin)).json()
+    scores = {name: Interval(**of) for name, of in change["scores"].items()}
+    page = unescape((await http.get(path)).text)
+    assert which_is_better(label, "model 1", "model 2", scores) in page
+    assert right_more_often("model 1", "model 2", scores["accuracy"]) in page
+    assert page.index("confidence") < page.index("In detail")
+
+
+@pytest.mark.parametrize(
+    ("guard", "draft", "said"),
+    [
+        (False, False, "Anybody with the link"),
+        (True, False, "Only people who sign in"),
+        (False, True, "Only people who sign in"),
+    ],
+)
+async def test_the_page_says_who_can_open_its_link(
+    http: Http, app: CuratorApp, guard: bool, draft: bool, said: str
+) -> None:
+    """True of what a stranger then gets."""
+    task = await http.task(draft=draft)
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    app.state.curator.guard_models = guard
+    await http.sign_in()
+    path = f"/tasks/{task}/models/1"
+    assert said in (await http.get(path)).text
+    http.cookies.clear()
+    assert ((await http.get(path)).status_code == 200) == said.startswith("Anybody")
+
+
+def test_numbers_may_be_typed_as_people_write_them() -> None:
+    number, text = Numeric(name="x", low=0, high=9), Categorical(name="w", categories=("1,5", "b"))
+    said = {"37,5": "37.5", "37.5": "37.5", "1.234,5": "1234.5", "1,234.5": "1234.5"}
+    said |= {"20,000": "20000", "1 234,5": "1234.5", "\u22123": "-3", "many": "many"}
+    assert {typed: typed_value(number, typed) for typed in said} == said
+    assert typed_value(text, "1,5") == "1,5"
+
+
+async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
+    """As the API with a point; what is no number is refused."""
+    task = await http.task()
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    form, path = await http.sign_in(), f"/tasks/{task}/models/1/predict"
+    asked = {"field.0": "37", "field.1": "12,5", "field.2": "nurse", "field.3": "0"}
+    page = await form(path, **asked)
+    record = {"age": 37, "hours": 12.5, "job": "nurse", "member": False}
+    body = {"records": [record], "model": 1}
+    (known,) = (await http.post(f"/v1/tasks/{task}/predict", json=body)).json()["predictions"]
+    shares = known["probabilities"]
+    said = f"label: {known['label']}, with {percent(shares[known['label']])}"
+    assert said in unescape(page.text)
+    assert (await form(path, **{**asked, "field.1": "twelve"})).status_code == 422
