@@ -115,7 +115,7 @@ class Holder:
         earlier = await self._ask(self.ledger.answers, self.subject)
         caps = await self._ask(self.ledger.caps, self.subject)
         members = await self._ask(self.ledger.members, self.subject)
-        splits, panel = splits_of(task), _panel_of(task)
+        splits, panel = splits_of(task), task.panel_id or ""
         cost = (task.epsilon, splits)
         afford(caps, self.subject, *cost, earlier, now, members=members, panel=panel)
         return CheckedTask(task, Departure.of(task), splits)
@@ -133,7 +133,7 @@ class Holder:
         if task.panel is None:
             return offer
         for member in await self._ask(self.ledger.members, self.subject):
-            if member.panel == _panel_of(task) and member.wave is not None:
+            if member.panel == task.panel_id and member.wave is not None:
                 mine = task.wave_task(member.wave)
                 if await self._ask(self.ledger.find, self.subject, mine.id) is not None:
                     return replace(offer, task=mine)
@@ -357,7 +357,7 @@ class Holder:
             task=task.id,
             url=address.url,
             epsilon=task.epsilon,
-            panel=_panel_of(task),
+            panel=task.panel_id or "",
             disclosed=opened.disclosed,
             report_id=report.id.hex(),
             report=report.pack(),
@@ -407,11 +407,6 @@ class Holder:
         if self.ledger.waits:
             return await to_thread.run_sync(verb, *arguments)
         return verb(*arguments)
-
-
-def _panel_of(task: Task) -> str:
-    """The id of the panel that a task is of; empty without one."""
-    return "" if task.panel is None else task.whole_panel.id
 
 
 def check_invited(task: Task, invitation: str | None) -> None:

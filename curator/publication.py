@@ -1,12 +1,34 @@
 """The settings of a new task that are only for its holders to read."""
 
-from typing import Self
+from datetime import datetime
+from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from privet.learning.task_building.settings import Count, TaskSettings
-from privet.protocol.limits import MAX_TRANSLATIONS, SMALLEST_GROUP
+from privet.learning.task_building.settings import Count, TaskSettings, unix_seconds
+from privet.protocol.limits import MAX_TRANSLATIONS, MAX_WAVES, SMALLEST_GROUP
+from privet.protocol.panel import Mode, Panel
 from privet.protocol.task import Asker, Language, Task, Translation
+
+
+def _dates(wave: str) -> str:
+    dates_of(wave)
+    return wave
+
+
+def dates_of(wave: str) -> tuple[int, int]:
+    """First second and end of a wave; raises ``ValueError`` that says how to write one."""
+    try:
+        opens, closes = (datetime.fromisoformat(each.strip()) for each in wave.split("/"))
+    except ValueError:
+        opens = closes = datetime.min
+    if opens.tzinfo is None or closes.tzinfo is None:
+        msg = (
+            f"{wave[:80]!r} is no wave: give its first moment and its end with their time zones, "
+            "such as 2030-01-01T08:00Z/2030-02-01T08:00Z"
+        )
+        raise ValueError(msg)
+    return int(opens.timestamp()), int(closes.timestamp())
 
 
 class Publication(TaskSettings):
@@ -31,6 +53,34 @@ class Publication(TaskSettings):
         "the collection; by default 20, or half the holders if that is less.",
     )
 
+    waves: tuple[Annotated[str, AfterValidator(_dates)], ...] = Field(
+        default=(),
+        max_length=MAX_WAVES,
+        description="Waves of a panel, which asks the same several times, in place of opens and "
+        "closes: of each the first moment and the end, such as "
+        "2030-01-01T08:00Z/2030-02-01T08:00Z. Holders and quota are then those of each wave.",
+    )
+    mode: Mode = Field(
+        default="rotate",
+        description="Whether each holder of a panel answers one wave, which its device draws "
+        "(rotate), or every wave (repeat).",
+    )
+
+    @model_validator(mode="after")
+    def _check_waves(self) -> Self:
+        if not self.waves:
+            return self
+        if self.opens is not None or self.closes is not None:
+            msg = "waves have dates of their own: leave opens and closes out"
+            raise ValueError(msg)
+        Panel(mode=self.mode, waves=tuple(map(dates_of, self.waves)))
+        return self
+
+    @property
+    def ends(self) -> int | None:
+        """The end of the collection, or of the first wave, Unix time; None if it has none."""
+        return dates_of(self.waves[0])[1] if self.waves else unix_seconds(self.closes)
+
     @model_validator(mode="after")
     def _check_smallest_batch(self) -> Self:
         if self.smallest_batch is not None and self.smallest_batch > self.holders:
@@ -42,10 +92,12 @@ class Publication(TaskSettings):
         return self
 
     def introduced(self, task: Task) -> Task:
-        """``task`` with who asks, its translations and its smallest batch; raises
+        """``task`` with who asks, its translations, its smallest batch and its waves; raises
         ``InvalidTask``."""
         given = {name: getattr(self, name) for name in ("asker", "language", "translations")}
         by_default = min(SMALLEST_GROUP, max(1, self.holders // 2))
-        return task.model_copy(
-            update={**given, "smallest_batch": self.smallest_batch or by_default}
-        )
+        given["smallest_batch"] = self.smallest_batch or by_default
+        if self.waves:
+            panel = Panel(mode=self.mode, waves=tuple(map(dates_of, self.waves)))
+            given |= {"panel": panel, "opens": panel.span[0], "closes": panel.span[1]}
+        return task.model_copy(update=given)

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
-from privet.protocol.errors import MalformedReport, PrivetError
+from privet.protocol.errors import MalformedReport, PrivetError, TaskNotOpen
 from privet.protocol.limits import SPARE_BYTES
 from privet.protocol.report import Report
 from privet.protocol.task import Task
@@ -72,8 +72,14 @@ class TaskCache(Generic[T]):
         return self._tasks.get(task_id)
 
     async def load(self, task_id: str) -> T:
-        """Any task, one object for all who load it at once; raises what ``read`` raises."""
-        task = await run_in_threadpool(self._make, await self._read(task_id))
+        """Any task, one object for all who load it at once.
+
+        Raises what ``read`` raises, and ``TaskNotOpen`` for a panel, whose waves take the reports.
+        """
+        found = await self._read(task_id)
+        if found.is_panel:
+            raise TaskNotOpen("A panel takes no reports, its waves do: send each to its own task.")
+        task = await run_in_threadpool(self._make, found)
         if task_id not in self._tasks and len(self._tasks) >= MAX_TASKS:
             self._tasks.pop(next(iter(self._tasks)))
         return self._tasks.setdefault(task_id, task)

@@ -365,6 +365,11 @@ class Task(wire.Message):
             return self
         return self._with_dates(self.panel.span)
 
+    @property
+    def panel_id(self) -> str | None:
+        """The id of the panel that it is or is a wave of; None without one."""
+        return None if self.panel is None else self.whole_panel.id
+
     def wave_task(self, number: int) -> "Task":
         """The task of one wave of its panel, by number from 0; ``ValueError`` without a panel."""
         if self.panel is None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 from math import fsum
 from typing import Any, Literal, Self
 
@@ -17,8 +18,9 @@ from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidTask, TaskNotFound
-from privet.protocol.lifecycle import Move, TaskState, after
+from privet.protocol.lifecycle import MOVES, Move, TaskState, after
 from privet.protocol.limits import LATE_SECONDS
+from privet.protocol.panel import Panel
 from privet.protocol.task import TASK_BOUNDS, Task
 
 from .database import Database
@@ -67,16 +69,36 @@ class TaskHead(BaseModel):
     allocation: Literal["all", "one"]
     opens: int | None = None
     closes: int | None = None
+    panel: Panel | None = None
+    panel_id: str | None = None
 
     @classmethod
     def read(cls, task_id: str, canonical: bytes) -> Self:
         """The head of a task from its canonical bytes; raises ``ValueError`` if it has none."""
-        return cls.model_validate({"id": task_id, **wire.unpack(canonical, TASK_BOUNDS)})
+        fields = wire.unpack(canonical, TASK_BOUNDS)
+        head = cls.model_validate({"id": task_id, **fields})
+        if head.panel is None:
+            return head
+        opens, closes = head.panel.span
+        whole = wire.pack({**fields, "opens": opens, "closes": closes})
+        return head.model_copy(update={"panel_id": sha256(whole).hexdigest()})
 
     @property
     def epsilon(self) -> float:
         spent = [question.epsilon for question in self.questions]
         return fsum(spent) if self.allocation == "all" else max(spent)
+
+    @property
+    def is_panel(self) -> bool:
+        """True for a panel's own document."""
+        return self.panel is not None and (self.opens, self.closes) == self.panel.span
+
+    @property
+    def wave(self) -> int | None:
+        """The number of the wave that it is, from 0; None if it is none."""
+        if self.panel is None or self.is_panel:
+            return None
+        return self.panel.waves.index((self.opens, self.closes))
 
 
 @lru_cache(maxsize=64)
@@ -114,11 +136,12 @@ class ListedTask:
         """True if it is open, ``now`` lies within its published dates, and its quota is not
         reached.
 
-        Not one of an earlier version, whose reports this program does not read.
+        Not one of an earlier version, whose reports this program does not read; nor a panel, whose
+        waves take the reports.
         """
         task = self.task
         is_now = is_open(self.state, task.opens, task.closes, now)
-        return not self.is_earlier and self.filled is None and is_now
+        return not self.is_earlier and not task.is_panel and self.filled is None and is_now
 
     def takes_late(self, now: float) -> bool:
         """True if reports count that a relay took while it was open."""
@@ -197,34 +220,15 @@ class TaskStore:
     ) -> bool:
         """Store a new task in ``state``, in one transaction; False if the same task already exists.
 
-        An existing task is left as it is, state, settings and public data included.
+        A panel is stored with the tasks of all its waves. An existing task is left as it is, state,
+        settings and public data included.
         """
         with self.database.writing() as connection:
-            values = {
-                "id": task.id,
-                "state": state.value,
-                "now": now,
-                "opens": task.opens,
-                "closes": task.closes,
-                "invited": task.invited,
-                "quota": settings.get(QUOTA),
-                "canonical": task.canonical,
-                "settings": json.dumps(dict(settings)),
-            }
-            task_no = connection.scalar(text(ADD_TASK), values)
-            if task_no is None:
-                return False
-            connection.execute(
-                insert(public_data).values(
-                    task_no=task_no,
-                    rows=len(public),
-                    x=packed(public.X),
-                    y=packed(public.y),
-                    onnx=public.onnx,
-                    register=None if public.register is None else packed(public.register),
-                )
-            )
-            return True
+            every = (task, *(task.waves if task.is_panel else ()))
+            created = [
+                _create(connection, each, settings, public, now, state) for each in every
+            ]
+            return created[0]
 
     def read(self, task_id: str) -> StoredTask:
         """The task; raises ``TaskNotFound``."""
@@ -265,18 +269,18 @@ class TaskStore:
 
         Once a close has returned no report is counted until the task is opened again. Delete
         removes everything that is kept about the task; its report ids are useless from then on,
-        and what cannot be removed of them at once is removed by a later ``expire``. Raises
-        ``TaskNotFound``, and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
+        and what cannot be removed of them at once is removed by a later ``expire``. A panel moves
+        in one transaction with those of its waves that are there and can. Raises ``TaskNotFound``,
+        and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
         """
-        with self.database.writing(locked=[task_id]) as connection:
-            row = need_task(connection, task_id)
-            state = after(TaskState(row.state), move)
-            if state is TaskState.DELETED:
-                remove_task(connection, row.no)
-            else:
-                connection.execute(
-                    update(tasks).where(tasks.c.no == row.no).values(state=state.value, moved=now)
-                )
+        task = self.head(task_id).task
+        waves = task.waves if isinstance(task, Task) and task.is_panel else ()
+        ids = [task_id, *(wave.id for wave in waves)]
+        with self.database.writing(locked=ids) as connection:
+            state = _move(connection, need_task(connection, task_id), move, now)
+            for row in filter(None, (find_task(connection, wave.id) for wave in waves)):
+                if (TaskState(row.state), move) in MOVES:
+                    _move(connection, row, move, now)
         if state is TaskState.DELETED:
             remove_listed_ids(self.database)
         return state
@@ -286,6 +290,54 @@ class TaskStore:
         deleted = exists().where(deleted_tasks.c.id == task_id)
         with self.database.reading() as connection:
             return bool(connection.scalar(select(deleted)))
+
+
+def _move(connection: Connection, row: TaskRow, move: Move, now: float) -> TaskState:
+    """Move one task; the state it is in afterwards."""
+    state = after(TaskState(row.state), move)
+    if state is TaskState.DELETED:
+        remove_task(connection, row.no)
+    else:
+        this = update(tasks).where(tasks.c.no == row.no)
+        connection.execute(this.values(state=state.value, moved=now))
+    return state
+
+
+def _create(
+    connection: Connection,
+    task: Task,
+    settings: Mapping[str, Any],
+    public: PublicData,
+    now: float,
+    state: TaskState,
+) -> bool:
+    """Add the rows of a new task; False if it is there."""
+    values = {
+        "id": task.id,
+        "state": state.value,
+        "now": now,
+        "opens": task.opens,
+        "closes": task.closes,
+        "invited": task.invited,
+        "quota": settings.get(QUOTA),
+        "canonical": task.canonical,
+        "settings": json.dumps(dict(settings)),
+    }
+    task_no = connection.scalar(text(ADD_TASK), values)
+    if task_no is None:
+        return False
+    register = None if public.register is None else packed(public.register)
+    connection.execute(
+        insert(public_data).values(
+            task_no=task_no,
+            rows=len(public),
+            x=packed(public.X),
+            y=packed(public.y),
+            onnx=public.onnx,
+            register=register,
+        )
+    )
+    return True
 
 
 def find_task(connection: Connection, task_id: str) -> TaskRow | None:

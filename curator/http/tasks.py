@@ -111,6 +111,14 @@ class TaskSummary(View):
     label: str = Field(examples=["affair"])
     epsilon: float = Field(description="Epsilon spent by one holder.", examples=[1.0])
     questions: int = Field(examples=[1])
+    panel: str | None = Field(
+        description="The id of the panel that it is or is a wave of; null without one.",
+        examples=[None],
+    )
+    wave: int | None = Field(
+        description="The number of the wave that it is, from 1; null if it is none.",
+        examples=[None],
+    )
     marked: datetime | None = Field(
         description="Since when it, or its report ids, are due for removal, which follows a day "
         "later; null if they are not.",
@@ -130,8 +138,18 @@ class TaskSummary(View):
             label=task.label.name,
             epsilon=task.epsilon,
             questions=len(task.questions),
+            panel=task.panel_id,
+            wave=None if task.wave is None else task.wave + 1,
             marked=None if stored.marked is None else moment(stored.marked),
         )
+
+
+class WaveView(View):
+    """One wave of a panel."""
+
+    id: str = Field(description="The id of the wave's task.", examples=[EXAMPLE_ID])
+    opens: datetime
+    closes: datetime
 
 
 class QuestionView(View):
@@ -174,6 +192,10 @@ class TaskView(TaskSummary):
         description="SHA-256 of the uploaded public model; null if Privet makes one.",
         examples=[None],
     )
+    waves: list[WaveView] = Field(description="The waves of its panel; empty without one.")
+    lifetime: float = Field(
+        description="Epsilon that one holder spends at most, in all waves together.", examples=[1.0]
+    )
     registered: bool = Field(
         description="Whether groups were counted in a register of the people asked.",
         examples=[False],
@@ -202,9 +224,18 @@ class TaskView(TaskSummary):
             report_bytes=task.longest_report,
             quota=stored.quota,
             public_model=stored.public_model,
+            waves=[
+                WaveView(id=wave.id, opens=moment(opens), closes=moment(closes))
+                for wave, (opens, closes) in zip(task.waves, _dates_of(task), strict=True)
+            ],
+            lifetime=task.lifetime,
             registered=stored.register is not None,
             task=task.model_dump(mode="json"),
         )
+
+
+def _dates_of(task: Task) -> tuple[tuple[int, int], ...]:
+    return () if task.panel is None else task.panel.waves
 
 
 def _strata(task: Task) -> list[StratumView]:

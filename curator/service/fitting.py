@@ -160,6 +160,8 @@ def _fitted(
 ) -> tuple[bytes, dict[str, Any]]:
     name = DEFAULT_ESTIMATOR if estimator is None else estimator
     collected = curator.store.standing.collected(task_id)
+    if collected.stored.task.is_panel:
+        raise InvalidRequest("A panel has models of its waves: fit each of them (privet panel fit).")
     given = dict(parameters or {})
     no_reports = not any(question.n for question in collected.sums)
     if no_reports and name in ESTIMATORS and ESTIMATORS[name].needs_reports(given):

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,8 +13,8 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.planning import Plan, plan
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.review import Preview, preview
-from privet.learning.task_building.settings import TaskSettings, unix_seconds
-from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask
+from privet.learning.task_building.settings import TaskSettings
+from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 from privet.tables.text_format import Stated
@@ -22,7 +23,7 @@ from ..access.actors import Actor
 from ..access.tokens import Scope
 from ..datastore.invitations import InvitationCounts
 from ..datastore.status import Status
-from ..datastore.tasks import PUBLIC_MODEL, REGISTER, ListedTask, StoredTask, no_task, packed
+from ..datastore.tasks import PUBLIC_MODEL, REGISTER, ListedTask, StoredTask, TaskHead, no_task, packed
 from ..publication import Publication
 from ..workers import Run
 from .curator import Curator
@@ -90,16 +91,18 @@ def _create(
     run: Run,
 ) -> tuple[StoredTask, bool]:
     now, store = curator.clock(), curator.store
-    closes = unix_seconds(settings.closes)
-    if closes is not None and closes <= now:
-        raise InvalidTask("The task would close in the past: give a later closing time.")
+    if settings.ends is not None and settings.ends <= now:
+        what = "first wave" if settings.waves else "task"
+        raise InvalidTask(f"The {what} would close in the past: give a later closing time.")
     task, data = run(make_task, settings, uploaded)
-    while store.tasks.was_deleted(task.id):
+    while any(store.tasks.was_deleted(each.id) for each in (task, *task.waves)):
         task = task.model_copy(update={"edition": task.edition + 1})
     people = None if data.register is None else packed(data.register)
     brought = {PUBLIC_MODEL: _fingerprint(uploaded.onnx), REGISTER: _fingerprint(people)}
     stored_settings = settings.model_dump(mode="json") | brought
     facts: dict[str, Any] = {"name": task.name}
+    if task.panel is not None:
+        facts["waves"] = len(task.panel.waves)
     if data.register is not None:
         facts["registered"] = len(data.register)
         if "holders" not in settings.model_fields_set:
@@ -236,9 +239,23 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     if named is not None and named.strip() != task.name.strip():
         raise InvalidRequest("The name is not that of the task: nothing was deleted.")
     reports = curator.store.standing.read(task_id).reports
+    for wave in waves_of(curator, task):
+        reports += curator.store.standing.read(wave.task.id).reports
+        curator.models.forget(wave.task.id)
     curator.models.forget(task_id)
     curator.store.tasks.move(task_id, Move.DELETE, curator.clock())
     curator.audit.add_entry(actor.id, "task deleted", task_id, name=task.name, reports=reports)
+
+
+def waves_of(curator: Curator, task: Task | TaskHead) -> list[StoredTask]:
+    """Those waves of a panel that were not deleted, in their order; empty for any other task."""
+    if not isinstance(task, Task) or not task.is_panel:
+        return []
+    found = []
+    for wave in task.waves:
+        with suppress(TaskNotFound):
+            found.append(curator.store.tasks.read(wave.id))
+    return found
 
 
 def was_deleted(curator: Curator, task_id: str) -> bool:

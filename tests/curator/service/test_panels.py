@@ -1,0 +1,159 @@
+"""Panels at the curator: created together, counted wave by wave, deleted together."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from privet.curator.collection.task_cache import task_cache
+from privet.curator.publication import Publication
+from privet.curator.service import fitting
+from privet.curator.service import tasks as cases
+from privet.curator.service.curator import Curator
+from privet.protocol.errors import (
+    IllegalMove,
+    InvalidRequest,
+    InvalidTask,
+    TaskNotFound,
+    TaskNotOpen,
+)
+from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.task import Task
+from tests.curator.use_cases import ADMIN, answer, done, new_curator
+from tests.manual_clock import ManualClock
+
+PUBLIC = b"x,y\n" + b"".join(
+    f"{i % 10},{'yes' if i % 10 > 4 + i % 3 else 'no'}\n".encode() for i in range(60)
+)
+RECORD = {"x": 7, "y": "yes"}
+DAY = 86_400
+START = 1_800_000_000
+
+
+def wave(start: int, days: int = 10) -> str:
+    """A wave that begins so many days after START."""
+    ends = (START + start * DAY, START + (start + days) * DAY)
+    return "/".join(datetime.fromtimestamp(end, UTC).isoformat() for end in ends)
+
+
+WAVES = [wave(0), wave(60), wave(180)]
+
+
+def settings(**more: Any) -> dict[str, Any]:
+    plain = {"name": "panel", "label": "y", "epsilon": 1.0, "grower": "cart", "depth": 1}
+    return {**plain, "mechanism": "grr", "waves": WAVES, **more}
+
+
+@pytest.fixture
+def curator() -> Curator:
+    return new_curator(clock=ManualClock(START + DAY))
+
+
+def created(curator: Curator, **more: Any) -> Task:
+    """A new panel's document."""
+    given = Publication.model_validate(settings(**more))
+    return done(cases.create_task(curator, ADMIN, given, PUBLIC))[0].task
+
+
+def test_a_panel_is_published_with_its_waves(curator: Curator) -> None:
+    """One document and a task for each wave, all there at once, each once."""
+    document = created(curator)
+    assert document.is_panel
+    assert [each.id for each in document.waves] == [
+        each.task.id for each in cases.list_tasks(curator, ADMIN)[1:]
+    ]
+    assert created(curator) == document
+    heads = cases.list_tasks(curator, ADMIN)
+    assert len(heads) == 4
+    assert {each.task.panel_id for each in heads} == {document.id}
+    assert [each.task.wave for each in heads] == [None, 0, 1, 2]
+    assert [each.takes_reports(curator.clock()) for each in heads] == [False, True, False, False]
+
+
+def test_reports_count_in_their_wave_alone(curator: Curator) -> None:
+    """None to the panel itself, and none before a wave opens or after it has closed."""
+    document = created(curator)
+    first, second, _ = document.waves
+    answer(curator, first, [RECORD] * 3)
+    answer(curator, second, [RECORD])
+    reports = [curator.store.standing.read(each.id).reports for each in document.waves]
+    assert reports == [3, 0, 0]
+    with pytest.raises(TaskNotOpen, match="its waves do"):
+        done(task_cache(curator.store).load(document.id))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"waves": WAVES[:1]}, "two waves or more"),
+        ({"waves": [wave(0), wave(5)]}, "wave 2 opens before wave 1 has closed"),
+        ({"waves": [wave(60), wave(0)]}, "wave 2 opens before wave 1 has closed"),
+        ({"waves": [wave(0), wave(60, -1)]}, "wave 2 must open before it closes"),
+        ({"waves": ["2030-01-01/2030-02-01"] * 2}, "time zones"),
+        ({"waves": ["2030-01-01T08:00Z"] * 2}, "is no wave"),
+        ({"closes": "2030-01-01T08:00Z"}, "leave opens and closes out"),
+        ({"mode": "once"}, "'rotate' or 'repeat'"),
+    ],
+)
+def test_what_is_no_panel_is_refused_with_a_reason(more: dict[str, Any], said: str) -> None:
+    """One wave, waves that overlap or end before they begin, dates without a zone."""
+    with pytest.raises(ValueError, match=said):
+        Publication.model_validate(settings(**more))
+
+
+def test_what_cannot_be_a_panel_is_not_published(curator: Curator) -> None:
+    """Invited holders; waves in the past; and nothing of it is kept."""
+    for more, said in (
+        ({"invited": True}, "for everybody"),
+        ({"waves": [wave(-40), wave(0)]}, "first wave would close in the past"),
+    ):
+        with pytest.raises(InvalidTask, match=said):
+            created(curator, **more)
+    assert cases.list_tasks(curator, ADMIN) == []
+
+
+def test_a_panel_is_deleted_as_a_whole_or_wave_by_wave(curator: Curator) -> None:
+    """Also where a wave is gone already; the same settings then make another panel, so that
+    nobody's answer is taken twice."""
+    document = created(curator)
+    first, second, third = document.waves
+    answer(curator, first, [RECORD] * 3)
+    cases.delete_task(curator, ADMIN, second.id)
+    assert curator.store.standing.read(first.id).reports == 3
+    assert [each.task.id for each in cases.waves_of(curator, document)] == [first.id, third.id]
+    cases.delete_task(curator, ADMIN, document.id)
+    assert cases.list_tasks(curator, ADMIN) == []
+    for each in (document, *document.waves):
+        with pytest.raises(TaskNotFound):
+            cases.read_task(curator, ADMIN, each.id)
+    again = created(curator)
+    assert again.edition == 2
+    assert not {each.id for each in again.waves} & {each.id for each in document.waves}
+    said = curator.store.audit.entries(0, 100)
+    assert any(each.action == "task deleted" and "'reports': 3" in str(each.detail) or
+               '"reports": 3' in str(each.detail) for each in said)
+
+
+def test_a_panel_opens_and_closes_with_its_waves(curator: Curator) -> None:
+    """And one of them by itself; a move that none of them can make is refused."""
+    document = created(curator, draft=True)
+    ids = [document.id, *(each.id for each in document.waves)]
+
+    def states() -> list[TaskState]:
+        return [cases.read_head(curator, ADMIN, each).state for each in ids]
+
+    assert states() == [TaskState.DRAFT] * 4
+    cases.move_task(curator, ADMIN, document.id, Move.OPEN)
+    assert states() == [TaskState.OPEN] * 4
+    cases.move_task(curator, ADMIN, ids[2], Move.CLOSE)
+    cases.move_task(curator, ADMIN, document.id, Move.CLOSE)
+    assert states() == [TaskState.CLOSED] * 4
+    with pytest.raises(IllegalMove):
+        cases.move_task(curator, ADMIN, document.id, Move.CLOSE)
+
+
+def test_a_panel_itself_has_no_model(curator: Curator) -> None:
+    """Its waves have."""
+    document = created(curator)
+    with pytest.raises(InvalidRequest, match="fit each of them"):
+        done(fitting.fit(curator, ADMIN, document.id))
