@@ -74,7 +74,8 @@ DEFAULT_ESTIMATOR = DRIFT.name
 class Fitting:
     """All of a fit but the reports: an estimator with its parameters, the label, public data.
 
-    ``base`` is a public model that was given, ``knowledge`` what the estimator starts from.
+    ``base`` is a public model that was given, ``knowledge`` what the estimator starts from, and
+    ``earlier`` the waves of a panel before the one to fit, the first one first.
     """
 
     estimator: Estimator
@@ -83,6 +84,7 @@ class Fitting:
     parameters: Mapping[str, Value]
     base: BaseModel | None = None
     knowledge: Knowledge | None = None
+    earlier: Sequence[Sequence[QuestionCounts]] = ()
 
     @classmethod
     def of(
@@ -120,7 +122,13 @@ class Fitting:
             questions, _ = without_label_question(questions)
         if self.knowledge is not None:
             given["knowledge"] = self.knowledge
+        if self.estimator.takes_waves and self.earlier:
+            given["earlier"] = self.earlier
         return self.estimator.function(self.label, self.public, questions, **given)
+
+    @property
+    def _reports_before(self) -> int:
+        return sum(question.n for wave in self.earlier for question in wave)
 
     def model(self, questions: Sequence[QuestionCounts]) -> Model:
         """The model of these counts with all that it states.
@@ -141,6 +149,8 @@ class Fitting:
         if self.base is not None:
             facts["public model"] = self.base.name
         facts |= facts_about(questions)
+        if self.estimator.takes_waves and self.earlier:
+            facts["earlier waves"] = f"{len(self.earlier)}, of {self._reports_before} reports"
         false = impossible(questions)
         if false is not None:
             facts["false reports"] = f"at least {false.least} of {false.n}"

@@ -44,6 +44,7 @@ from .output import (
 )
 
 FEATURE_COLUMNS = ("name", "kind", "values", "if missing")
+MODES = {"rotate": "one of them for each holder", "repeat": "all for each holder"}
 MOST_CELLS = 40
 """Strata that are listed."""
 
@@ -94,9 +95,28 @@ def create(
         print_json(view)
         return
     print_view(view)
+    if view["waves"]:
+        err().print("Holders answer this address at any time: their device knows its turn.")
     if response.status_code == 200:
         err().print("The same task existed already; nothing was changed.")
     err().print(f"Holders answer: privet-holder answer {api.url}{TASKS}/{view['id']}", **PLAIN)
+
+
+def _in_panel(view: Document) -> dict[str, Any]:
+    """The facts about a panel; empty for a task without one."""
+    if not view["waves"]:
+        return {}
+    mode = MODES[view["task"]["panel"]["mode"]]
+    return {"panel": f"{len(view['waves'])} waves, {mode}", "lifetime epsilon": view["lifetime"]}
+
+
+def _print_waves(view: Document) -> None:
+    rows = [
+        (number, wave["id"][:SHORT_ID], when(wave["opens"]), when(wave["closes"]))
+        for number, wave in enumerate(view["waves"], 1)
+    ]
+    if rows:
+        print_table("Waves", ("wave", "task", "opens", "closes"), rows)
 
 
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
@@ -137,7 +157,7 @@ def _print_tasks(tasks: list[Document]) -> None:
     rows = [
         (
             t["id"][:SHORT_ID],
-            t["name"],
+            t["name"] if t["wave"] is None else f"{t['name']}, wave {t['wave']}",
             _state(t),
             t["label"],
             t["epsilon"],
@@ -165,6 +185,7 @@ def print_view(view: Document) -> None:
         "report": f"at most {view['report_bytes']} bytes",
         "created": when(view["created"]),
     }
+    facts |= _in_panel(view)
     if task.get("disclosed"):
         facts["disclosed"] = ", ".join(task["disclosed"])
     if view["registered"]:
@@ -173,6 +194,7 @@ def print_view(view: Document) -> None:
         facts["public model"] = f"uploaded ONNX, SHA-256 {view['public_model'][:SHORT_ID]}"
     out().print(f"Task {view['id']}", **PLAIN)
     print_facts(view["name"], facts)
+    _print_waves(view)
     print_table("Features", FEATURE_COLUMNS, map(_feature, task["features"]))
     keys = ("mechanism", "epsilon", "asks", "cells", "depth", "report_bytes")
     rows = [
@@ -310,6 +332,8 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
 def _state(summary: Document) -> str:
     waiting = summary["state"] == "open" and not summary["collecting"]
     state = "open, outside its dates" if waiting else str(summary["state"])
+    if summary["panel"] == summary["id"]:
+        state = f"panel, {summary['state']}"
     return state if summary["marked"] is None else f"{state}, due for removal"
 
 

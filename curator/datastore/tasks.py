@@ -225,9 +225,7 @@ class TaskStore:
         """
         with self.database.writing() as connection:
             every = (task, *(task.waves if task.is_panel else ()))
-            created = [
-                _create(connection, each, settings, public, now, state) for each in every
-            ]
+            created = [_create(connection, each, settings, public, now, state) for each in every]
             return created[0]
 
     def read(self, task_id: str) -> StoredTask:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,10 +17,18 @@ from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.findings.false_reports import worst_found
+from privet.learning.findings.impossible import impossible
 from privet.learning.findings.scores import known_scores, optimism, score_differences
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
-from privet.protocol.errors import InvalidRequest, NotEnoughReports, PrivetError, problem_of
+from privet.protocol.errors import (
+    InvalidRequest,
+    NotEnoughReports,
+    PrivetError,
+    TaskNotFound,
+    problem_of,
+)
 from privet.protocol.features import Classes
+from privet.protocol.task import Task
 
 from ..access.actors import Actor
 from ..access.tokens import Scope
@@ -161,7 +170,9 @@ def _fitted(
     name = DEFAULT_ESTIMATOR if estimator is None else estimator
     collected = curator.store.standing.collected(task_id)
     if collected.stored.task.is_panel:
-        raise InvalidRequest("A panel has models of its waves: fit each of them (privet panel fit).")
+        raise InvalidRequest(
+            "A panel has models of its waves: fit each of them (privet panel fit)."
+        )
     given = dict(parameters or {})
     no_reports = not any(question.n for question in collected.sums)
     if no_reports and name in ESTIMATORS and ESTIMATORS[name].needs_reports(given):
@@ -170,7 +181,19 @@ def _fitted(
             f"No report has come in yet, and {name} needs some: wait for holders"
             f"{advice if len(collected.sums) == 1 else ''}."
         )
-    return run(fit_model, collected, curator.store.tasks.public_data(task_id), name, given)
+    public, earlier = curator.store.tasks.public_data(task_id), []
+    if name in ESTIMATORS and ESTIMATORS[name].takes_waves:
+        earlier = _earlier_waves(curator, collected.stored.task)
+    return run(fit_model, collected, public, name, given, earlier)
+
+
+def _earlier_waves(curator: Curator, task: Task) -> list[Collected]:
+    """The waves of a task's panel before it that were not deleted, the first one first."""
+    found = []
+    for wave in task.waves[: task.wave or 0]:
+        with suppress(TaskNotFound):
+            found.append(curator.store.standing.collected(wave.id))
+    return found
 
 
 def promote(
@@ -210,9 +233,13 @@ def fit_model(
     public: PublicData,
     estimator: str,
     parameters: Mapping[str, Any],
+    earlier: Sequence[Collected] = (),
 ) -> tuple[bytes, dict[str, Any]]:
+    """A model's document and summary; ``earlier`` waves count if they can be honest."""
     questions = counts_of(collected)
     fitting = Fitting.of(estimator, collected.stored.task.label, public, **parameters)
+    honest = [wave for wave in map(counts_of, earlier) if impossible(wave) is None]
+    fitting = replace(fitting, earlier=honest)
     model = fitting.model(questions)
     model = replace(model, optimism=optimism(model, questions, fitting.estimate))
     worst_of = partial(worst_found, model, questions, fitting.estimate)

@@ -23,7 +23,15 @@ from ..access.actors import Actor
 from ..access.tokens import Scope
 from ..datastore.invitations import InvitationCounts
 from ..datastore.status import Status
-from ..datastore.tasks import PUBLIC_MODEL, REGISTER, ListedTask, StoredTask, TaskHead, no_task, packed
+from ..datastore.tasks import (
+    PUBLIC_MODEL,
+    REGISTER,
+    ListedTask,
+    StoredTask,
+    TaskHead,
+    no_task,
+    packed,
+)
 from ..publication import Publication
 from ..workers import Run
 from .curator import Curator
@@ -248,7 +256,7 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
 
 
 def waves_of(curator: Curator, task: Task | TaskHead) -> list[StoredTask]:
-    """Those waves of a panel that were not deleted, in their order; empty for any other task."""
+    """The waves of a panel that were not deleted, in their order; empty for any other task."""
     if not isinstance(task, Task) or not task.is_panel:
         return []
     found = []

@@ -310,7 +310,7 @@ export async function idOf(bytes) {
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /**
- * @param {object} task its fields, in the JSON form, and what was worked out for it
+ * @param {Record<string, any>} task its fields, in the JSON form, and what was worked out for it
  * @returns {Uint8Array} its canonical bytes
  */
 export const packTask = ({ id, url, clockAhead, clockSetBy, mechanisms, strata, ...task }) => encode(SCHEMA.write(task));

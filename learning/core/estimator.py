@@ -51,7 +51,8 @@ class Estimator:
     ``labels`` are the kinds of label it serves, and ``max_classes`` how many classes at most.
     ``one_question``: it takes tasks with one question, which asks for the label, beside which
     some holders may be asked for the label alone; with ``takes_label_question`` it uses that.
-    ``takes_base``: it starts from a public model. ``without_reports``: the parameters, if any,
+    ``takes_base``: it starts from a public model. ``takes_waves``: the waves of a panel before
+    this one count too. ``without_reports``: the parameters, if any,
     with which only public data count.
     """
 
@@ -64,6 +65,7 @@ class Estimator:
     one_question: bool = True
     takes_label_question: bool = False
     takes_base: bool = False
+    takes_waves: bool = False
     without_reports: Mapping[str, Value] | None = None
 
     def serves(self, label: Label) -> bool:

@@ -27,6 +27,7 @@ from ..core.ratio import project_on_simplex
 from .likelihood import Contrasts
 from .posterior import Posterior, shift_posterior
 from .prior import Expected, Prior
+from .waves import History
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +49,20 @@ class Average:
 
 
 def average_posterior(
-    tree: Partition, contrasts: Contrasts, expected: Expected, prior: Prior
+    tree: Partition,
+    contrasts: Contrasts,
+    expected: Expected,
+    prior: Prior,
+    history: History | None = None,
 ) -> Average:
     """The average of all members; arguments as of ``shift_posterior``."""
-    shaped = shift_posterior(tree, contrasts, expected, prior)
+    shaped = shift_posterior(tree, contrasts, expected, prior, history)
     shares = mean_shares(shaped, numeric=expected.numeric)
     if prior.shapeless is None:
         return Average(shares, shaped, None, 0.0)
     slots = shares.shape[1]
     alike = expected.without_shape(contrasts.size[:, 0] + 1e-9)
-    shapeless = shift_posterior(tree, contrasts, alike, Prior((prior.shapeless,), 1.0))
+    shapeless = shift_posterior(tree, contrasts, alike, Prior((prior.shapeless,), 1.0), history)
     gains = shapeless.total_evidence - shaped.total_evidence
     log_odds = (slots - 1) / slots * float(gains.sum())
     average = Average(shares, shaped, shapeless, log_odds)

@@ -21,7 +21,8 @@ from ..core.public_data import PublicData
 from .cell_learners import Learned, learn
 from .knowledge import Knowledge
 from .prior import Expected
-from .shift import estimate_shift
+from .shift import estimate_shift, history_with
+from .waves import History
 
 
 def fit_drift(
@@ -31,8 +32,12 @@ def fit_drift(
     *,
     plain: bool,
     knowledge: Knowledge,
+    earlier: Sequence[Sequence[QuestionCounts]] = (),
 ) -> Model:
-    """f_Q, which ``knowledge`` is of, plus a correction per cell; with ``plain`` just a tree."""
+    """f_Q, which ``knowledge`` is of, plus a correction per cell; with ``plain`` just a tree.
+
+    ``earlier`` are the waves of a panel before this one, the first one first.
+    """
     (question,), alone = without_label_question(questions)
     rows = len(public)
     means, points = knowledge.cell_means(question.partition)
@@ -47,7 +52,11 @@ def fit_drift(
         base_values = scale.from_unit(expected.q[:, 1:])
     if isinstance(label, Range):
         alone = None  # numbers around centres are clipped, and those of the label alone are not
-    estimates = estimate_shift(question, expected, alone=alone)
+    history: History | None = None
+    for (asked,), asked_alone in map(without_label_question, earlier):
+        beside = None if isinstance(label, Range) else asked_alone
+        history = history_with(history, asked, expected, beside)
+    estimates = estimate_shift(question, expected, alone=alone, history=history)
     model = to_model(
         label,
         question,
@@ -89,4 +98,5 @@ DRIFT = Estimator(
     {"plain": Parameter(False, "Return a tree that predicts without the public model.")},
     takes_base=True,
     takes_label_question=True,
+    takes_waves=True,
 )

@@ -131,7 +131,12 @@ def _of_theta(
     of_H = b_D * change.single + b_a_D * of_noise
     tree = change.question.partition
     moved = smooth(tree, posterior.steps, posterior.J, of_H[None]).means[0]
-    vectors = (posterior.by_slope, posterior.by_noise, posterior.by_overall)
+    vectors = (
+        posterior.by_slope,
+        posterior.by_past,
+        posterior.by_noise,
+        posterior.by_overall,
+    )
     for vector in map(np.abs, vectors):
         moved = moved + vector * (vector * of_H).sum(axis=1, keepdims=True)
     deviation = np.sqrt(posterior.variance)

@@ -12,6 +12,10 @@ v = b^2 / (1 + b^2 J_z) and the mean v H_z; C gains v y y'.
 theta with u = a b / D, whose value is h = a' D^-1 e. With r = u' C u and the gain
 g = gamma / (1 + gamma r), the mean gains g C u (h - u' mean), and C loses g C u u' C.
 
+*Earlier waves.* They add v to J, and H, of the tree (``waves``), and the priors are repeated for
+each step in time. What all cells share takes off k v v': C gains k C v v' C / (1 - k v' C v), and
+the same goes for all that C multiplies.
+
 *The label alone.* Holders asked for it give the share sum w p of all up to a variance v: one more
 observation of the same form, of u' theta with u = w p' and the value
 h = share - sum w p + u' theta, with precision gamma = 1 / v.
@@ -27,6 +31,7 @@ from ..core.public_data import Floats
 from .likelihood import Contrasts
 from .prior import Expected, Prior
 from .tree_smoothing import smooth
+from .waves import PROBABILITIES, History, Past, loosened, past_evidence
 
 NEWTON_STEPS = 12
 """More than are needed: steps stop once they are below ``CONVERGED``."""
@@ -47,7 +52,8 @@ class Posterior:
     ``total_evidence``, ``(slots,)``, is the logarithm of the evidence of all.
     The posterior covariance is that of the tree with steps of variance ``steps`` and information
     ``J``, plus a vector times itself for the slope, less one for the noise between cells and one
-    for the label alone: ``by_slope``, ``by_noise``, ``by_overall``; theta's mean changes by
+    for the label alone: ``by_slope``, ``by_noise``, ``by_overall``; and ``by_past`` as for the
+    slope, for the step in time that all cells share. theta's mean changes by
     ``of_overall`` with that share.
     """
 
@@ -63,6 +69,7 @@ class Posterior:
     J: Floats
     by_slope: Floats
     by_noise: Floats
+    by_past: Floats
     slope: Floats
     by_overall: Floats
     of_overall: Floats
@@ -78,24 +85,41 @@ class Posterior:
 
 
 def shift_posterior(
-    tree: Partition, contrasts: Contrasts, expected: Expected, prior: Prior
+    tree: Partition,
+    contrasts: Contrasts,
+    expected: Expected,
+    prior: Prior,
+    history: History | None = None,
 ) -> Posterior:
-    """theta under each prior, and how well each prior predicts the contrasts."""
+    """theta under each prior, and how well each prior predicts the contrasts.
+
+    With the ``history`` of earlier waves under each prior for each step in time.
+    """
     from scipy.special import logsumexp, softmax  # slow to import
 
     weights = contrasts.size[:, 0] + 1e-9
     z = expected.slope - np.average(expected.slope, axis=0, weights=weights)
     steps, slope_variance = prior.variances(tree, np.average(z**2, axis=0, weights=weights))
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(prior.probabilities)[:, None]
+    past = None
+    if history is not None:
+        count, times = len(steps), len(PROBABILITIES)
+        past = history.arriving(expected).repeated(count)
+        steps, slope_variance = np.tile(steps, (times, 1)), np.tile(slope_variance, (times, 1))
+        every = np.tile(log_prior, (times, 1))
+        alone = every + past_evidence(tree, steps, slope_variance, z, past)
+        known = logsumexp(alone.reshape(times, count, -1), axis=1)
+        log_prior = every + np.repeat(np.log(PROBABILITIES)[:, None] - known, count, axis=0)
     theta = np.zeros((len(steps), *expected.q.shape))
     for _ in range(NEWTON_STEPS):
-        normal = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance)
+        normal = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance, past)
         step = np.clip(normal.theta - theta, -LONGEST_STEP, LONGEST_STEP)
         theta = theta + step
         if np.abs(step).max() < CONVERGED:
             break
     shares, derivative = expected.shares(theta)
-    with np.errstate(divide="ignore"):
-        odds = np.log(prior.probabilities)[:, None] + normal.log_evidence
+    odds = log_prior + normal.log_evidence
     return replace(
         normal,
         theta=theta,
@@ -114,6 +138,7 @@ def _linearised(
     z: Floats,
     steps: Floats,
     slope_variance: Floats,
+    past: Past | None = None,
 ) -> Posterior:
     """The posterior with (2) linearised at ``theta``; its weights are not yet known."""
     R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
@@ -123,11 +148,17 @@ def _linearised(
     J, H, gamma = b**2 / D, b * e / D, contrasts.common_precision
     u, h = a * b / D, (a * e / D).sum(axis=1)
     of_all = contrasts.mass * derivative
-    smoothed = smooth(tree, steps, J, np.stack([H, J * z, u, of_all]))
-    mean, C_J_z, C_u, C_all = smoothed.means
+    M_z, by_past, others = J * z, np.zeros_like(J), [u, of_all]
+    if past is not None:
+        J, H, M_z = J + past.v, H + past.H, M_z + past.times(z)
+        others.append(past.v)
+    smoothed = smooth(tree, steps, J, np.stack([H, M_z, *others]))
+    if past is not None:
+        smoothed, by_past = loosened(smoothed, past)
+    mean, C_M_z, C_u, C_all = smoothed.means[:4]
     # the slope: theta varies along z
-    y = z - C_J_z
-    J_z, H_z = (z * J * y).sum(axis=1), (y * H).sum(axis=1)
+    y = z - C_M_z
+    J_z, H_z = (M_z * y).sum(axis=1), (y * H).sum(axis=1)
     v = slope_variance / (1.0 + slope_variance * J_z)
     slope, slope_with_u = v * H_z, v * (y * u).sum(axis=1)
     mean = mean + y * slope[:, None]
@@ -167,6 +198,7 @@ def _linearised(
         J=J,
         by_slope=y * np.sqrt(v)[:, None],
         by_noise=C_u * np.sqrt(gain)[:, None],
+        by_past=by_past,
         slope=slope + slope_with_all * gain_all * off,
         by_overall=C_all * np.sqrt(gain_all)[:, None],
         of_overall=C_all * gain_all[:, None],

@@ -86,6 +86,21 @@ class Expected:
         mean = np.average(self.q, axis=0, weights=mass)
         return replace(self, q=np.broadcast_to(mean, self.q.shape))
 
+    def place(self, shares: Floats) -> Floats:
+        """Shares on the scale of theta, from an origin that is equal for all expected shares."""
+        from scipy.special import logit  # slow to import
+
+        return np.asarray(shares / PER_THETA if self.numeric else logit(shares))
+
+    @property
+    def origin(self) -> Floats:
+        """The place of the expected shares, where theta is 0."""
+        return self.place(self.q)
+
+    def derivative(self, shares: Floats) -> Floats:
+        """The derivative by theta of shares."""
+        return np.full_like(shares, PER_THETA) if self.numeric else shares * (1.0 - shares)
+
     def shares(self, theta: Floats) -> tuple[Floats, Floats]:
         """p and its derivative by theta: (2)."""
         from scipy.special import expit, logit  # slow to import

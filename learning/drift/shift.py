@@ -57,6 +57,7 @@ from .average import Average, average_posterior
 from .influence import influence
 from .likelihood import Contrasts, cell_masses, contrasts_of, overall_of
 from .prior import Expected, Prior
+from .waves import History, passed_on
 
 ROUNDS = 2
 """The second has references near the truth, so what is left of errors in masses is second order."""
@@ -68,12 +69,14 @@ def estimate_shift(
     prior: Prior | None = None,
     rounds: int = ROUNDS,
     alone: QuestionCounts | None = None,
+    history: History | None = None,
 ) -> SlotEstimates:
     """The holders' shares: the model average, and for the true ones the reports' 95 % intervals.
 
-    ``alone`` is the question about the label alone, where some holders answered it.
+    ``alone`` is the question about the label alone, where some holders answered it; ``history``
+    what earlier waves of a panel say.
     """
-    contrasts, average = _averaged(question, expected, prior, rounds, alone)
+    contrasts, average = _averaged(question, expected, prior, rounds, alone, history)
     shares = average.shares
     posterior = average.shaped
     holders = question.plausible.sum(axis=1, keepdims=True)
@@ -95,12 +98,25 @@ def shift_shares(question: QuestionCounts, expected: Expected) -> Floats:
     return _averaged(question, expected, None, ROUNDS)[1].shares
 
 
+def history_with(
+    history: History | None,
+    question: QuestionCounts,
+    expected: Expected,
+    alone: QuestionCounts | None = None,
+) -> History:
+    """The history for the next wave: ``history`` and one more wave."""
+    contrasts, average = _averaged(question, expected, None, ROUNDS, alone, history)
+    shaped = average.shaped
+    return passed_on(history, contrasts, average.shares, shaped.theta, shaped.weights, expected)
+
+
 def _averaged(
     question: QuestionCounts,
     expected: Expected,
     prior: Prior | None,
     rounds: int,
     alone: QuestionCounts | None = None,
+    history: History | None = None,
 ) -> tuple[Contrasts, Average]:
     prior = Prior.default(numeric=expected.numeric) if prior is None else prior
     shares = expected.q
@@ -108,7 +124,7 @@ def _averaged(
         masses = cell_masses(question, shares, expected)
         overall = overall_of(alone, shares, masses)
         contrasts = contrasts_of(question, shares, masses.mean, overall)
-        average = average_posterior(question.partition, contrasts, expected, prior)
+        average = average_posterior(question.partition, contrasts, expected, prior, history)
         shares = average.shares
     return contrasts, average
 

@@ -1,5 +1,6 @@
 """Panels at the curator: created together, counted wave by wave, deleted together."""
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_reports_count_in_their_wave_alone(curator: Curator) -> None:
     reports = [curator.store.standing.read(each.id).reports for each in document.waves]
     assert reports == [3, 0, 0]
     with pytest.raises(TaskNotOpen, match="its waves do"):
-        done(task_cache(curator.store).load(document.id))
+        asyncio.run(task_cache(curator.store).load(document.id))
 
 
 @pytest.mark.parametrize(
@@ -129,9 +130,12 @@ def test_a_panel_is_deleted_as_a_whole_or_wave_by_wave(curator: Curator) -> None
     again = created(curator)
     assert again.edition == 2
     assert not {each.id for each in again.waves} & {each.id for each in document.waves}
-    said = curator.store.audit.entries(0, 100)
-    assert any(each.action == "task deleted" and "'reports': 3" in str(each.detail) or
-               '"reports": 3' in str(each.detail) for each in said)
+    (deleted,) = [
+        each
+        for each in curator.store.audit.entries(100)
+        if each.subject == document.id[:64] and each.action == "task deleted"
+    ]
+    assert deleted.detail["reports"] == 3
 
 
 def test_a_panel_opens_and_closes_with_its_waves(curator: Curator) -> None:
@@ -157,3 +161,21 @@ def test_a_panel_itself_has_no_model(curator: Curator) -> None:
     document = created(curator)
     with pytest.raises(InvalidRequest, match="fit each of them"):
         done(fitting.fit(curator, ADMIN, document.id))
+
+
+def test_a_waves_model_starts_from_the_waves_before(curator: Curator) -> None:
+    """The first is today's default; the next one says on how many earlier reports it rests, also
+    where a wave between was deleted; other estimators fit it alone."""
+    document = created(curator)
+    first, second, third = document.waves
+    answer(curator, first, [RECORD] * 40)
+    done(fitting.fit(curator, ADMIN, first.id))
+    assert "earlier waves" not in curator.models.get(first.id).model.facts
+    assert isinstance(curator.clock, ManualClock)
+    curator.clock.advance(180 * DAY)
+    answer(curator, third, [{**RECORD, "y": "no"}] * 40)
+    cases.delete_task(curator, ADMIN, second.id)
+    done(fitting.fit(curator, ADMIN, third.id))
+    assert curator.models.get(third.id).model.facts["earlier waves"] == "1, of 40 reports"
+    done(fitting.fit(curator, ADMIN, third.id, "weighted", promote=True))
+    assert "earlier waves" not in curator.models.get(third.id).model.facts
