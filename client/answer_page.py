@@ -27,10 +27,13 @@ def answer_page_server(
             name = self.path.partition("?")[0].removeprefix("/") or page.INDEX
             host = self.headers.get("Host", "").partition(":")[0]
             asked = {header.lower(): value for header, value in self.headers.items()}
-            reply = page.served(name, task_url, asked, curator_key)
-            if host not in {HOST, "localhost"} or reply is None:
+            if host not in {HOST, "localhost"}:
                 self.send_error(404)
                 return
+            reply = page.served(name, task_url, asked, curator_key) or page.served(
+                page.LOST, task_url, asked
+            )
+            assert reply is not None  # noqa: S101 - which is there
             self.send_response(reply.status)
             for header, value in reply.headers.items():
                 self.send_header(header, value)

@@ -17,13 +17,15 @@ from string import Template
 from privet.protocol.calls import HOLDER_CALLS
 
 INDEX = "index.html"
+LOST = "lost.html"
+"""What people see at an address that leads to no task."""
 PREVIEW = "preview"
 """In place of a task's id: shows the task whose bytes stand behind the address's hash."""
 SUMS = "SHA256SUMS"
 FORM = "privet-answer.js"
 """The component that pages of others embed too, built from ``holder-js/`` with all it imports."""
-FILES = {name: (files(__name__) / name).read_bytes() for name in (INDEX, FORM, "style.css")}
-"""The page as it is kept: ``index`` fills in ``INDEX``, the style too."""
+FILES = {name: (files(__name__) / name).read_bytes() for name in (INDEX, LOST, FORM, "style.css")}
+"""The files as they are kept; style and values are yet to be filled in."""
 NAMED = f"privet-answer.{hashlib.sha256(FILES[FORM]).hexdigest()[:16]}.js"
 """The same as ``FORM``, under a name that no other content ever has."""
 INTEGRITY = "sha384-" + base64.b64encode(hashlib.sha384(FILES[FORM]).digest()).decode()
@@ -57,10 +59,16 @@ def index(task_url: str, curator_key: str = "") -> bytes:
     return page.substitute(escaped, style=_STYLE, form=NAMED).encode()
 
 
+def lost() -> bytes:
+    """The page for an address that leads to no task."""
+    escaped = html.escape(POLICY.format("'none'"))
+    return Template(FILES[LOST].decode()).substitute(policy=escaped, style=_STYLE).encode()
+
+
 def headers(name: str, task_url: str) -> dict[str, str]:
     """The headers that a file is served with; pages of any origin may embed ``FORM``."""
     to_all = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
-    kind = "text/html" if name == INDEX else "text/javascript"
+    kind = "text/html" if name in {INDEX, LOST} else "text/javascript"
     return {
         "Content-Type": f"{kind}; charset=utf-8",
         "Content-Security-Policy": f"{policy(task_url)}; frame-ancestors 'none'",
@@ -90,20 +98,23 @@ def served(
     if there is no such file."""
     if name == INDEX:
         content = index(task_url, curator_key)
+    elif name == LOST:
+        content = lost()
     elif name in {FORM, NAMED}:
         content = FILES[FORM]
     else:
         return None
     sent = headers(name, task_url)
     sent["ETag"] = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
-    if sent["ETag"] in asked.get("if-none-match", ""):
+    if name != LOST and sent["ETag"] in asked.get("if-none-match", ""):
         return Served(304, sent, b"")
+    status = 404 if name == LOST else 200
     for coding in ("br", "gzip"):
         if coding in _codings(asked.get("accept-encoding", "")):
             body = _compressed(content, coding)
             if body is not None:
-                return Served(200, {**sent, "Content-Encoding": coding}, body)
-    return Served(200, sent, content)
+                return Served(status, {**sent, "Content-Encoding": coding}, body)
+    return Served(status, sent, content)
 
 
 @lru_cache(maxsize=64)

@@ -323,6 +323,19 @@ def create_app(
     )
     app.router.redirect_slashes = False
     add_problem_handlers(app, HINTS)
+    say_problem = app.exception_handlers[HTTPException]
+
+    async def on_no_address(request: Request, error: Exception) -> Response:
+        """A page for people, whose links may be cut; a problem document for programs."""
+        is_person = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+        if is_person and getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
+            lost = page.served(page.LOST, "", request.headers)
+            assert lost is not None  # noqa: S101  # which is there
+            return Response(lost.body, lost.status, lost.headers)
+        said: Response = await say_problem(request, error)
+        return said
+
+    app.add_exception_handler(HTTPException, on_no_address)
     stack: ASGIApp = ReportUpload(cors.HolderCors(app), relay, cors.HEADERS)
     if metrics is not None:
         metrics.expect(app.routes, (*FAILURES, *RELAY_FAILURES))

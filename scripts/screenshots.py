@@ -85,11 +85,9 @@ def answer_page(
         width = {"viewport": {"width": 800, "height": 900}} if name in ("light", "dark") else {}
         tab = browser.new_page(**{**look, **width})
         tab.goto("http://{}:{}/".format(*server.server_address))
-        fill_in(tab, record)
-        tab.locator("#questions").evaluate("part => { part.hidden = true; }")
+        tab.wait_for_selector("#begin:visible")
         yield f"answer-page-{name}", tab
-        tab.locator("#questions").evaluate("part => { part.hidden = false; }")
-        tab.locator("#check").click()
+        fill_in(tab, record)
         tab.locator("#preview summary").click()
         yield f"answer-check-{name}", tab
     server.shutdown()
@@ -131,7 +129,7 @@ def shoot(tab: Any, path: Path) -> None:
 
 
 def fill_in(tab: Any, record: fair_survey.Record) -> None:
-    tab.wait_for_selector("#form:not([hidden])")
+    tab.locator("#begin").click()
     questions = tab.locator(".question")
     for i, value in enumerate(record.values()):
         question = questions.nth(i)
@@ -139,6 +137,7 @@ def fill_in(tab: Any, record: fair_survey.Record) -> None:
             question.get_by_label(value, exact=True).check()
         else:
             question.locator("input").fill(f"{value:g}")
+        tab.locator("#next").click()
 
 
 if __name__ == "__main__":

@@ -72,9 +72,12 @@ export class PrivetAnswer extends Base {
     if (this.#visit !== null) this.#begin();
   }
 
-  /** From the check back to the questions; nothing anywhere else. */
+  /**
+   * One screen back, from the check or from a question; nothing anywhere else.
+   * @returns {boolean} whether there is one before that
+   */
   back() {
-    this.#visit?.back();
+    return this.#visit?.back() ?? false;
   }
 
   #begin() {
@@ -84,7 +87,7 @@ export class PrivetAnswer extends Base {
     }
     const visit = new Visit(this, (step) => {
       if (visit === this.#visit) this.dispatchEvent(new CustomEvent("privet-step", { detail: step, bubbles: true, composed: true }));
-    }, this.#visit);
+    }, this.#visit, () => this.#begin());
     this.#visit = visit;
     this.#root.replaceChildren(visit.place);
     void visit.run();
@@ -105,12 +108,23 @@ class Visit {
   /** @type {import("./form.js").Field[]} */
   #fields = [];
 
+  /** Which question is shown; -1 before the first. */
+  #at = -1;
+
+  /** Whether a screen has been shown before. */
+  #isMoving = false;
+
+  /** Whether all questions have been answered once, so that a changed answer leads back to the check. */
+  #isChecked = false;
+
   /**
    * @param {PrivetAnswer} host
    * @param {(step: object) => void} dispatch
    * @param {Visit | null} earlier of the same person, perhaps in another language
+   * @param {() => void} restart as if the page were opened again
    */
-  constructor(host, dispatch, earlier) {
+  constructor(host, dispatch, earlier, restart) {
+    this.restart = restart;
     const language = host.getAttribute("language");
     this.host = host;
     this.dispatch = dispatch;
@@ -147,11 +161,31 @@ class Visit {
     });
   }
 
+  /** One screen back; whether there is one before that. */
   back() {
-    if (this.#$("preview")?.hidden !== false) return;
-    [this.#$("form").hidden, this.#$("preview").hidden] = [false, true];
-    this.#$("questions").scrollIntoView();
-    this.#step("questions");
+    if (this.#$("preview")?.hidden === false) this.#show(this.#at);
+    else if (this.#$("form")?.hidden === false) this.#show(this.#at - 1);
+    else return false;
+    return this.#at >= 0;
+  }
+
+  /** Show one screen: a question by its number, or what comes before the first. */
+  #show(at) {
+    this.#at = at;
+    const isStart = at < 0;
+    for (const [id, isShown] of [["start", isStart], ["counts", isStart], ["form", !isStart], ["preview", false]]) this.#$(id).hidden = !isShown;
+    this.#fields.forEach(({ field }, i) => { field.hidden = i !== at; });
+    const total = this.#fields.length;
+    this.#$("number").textContent = this.#say("number", { number: at + 1, total });
+    [this.#$("progress").max, this.#$("progress").value] = [total, at + 1];
+    this.#$("next").textContent = this.#say(this.#isChecked || at === total - 1 ? "check" : "next");
+    this.#$("unfit").hidden = true;
+    if (this.#isMoving) { // for who opens a page is where they want to be
+      this.host.scrollIntoView();
+      this.#$(isStart ? "begin" : "number").focus();
+    }
+    this.#isMoving = true;
+    this.#step(isStart ? "start" : "questions");
   }
 
   #$(id) {
@@ -182,29 +216,25 @@ class Visit {
       element("p", { id: "speak" }, element("label", { for: "language" }, said("span", "language"), " ", element("select", { id: "language" }))),
       this.#heading(0, { id: "name", tabIndex: -1 }),
       element("p", { id: "state", role: "status" }),
+      section(
+        "start", "name", { hidden: true },
+        element("p", { id: "asks" }), said("p", "inShort"), said("button", "start", { id: "begin", type: "button" }),
+        said("p", "choice", { className: "help" }),
+        details("who", "whoTitle", {}),
+        details("what", "sentTitle", {}, element("ol", { id: "sent" })),
+        details("learn", "learnTitle", {}, said("p", "learnLead"), element("div", { id: "people" }), said("p", "learnAfter"), element("p", { id: "odds", className: "help" })),
+      ),
       element(
         "form", { id: "form", hidden: true, noValidate: true, autocomplete: "off" },
-        element(
-          "div", { id: "intro" },
-          section("who", "who-title", {}, titled("who-title", "whoTitle")),
-          section(
-            "choice", "choice-title", {}, titled("choice-title", "choiceTitle"), said("p", "choice"),
-            titled("sent-title", "sentTitle"), element("ol", { id: "sent" }),
-          ),
-          section(
-            "learn", "learn-title", {}, titled("learn-title", "learnTitle"), said("p", "learnLead"), element("div", { id: "people" }),
-            said("p", "learnAfter"), details("numbers", "learnNumbers", {}, element("p", { id: "odds" })),
-          ),
-        ),
         section(
-          "questions", "questions-title", {},
-          this.#heading(1, { id: "questions-title" }, said("span", "questionsTitle"), " ", said("small", "questionsStay")),
+          "questions", "number", {},
+          this.#heading(1, { id: "number", tabIndex: -1 }), element("progress", { id: "progress", "aria-hidden": "true" }),
+          element("div", { id: "fields" }),
           element(
-            "div", { id: "faults", role: "alert", tabIndex: -1, hidden: true },
-            this.#heading(2, { "data-text": "faultsTitle" }), element("ul", { id: "fault-list" }),
+            "div", { className: "buttons" }, element("button", { id: "next", type: "submit" }),
+            said("button", "previous", { id: "previous", type: "button", className: "quiet" }),
           ),
-          said("p", "questionsRequired", { id: "required", className: "help" }), element("div", { id: "fields" }),
-          said("button", "check", { id: "check", type: "submit" }),
+          said("p", "questionsStay", { className: "help" }),
           details("unfit", "unfitTitle", { hidden: true }, said("p", "unfit"), said("button", "unfitButton", { id: "unfit-button", type: "button", className: "quiet" })),
         ),
       ),
@@ -221,7 +251,7 @@ class Visit {
         ),
         element(
           "div", { className: "buttons" }, said("button", "send", { id: "send", type: "button" }),
-          said("button", "checkBack", { id: "back", type: "button", className: "quiet" }),
+          said("button", "previous", { id: "back", type: "button", className: "quiet" }),
         ),
       ),
       section(
@@ -234,8 +264,9 @@ class Visit {
         said("p", "resultsLater", { id: "receipt-results" }), said("p", "receiptBack"),
         said("button", "again", { id: "again", type: "button", hidden: true }),
       ),
+      said("button", "retry", { id: "retry", type: "button", hidden: true }),
       details("technical", "details", { hidden: true }, element("p", { id: "fault" })),
-      element("p", { id: "ledger" }),
+      details("counts", "limitTitle", { hidden: true }, element("p", { id: "ledger" })),
     ];
   }
 
@@ -259,13 +290,27 @@ class Visit {
     try {
       await work();
     } catch (error) {
-      for (const part of ["form", "preview"]) this.#$(part).hidden = true;
+      for (const part of ["start", "form", "preview"]) this.#$(part).hidden = true;
       this.#tell(this.#sayProblem(error));
       this.#$("fault").textContent = error.message;
       this.#$("technical").hidden = isExact(error);
       this.#step("stopped", { type: error.type ?? "failed" });
       if (!(error instanceof Problem)) throw error;
+      if (SAID[error.type] === "unreachable") this.#offerAgain(this.#$("retry"), this.restart);
     }
+  }
+
+  /** Offer to try once more, and do so once this device has a network again. */
+  #offerAgain(button, work) {
+    const waiting = new AbortController();
+    const tryAgain = () => {
+      waiting.abort();
+      button.hidden = true;
+      if (this.place.isConnected) work();
+    };
+    button.hidden = false;
+    button.onclick = tryAgain;
+    addEventListener("online", tryAgain, { signal: waiting.signal });
   }
 
   #sayProblem({ type, why }) {
@@ -284,9 +329,12 @@ class Visit {
 
   /** Fetch the task and check that it can be answered, then show its form; nothing of the record exists yet. */
   async #ask() {
-    this.#open(await loadTask(this.url, this.options));
+    const { url } = this;
+    const asked = collectionOf(url, this.options); // beside the task, since each takes a round trip
+    asked.catch(() => {}); // said below, if nothing is said before
+    this.#open(await loadTask(url, this.options));
     const answered = await this.#takeTurn();
-    if (answered === undefined) await this.#showForm(await this.#checkAnswerable());
+    if (answered === undefined) await this.#showForm(await this.#checkAnswerable(this.url === url ? asked : collectionOf(this.url, this.options)));
     else await this.#showEarlier(answered);
   }
 
@@ -350,7 +398,6 @@ class Visit {
     this.random = again && earlier.random || fixedRandomness();
     this.earlier = null;
     this.#$("fields").append(...fields.map(({ field }) => field));
-    this.#$("required").hidden = this.#$("fields").querySelector(".required") === null;
     let ready;
     const review = (opened) => {
       ready = opened;
@@ -359,19 +406,23 @@ class Visit {
     };
     this.#$("form").addEventListener("submit", (event) => {
       event.preventDefault();
-      if (this.#passes(fields)) review(validate(task, read()));
+      if (!this.#passes(fields[this.#at])) return;
+      const next = this.#isChecked ? fields.findIndex(({ fault }) => fault() !== null) : this.#at + 1;
+      if (next >= 0 && next < fields.length) this.#show(next);
+      else review(validate(task, read()));
     });
     this.#$("unfit-button").addEventListener("click", () => review(new OpenedRecord(task, null))); // no map of fields: a misfit
-    this.#$("back").addEventListener("click", () => this.back());
+    for (const id of ["back", "previous"]) this.#$(id).addEventListener("click", () => this.back());
+    this.#$("begin").addEventListener("click", () => this.#show(0));
     this.#$("send").addEventListener("click", () => void this.#guarded(() => this.#submit(ready)));
-    this.#$("form").hidden = false;
     this.#tell("");
-    this.#step("questions");
+    this.#isChecked = again && earlier.#isChecked;
+    this.#show(again ? earlier.#at : -1);
   }
 
   /** Whatever would refuse a report refuses it now, before anything is drawn. */
-  async #checkAnswerable() {
-    const collection = await collectionOf(this.url, this.options);
+  async #checkAnswerable(asked) {
+    const collection = await asked;
     this.#showResults(collection, this.task, this.#wording.own);
     await check(this.task, this.options);
     const why = collection.results === null ? undefined : "over";
@@ -397,15 +448,20 @@ class Visit {
     };
     const who = this.#$("who");
     if (asker === undefined) {
-      who.append(element("p", { className: "warning" }, this.#say("whoUnknown")));
+      this.#$("asks").className = "warning";
+      this.#$("asks").textContent = this.#say("whoUnknown");
     } else {
+      this.#$("asks").append(element("strong", {}, theirs(asker.name)), ": ", theirs(asker.purpose));
       const link = element("a", { href: asker.link, target: "_blank", rel: "noopener noreferrer" }, asker.link);
-      const rows = [["whoName", theirs(asker.name)], ["whoPurpose", theirs(asker.purpose)], ["whoContact", theirs(asker.contact)], ["whoLink", link]];
+      const way = wayTo(asker.contact);
+      const contact = way === null ? theirs(asker.contact) : element("a", { href: way }, asker.contact);
+      const rows = [["whoName", theirs(asker.name)], ["whoPurpose", theirs(asker.purpose)], ["whoContact", contact], ["whoLink", link]];
       who.append(element("dl", { className: "facts" }, ...rows.flatMap(([key, value]) => [element("dt", {}, this.#say(key)), element("dd", {}, value)])));
     }
-    if (description !== "") who.append(element("p", {}, this.#say("whoDescription")), element("blockquote", {}, theirs(description)));
+    if (description !== "") who.append(element("blockquote", {}, theirs(description)));
     if (asker !== undefined || description !== "") who.append(element("p", { className: "help" }, this.#say("whoTheirs")));
-    if (closes !== null) who.append(element("p", {}, this.#say("whoDates", { date: this.#texts.date(closes) })));
+    who.hidden = who.childElementCount === 1;
+    if (closes !== null) this.#$("start").querySelector(".help").append(" ", element("span", {}, this.#say("whoDates", { date: this.#texts.date(closes) })));
     const sent = this.#wording.sent({ asFiles, invitation: this.options.invitation });
     this.#$("sent").append(...sent.map((words) => element("li", {}, words)));
     const { many, picture, ofMany, ofFew, odds } = this.#wording.learn();
@@ -417,24 +473,12 @@ class Visit {
     this.#$("odds").textContent = odds;
   }
 
-  /** Whether all that was filled in fits; if not, each fault stands at its field and in a summary. */
-  #passes(fields) {
-    const faults = fields.map(({ fault }) => fault());
-    const wrong = fields.filter((_, i) => faults[i] !== null);
-    this.#$("fault-list").replaceChildren(...wrong.map(({ title, input }) => {
-      const link = element("a", { href: `#${input.id}` }, title.cloneNode(true), ": ", faults[fields.findIndex((each) => each.input === input)]);
-      link.addEventListener("click", (event) => {
-        event.preventDefault(); // what stands behind the page's hash stays
-        input.focus();
-      });
-      return element("li", {}, link);
-    }));
-    this.#$("faults").hidden = wrong.length === 0;
-    if (wrong.length > 0) {
-      this.#$("unfit").hidden = false;
-      this.#$("faults").focus();
-    }
-    return wrong.length === 0;
+  /** Whether what was filled in fits; if not, the fault stands at the field. */
+  #passes({ input, fault }) {
+    const fits = fault() === null;
+    this.#$("unfit").hidden = fits;
+    if (!fits) input.focus();
+    return fits;
   }
 
   /** Show the answers in words, and the very bytes that the button sends. */
@@ -442,22 +486,23 @@ class Visit {
     const { bytes } = ready.draw();
     const [fits, told] = [ready.findings.length === 0, ready.disclosed];
     this.#$("stay").textContent = this.#say(fits ? "checkStay" : "checkUnfit");
-    this.#$("answers").replaceChildren(...(fits ? fields.map((field) => this.#answerRow(field)) : []));
+    this.#$("answers").replaceChildren(...(fits ? fields.map((field, i) => this.#answerRow(field, i)) : []));
     this.#$("sends").textContent = this.#say("checkSends", { size: bytes.length });
     this.#$("size").textContent = this.#say("bytesLead", { size: bytes.length });
     this.#$("bytes").replaceChildren(...parts(bytes, this.task));
     for (const id of ["group", "bytes-group"]) this.#$(id).hidden = told === null;
     if (told !== null) this.#$("group").replaceChildren(element("strong", {}, this.#wording.group(told)));
     [this.#$("form").hidden, this.#$("preview").hidden] = [true, false];
+    this.#isChecked = fits;
     this.host.scrollIntoView();
     this.#$("preview-title").focus();
     this.#step("check");
   }
 
-  #answerRow({ title, words, warning, input }) {
+  #answerRow({ title, words, warning, input }, at) {
     const change = element("button", { type: "button", className: "link", "aria-label": this.#say("checkChangeOf", { name: title.textContent }) }, this.#say("checkChange"));
     change.addEventListener("click", () => {
-      this.back();
+      this.#show(at);
       input.focus();
     });
     const remark = warning() === null ? [] : [element("p", { className: "warning" }, warning())];
@@ -477,7 +522,7 @@ class Visit {
     this.#$("speak").hidden = true;
     this.#tell(this.#say("sending"));
     this.#step("sending");
-    void navigator.storage?.persist?.();
+    navigator.storage?.persist?.().catch(() => {}); // which is a wish
     await this.#deliver(this.task, ready);
   }
 
@@ -525,13 +570,13 @@ class Visit {
     this.#$("technical").hidden = detail === null || state === "counted";
     this.#$("receipt-date").hidden = closes === null || now() >= closes;
     if (closes !== null) this.#$("receipt-date").textContent = this.#say("receiptDate", { date: this.#texts.date(closes) });
-    this.#$("again").hidden = state === "counted" || state === "held";
-    this.#$("again").onclick = () => {
-      this.#$("again").hidden = true;
+    this.#$("again").hidden = true;
+    const deliver = () => {
       this.#tell(this.#say("sending"));
       void this.#guarded(() => this.#deliver(this.url, null)); // the stored bytes, so no record is needed
     };
-    this.#$("receipt").hidden = false;
+    if (state !== "counted" && state !== "held") this.#offerAgain(this.#$("again"), deliver);
+    for (const id of ["receipt", "counts"]) this.#$(id).hidden = false;
     this.#$("receipt-title").focus();
     this.#tell("");
     this.#step("receipt", { state });
@@ -551,6 +596,12 @@ class Visit {
     if (splits !== null) said.push(this.#say("limitThis", { share: share(disclosed(answers, now(), splits) - told, store.caps.disclosed) }));
     this.#$("ledger").textContent = said.join(" ");
   }
+}
+
+/** The address of a contact that is all of it an e-mail address or a telephone number; null of any other. */
+function wayTo(contact) {
+  if (/^[^\s@:/?&%]+@[^\s@:/?&%]+\.[^\s@:/?&%]+$/.test(contact)) return `mailto:${contact}`;
+  return /^\+?\d[\d\s().\/-]{4,}$/.test(contact) ? `tel:${contact.replace(/[^+\d]/g, "")}` : null;
 }
 
 /** Whether what is said of a problem leaves nothing to tell. */

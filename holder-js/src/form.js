@@ -60,7 +60,8 @@ function makeField(asked, id, texts, own) {
 
 function numberField(asked, id, texts, own) {
   const { name, low, high } = asked;
-  const range = texts.say("range", { low: texts.number(low), high: texts.number(high) });
+  const ends = texts.say("range", { low: texts.number(low), high: texts.number(high) });
+  const range = isRequired(asked) ? ends : `${ends} ${texts.say("optional")}`;
   const input = element("input", {
     id, type: "text", inputMode: low < 0 ? "text" : "decimal", autocomplete: "off", required: isRequired(asked),
     "aria-describedby": `${id}-help`,
@@ -73,7 +74,7 @@ function numberField(asked, id, texts, own) {
     title: title(asked, own),
     entered: value,
     enter: (entered) => { input.value = NUMBER.test(entered) ? texts.number(Number(entered)) : entered; },
-    field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own, texts, range), input),
+    field: element("div", { className: "question" }, element("label", { for: id }, title(asked, own)), ...help(asked, id, own, texts, range), input),
     words: () => (value() === "" ? element("i", {}, texts.say("checkEmpty")) : element("span", {}, texts.number(number()))),
     fault() {
       if (value() === "") return isRequired(asked) ? texts.say("faultNumberMissing") : null;
@@ -101,7 +102,7 @@ function radioField(asked, choices, id, texts, own) {
     enter: (entered) => inputs.forEach((input, i) => { input.checked = String(i) === entered; }),
     field: element(
       "fieldset", { className: "question", "aria-describedby": `${id}-help` },
-      element("legend", {}, heading(asked, own)), ...help(asked, id, own, texts), ...rows,
+      element("legend", {}, title(asked, own)), ...help(asked, id, own, texts), ...rows,
     ),
     value: () => options[chosen()]?.value ?? "",
     words: () => options[chosen()]?.words() ?? element("i", {}, texts.say("checkEmpty")),
@@ -121,7 +122,7 @@ function selectField(asked, choices, id, texts, own) {
     title: title(asked, own),
     entered: () => input.value,
     enter: (entered) => { input.value = entered; },
-    field: element("div", { className: "question" }, element("label", { for: id }, heading(asked, own)), ...help(asked, id, own, texts), input),
+    field: element("div", { className: "question" }, element("label", { for: id }, title(asked, own)), ...help(asked, id, own, texts), input),
     value: () => chosen()?.value ?? "",
     words: () => chosen()?.words() ?? element("i", {}, texts.say("checkEmpty")),
     fault: () => (chosen() === undefined && isRequired(asked) ? texts.say("faultChoice") : null),
@@ -174,13 +175,6 @@ function optionsOf({ missing = null, unknown = null }, choices, texts, own) {
 function title({ name, prompt, unit }, own) {
   const made = prompt === undefined ? own(name, capitalized) : own(prompt);
   if (unit) made.append(" (", own(unit), ")");
-  return made;
-}
-
-/** The same above its field, with the mark of those that need an answer. */
-function heading(asked, own) {
-  const made = title(asked, own);
-  if (isRequired(asked)) made.classList.add("required");
   return made;
 }
 

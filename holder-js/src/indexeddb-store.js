@@ -25,9 +25,14 @@ export class IndexedDBStore extends Store {
   }
 
   async #store(mode) {
-    this.#opening ??= open();
-    const database = await this.#opening;
-    return database.transaction(ANSWERS, mode, { durability: "strict" }).objectStore(ANSWERS);
+    try {
+      this.#opening ??= open();
+      const database = await this.#opening;
+      return database.transaction(ANSWERS, mode, { durability: "strict" }).objectStore(ANSWERS);
+    } catch (error) { // where site data is blocked, browsers throw at once, or have no IndexedDB
+      this.#opening = undefined;
+      throw error instanceof Problem ? error : failed(error);
+    }
   }
 }
 

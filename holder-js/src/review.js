@@ -9,7 +9,7 @@ import { capitalized, preferred, translator } from "./translation.js";
 
 /** What is said in place of another text where the task discloses columns. */
 const OF_GROUP = {
-  sentStay: "sentStayDisclosed", sentMessage: "sentMessageDisclosed", learnLead: "learnLeadDisclosed", learnAfter: "learnAfterDisclosed",
+  inShort: "inShortDisclosed", sentStay: "sentStayDisclosed", sentMessage: "sentMessageDisclosed", learnLead: "learnLeadDisclosed", learnAfter: "learnAfterDisclosed",
   questionsStay: "questionsStayDisclosed", unfit: "unfitDisclosed", checkStay: "checkStayDisclosed",
 };
 const CONDITIONS = { "<": "isBelow", ">=": "isAtLeast", "<=": "isAtMost", ">": "isAbove", is: "isOne", "is not": "isNot" };
@@ -60,11 +60,11 @@ export class Wording {
     const many = ofHundred(epsilon);
     const numbers = { many, few: 100 - many };
     const of = (this.task.disclosed ?? []).length > 0 ? this.say("learnOfGroup") : "";
+    const [ofMany, ofFew] = ["learnMany", "learnFew"].map((key) => this.say(key, numbers));
     const values = { odds: this.texts.number(odds(epsilon)), epsilon: this.texts.number(epsilon), surest: this.texts.percent(surest(epsilon)), of };
     return {
       ...numbers,
-      lead: this.say("learnLead"), ofMany: this.say("learnMany", numbers), ofFew: this.say("learnFew", numbers),
-      picture: this.say("learnPicture", numbers), after: this.say("learnAfter"), odds: this.say("learnOdds", values),
+      lead: this.say("learnLead"), ofMany, ofFew, picture: this.texts.list([ofMany, ofFew]), after: this.say("learnAfter"), odds: this.say("learnOdds", values),
     };
   }
 

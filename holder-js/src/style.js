@@ -24,7 +24,6 @@ const RULES = `
 .title { font-size: 2rem; line-height: 1.2; margin: 1.2rem 0 .4rem; letter-spacing: -.01em; }
 .heading { font-size: 1.3rem; line-height: 1.3; margin: 0 0 .5rem; }
 .subheading { font-size: 1.05rem; margin: 0 0 .3rem; }
-.heading small { color: var(--soft); font-size: .9rem; font-weight: 400; }
 .title:focus, .heading:focus { outline: none; }
 p { margin: .5rem 0; }
 #state:empty { display: none; }
@@ -57,18 +56,14 @@ dd { margin: 0; }
 .other { fill: none; stroke: var(--edge); stroke-width: .8; }
 .key { display: flex; gap: .6rem; align-items: center; margin: .2rem 0; font-weight: 600; }
 .question { border: 0; margin: 0; padding: 1.1rem 0; min-width: 0; }
-.question + .question { border-top: 1px solid var(--line); }
 .question > label:not(.choice), .question > legend { display: block; font-weight: 600; padding: 0; }
 .question > legend { float: left; width: 100%; }
 .question > legend ~ * { clear: both; }
 .question .help { margin: .1rem 0 .5rem; }
-.required::after { content: " *"; content: " *" / ""; color: var(--warn); }
 .fault { color: var(--warn); }
 .fault { font-weight: 600; margin: .2rem 0 .5rem; }
-.wrong, #faults { border-left: .3rem solid var(--warn); padding-left: .9rem; }
-#faults { background: var(--warn-back); color: var(--warn); padding: .9rem; border-radius: .3rem; margin: .8rem 0; }
-#faults ul { margin: 0; padding-left: 1.2rem; }
-#faults a { color: inherit; }
+.wrong { border-left: .3rem solid var(--warn); padding-left: .9rem; }
+progress { display: block; width: 100%; height: .5rem; accent-color: var(--accent); }
 input[type="text"], select {
   font: inherit; color: inherit; background: var(--card); width: 100%; max-width: 24rem;
   padding: .6rem .7rem; min-height: 2.9rem; border: 1px solid var(--edge); border-radius: .4rem;
@@ -103,7 +98,7 @@ button.quiet { color: var(--accent); background: none; }
 button.link {
   background: none; border: 0; padding: .2rem 0; min-height: 1.75rem; width: auto; font-weight: 400; text-decoration: underline;
 }
-#unfit { margin-top: 1rem; }
+#unfit, #begin { margin-top: 1rem; }
 #figures .subheading { margin-top: 1rem; }
 .figure-row { padding: .6rem 0; border-bottom: 1px solid var(--line); }
 .figure-row p { margin: 0; }

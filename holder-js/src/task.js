@@ -24,8 +24,8 @@ const LINK = /^https:\/\/[!-~]+$/;
 const LANGUAGE = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/;
 const ENVELOPE_BYTES = 79;
 
-function refuse(where, what) {
-  throw new Problem("invalid-task", `${where}: ${what}.`);
+function refuse(where) {
+  throw new Problem("invalid-task", `The task is not valid (${where}): do not answer it.`);
 }
 
 // ---- types of fields: read(value, where) checks and simplifies, write(value) is its inverse
@@ -33,27 +33,27 @@ function refuse(where, what) {
 const same = (value) => value;
 
 const one = (...choices) => ({
-  read: (value, at) => (choices.includes(value) ? value : refuse(at, `must be ${choices.join(" or ")}`)),
+  read: (value, at) => (choices.includes(value) ? value : refuse(at)),
   write: same,
 });
 
 const integer = (low, high) => ({
   read: (value, at) =>
-    Number.isInteger(value) && value >= low && value <= high ? value : refuse(at, `must be ${low} to ${high}`),
+    Number.isInteger(value) && value >= low && value <= high ? value : refuse(at),
   write: same,
 });
 
 const real = {
-  read: (value, at) => (value instanceof Real ? value.value : refuse(at, "must be a 64-bit float")),
+  read: (value, at) => (value instanceof Real ? value.value : refuse(at)),
   write: (value) => new Real(value),
 };
 
 const text = (least, most, plain = true) => ({
   read(value, at) {
-    if (typeof value !== "string") refuse(at, "must be text");
+    if (typeof value !== "string") refuse(at);
     const length = [...value].length;
-    if (length < least || length > most) refuse(at, `must have ${least} to ${most} characters`);
-    return plain && UNSHOWABLE.test(value) ? refuse(at, "has a control character") : value;
+    if (length < least || length > most) refuse(at);
+    return plain && UNSHOWABLE.test(value) ? refuse(at) : value;
   },
   write: same,
 });
@@ -66,7 +66,7 @@ const optional = (type) => ({
 const list = (type, least, most) => ({
   read(value, at) {
     if (!Array.isArray(value) || value.length < least || value.length > most) {
-      refuse(at, `must be a list of ${least} to ${most}`);
+      refuse(at);
     }
     return value.map((item, i) => type.read(item, `${at}[${i}]`));
   },
@@ -76,12 +76,12 @@ const list = (type, least, most) => ({
 /** A map of exactly these fields; those in `absent` are left out where they are unset. */
 const fields = (types, absent = []) => ({
   read(value, at) {
-    if (!isMap(value)) refuse(at, "must be a map");
+    if (!isMap(value)) refuse(at);
     const names = Object.keys(types).filter((name) => name in value || !absent.includes(name));
     const unknown = Object.keys(value).find((name) => !Object.hasOwn(types, name));
-    if (unknown !== undefined) refuse(at, `has an unknown field ${unknown}`);
+    if (unknown !== undefined) refuse(at);
     const missing = names.find((name) => !(name in value));
-    if (missing !== undefined) refuse(at, `lacks ${missing}`);
+    if (missing !== undefined) refuse(at);
     return Object.fromEntries(names.map((name) => [name, types[name].read(value[name], `${at}.${name}`)]));
   },
   write: (value) =>
@@ -92,7 +92,7 @@ const isMap = (value) => value !== null && typeof value === "object" && Object.g
 
 const byKind = (kinds) => ({
   read(value, at) {
-    if (!isMap(value) || !Object.hasOwn(kinds, value.kind)) refuse(at, "is of no known kind");
+    if (!isMap(value) || !Object.hasOwn(kinds, value.kind)) refuse(at);
     return kinds[value.kind].read(value, at);
   },
   write: (value) => kinds[value.kind].write(value),
@@ -101,7 +101,7 @@ const byKind = (kinds) => ({
 /** Text to integers, reals and text; reals stay `Real`, since no mechanism takes one. */
 const parameters = {
   read(value, at) {
-    if (!isMap(value) || Object.keys(value).length > MAX.parameters) refuse(at, "must be a small map");
+    if (!isMap(value) || Object.keys(value).length > MAX.parameters) refuse(at);
     return { ...value };
   },
   write: same,
@@ -113,15 +113,15 @@ const categories = (least, most) => {
   return {
     read(value, at) {
       const read = names.read(value, at);
-      if (new Set(read).size < read.length) refuse(at, "must all be different");
-      return read.some((each) => each !== trimmed(each)) ? refuse(at, "must not be padded") : read;
+      if (new Set(read).size < read.length) refuse(at);
+      return read.some((each) => each !== trimmed(each)) ? refuse(at) : read;
     },
     write: same,
   };
 };
 /** Text of a form, such as a link. */
-const matching = (pattern, most, what) => ({
-  read: (value, at) => (pattern.test(text(1, most).read(value, at)) ? value : refuse(at, `must be ${what}`)),
+const matching = (pattern, most) => ({
+  read: (value, at) => (pattern.test(text(1, most).read(value, at)) ? value : refuse(at)),
   write: same,
 });
 
@@ -129,7 +129,7 @@ const matching = (pattern, most, what) => ({
 const lines = (least) => ({
   read(value, at) {
     const read = text(least, MAX.description, false).read(value, at);
-    return UNSHOWABLE.test(read.replaceAll("\n", "")) ? refuse(at, "has a control character") : read;
+    return UNSHOWABLE.test(read.replaceAll("\n", "")) ? refuse(at) : read;
   },
   write: same,
 });
@@ -138,9 +138,9 @@ const asker = fields({
   name,
   contact: text(1, MAX.category),
   purpose: text(1, MAX.category),
-  link: matching(LINK, MAX.category, "an https address"),
+  link: matching(LINK, MAX.category),
 });
-const language = matching(LANGUAGE, MAX.category, "a language's tag");
+const language = matching(LANGUAGE, MAX.category);
 const translation = fields({ language, texts: list(list(lines(1), 2, 2), 1, MAX.columns) });
 
 const node = integer(-1, MAX.nodes - 1);
@@ -324,7 +324,7 @@ export const packTask = ({ id, url, clockAhead, clockSetBy, mechanisms, strata, 
  * @throws {Problem} `invalid-task` or `task-mismatch`
  */
 export async function readTask(bytes, expected) {
-  if (bytes.length > MAX.taskBytes) refuse("the task", "is too long");
+  if (bytes.length > MAX.taskBytes) refuse("the task");
   const id = await idOf(bytes);
   if (expected !== undefined && id !== expected) {
     throw new Problem("task-mismatch", "The task is not the one asked for: do not answer it.");
@@ -347,89 +347,89 @@ function decoded(bytes) {
     return decode(bytes, { containers: MAX.containers, items: MAX.items });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return refuse("the bytes", `are no canonical msgpack (${error.message})`);
+    return refuse("the bytes");
   }
 }
 
 function checkFeatures({ features, label: asked, opens, closes }) {
   const names = [...features, asked].map((each) => each.name);
-  if (new Set(names).size < names.length) refuse("features and label", "must have different names");
+  if (new Set(names).size < names.length) refuse("features and label");
   for (const each of [...features, asked]) {
-    if (each.kind === "numeric" && each.low > each.high) refuse(each.name, "low is above high");
-    if (each.kind === "range" && each.low >= each.high) refuse(each.name, "low is not below high");
-    if ("low" in each && !Number.isFinite(each.high - each.low)) refuse(each.name, "is too wide");
+    if (each.kind === "numeric" && each.low > each.high) refuse(each.name);
+    if (each.kind === "range" && each.low >= each.high) refuse(each.name);
+    if ("low" in each && !Number.isFinite(each.high - each.low)) refuse(each.name);
     for (const standIn of each.kind === "categorical" ? [each.missing, each.unknown] : []) {
-      if (standIn !== null && !each.categories.includes(standIn)) refuse(each.name, "its replacement is unlisted");
+      if (standIn !== null && !each.categories.includes(standIn)) refuse(each.name);
     }
   }
-  if (opens !== null && closes !== null && opens >= closes) refuse("the task", "closes before it opens");
+  if (opens !== null && closes !== null && opens >= closes) refuse("the task");
 }
 
 function checkPanel({ panel: asked, opens, closes, invited, disclosed }) {
   if (asked === undefined) return;
   const { mode, waves } = asked;
   waves.forEach(([from, to], i) => {
-    if (from >= to) refuse("a wave", "closes before it opens");
-    if (i > 0 && from < waves[i - 1][1]) refuse("a wave", "opens before the one before it has closed");
+    if (from >= to) refuse("a wave");
+    if (i > 0 && from < waves[i - 1][1]) refuse("a wave");
   });
   const dates = [[waves[0][0], waves.at(-1)[1]], ...waves];
-  if (!dates.some(([from, to]) => from === opens && to === closes)) refuse("the dates", "are neither a panel's nor a wave's");
-  if (invited) refuse("a panel", "is for everybody");
-  if (mode === "repeat" && disclosed !== undefined) refuse("a panel", "that repeats discloses nothing");
+  if (!dates.some(([from, to]) => from === opens && to === closes)) refuse("the dates");
+  if (invited) refuse("a panel");
+  if (mode === "repeat" && disclosed !== undefined) refuse("a panel");
 }
 
 function checkTranslations({ language: own, translations = [] }) {
   const languages = translations.map((each) => each.language);
-  if (new Set([own, ...languages]).size <= languages.length) refuse("the task", "is translated twice into one language");
+  if (new Set([own, ...languages]).size <= languages.length) refuse("the task");
   for (const { texts } of translations) {
-    if (new Set(texts.map(([original]) => original)).size < texts.length) refuse("a translation", "has a text twice");
+    if (new Set(texts.map(([original]) => original)).size < texts.length) refuse("a translation");
   }
 }
 
 function checkTrees({ features, partitions }) {
   const columns = features.reduce((sum, each) => sum + (each.categories?.length ?? 1), 0);
-  if (columns > MAX.columns) refuse("the features", "have too many columns");
+  if (columns > MAX.columns) refuse("the features");
   for (const tree of partitions) {
-    if (tree.columns !== columns) refuse("a partition", "has other columns than the features");
-    if (!isTree(tree) || cellsOf(tree) > MAX.cells) refuse("a partition", "is no tree");
+    if (tree.columns !== columns) refuse("a partition");
+    if (!isTree(tree) || cellsOf(tree) > MAX.cells) refuse("a partition");
   }
   const total = partitions.reduce((sum, tree) => sum + tree.feature.length, 0);
-  if (total > MAX.nodes) refuse("the partitions", "have too many nodes");
+  if (total > MAX.nodes) refuse("the partitions");
 }
 
 function checkParts({ questions, allocation, parts }) {
   if (parts === undefined) return;
-  if (allocation !== "one" || parts.length !== questions.length) refuse("the task", "has parts without one question each");
+  if (allocation !== "one" || parts.length !== questions.length) refuse("the task");
 }
 
 /** The strata of the only question's tree, or null. */
 function checkedStrata({ features, label: asked, partitions, questions, disclosed = [], group_sizes: groupSizes = [] }) {
   const names = features.map((each) => each.name);
-  if (disclosed.includes(asked.name)) refuse(asked.name, "is the label, and cannot be disclosed");
+  if (disclosed.includes(asked.name)) refuse(asked.name);
   const stranger = disclosed.find((each) => !names.includes(each));
-  if (stranger !== undefined) refuse(stranger, "is disclosed and no feature");
-  if (new Set(disclosed).size < disclosed.length) refuse("the task", "names a column twice as disclosed");
+  if (stranger !== undefined) refuse(stranger);
+  if (new Set(disclosed).size < disclosed.length) refuse("the task");
   const [only, ...more] = questions;
-  if (disclosed.length > 0 && (more.length > 0 || only.asks !== "label")) refuse("the task", "has disclosed columns and not one question about the label");
+  if (disclosed.length > 0 && (more.length > 0 || only.asks !== "label")) refuse("the task");
   const tree = partitions[only.partition];
-  if (tree === undefined) refuse("question 0", "names no partition");
+  if (tree === undefined) refuse("question 0");
   const cells = disclosed.length === 0 ? null : strataOf(tree, disclosedColumns(features, disclosed));
-  if (groupSizes.length !== (cells?.nodes.length ?? 0)) refuse("the task", "does not have one group size for each stratum");
+  if (groupSizes.length !== (cells?.nodes.length ?? 0)) refuse("the task");
   return cells;
 }
 
 function checkQuestion({ label: asked, partitions }, { partition, asks, centring, epsilon }, at) {
-  if (partition >= partitions.length) refuse(at, "names no partition");
-  if (!(epsilon > 0)) refuse(at, "epsilon is not above 0");
+  if (partition >= partitions.length) refuse(at);
+  if (!(epsilon > 0)) refuse(at);
   if (centring === undefined) return;
-  if (asked.kind !== "range" || asks !== "label") refuse(at, "cannot have a centring");
+  if (asked.kind !== "range" || asks !== "label") refuse(at);
   const { centres, radius } = centring;
-  if (centres.length !== cellsOf(partitions[partition])) refuse(at, "needs a centre per cell");
-  if (!(radius > 0 && radius <= asked.high - asked.low && Number.isFinite(2 * radius))) refuse(at, "radius");
+  if (centres.length !== cellsOf(partitions[partition])) refuse(at);
+  if (!(radius > 0 && radius <= asked.high - asked.low && Number.isFinite(2 * radius))) refuse(at);
   for (const centre of centres) {
     const low = centre - radius;
     const inside = centre >= asked.low && centre <= asked.high;
-    if (!inside || !Number.isFinite(low) || !(low < centre)) refuse(at, "a centre cannot be used");
+    if (!inside || !Number.isFinite(low) || !(low < centre)) refuse(at);
   }
 }
 
@@ -445,8 +445,8 @@ function checkSizes({ allocation }, mechanisms) {
     allocation === "all" ? sizes.reduce((sum, size) => sum + size, 0) : Math.max(...sizes);
   const tables = new Map(mechanisms.map((each) => [each.tableKey, each.tableEntries]));
   const entries = [...tables.values()].reduce((sum, size) => sum + size, 0);
-  if (entries > MAX_TABLE_ENTRIES) refuse("the questions", "need too long tables of noise");
-  if (total(mechanisms.map((each) => 8 * each.words)) > MAX.randomBytes) refuse("a report", "draws too much");
+  if (entries > MAX_TABLE_ENTRIES) refuse("the questions");
+  if (total(mechanisms.map((each) => 8 * each.words)) > MAX.randomBytes) refuse("a report");
   const payloads = total(mechanisms.map(({ reportBytes }) => reportBytes + 7));
-  if (ENVELOPE_BYTES + payloads > MAX.reportBytes) refuse("a report", "is too long");
+  if (ENVELOPE_BYTES + payloads > MAX.reportBytes) refuse("a report");
 }

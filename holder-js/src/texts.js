@@ -22,7 +22,17 @@ const GROUPED = { ",": /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/, ".": /^[+-]?\d{1,3}(\.
  */
 export async function textsFor(wanted = preferred()) {
   const language = best(wanted, SPOKEN) ?? "en";
-  return new Texts(language, (await CATALOGUES[language]()).default);
+  return new Texts(language, (await CATALOGUES[language]()).default, regional(language, wanted));
+}
+
+/** The wanted form of a language, as a region writes its numbers and dates; itself if there is none. */
+function regional(language, wanted) {
+  const own = wanted.find((tag) => best([tag], [language]) !== undefined);
+  try {
+    return Intl.getCanonicalLocales(own)[0] ?? language;
+  } catch {
+    return language; // for a tag that is none
+  }
 }
 
 /** One language's texts, numbers and dates. */
@@ -30,9 +40,11 @@ export class Texts {
   /**
    * @param {string} language
    * @param {Record<string, string>} catalogue
+   * @param {string} region whose numbers and dates they are, as a language's tag
    */
-  constructor(language, catalogue) {
+  constructor(language, catalogue, region) {
     this.language = language;
+    this.region = region;
     this.catalogue = catalogue;
   }
 
@@ -48,7 +60,7 @@ export class Texts {
   number(value) {
     const plain = Math.abs(value) < 1e14 && (value === 0 || Math.abs(value) >= 1e-6);
     if (!plain) return String(value);
-    return new Intl.NumberFormat(this.language, { maximumSignificantDigits: 15, useGrouping: false }).format(value);
+    return new Intl.NumberFormat(this.region, { maximumSignificantDigits: 15, useGrouping: false }).format(value);
   }
 
   /** @param {string[]} items */
@@ -58,12 +70,12 @@ export class Texts {
 
   /** @param {number} share */
   percent(share) {
-    return new Intl.NumberFormat(this.language, { style: "percent", maximumFractionDigits: 1 }).format(share);
+    return new Intl.NumberFormat(this.region, { style: "percent", maximumFractionDigits: 1 }).format(share);
   }
 
   /** @param {number} seconds Unix time */
   date(seconds) {
-    return new Intl.DateTimeFormat(this.language, { dateStyle: "long", timeStyle: "short" }).format(1000 * seconds);
+    return new Intl.DateTimeFormat(this.region, { dateStyle: "long", timeStyle: "short" }).format(1000 * seconds);
   }
 
   /**

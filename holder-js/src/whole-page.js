@@ -5,15 +5,16 @@ export function takePage(form) {
   const isPreview = form.getAttribute("task")?.endsWith("/preview"); // at a relay, for whoever asks: the task stands behind the hash
   const given = decoded(location.hash.slice(1)); // which browsers send to nobody
   if (isPreview || given) form.setAttribute(isPreview ? "preview" : "invitation", given);
-  let isChecking = false;
+  let isInside = false; // past the first screen, from where the browser's way back leads through the others
   form.addEventListener("privet-step", ({ detail: { step, title, language } }) => {
     [document.title, document.documentElement.lang] = [title, language];
-    if (step === "check") history.pushState(null, ""); // so that the browser's own way back leads to the questions
-    if (step === "questions" && isChecking) history.back();
-    isChecking = step === "check";
+    if (step === "questions" && !isInside) history.pushState(null, "");
+    if (step === "start" && isInside) history.back();
+    isInside = step === "questions" || step === "check";
   });
   addEventListener("popstate", () => {
-    isChecking = false;
+    if (!isInside) return;
+    isInside = false; // so that coming to the start does not lead back once more
     form.back();
   });
 }

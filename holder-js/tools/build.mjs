@@ -21,6 +21,6 @@ const smaller = {
 const bundle = await rolldown({ input, plugins: [smaller] });
 const { output } = await bundle.generate({ format: "esm", minify: true });
 if (output.length !== 1) throw new Error(`There are ${output.length} files.`);
-const code = `${firstLine}\n${output[0].code}`;
+const code = `${firstLine}\n${output[0].code.replaceAll("/* @__PURE__ */ ", "")}`;
 writeFileSync(target, code);
 writeFileSync(`${target}.br`, brotliCompressSync(code));

@@ -376,6 +376,26 @@ def test_what_was_shown_is_sent_and_only_once() -> None:
     assert len({each[0] for each in found["findings"]}) == 4
 
 
+REGIONS = """
+import { textsFor } from "./texts.js";
+const wanted = [["en-US"], ["en-GB", "de"], ["de-CH"], ["fr", "de-!!"], []];
+const texts = await Promise.all(wanted.map((each) => textsFor(each)));
+const said = (each) => [each.language, each.date(15 * 86_400).slice(0, 10), each.number(1.5)];
+console.log(JSON.stringify(texts.map((each) => [...said(each), each.typedNumber("1.500")])));
+"""
+
+
+def test_dates_and_numbers_are_written_as_in_the_readers_region() -> None:
+    """Of the language in which the page speaks; a tag that is none is no fault."""
+    assert evaluated(REGIONS) == [
+        ["en", "January 16", "1.5", "1.500"],
+        ["en", "16 January", "1.5", "1.500"],
+        ["de", "16. Januar", "1.5", "1.500"],
+        ["de", "16. Januar", "1,5", "1500"],
+        ["en", "January 16", "1.5", "1.500"],
+    ]
+
+
 DRY = """
 import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";

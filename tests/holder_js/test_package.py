@@ -237,16 +237,16 @@ def test_plain_html_shows_the_form(project: Path, curator: RunningCurator, tab: 
             "addEventListener('privet-step', ({ detail }) => (window.steps ??= []).push(detail));"
         )
         tab.goto(f"{address}/index.html")
-        tab.get_by_role("heading", name="Wer fragt").wait_for()
+        tab.get_by_role("button", name="Beginnen").wait_for()
         assert violations(tab) == []
         assert tab.locator("h1").all_inner_texts() == ["Our study"]
         tab.evaluate(
             "document.documentElement.style.setProperty('--privet-accent', 'rgb(1, 2, 3)')"
         )
         color = "button => getComputedStyle(button).backgroundColor"
-        assert tab.locator("#check").evaluate(color) == "rgb(1, 2, 3)"
+        assert tab.locator("#begin").evaluate(color) == "rgb(1, 2, 3)"
         fill_in(tab)
-        tab.locator("#check").click()
+        tab.locator("#next").click()
         tab.locator("#send").click()
         tab.get_by_role("heading", name="Danke. Ihre Antwort wurde gezählt").wait_for()
         steps = tab.evaluate("window.steps")
@@ -277,7 +277,7 @@ def test_the_dashboards_lines_embed_the_form_from_a_relay(
             assert tab.evaluate("customElements.get('privet-answer') === undefined")
             tab.goto(f"{address}/embedded.html")
             fill_in(tab)
-            tab.locator("#check").click()
+            tab.locator("#next").click()
             tab.locator("#send").click()
             tab.get_by_role("heading", name="Your message is on its way").wait_for()
 

@@ -139,26 +139,60 @@ def reports(curator: RunningCurator, task: str) -> int:
     return int(curator.status(task)["reports"])
 
 
-def fill_in(tab: Any) -> None:
-    """A record that fits, by the labels that people read."""
-    tab.get_by_label("Age", exact=True).fill("30")
-    tab.get_by_label("Hours", exact=True).fill(HOURS)
-    for group, choice in [("Job", "nurse"), ("Member", "True"), ("Label", "0")]:
-        tab.get_by_role("group", name=group).get_by_label(choice, exact=True).check()
+READY = "#start:not([hidden])"
+"""The first screen, once the task can be answered."""
+FITTING = (("Age", "30"), ("Hours", HOURS), ("Job", "nurse"), ("Member", "True"), ("Label", "0"))
+
+
+def begin(tab: Any) -> None:
+    """From the first screen to the first question."""
+    tab.locator("#begin").click()
+
+
+def move_on(tab: Any) -> None:
+    """From a question to what comes next."""
+    tab.locator("#next").click()
+
+
+def put(tab: Any, name: str, value: str) -> None:
+    """Answer the question that is shown, by the words that people read."""
+    if name in {"Age", "Hours", "How old are you?"}:
+        tab.get_by_label(name, exact=True).fill(value)
+    else:
+        tab.get_by_role("group", name=name).get_by_label(value, exact=True).check()
+
+
+def fill_in(tab: Any, answers: tuple[tuple[str, str], ...] = FITTING) -> None:
+    """A record that fits, up to the last question."""
+    begin(tab)
+    for at, (name, value) in enumerate(answers):
+        if at > 0:
+            move_on(tab)
+        put(tab, name, value)
 
 
 def fill_anything_in(tab: Any) -> None:
-    """A record that fits, whatever is asked."""
-    tab.wait_for_selector("#form:not([hidden])")
-    for field in tab.locator("input[type=text]").all():
-        field.fill("9")
-    for group in tab.locator("fieldset").all():
-        group.get_by_role("radio").first.check()
+    """A record that fits, whatever is asked, from the first screen or question."""
+    if tab.is_hidden("#form"):
+        begin(tab)
+    total = tab.locator("#fields > *").count()
+    for number in range(1, total + 1):
+        for field in tab.locator("#fields input[type=text]:visible").all():
+            field.fill("9")
+        for group in tab.locator("#fields fieldset:visible").all():
+            group.get_by_role("radio").first.check()
+        if number < total:
+            move_on(tab)
+
+
+def change(tab: Any, name: str) -> None:
+    """From the check to a question."""
+    tab.get_by_role("button", name=f"Change your answer to “{name}”").click()
 
 
 def check(tab: Any) -> None:
-    """From the questions to the answers in words and the message."""
-    tab.locator("#check").click()
+    """From the last question to the answers in words and the message."""
+    move_on(tab)
     tab.wait_for_selector("#preview:not([hidden])")
 
 
@@ -181,7 +215,7 @@ def test_an_answer_counts_and_nothing_else_arrives(curator: RunningCurator, tab:
         check(tab)
         shown = tab.text_content("#bytes")
         assert f"{len(shown) // 2} bytes" in tab.inner_text("#preview")
-        assert recorder.log == [f"GET /v1/tasks/{task}", f"GET /v1/tasks/{task}/status"]
+        assert sorted(recorder.log) == [f"GET /v1/tasks/{task}", f"GET /v1/tasks/{task}/status"]
         tab.locator("#send").click()
         assert outcome(tab) == COUNTED
         assert reports(curator, task) == 1
@@ -194,33 +228,31 @@ def test_an_answer_counts_and_nothing_else_arrives(curator: RunningCurator, tab:
     assert recorder.log[2:] == [f"POST /v1/tasks/{task}/reports", status]
 
 
-def test_a_record_that_does_not_fit_is_told_at_its_fields_and_counts(
+def test_a_record_that_does_not_fit_is_told_at_its_field_and_counts(
     curator: RunningCurator, tab: Any
 ) -> None:
-    """The form starts neutral; the person may mend the record, or send that it does not fit."""
+    """Questions start neutral; the person may mend the record, or send that it does not fit."""
     with opened(curator, tab) as (task, _):
-        tab.wait_for_selector("#form:not([hidden])")
-        assert tab.locator("[aria-invalid], #faults:visible, .fault:visible").count() == 0
         fill_in(tab)
+        assert tab.locator("[aria-invalid], .fault:visible").count() == 0
         check(tab)
         fitting = tab.text_content("#bytes")
-        tab.get_by_role("button", name="Change your answer to “Age”").click()
+        change(tab, "Age")
         age = tab.get_by_label("Age", exact=True)
         assert age.evaluate("field => field === field.getRootNode().activeElement")
         age.fill("thirty")
-        tab.locator("#check").click()
-        assert focused(tab) == "faults"
+        tab.keyboard.press("Tab")
+        move_on(tab)
+        assert age.evaluate("field => field === field.getRootNode().activeElement")
         assert age.get_attribute("aria-invalid") == "true"
         assert "in digits" in tab.inner_text(f"#{age.get_attribute('aria-describedby').split()[1]}")
-        tab.get_by_role("link", name="Age: Enter a number in digits").click()
-        assert age.evaluate("field => field === field.getRootNode().activeElement")
         age.fill("30")
         assert tab.locator("[aria-invalid]").count() == 0
         check(tab)
         assert tab.text_content("#bytes") == fitting  # the same chance: nobody can draw again
-        tab.go_back()
+        change(tab, "Age")
         age.fill("")
-        tab.locator("#check").click()
+        move_on(tab)
         tab.get_by_text("None of the answers fits me").click()
         tab.get_by_role("button", name="Say that my answers do not fit").click()
         assert tab.locator("#answers *").count() == 0
@@ -230,18 +262,48 @@ def test_a_record_that_does_not_fit_is_told_at_its_fields_and_counts(
     assert reports(curator, task) == 1
 
 
+def test_one_question_at_a_time_and_back(curator: RunningCurator, tab: Any) -> None:
+    """By the page's buttons and the browser's; nothing that was filled in is lost on the way, and
+    nobody is called."""
+    with recorded(curator, tab) as (_, recorder):
+        tab.wait_for_selector(READY)
+        before = list(recorder.log)
+        fill_in(tab)
+        numbers = []
+        for _ in FITTING:
+            numbers.append(tab.inner_text("#number"))
+            assert tab.locator("#fields > :visible").count() == 1
+            tab.locator("#previous").click()
+        assert numbers == [f"Question {number} of 5" for number in (5, 4, 3, 2, 1)]
+        assert tab.is_visible("#start")
+        begin(tab)
+        for number in (2, 3, 4, 5):
+            move_on(tab)
+            assert tab.inner_text("#number") == f"Question {number} of 5"
+        check(tab)
+        for number in (5, 4, 3, 2, 1):
+            tab.go_back()
+            assert tab.inner_text("#number") == f"Question {number} of 5"
+        tab.go_back()
+        assert tab.is_visible("#start")
+        assert recorder.log == before
+
+
 def test_a_disclosed_group_is_seen_before_it_is_sent(curator: RunningCurator, tab: Any) -> None:
     """In words, with its size, and marked in the message; other groups, other words and bytes."""
     with recorded(curator, tab, **GROUPS, smallest_group=20, holders=5000) as (_, recorder):
         fill_in(tab)
-        intro = tab.inner_text("#intro")
+        intro = tab.text_content("#start")
+        assert "It states openly which group you are in" in tab.text_content("[data-text=inShort]")
         assert "openly which group of people you are in, based only on" in intro
         assert "within your group" in tab.text_content("#odds")
         assert "any two sets of answers by" not in tab.text_content("#odds")
         assert "nobody else sees them" not in intro
         assert tab.get_by_text("Your group may depend on this answer").count() == 2
         groups = {}
+        check(tab)
         for age in ("18", "30", "64"):
+            change(tab, "Age")
             tab.get_by_label("Age", exact=True).fill(age)
             check(tab)
             said = tab.inner_text("#group")
@@ -249,9 +311,7 @@ def test_a_disclosed_group_is_seen_before_it_is_sent(curator: RunningCurator, ta
                 r"Your group, which is not hidden: .*\. In this group \d+ people .* of \d+ .*", said
             )
             groups[said] = tab.text_content("#bytes .group")
-            tab.go_back()
         assert 2 <= len(set(groups.values())) == len(groups)
-        check(tab)
         assert violations(tab) == []
         shown = tab.text_content("#bytes")
         tab.locator("#send").click()
@@ -267,25 +327,26 @@ def test_a_study_of_small_groups_is_refused(curator: RunningCurator, tab: Any) -
     """Before the form, whatever one would have answered."""
     with opened(curator, tab, **GROUPS, smallest_group=1, holders=60):
         tab.get_by_text("groups so small that people in them could be recognised").wait_for()
-        assert tab.is_hidden("#form")
+        assert tab.is_hidden("#start")
         assert "0%" in kept(tab)
 
 
 def test_enter_sends_nothing(curator: RunningCurator, tab: Any) -> None:
-    """In no field, filled in or not; it leads to the check, where it does nothing either."""
+    """It leads from question to question, where that is answered, and to the check, where it does
+    nothing."""
     with recorded(curator, tab) as (_, recorder):
-        tab.wait_for_selector("#form:not([hidden])")
-        for field in tab.locator("#fields input").all():
-            field.press("Enter")
-        assert tab.is_hidden("#preview")
-        fill_in(tab)
-        tab.get_by_label("Hours", exact=True).press("Enter")
+        begin(tab)
+        tab.get_by_label("Age", exact=True).press("Enter")
+        assert tab.inner_text("#number") == "Question 1 of 5"
+        for name, value in FITTING:
+            put(tab, name, value)
+            tab.keyboard.press("Enter")
         tab.wait_for_selector("#preview:not([hidden])")
         for _ in range(3):
             tab.keyboard.press("Enter")
         assert tab.is_visible("#preview")
         tab.reload()
-        tab.wait_for_selector("#form:not([hidden])")  # so nothing was kept
+        tab.wait_for_selector(READY)  # so nothing was kept
         assert not any(line.startswith("POST") for line in recorder.log)
 
 
@@ -300,7 +361,7 @@ def test_a_task_that_takes_nothing_says_so_before_any_form(
         with serving(answer_page_server(f"{curator.url}/v1/tasks/{task}", port=0)) as page:
             tab.goto(page)
             tab.get_by_text(said).wait_for()
-            assert tab.is_hidden("#form")
+            assert tab.is_hidden("#start")
             assert "0%" in kept(tab)
             assert violations(tab) == []
 
@@ -347,7 +408,7 @@ def test_what_came_out_is_shown_once_the_collection_has_ended(
         other.goto(page)
         other.get_by_text("This study has ended").wait_for()
         assert other.locator(".figure-row").all_inner_texts() == rows
-        assert other.is_hidden("#form")
+        assert other.is_hidden("#start")
         assert other.evaluate("document.documentElement.scrollWidth") <= 390
         other.close()
 
@@ -376,11 +437,15 @@ def focused(tab: Any) -> str:
 def test_numbers_are_understood_as_people_write_them(curator: RunningCurator, tab: Any) -> None:
     """A decimal comma, spaces, wide digits; one outside the range is warned of, twice."""
     with opened(curator, tab):
-        fill_in(tab)
-        tab.get_by_label("Hours", exact=True).fill("１2,5")
-        assert not tab.locator(".warning:visible").filter(has_text="counts numbers").count()
+        begin(tab)
         tab.get_by_label("Age", exact=True).fill("3 000")
         assert "3000, will be counted as" in tab.inner_text(".question .warning:visible")
+        move_on(tab)
+        tab.get_by_label("Hours", exact=True).fill("１2,5")
+        assert not tab.locator(".warning:visible").filter(has_text="counts numbers").count()
+        for name, value in FITTING[2:]:
+            move_on(tab)
+            put(tab, name, value)
         check(tab)
         rows = tab.locator("#answers > div").all_inner_texts()
         assert "12.5" in next(row for row in rows if row.startswith("Hours"))
@@ -431,7 +496,7 @@ def test_a_lay_readers_questions_are_answered_in_their_language(
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
     with opened(curator, tab, asker=ASKER, language="en", translations=translations):
-        tab.wait_for_selector("#form:not([hidden])")
+        tab.wait_for_selector(READY)
         look()
         language = "zh-Hans" if locale == "zh-CN" else locale
         assert tab.get_attribute("html", "lang") == language
@@ -440,7 +505,13 @@ def test_a_lay_readers_questions_are_answered_in_their_language(
         if locale == "de":
             assert tab.get_by_label("Alter", exact=True).count() == 1
             assert tab.locator(".choice [lang=de]").all_inner_texts() == ["Pflegekraft"]
-        tab.locator("#check").click()
+        assert tab.locator("#who [href='mailto:survey@institute.example']").count() == 1
+        for summary in tab.locator("summary:visible").all():
+            summary.click()
+        look()
+        begin(tab)
+        look()
+        move_on(tab)
         tab.locator("#unfit summary").click()
         look()
         fill_anything_in(tab)
@@ -465,11 +536,8 @@ def test_a_reader_chooses_the_language(curator: RunningCurator, tab: Any) -> Non
         {"language": "fr", "texts": [("job", "métier")]},
     ]
     with opened(curator, tab, language="en", translations=texts, describe=ASKED) as (task, _):
-        tab.get_by_label("How old are you?", exact=True).fill("30")
-        tab.get_by_text("At your last birthday.").wait_for()
-        tab.get_by_label("Hours", exact=True).fill(HOURS)
-        for group, choice in [("Job", "nurse"), ("Member", "True"), ("Label", "0")]:
-            tab.get_by_role("group", name=group).get_by_label(choice, exact=True).check()
+        fill_in(tab, (("How old are you?", "30"), *FITTING[1:]))
+        assert "At your last birthday." in tab.text_content("#fields")
         check(tab)
         shown = tab.text_content("#bytes")
         offered = tab.locator("#language option").all_inner_texts()
@@ -478,7 +546,7 @@ def test_a_reader_chooses_the_language(curator: RunningCurator, tab: Any) -> Non
         age = tab.get_by_label("Wie alt sind Sie?", exact=True)
         assert age.input_value() == "30"
         assert tab.get_by_label("Hours", exact=True).input_value() == "12,5"
-        assert "Zuletzt." in tab.inner_text("#fields")
+        assert "Zuletzt." in tab.text_content("#fields")
         assert tab.get_attribute("html", "lang") == "de"
         assert violations(tab) == []
         check(tab)
@@ -509,7 +577,6 @@ def test_a_preview_is_the_page_and_sends_nothing(
     ) as relay:
         tab.goto(f"{relay.url}/answer/{answer_page.PREVIEW}#{behind}")
         tab.get_by_text("This is a preview").wait_for()
-        tab.get_by_label("How old are you?", exact=True).wait_for()
         fill_anything_in(tab)
         tab.locator("#language").select_option("es")
         tab.get_by_text("Esto es una vista previa").wait_for()
@@ -520,7 +587,7 @@ def test_a_preview_is_the_page_and_sends_nothing(
         tab.locator("#send").click()
         tab.get_by_text("This was a preview: nothing was sent.").wait_for()
         tab.reload()  # and nothing is remembered
-        tab.get_by_label("How old are you?", exact=True).wait_for()
+        tab.wait_for_selector(READY)
         assert set(asked) == {f"/answer/{answer_page.PREVIEW}", f"/answer/{answer_page.NAMED}"}
 
 
@@ -542,6 +609,52 @@ def test_what_was_stored_is_sent_again_byte_for_byte(curator: RunningCurator, ta
         tab.get_by_role("heading", name=COUNTED).wait_for()
     assert reports(curator, task) == 1
     assert len(set(recorder.bodies)) == 1 < len(recorder.bodies)
+
+
+def test_it_goes_on_by_itself_when_the_device_is_online_again(
+    curator: RunningCurator, tab: Any
+) -> None:
+    """Opened without a network, and sent without one: the same bytes, once."""
+    tab.clock.install()
+    with recorded(curator, tab) as (task, recorder):
+        fill_in(tab)
+        check(tab)
+        shown = tab.text_content("#bytes")
+        tab.context.set_offline(True)
+        tab.locator("#send").click()
+        for _ in range(40):
+            tab.clock.run_for(5_000)
+            if tab.is_visible("#receipt"):
+                break
+        assert outcome(tab) == "Your message has not arrived yet"
+        assert recorder.bodies == []
+        tab.context.set_offline(False)
+        tab.get_by_role("heading", name=COUNTED).wait_for()
+        assert [body.hex() for body in recorder.bodies] == [shown]
+    assert reports(curator, task) == 1
+
+
+@pytest.mark.parametrize("broken", ["get", "open"])
+def test_storage_that_throws_is_named(curator: RunningCurator, tab: Any, broken: str) -> None:
+    """As browsers do at once where site data is blocked; before any form."""
+    throws = "() => { throw new DOMException('blocked', 'SecurityError'); }"
+    ways = {
+        "get": f"Object.defineProperty(window, 'indexedDB', {{ get: {throws} }});",
+        "open": f"IDBFactory.prototype.open = {throws};",
+    }
+    tab.add_init_script(ways[broken])
+    with opened(curator, tab):
+        tab.get_by_text("This browser cannot store your message").wait_for()
+        assert tab.is_hidden("#start")
+
+
+def test_a_page_without_its_script_says_what_to_do(curator: RunningCurator, tab: Any) -> None:
+    """At once that it is loading, and where nothing comes, to load it again."""
+    tab.route("**/privet-answer.*.js", lambda route: route.abort())
+    with opened(curator, tab):
+        assert tab.get_by_text("Loading …").is_visible()
+        assert tab.get_by_text("not getting through").is_hidden()
+        tab.get_by_text("not getting through").wait_for()
 
 
 def test_two_tabs_give_one_answer(curator: RunningCurator, tab: Any) -> None:
@@ -580,7 +693,7 @@ def test_the_caps_hold_over_tasks(curator: RunningCurator, tab: Any) -> None:
                 assert wanted in outcome(tab)
             else:
                 tab.get_by_text(wanted).wait_for()
-                assert not tab.is_visible("#form")
+                assert not tab.is_visible("#start")
     assert [reports(curator, task) for task in tasks] == [1, 1, 0, 0]
 
 
@@ -596,7 +709,7 @@ def test_the_page_says_what_it_counts(curator: RunningCurator, tab: Any) -> None
         assert f"only what you answer in this browser on {here}: it knows nothing" in counted(tab)
         assert "Used here in the past year: 50%" in counted(tab)
     with opened(curator, tab, **GROUPS, smallest_group=20, holders=5000) as (_, other):
-        tab.wait_for_selector("#form:not([hidden])")
+        tab.wait_for_selector(READY)
         assert f"in this browser on {other.removeprefix('http://')}:" in counted(tab)
         assert counted(tab).count("Used here in the past year: 0%") == 2  # whatever is spent above
         told = re.findall(r"This study would use ([\d.]+)% more", counted(tab))
@@ -609,8 +722,8 @@ def test_the_page_says_what_it_counts(curator: RunningCurator, tab: Any) -> None
 
 def counted(tab: Any) -> str:
     """What the page says of its ledger."""
-    tab.wait_for_selector("#ledger:not(:empty)")
-    return str(tab.inner_text("#ledger"))
+    tab.wait_for_selector("#ledger:not(:empty)", state="attached")
+    return str(tab.text_content("#ledger"))
 
 
 def test_too_many_disclosures_are_refused_before_the_form(
@@ -618,14 +731,14 @@ def test_too_many_disclosures_are_refused_before_the_form(
 ) -> None:
     """Once tasks at this address have disclosed what the page allows within a year."""
     with opened(curator, tab, **GROUPS, smallest_group=20, holders=5000):
-        tab.wait_for_selector("#form:not([hidden])")
+        tab.wait_for_selector(READY)
         cuts = {f"c{number}": ["1"] for number in range(32)}
         for tree in ("a", "b"):
             splits = {"tree": tree, "strata": 65536, "cuts": cuts}
             tab.evaluate(STORED, [{"task": tree, "epsilon": 0.001, "splits": splits}])
         tab.reload()
         tab.get_by_text("more would be revealed about you openly in a year").wait_for()
-        assert tab.is_hidden("#form")
+        assert tab.is_hidden("#start")
 
 
 def test_a_wrong_clock_is_named(curator: RunningCurator, tab: Any) -> None:
@@ -636,7 +749,7 @@ def test_a_wrong_clock_is_named(curator: RunningCurator, tab: Any) -> None:
         assert f"the clock of 127.0.0.1:{curator.url.rpartition(':')[2]} says" in tab.inner_text(
             "#answer"
         )
-        assert tab.is_hidden("#form")
+        assert tab.is_hidden("#start")
 
 
 def test_an_invitation_comes_behind_the_hash(curator: RunningCurator, tab: Any) -> None:
@@ -693,17 +806,20 @@ def test_any_static_host_can_serve_it(curator: RunningCurator, tab: Any, tmp_pat
 
 
 def test_the_keyboard_suffices(curator: RunningCurator, tab: Any) -> None:
-    """Every field and the button are reached by Tab in the order of the page."""
+    """Every field and button is reached by Tab in the order of the page."""
     with opened(curator, tab) as (task, _):
-        tab.wait_for_selector("#form:not([hidden])")
-        tab.locator("#learn summary").focus()
+        tab.wait_for_selector(READY)
+        while focused(tab) != "begin":
+            tab.keyboard.press("Tab")
+        tab.keyboard.press("Enter")
         for keys in (["3", "0"], ["9"], ["Space"], ["Space"], ["Space"]):
+            assert focused(tab) == "number"
             tab.keyboard.press("Tab")
             for key in keys:
                 tab.keyboard.press(key)
-        tab.keyboard.press("Tab")
-        assert focused(tab) == "check"
-        tab.keyboard.press("Enter")
+            tab.keyboard.press("Tab")
+            assert focused(tab) == "next"
+            tab.keyboard.press("Enter")
         assert focused(tab) == "preview-title"
         while focused(tab) != "send":
             tab.keyboard.press("Tab")

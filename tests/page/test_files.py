@@ -31,7 +31,7 @@ def test_the_page_is_small_and_whole() -> None:
     accepted = {"accept-encoding": "gzip, deflate, br, zstd"}
     sent = [page.served(name, TASK, accepted) for name in (page.INDEX, page.NAMED)]
     assert [reply and reply.headers["Content-Encoding"] for reply in sent] == ["gzip", "br"]
-    assert sum(len(reply.body) for reply in sent if reply) < 40_500
+    assert sum(len(reply.body) for reply in sent if reply) < 40_000
     code = page.FILES[page.FORM].decode()
     assert not re.search(r'\bimport\s*[("{]|from\s*"|"node:|\bprocess\.', code)
     assert not re.search(r"innerHTML|\beval\(|new Function|setAttribute\(.style", code)

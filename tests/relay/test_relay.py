@@ -475,3 +475,15 @@ async def test_the_token_goes_with_batches_alone(tmp_path: Path) -> None:
         await client.status(address)
         await client.send_batch(address, b"batch")
     assert [token for _, token in sent] == [None, None, "Bearer for the relay"]
+
+
+@pytest.mark.parametrize("path", ["/", "/answer", "/answer/", "/answer/4f0c", "/v1/tasks/4f0c"])
+async def test_a_cut_link_leads_people_to_a_page(path: str, tmp_path: Path) -> None:
+    """And programs to a problem document."""
+    async with relaying(FakeCurator(ONE), tmp_path / "spool") as (_, _, http):
+        browser = {"Accept": "text/html,*/*;q=0.8"}
+        shown = await http.get(f"{RELAY}{path}", headers=browser, follow_redirects=True)
+        told = await http.get(f"{RELAY}{path}")
+    assert (shown.status_code, shown.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "This address leads to no study" in shown.text
+    assert told.headers["content-type"] == "application/problem+json"

@@ -21,7 +21,10 @@ export declare class PrivetAnswer extends Base {
     static observedAttributes: string[];
     connectedCallback(): void;
     attributeChangedCallback(): void;
-    /** From the check back to the questions; nothing anywhere else. */
-    back(): void;
+    /**
+     * One screen back, from the check or from a question; nothing anywhere else.
+     * @returns {boolean} whether there is one before that
+     */
+    back(): boolean;
 }
 export {};

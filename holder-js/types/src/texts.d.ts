@@ -9,12 +9,14 @@ export declare function textsFor(wanted?: readonly string[]): Promise<Texts>;
 /** One language's texts, numbers and dates. */
 export declare class Texts {
     language: string;
+    region: string;
     catalogue: Record<string, string>;
     /**
      * @param {string} language
      * @param {Record<string, string>} catalogue
+     * @param {string} region whose numbers and dates they are, as a language's tag
      */
-    constructor(language: string, catalogue: Record<string, string>);
+    constructor(language: string, catalogue: Record<string, string>, region: string);
     /**
      * @param {string} key
      * @param {Record<string, string | number>} [values] for the names in braces

@@ -152,16 +152,16 @@ def test_from_a_file_to_the_first_answer(
         holder = admin.context.new_page()
         for address in (curator.url, relay.url):
             holder.goto(f"{address}/v1/tasks/{asked['id']}")
-            holder.get_by_role("link", name="Answer “").or_(holder.locator("#form")).wait_for()
+            holder.get_by_role("link", name="Answer “").or_(holder.locator("#begin")).wait_for()
         assert holder.url == admin.get_attribute("#link", "href")
-        assert "Institute for Work" in holder.inner_text("#who")
-        holder.wait_for_selector("#form:not([hidden])")
+        assert "Institute for Work" in holder.inner_text("#asks")
+        holder.locator("#begin").click()
         for question in holder.locator(".question").all():
             if question.get_by_role("radio").count():
                 question.get_by_role("radio").first.check()
             else:
                 question.get_by_role("textbox").fill("30")
-        holder.locator("#check").click()
+            holder.locator("#next").click()
         holder.locator("#send").click()
         holder.wait_for_selector("#receipt:not([hidden])", timeout=60_000)
         admin.bring_to_front()
