@@ -33,9 +33,10 @@ POLICY = (
 )
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 """Pages to which a visitor may return after signing in."""
+FLAGS = re.compile(r" \(--[a-z][^()]*\)")
 STATIC = {
     name: (files(__package__) / "static" / name).read_bytes()
-    for name in ("page.js", "style.css", "sample.csv")
+    for name in ("page.js", "wizard.js", "style.css", "sample.csv")
 }
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 """Changes with the files, so browsers may keep them."""
@@ -91,6 +92,11 @@ def day(moment: datetime) -> str:
     return f"{moment.day} {moment:%b}"
 
 
+def without_flags(text: str) -> str:
+    """A sentence without the options of a command that stand in brackets."""
+    return FLAGS.sub("", text)
+
+
 templates = Environment(
     loader=PackageLoader(__package__),
     autoescape=True,
@@ -108,6 +114,7 @@ templates.filters |= {
     "known_share": known_share,
     "set_by_hand": set_by_hand,
     "thousands": thousands,
+    "without_flags": without_flags,
     "when": when,
 }
 templates.globals |= {"version": VERSION}

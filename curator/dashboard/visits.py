@@ -11,7 +11,7 @@ from ..http.state import state_of
 from .pages import STATIC, PageRoute, own_page, page, see_other, set_cookie, sign_in_page
 from .visitor import COOKIE, SESSION_SECONDS, OwnForm, Sessions, TheForm, Visitor
 
-MEDIA_TYPES = {"page.js": "text/javascript", "style.css": "text/css", "sample.csv": "text/csv"}
+MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "csv": "text/csv"}
 A_YEAR = "public, max-age=31536000, immutable"
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -21,7 +21,11 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 def static(name: str) -> Response:
     if name not in STATIC:
         raise TaskNotFound("There is no such file.")
-    return Response(STATIC[name], media_type=MEDIA_TYPES[name], headers={"Cache-Control": A_YEAR})
+    return Response(
+        STATIC[name],
+        media_type=MEDIA_TYPES[name.rpartition(".")[2]],
+        headers={"Cache-Control": A_YEAR},
+    )
 
 
 @router.get("/sign-in")

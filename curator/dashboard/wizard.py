@@ -4,12 +4,16 @@ The file stays in the browser's form and comes with every step, so nothing is ke
 """
 
 import json
+import math
+from base64 import urlsafe_b64encode
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
+from hashlib import sha256
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import TypeAdapter, ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from privet.learning.task_building.inputs import inputs_of
@@ -21,14 +25,27 @@ from privet.tables.text_format import Stated
 
 from ..http.requests import TheCurator, while_waited
 from ..publication import Publication
-from ..service.tasks import create_task, plan_task, preview_table
+from ..service import relays
+from ..service.tasks import create_task, plan_task, preview_table, preview_task
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm, TheVisitor
 
 MOST_COLUMNS = 300
 """Maximum number of columns in the form; the command line takes more."""
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
-UPLOADS = (COLUMNS, PLAN, CREATE)
+PREVIEW, RELAY = "/new/preview", "/new/relay"
+UPLOADS = (COLUMNS, PLAN, CREATE, PREVIEW, RELAY)
+LONGEST_ADDRESS = 1_000_000
+"""Characters of an address that browsers open."""
+LANGUAGES = {"en": "English", "de": "Deutsch", "es": "Español", "zh-Hans": "中文", "fr": "Français"}
+LANGUAGES |= {
+    "it": "Italiano",
+    "pl": "Polski",
+    "pt": "Português",
+    "tr": "Türkçe",
+    "uk": "Українська",
+}
+LANGUAGES |= {"ar": "العربية", "ru": "Русский"}
 INPUTS = inputs_of(Publication)
 OF_COLUMNS = (
     "label",
@@ -43,10 +60,17 @@ OF_COLUMNS = (
 )
 """Settings that the fields of single columns make."""
 OF_FILE = ("encoding", "separator", "decimal")
-COLLECTION = ("name", "holders", "description", "smallest_group", "looks", "invited", "draft")
+IN_WORDS = ("name", "holders", "description", "invited", "closes", "epsilon")
+"""Settings that the form asks for in words of its own."""
 APART = ("epsilon", "closes", "asker", "language")
-MORE = tuple(name for name in INPUTS if name not in (*OF_COLUMNS, *OF_FILE, *COLLECTION, *APART))
+ADVANCED = tuple(
+    name
+    for name in INPUTS
+    if name not in (*OF_COLUMNS, *OF_FILE, *IN_WORDS, "asker", "language", "translations")
+)
 """Settings that the form keeps folded up."""
+UNPLANNED = ("name", "description", "describe", "asker", "language", "translations", "draft")
+"""Settings that no plan depends on."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=[Admins])
 
@@ -69,8 +93,8 @@ async def show_columns(
     columns = len(preview.proposals)
     if columns > MOST_COLUMNS:
         raise InvalidRequest(
-            f"The file has {columns} columns and this form shows {MOST_COLUMNS}: use "
-            "privet task create, or a file with fewer columns."
+            f"The file has {columns} columns and this form shows {MOST_COLUMNS}: take a file with "
+            "fewer columns, or the command line."
         )
     return page(
         request,
@@ -81,7 +105,12 @@ async def show_columns(
         settings=INPUTS,
         of_file=OF_FILE,
         of_columns=OF_COLUMNS,
-        more=MORE,
+        advanced=ADVANCED,
+        languages=LANGUAGES,
+        of_hundred=of_hundred,
+        relay=await run_in_threadpool(relays.probe, curator),
+        start=None,
+        fault="",
         task_cap=TASK_CAP,
         year_cap=YEAR_CAP,
     )
@@ -98,7 +127,46 @@ async def show_plan(
     made = await while_waited(request, planning)
     names = [str(form[f"name.{i}"]) for i in range(MOST_COLUMNS) if f"name.{i}" in form]
     asked = [name for name in names if name not in {settings.label, *settings.ignore}]
-    return page(request, "plan.html", plan=made, settings=settings, asked=asked)
+    digest = plan_digest(public, settings)
+    return page(request, "plan.html", plan=made, settings=settings, asked=asked, digest=digest)
+
+
+@router.post(PREVIEW)
+async def show_preview(
+    request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
+) -> Response:
+    """The address of the relay's page with the task behind its hash, as people will see it."""
+    public, settings = await _public(form), settings_of(form)
+    relay = await run_in_threadpool(relays.probe, curator)
+    if relay is None or not relay.works:
+        why = "Name a relay first: a preview is on its page, as the real one will be."
+        return page(request, "preview.html", address=None, why=relay.fault if relay else why)
+    register = await _file(form, "register")
+    making = preview_task(curator, visitor, settings, public, register=register)
+    task = await while_waited(request, making)
+    behind = urlsafe_b64encode(task.canonical).decode().rstrip("=")
+    address = f"{relay.address}/answer/preview#{behind}"
+    if len(address) > LONGEST_ADDRESS:
+        why = "The task is too large for a preview: take fewer cells, or fewer categories."
+        return page(request, "preview.html", address=None, why=why)
+    return page(request, "preview.html", address=address, why="")
+
+
+@router.post(RELAY)
+def ask_relay(
+    request: Request, curator: TheCurator, visitor: TheVisitor, form: TheForm
+) -> Response:
+    """The part about the relay, which is named and asked what it is, or how to start one."""
+    start, fault = None, ""
+    try:
+        if "start" in form:
+            start = relays.start_relay(curator, visitor, str(request.base_url))
+        else:
+            relays.name_relay(curator, visitor, str(form.get("relay", "")).strip())
+    except InvalidRequest as error:
+        fault = error.detail
+    relay = relays.probe(curator)
+    return page(request, "asked_relay.html", relay=relay, start=start, fault=fault)
 
 
 @router.post(CREATE)
@@ -108,10 +176,26 @@ async def create(
     public, settings = await _public(form), settings_of(form)
     if settings.asker is None:
         raise InvalidRequest("Say who is asking: people read it before they answer.")
+    if form.get("planned") != plan_digest(public, settings) and "unplanned" not in form:
+        raise InvalidRequest(
+            "Plan first, with the settings as they are now: too few answers tell nothing, and "
+            "people would give them for nothing. Or say that you publish without a plan."
+        )
     register = await _file(form, "register")
     creating = create_task(curator, visitor, settings, public, register=register)
     stored, _ = await while_waited(request, creating)
     return see_other(f"/tasks/{stored.task.id}#holders")
+
+
+def of_hundred(epsilon: float) -> int:
+    """Of 100 people who send one message, the most whose answers it points to."""
+    return math.ceil(100 / (1 + math.exp(-epsilon)))
+
+
+def plan_digest(public: bytes, settings: Publication) -> str:
+    """A digest of all that a plan depends on."""
+    counts = settings.model_dump_json(exclude=set(UNPLANNED))
+    return sha256(sha256(public).digest() + counts.encode()).hexdigest()
 
 
 def settings_of(form: FormData) -> Publication:
@@ -149,7 +233,7 @@ def settings_of(form: FormData) -> Publication:
         }
         if "rename" in of and (name == label or "use" in of):
             settings["rename"][name] = _renaming(of["rename"])
-        described = {key: of[key] for key in ("description", "unit") if key in of}
+        described = {key: of[key] for key in ("prompt", "description", "unit") if key in of}
         if name == label:
             settings |= _label(of, fields.get("label_type", ""))
         elif "use" not in of:
@@ -167,7 +251,8 @@ def settings_of(form: FormData) -> Publication:
 def _written(fields: dict[str, str]) -> dict[str, Any]:
     """The settings of the collection, which are left out where their field is empty."""
     written: dict[str, Any] = {}
-    for name in (*OF_FILE, *COLLECTION, *MORE):
+    in_words = [name for name in IN_WORDS if name not in APART]
+    for name in (*OF_FILE, *in_words, *ADVANCED, "translations"):
         text = fields.get(name, "")
         if text and (INPUTS[name].kind, text) == ("flag", "on"):  # a box that is checked
             written[name] = True

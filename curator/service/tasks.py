@@ -131,6 +131,19 @@ def _create(
     return stored, created
 
 
+async def preview_task(
+    curator: Curator,
+    actor: Actor,
+    settings: Publication,
+    public: bytes,
+    register: bytes | None = None,
+) -> Task:
+    """The task that ``create_task`` would publish, which is not kept."""
+    actor.need(Scope.ADMIN)
+    uploaded = Uploaded(public, None, register)
+    return await call(curator.workers, lambda run: run(make_task, settings, uploaded)[0])
+
+
 async def preview_table(curator: Curator, actor: Actor, public: bytes, stated: Stated) -> Preview:
     """A table as it was read and would be published; ``stated`` about a CSV file."""
     actor.need(Scope.ADMIN)

@@ -56,6 +56,10 @@ class TooVaried(InvalidPublicData):
         super().__init__(sentence)
         self.column = column
 
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        """Its type and arguments, for another process."""
+        return type(self), (self.column, self.detail)
+
 
 def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | Categorical, ...]:
     """One feature per public column, in file order, without the label and the ignored columns.

@@ -56,6 +56,7 @@ CALLS: dict[str, str] = {
     "PUT /v1/relay": "relay named",
     "POST /tasks/{task_id}/start": "token issued",
     "POST /tasks/{task_id}/link": "relay named",
+    "POST /new/relay": "relay named",
     "POST /tasks/{task_id}/invitations": "invitations made",
     "POST /tasks/{task_id}/move": "task closed",
     "POST /tasks/{task_id}/fit": "model fitted",
@@ -63,6 +64,7 @@ CALLS: dict[str, str] = {
     "POST /tasks/{task_id}/models/{number}/promote": "model promoted",
     "POST /new/columns": "",
     "POST /new/plan": "",
+    "POST /new/preview": "",
     "POST /tasks/{task_id}/delete": "task deleted",
     "POST /new": "task created",
     "POST /access/tokens": "token issued",
@@ -180,7 +182,7 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
     fields = {f"name.{place}": name for place, name in enumerate(columns)}
     fields |= {f"use.{place}": "on" for place in range(5)}
     form = {"name": "by form", "label": "label", "epsilon": "1", "holders": "300", **fields}
-    form |= {f"asker_{name}": text for name, text in ASKER.items()}
+    form |= {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
     upload = {"files": {"public": ("a.csv", samples.survey(60))}}
     record = {"columns": {"age": [50], "hours": [40], "job": ["smith"], "member": [True]}}
     answers = {"field.0": "30", "field.1": "9", "field.2": "nurse", "field.3": "False"}
@@ -205,6 +207,8 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
         "POST /tasks/{task_id}/models/{number}/promote": {"data": {}},
         "POST /new/columns": {**upload, "data": {}},
         "POST /new/plan": {**upload, "data": form},
+        "POST /new/preview": {**upload, "data": form},
+        "POST /new/relay": {"data": {"relay": "http://127.0.0.1:9"}},
         "POST /new": {**upload, "data": form},
         "POST /tasks/{task_id}/delete": {"data": {"name": "survey"}},
         "POST /access/tokens": {"data": {"name": "desk", "scope": "reader"}},

@@ -20,7 +20,9 @@ async function load(url, into, options = {}) {
   try {
     const response = await fetch(url, { ...options, signal: abort.signal });
     if (response.redirected) {
-      if (kept?.contains(target)) sessionStorage.removeItem(keptAs());
+      const until = [];
+      target.dispatchEvent(new CustomEvent("privet-done", { bubbles: true, detail: { until } }));
+      await Promise.all(until);
       location.href = response.url;
       return null;
     }
@@ -28,6 +30,7 @@ async function load(url, into, options = {}) {
     const part = page.getElementById(into);
     target.replaceChildren(...(part ? part.childNodes : [page.getElementById("problem")]));
     prepare(target);
+    target.dispatchEvent(new CustomEvent("privet-loaded", { bubbles: true }));
     markPath(target);
     return page;
   } catch (error) {
@@ -123,7 +126,7 @@ document.addEventListener("change", (event) => {
 
 function send(form, into, submitter) {
   const url = submitter?.getAttribute("formaction") ?? form.getAttribute("action");
-  const data = new FormData(form);
+  const data = new FormData(form, submitter);
   if (form.method === "get") return load(`${url}?${new URLSearchParams(data)}`, into);
   const plain = form.enctype !== "multipart/form-data";
   return load(url, into, { method: "POST", body: plain ? new URLSearchParams(data) : data });
@@ -131,7 +134,6 @@ function send(form, into, submitter) {
 
 /** Show what needs scripts; a slider beside each number on a logarithmic scale. */
 function prepare(part) {
-  if (kept?.contains(part) && part.id === "columns") restore();
   for (const button of part.querySelectorAll("[data-print], [data-copy]")) {
     button.hidden = button.dataset.copy !== undefined && !navigator.clipboard; // none without TLS
   }
@@ -187,34 +189,6 @@ async function refresh() {
   if (fresh.innerHTML !== old.innerHTML) old.replaceWith(fresh);
 }
 
-/**
- * What was changed in a form is kept in this tab, over back, reload and a new session, for a file
- * with the same columns. Neither the file nor a secret is kept.
- */
-const kept = document.querySelector("[data-kept]");
-const keptAs = () => ["kept", ...[...kept.querySelectorAll("[name^='name.']")].map((each) => each.value)].join("\n");
-
-function changed(field) {
-  if (!field.name || ["file", "hidden"].includes(field.type)) return false;
-  if (field.type === "checkbox") return field.checked !== field.defaultChecked;
-  if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
-  return field.selectedIndex !== Math.max([...field.options].findIndex((each) => each.defaultSelected), 0);
-}
-
-function keep() {
-  const fields = [...kept.elements].filter(changed);
-  const values = fields.map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
-  sessionStorage.setItem(keptAs(), JSON.stringify(values));
-}
-
-function restore() {
-  for (const [name, value] of JSON.parse(sessionStorage.getItem(keptAs()) ?? "[]")) {
-    const field = kept.elements.namedItem(name);
-    if (field?.type === "checkbox") field.checked = value;
-    else if (field) field.value = value;
-  }
-}
-
 /** A link of somebody's own machine brings the token behind the hash, which browsers send to nobody. */
 function fillTokenIn() {
   const field = document.querySelector("input[type='password'][name='token']");
@@ -225,6 +199,5 @@ function fillTokenIn() {
 }
 
 fillTokenIn();
-kept?.addEventListener("input", keep);
 prepare(document);
 setInterval(refresh, EVERY_MS);

@@ -82,45 +82,57 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_role("link", name="New task").click()
     admin.get_by_label("Public records").set_input_files(file)
     admin.get_by_role("button", name="Read the file").click()
-    admin.get_by_label("Label: the column to predict").select_option("label")
+    admin.get_by_label("Which column should be predicted?").select_option("label")
     age = admin.get_by_role("group", name="age")
     age.locator("summary").click()
     age.get_by_label("From").fill("16")
-    age.get_by_label("Question or description").fill("How old are you?")
+    age.get_by_label("Question").fill("How old are you?")
     admin.get_by_label("Ask for member").uncheck()
-    admin.get_by_label("Name", exact=True).fill("Who is a member")
-    admin.get_by_label("Epsilon").fill("2")
-    admin.get_by_label("Holders").fill("500")
-    admin.get_by_text("More settings").click()
+    admin.get_by_label("Name of the study").fill("Who is a member")
+    admin.get_by_label("Privacy of each answer").fill("2")
+    assert "at most 89 gave" in admin.inner_text("#help-epsilon")
+    admin.get_by_label("People whom you expect").fill("500")
+    admin.get_by_text("Advanced", exact=True).click()
     admin.get_by_label("Smallest batch").fill("1")  # the relay sends the one answer on
     admin.get_by_label("Responsible").fill("Institute for Work")
     admin.get_by_label("Contact").fill("survey@institute.example")
     admin.get_by_label("Link").fill("https://institute.example/survey")
     admin.get_by_label("Purpose").fill("To learn who is a member.")
-    admin.reload()  # what was typed is there again with the same columns
-    admin.get_by_label("Public records").set_input_files(file)
-    admin.get_by_role("button", name="Read the file").click()
+    admin.get_by_label("Language of all these texts").select_option("en")
+    admin.get_by_text("In other languages").click()
+    admin.get_by_label("Translate into").select_option("de")
+    admin.get_by_label("How old are you?", exact=True).fill("Wie alt sind Sie?")
+    assert violations(admin) == []
+    admin.reload()  # a draft has the file and what was typed
+    admin.get_by_text("This browser has a draft").wait_for()
+    assert violations(admin) == []
+    admin.get_by_role("button", name="Go on with the draft").click()
     admin.get_by_label("Ask for member").wait_for()
-    assert admin.get_by_label("Holders").input_value() == "500"
+    admin.wait_for_function("document.querySelector('[name=holders]').value === '500'")
     assert not admin.get_by_label("Ask for member").is_checked()
-    admin.get_by_role("button", name="Plan and check").click()
+    admin.get_by_role("button", name="Publish", exact=True).click()
+    admin.get_by_text("Plan first, with the settings as they are now").wait_for()
+    admin.get_by_role("button", name="Plan", exact=True).click()
     admin.get_by_role("button", name="Cancel").click(timeout=30_000)
     admin.locator("#plan:not([aria-busy])").wait_for(state="attached")
     assert admin.inner_text("#plan") == ""
-    admin.get_by_role("button", name="Plan and check").click()
+    admin.get_by_role("button", name="Plan", exact=True).click()
     admin.get_by_text("If the public data are fair").wait_for(timeout=120_000)
     assert "left out: member" in admin.inner_text("#plan")
     assert "Institute for Work (survey@institute.example) asks" in admin.inner_text("#plan")
     assert violations(admin) == []
-    admin.get_by_role("button", name="Publish").click()
+    admin.get_by_role("button", name="Publish", exact=True).click()
     admin.wait_for_url("**/tasks/*", timeout=60_000)
     admin.get_by_role("heading", name="Who is a member").wait_for()
     assert reports(admin) == 0
     (asked,) = curator.get("/v1/tasks")[-1:]
-    features = curator.get(f"/v1/tasks/{asked['id']}")["task"]["features"]
+    published = curator.get(f"/v1/tasks/{asked['id']}")["task"]
+    texts = [["How old are you?", "Wie alt sind Sie?"]]
+    assert published["translations"] == [{"language": "de", "texts": texts}]
+    features = published["features"]
     assert [feature["name"] for feature in features] == ["age", "hours", "job"]
     assert features[0]["low"] == 16
-    assert features[0]["description"] == "How old are you?"
+    assert features[0]["prompt"] == "How old are you?"
     with running_relay(tmp_path, curator.url, token, least=1, every=1.0) as relay:
         assert admin.locator("#link, img.code").count() == 0  # the API is no address for people
         admin.goto(f"{curator.url}/v1/tasks/{asked['id']}")
@@ -288,7 +300,7 @@ def test_axe_finds_nothing(
     admin.goto(f"{curator.url}/new")
     admin.get_by_label("Public records").set_input_files(file)
     admin.get_by_role("button", name="Read the file").click()
-    admin.get_by_label("Label: the column to predict").wait_for()
+    admin.get_by_label("Which column should be predicted?").wait_for()
     assert violations(admin) == []
     assert admin.evaluate("document.documentElement.scrollWidth") <= width
 

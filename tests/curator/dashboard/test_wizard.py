@@ -2,16 +2,27 @@
 
 import html
 import re
+from base64 import urlsafe_b64decode
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from starlette.datastructures import FormData
 
 from privet.client import Caps
-from privet.curator.dashboard.wizard import OF_COLUMNS, settings_of
+from privet.curator.dashboard import wizard
+from privet.curator.dashboard.wizard import (
+    IN_WORDS,
+    OF_COLUMNS,
+    of_hundred,
+    plan_digest,
+    settings_of,
+)
 from privet.learning.task_building.inputs import inputs_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.status import RelayDescription
+from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.http.conftest import Http
 
@@ -66,8 +77,13 @@ FORM = {
         ({"rename.1": "a = b", "use.1": ""}, {"ignore": ("job",)}),
         ({"use.1": ""}, {"ignore": ("job",)}),
         (
-            {"description.1": "Your job?", "unit.0": "years"},
-            {"describe": {"job": {"description": "Your job?"}, "x": {"unit": "years"}}},
+            {"prompt.1": "Your job?", "description.1": "Now.", "unit.0": "years"},
+            {
+                "describe": {
+                    "job": {"prompt": "Your job?", "description": "Now."},
+                    "x": {"unit": "years"},
+                }
+            },
         ),
         ({"label_type": "range"}, {"label_type": "range"}),
         (
@@ -82,6 +98,13 @@ FORM = {
         (
             {f"asker_{name}": text for name, text in ASKER.items()},
             {"asker": ASKER},
+        ),
+        (
+            {"language": "en", "translations": '[{"language": "de", "texts": [["a", "b"]]}]'},
+            {
+                "language": "en",
+                "translations": ({"language": "de", "texts": (("a", "b"),)},),
+            },
         ),
         ({"draft": "on", "invited": "on"}, {"draft": True, "invited": True}),
         ({"depth": "3", "grower": "cart"}, {"depth": 3, "grower": "cart"}),
@@ -117,11 +140,12 @@ async def test_every_setting_has_one_field(http: Http) -> None:
 
 
 async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
-    """Each in a field of its own, but for those that its columns' fields make."""
+    """Each in a field of its own, but for those that its columns' fields make, or in plain
+    words."""
     form = await http.sign_in()
     page = html.unescape((await form("/new/columns", FILES)).text)
     for setting in inputs_of(TaskSettings).values():
-        assert setting.help in page
+        assert setting.help in page or setting.name in (*IN_WORDS, "features", "describe")
         named = "last_day" if setting.name == "closes" else setting.name
         assert setting.name in OF_COLUMNS or f'name="{named}"' in page
 
@@ -155,7 +179,7 @@ async def test_a_register_comes_with_the_form(http: Http) -> None:
     fields |= {f"use.{i}": "on" for i in range(4)} | {"disclosed.0": "on", "draft": "on"}
     fields |= {"label": "label", "name": "registered", "epsilon": "1", "holders": "900"}
     fields |= {"grower": "cart", "depth": "5", "hidden_depth": "0", "name.4": "label"}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
     people = "\n".join(["age", *(str(18 + i % 52) for i in range(900))]).encode()
     files = {**FILES, "register": ("b.csv", people)}
     made = await form("/new", files, **fields)
@@ -179,8 +203,8 @@ async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> N
         if kind == "categorical":
             fields[f"categories.{place}"] = fields[f"found.{place}"].replace("\n", "\r\n")
     fields |= {"label": "label", "name": "survey", "epsilon": "1.0", "holders": "10000"}
-    asker = {f"asker_{name}": text for name, text in ASKER.items()}
-    wrong = [{name: ""} for name in asker]
+    asker = {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
+    wrong = [{name: ""} for name in asker if name != "unplanned"]
     wrong += [{"low.0": "x"}, {"label": "nobody"}, {"epsilon": "-1"}]
     for change in wrong:
         answer = await form("/new", FILES, **{**fields, **asker, **change})
@@ -211,3 +235,87 @@ async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
     page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
     assert len(re.findall("<svg[^>]*role=", page)) == 2
     assert "likeliest class stays the same for 100\u00a0%" in page
+
+
+async def test_a_plan_comes_first_or_is_refused_knowingly(http: Http) -> None:
+    """Of the settings that are published; texts may change after it."""
+    form = await http.sign_in()
+    fields = {"name": "plan", "label": "label", "epsilon": "1", "holders": "300", "grower": "cart"}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"depth": "2"}
+    for place, name in enumerate(("age", "hours", "job", "member")):
+        fields |= {f"name.{place}": name, f"use.{place}": "on"}
+    files = {"public": ("a.csv", samples.survey(60))}
+    assert "Plan first" in (await form("/new", files, **fields)).text
+    planned = plan_digest(samples.survey(60), settings_of(FormData(fields)))
+    other = fields | {"holders": "200", "planned": planned}
+    assert "Plan first" in (await form("/new", files, **other)).text
+    assert (await http.get("/v1/tasks")).json() == []
+    made = await form("/new", files, **fields, planned=planned, description="New words.")
+    assert made.status_code == 303, made.text
+
+
+async def test_a_preview_is_the_task_that_would_be_published(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind the hash of the relay's page, and nothing is kept; without a relay it says why."""
+    form = await http.sign_in()
+    fields = {"name": "seen", "label": "label", "epsilon": "1", "holders": "300", "grower": "cart"}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"depth": "2"}
+    for place, name in enumerate(("age", "hours", "job", "member")):
+        fields |= {f"name.{place}": name, f"use.{place}": "on", f"prompt.{place}": f"Your {name}?"}
+    assert "Name a relay first" in (await form("/new/preview", FILES, **fields)).text
+    said = RelayDescription(
+        curator_key=None, least=1, smallest_batch=1, as_files=False, one_operator=True
+    )
+    monkeypatch.setattr("privet.curator.service.relays.described_at", lambda _: said)
+    named = await form("/new/relay", FILES, **fields, relay="https://relay.example")
+    assert "One operator, for a trial" in named.text
+    shown = (await form("/new/preview", FILES, **fields)).text
+    found = re.search(r'href="https://relay.example/answer/preview#([\w-]+)"', shown)
+    assert found
+    task = Task.parse(urlsafe_b64decode(found[1] + "==="))
+    assert [feature.prompt for feature in task.features] == [
+        f"Your {name}?" for name in ("age", "hours", "job", "member")
+    ]
+    assert (await http.get("/v1/tasks")).json() == []
+    made = await form("/new", FILES, **fields, unplanned="on")
+    assert made.headers["location"] == f"/tasks/{task.id}#holders"
+
+
+async def test_the_form_asks_the_relay_and_says_how_to_start_one(http: Http) -> None:
+    """A dead one, and a wrong address, leave the form where it is."""
+    form = await http.sign_in()
+    dead = (await form("/new/relay", FILES, relay="http://127.0.0.1:9")).text
+    assert "No relay answers at http://127.0.0.1:9" in dead
+    assert "Show how to start one" in dead
+    assert "needs https" in (await form("/new/relay", FILES, relay="http://a.example")).text
+    started = (await form("/new/relay", FILES, start="yes")).text
+    assert "PRIVET_RELAY_TOKEN=" in started
+
+
+def test_epsilon_is_said_in_words() -> None:
+    """As the answer page's picture says it."""
+    assert [of_hundred(epsilon) for epsilon in (0.5, 1.0, 2.0)] == [63, 74, 89]
+
+
+async def test_no_remark_speaks_in_options(http: Http) -> None:
+    """Those that name some for the command line are shown without them, in both steps."""
+    rows = "\n".join(f"{i},person {i},{i % 2}" for i in range(60))
+    files = {"public": ("a.csv", f"age,who,label\n{rows}\n".encode())}
+    form = await http.sign_in()
+    shown = (await form("/new/columns", files)).text
+    assert "60 different texts" in shown
+    fields = {"name": "n", "label": "label", "epsilon": "1", "holders": "300", "name.0": "age"}
+    fields |= {"use.0": "on", "name.1": "who", "use.1": "on", "name.2": "label", "use.2": "on"}
+    refused = (await form("/new/plan", files, **fields)).text
+    assert "60 different texts" in refused
+    assert "--" not in re.sub(r"<!--|-->", "", shown + refused)
+
+
+def test_no_page_speaks_in_options() -> None:
+    """Whoever reads the pages has no command line: none of its flags stands there."""
+    home = Path(wizard.__file__).parent
+    files = [*(home / "templates").glob("*.html"), *home.glob("static/*.js")]
+    assert len(files) > 25
+    flags = {file.name: re.findall(r"[^-\w]--[a-z][a-z-]+", file.read_text()) for file in files}
+    assert {name: found for name, found in flags.items() if found} == {}

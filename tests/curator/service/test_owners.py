@@ -78,7 +78,14 @@ def form(**more: str) -> dict[str, Any]:
     fields = {f"name.{place}": name for place, name in enumerate(COLUMNS)}
     fields |= {f"use.{place}": "on" for place in range(5)}
     fields |= {f"asker_{name}": text for name, text in ASKER.items()}
-    given = {"name": "by form", "label": "label", "epsilon": "1", "holders": "300", **more}
+    given = {
+        "unplanned": "on",
+        "name": "by form",
+        "label": "label",
+        "epsilon": "1",
+        "holders": "300",
+        **more,
+    }
     return {"files": {"public": ("a.csv", survey())}, "data": given | fields}
 
 
@@ -102,6 +109,11 @@ CASES: dict[str, Case] = {
     ),
     "preview_table": Case(
         Scope.ADMIN, lambda _: (survey(), NOTHING_STATED), page=Call("POST", "/new/columns", form())
+    ),
+    "preview_task": Case(
+        Scope.ADMIN,
+        lambda _: (settings(), survey()),
+        page=Call("POST", "/new/preview", form()),
     ),
     "plan_task": Case(
         Scope.ADMIN,

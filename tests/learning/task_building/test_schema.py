@@ -1,11 +1,12 @@
 """What a task publishes about features and label, read off public data or declared."""
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 
-from privet.learning.task_building.schema import infer_features, infer_label
+from privet.learning.task_building.schema import TooVaried, infer_features, infer_label
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Categorical, Classes, ColumnValues, Numeric
@@ -165,3 +166,10 @@ def test_impossible_labels_are_refused(
     """A label nothing can be learnt from is refused with what to do."""
     with pytest.raises(InvalidPublicData, match=advice):
         label(values, **more)
+
+
+def test_a_refusal_leaves_a_worker_process() -> None:
+    """With its sentence: one that cannot be pickled would be a failure of the server's."""
+    raised = TooVaried("id", "The column 'id' has 50 different texts.")
+    again = pickle.loads(pickle.dumps(raised))
+    assert (type(again), again.column, again.detail) == (TooVaried, "id", raised.detail)

@@ -1,0 +1,168 @@
+/**
+ * The form of a new task: a draft that this browser keeps, translations, and what epsilon means.
+ *
+ * The draft, with its file, stands in IndexedDB until the task is published, the draft is discarded, or somebody
+ * signs out. No secret is kept.
+ */
+
+const form = document.getElementById("wizard");
+const KEY = "new";
+const files = ["public", "register"];
+
+/** Do something with the store of drafts; resolves when it is durable. */
+function stored(mode, work) {
+  return new Promise((resolve, reject) => {
+    const opening = indexedDB.open("privet-wizard", 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("drafts");
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const database = opening.result;
+      const transaction = database.transaction("drafts", mode);
+      const request = work(transaction.objectStore("drafts"));
+      transaction.oncomplete = () => {
+        database.close();
+        resolve(request.result);
+      };
+      transaction.onerror = () => reject(transaction.error);
+    };
+  });
+}
+
+const discard = () => stored("readwrite", (drafts) => drafts.delete(KEY)).catch(() => undefined);
+const columns = () => [...form.querySelectorAll("[name^='name.']")].map((each) => each.value).join("\n");
+
+function changed(field) {
+  if (!field.name || ["file", "hidden"].includes(field.type)) return false;
+  if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+  if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
+  return field.selectedIndex !== Math.max([...field.options].findIndex((each) => each.defaultSelected), 0);
+}
+
+let saving = Promise.resolve();
+
+/** Keep what differs from the form as it came, once its columns are there. */
+function save() {
+  if (columns() === "") return;
+  const fields = [...form.elements].filter(changed).map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
+  const chosen = files.map((name) => [name, form.elements[name].files[0]]).filter(([, file]) => file);
+  const draft = { columns: columns(), fields, files: chosen, saved: new Date() };
+  saving = saving.then(() => stored("readwrite", (drafts) => drafts.put(draft, KEY))).catch(() => undefined);
+}
+
+/** Fill the form in from the draft, if that is of the same columns. */
+async function restore() {
+  const draft = await stored("readonly", (drafts) => drafts.get(KEY)).catch(() => undefined);
+  if (draft?.columns !== columns()) return;
+  for (const [name, value] of draft.fields) {
+    const field = form.elements.namedItem(name);
+    if (field?.type === "checkbox") field.checked = value;
+    else if (field) field.value = value;
+  }
+  sayOdds();
+  showTranslations();
+}
+
+/** Offer the draft of an earlier visit. */
+async function offer() {
+  const draft = await stored("readonly", (drafts) => drafts.get(KEY)).catch(() => undefined);
+  const place = document.getElementById("draft");
+  if (!draft || columns() !== "") return;
+  const [, file] = draft.files.find(([name]) => name === "public");
+  place.querySelector("p").textContent = `This browser has a draft of ${draft.saved.toLocaleString()}, with ${file.name}.`;
+  place.hidden = false;
+  place.querySelector("[data-draft='discard']").onclick = () => {
+    place.hidden = true;
+    void discard();
+  };
+  place.querySelector("[data-draft='go-on']").onclick = () => {
+    place.hidden = true;
+    for (const [name, kept] of draft.files) {
+      const transfer = new DataTransfer();
+      transfer.items.add(kept);
+      form.elements[name].files = transfer.files;
+    }
+    form.querySelector("[formaction='/new/columns']").click();
+  };
+}
+
+/** The sentence below epsilon, for the number that stands there. */
+function sayOdds() {
+  const epsilon = Number(form.elements.epsilon?.value);
+  const place = form.querySelector("[data-of-hundred]");
+  if (place && epsilon > 0) place.textContent = Math.ceil(100 / (1 + Math.exp(-epsilon)));
+}
+
+// ---- translations: a field for each text of the task, in each language that was chosen
+
+/** The texts of the task, each once, in the order in which people read them. */
+function originals() {
+  const asked = [...form.querySelectorAll("fieldset")].filter(isAsked).flatMap((column) => {
+    const prompt = column.querySelector("[name^='prompt.']");
+    const more = [...column.querySelectorAll(".texts [data-text]")].map((each) => each.value);
+    const categories = column.querySelector("[name^='categories.']")?.value.split("\n") ?? [];
+    return [prompt.value || column.querySelector("[name^='name.']").value, ...more, ...categories];
+  });
+  const texts = ["name", "description", "asker_name", "asker_purpose"].map((name) => form.elements[name].value);
+  return [...new Set([...texts, ...asked].map((each) => each.trim()).filter(Boolean))];
+}
+
+const isAsked = (column) => column.querySelector("[name^='use.']")?.checked || column.querySelector("[name^='name.']")?.value === form.elements.label.value;
+
+const translations = () => JSON.parse(form.elements.translations?.value || "[]");
+
+/** Show a field for each text and language; what was translated before stays. */
+function showTranslations() {
+  const place = form.querySelector("[data-translations]");
+  const names = Object.fromEntries([...form.querySelector("[data-translate]").options].map((each) => [each.value, each.textContent]));
+  place.replaceChildren(...translations().map(({ language, texts }) => {
+    const known = new Map(texts);
+    const group = Object.assign(document.createElement("fieldset"), { lang: language });
+    group.append(Object.assign(document.createElement("legend"), { textContent: names[language] ?? language }));
+    for (const original of originals()) {
+      const label = Object.assign(document.createElement("label"), { textContent: original });
+      const field = Object.assign(document.createElement("textarea"), { rows: 1, value: known.get(original) ?? "" });
+      field.addEventListener("input", () => {
+        const now = translations();
+        const into = now.find((each) => each.language === language);
+        into.texts = into.texts.filter(([text]) => text !== original);
+        if (field.value.trim()) into.texts.push([original, field.value.trim()]);
+        form.elements.translations.value = JSON.stringify(now);
+      });
+      label.append(field);
+      group.append(label);
+    }
+    return group;
+  }));
+}
+
+function addLanguage(select) {
+  const now = translations();
+  if (select.value && !now.some(({ language }) => language === select.value)) {
+    form.elements.translations.value = JSON.stringify([...now, { language: select.value, texts: [] }]);
+  }
+  select.value = "";
+  showTranslations();
+  save();
+}
+
+form.addEventListener("input", (event) => {
+  if (event.target.name === "epsilon") sayOdds();
+  save();
+});
+form.addEventListener("change", (event) => {
+  if (event.target.dataset.translate !== undefined) addLanguage(event.target);
+  else if (event.target.dataset.text !== undefined || event.target.name === "label") showTranslations();
+});
+form.addEventListener("formdata", ({ formData }) => {
+  const full = translations().filter(({ texts }) => texts.length > 0); // a language without a text is none
+  if (form.elements.translations) formData.set("translations", full.length > 0 ? JSON.stringify(full) : "");
+});
+form.addEventListener("privet-loaded", (event) => {
+  if (event.target.id === "columns") void restore().then(save);
+});
+form.addEventListener("privet-done", (event) => event.detail.until.push(saving.then(discard)));
+document.querySelector("header form[action='/sign-out']")?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  void discard().then(() => event.target.submit());
+});
+void offer();
