@@ -188,7 +188,7 @@ async def create(
 
 
 def of_hundred(epsilon: float) -> int:
-    """Of 100 people who send one message, the most whose answers it points to."""
+    """The most of 100 people sending one message whose answers it points to."""
     return math.ceil(100 / (1 + math.exp(-epsilon)))
 
 

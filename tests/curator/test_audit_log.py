@@ -83,6 +83,7 @@ REPORTED = {
 """What holders and relays send is counted in the status, and not logged one by one; receipts are
 read."""
 COMMANDS = {
+    "pilot": set[str](),  # but by the calls of the curator that it starts
     "serve": {"token issued at a start without one", "signing key set", "signing key rotated"},
     "backup": {"backup made"},
     "restore": {"backup restored"},
