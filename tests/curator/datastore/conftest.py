@@ -11,11 +11,32 @@ from privet.curator.datastore import open_engine, open_store, postgres, sqlite
 from privet.curator.datastore.report_ids import runs
 from privet.curator.datastore.store import Store
 from tests.curator.datastore.made import FAN_IN, FEW, LARGE
-from tests.curator.datastore.servers import drop_database, empty_tables, new_database, new_file
+from tests.curator.datastore.servers import (
+    drop_database,
+    empty_tables,
+    new_database,
+    new_file,
+    wait_for_nobody,
+)
 
 
 @pytest.fixture
-def open_database() -> Iterator[Callable[[str], Engine]]:
+def new_databases() -> Iterator[Callable[[], str]]:
+    """Makes PostgreSQL databases, and drops them once the test has closed all that it opened."""
+    with ExitStack() as stack:
+
+        def made() -> str:
+            url = new_database()
+            stack.callback(drop_database, url)
+            return url
+
+        yield made
+
+
+@pytest.fixture
+def open_database(
+    new_databases: Callable[[], str],  # dropped after what is open is closed
+) -> Iterator[Callable[[str], Engine]]:
     """Opens databases as they are, and closes them after the test."""
     with ExitStack() as stack:
 
@@ -37,9 +58,10 @@ def shared_database() -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_url(shared_database: str) -> str:
+def postgres_url(shared_database: str) -> Iterator[str]:
     empty_tables(shared_database)
-    return shared_database
+    yield shared_database
+    wait_for_nobody(shared_database)
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +85,10 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/new.db"
-        return
-    made = new_database()
-    yield made
-    drop_database(made)
+def new_url(
+    request: pytest.FixtureRequest, tmp_path: Path, new_databases: Callable[[], str]
+) -> str:
+    return f"sqlite:///{tmp_path}/new.db" if request.param == "sqlite" else new_databases()
 
 
 @pytest.fixture

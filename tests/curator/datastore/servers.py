@@ -8,6 +8,7 @@ import atexit
 import os
 import sqlite3
 import tempfile
+import time
 import weakref
 from contextlib import ExitStack, closing
 from functools import cache
@@ -23,12 +24,19 @@ from privet.curator.datastore.store import Store
 from scripts.postgres import postgres_server
 
 IN_HASTE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=16MB")
+GIVEN = "PRIVET_TEST_POSTGRES"
+PATIENCE = 30.0
+"""Seconds for the server to notice that a client has left; on a busy machine it is not at once."""
+CONNECTED = """
+SELECT application_name || ' ' || state || ' after ' || query FROM pg_stat_activity
+WHERE datname = :name AND backend_type = 'client backend'
+"""
 SEQUENCES = "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S'"
 
 
 @cache
 def _server() -> str:
-    given = os.environ.get("PRIVET_TEST_POSTGRES")
+    given = os.environ.get(GIVEN)
     if given:
         return given
     stack = ExitStack()
@@ -56,8 +64,28 @@ def new_database() -> str:
 
 
 def drop_database(url: str) -> None:
-    """Remove a PostgreSQL database, whoever is still connected to it."""
+    """Remove a PostgreSQL database, to which nobody is connected any more."""
+    wait_for_nobody(url)
     _run(_server(), f"DROP DATABASE {make_url(url).database} WITH (FORCE)")
+
+
+def wait_for_nobody(url: str) -> None:
+    """Fail where a connection is still open that somebody should have closed.
+
+    Left open, it would be a warning in whichever test the interpreter collects it. Of a server that
+    was given nothing is known: a pooler keeps connections on purpose.
+    """
+    if os.environ.get(GIVEN):
+        return
+    last = time.monotonic() + PATIENCE
+    while found := _connected(make_url(url).database):
+        assert time.monotonic() < last, f"still connected: {found}"
+        time.sleep(0.01)
+
+
+def _connected(name: str | None) -> list[str]:
+    with _engine(_server()).connect() as connection:
+        return list(connection.scalars(text(CONNECTED), {"name": name}))
 
 
 def empty_tables(url: str) -> None:

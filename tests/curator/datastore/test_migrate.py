@@ -23,7 +23,7 @@ from privet.curator.datastore.verification import verify
 from privet.protocol.errors import StorageFailed
 from tests.curator.datastore.made import NOW, fill, group, kept, open_task, report, task
 from tests.curator.datastore.races import RACES, task_of
-from tests.curator.datastore.servers import drop_database, new_database, new_file
+from tests.curator.datastore.servers import new_file
 
 Open = Callable[[str], Engine]
 
@@ -216,13 +216,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def old_postgres(become_next: Callable[[], None]) -> Iterator[str]:
+def old_postgres(become_next: Callable[[], None], new_databases: Callable[[], str]) -> str:
     """A PostgreSQL database of an older schema, to which nobody is connected."""
-    url = new_database()
+    url = new_databases()
     open_store(url).close()
     become_next()
-    yield url
-    drop_database(url)
+    return url
 
 
 @contextmanager
@@ -368,16 +367,15 @@ def test_a_file_in_use_is_not_migrated(
     assert revision(engine) == head()
 
 
-def test_each_statement_sees_what_was_committed_before(open_database: Open) -> None:
+def test_each_statement_sees_what_was_committed_before(
+    open_database: Open, new_databases: Callable[[], str]
+) -> None:
     """Also where the server has another default: locks are no use to who looked before."""
-    url = new_database()
-    try:
-        name = make_url(url).database
-        execute(
-            open_database(url),
-            f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'",
-        )
-        with closing(open_store(url)) as store, store.database.writing() as connection:
-            assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
-    finally:
-        drop_database(url)
+    url = new_databases()
+    name = make_url(url).database
+    execute(
+        open_database(url),
+        f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'",
+    )
+    with closing(open_store(url)) as store, store.database.writing() as connection:
+        assert connection.scalar(text("SHOW transaction_isolation")) == "read committed"
