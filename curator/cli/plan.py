@@ -85,10 +85,7 @@ def print_plan(plan: "Plan") -> None:
     for answer in plan.answers:
         out().print(answer, highlight=False)
     out().print(variations(plan))
-    gains = {
-        sentence: f"{100 * gain.value:+.1f} ± {100 * gain.standard_error:.1f}"
-        for sentence, gain in plan.gains.items()
-    }
+    gains = {sentence: plan.gain_in_words(gain) for sentence, gain in plan.gains.items()}
     print_facts(f"Gain from the reports, in {plan.unit}", gains)
 
 
@@ -105,15 +102,7 @@ def variations(plan: "Plan") -> Table:
         table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
     for prospect in plan.others:
         at = prospect.holders == plan.holders and prospect.epsilon == plan.epsilon
-        table.add_row(
-            as_text(prospect.holders),
-            f"{prospect.epsilon:g}",
-            f"{prospect.power:.0%}",
-            "█" * round(BAR * prospect.power) + ("◀" if at else ""),
-            plan.amount(prospect.half_width),
-            *(
-                "none" if shift is None else plan.amount(shift)
-                for shift in (prospect.overall_shift, prospect.cell_shift)
-            ),
-        )
+        power, *rest = plan.row(prospect)
+        bar = "█" * round(BAR * prospect.power) + ("◀" if at else "")
+        table.add_row(as_text(prospect.holders), f"{prospect.epsilon:g}", power, bar, *rest)
     return table

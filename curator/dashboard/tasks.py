@@ -5,7 +5,8 @@ from typing import Annotated, Any
 import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from privet.learning.findings.sentences import TELLING, verdict
+from privet.learning.core.amounts import TELLING
+from privet.learning.findings.sentences import verdict
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASK
 from privet.protocol.errors import InvalidRequest

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from privet.learning.core.amounts import TELLING
 from privet.learning.core.counts import public_counts
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.overall import without_label_question
@@ -15,7 +16,6 @@ from privet.learning.findings.impossible import Impossible, impossible
 from privet.learning.findings.insight import Insight, insight, question_about, reports_for
 from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
 from privet.learning.findings.node_shares import NodeShares, node_shares, reports_for_cells
-from privet.learning.findings.sentences import TELLING
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results

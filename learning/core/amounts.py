@@ -1,5 +1,8 @@
 """Shares, numbers and counts as text for people."""
 
+TELLING = 0.25
+"""Half width of an interval that tells something, as a part of all that is possible."""
+
 
 def percent(share: float | None) -> str:
     """A share in two digits, such as 34 % or 0.3 %; a dash for None."""

@@ -10,14 +10,12 @@ from typing import Protocol
 
 from privet.protocol.features import Classes, Label
 
-from ..core.amounts import about, amount, percent, tells_nothing, thousands
+from ..core.amounts import TELLING, about, amount, percent, tells_nothing, thousands
 from ..core.counts import Interval
 from ..core.model import Model
 from .insight import FALSE_DISCOVERY_RATE, tests_of
 from .scores import scores_of
 
-TELLING = 0.25
-"""Half width of an interval that tells something, as a part of all that is possible."""
 SCORE_IN_WORDS = {
     "Brier score": "Brier score, the squared error of its probabilities",
     "squared error": "mean squared error",

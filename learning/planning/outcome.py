@@ -6,8 +6,13 @@ from html import escape
 from math import ceil, exp, sqrt
 from typing import Any
 
+from ..core.amounts import TELLING, about
 from ..core.looks import Looks
 from ..core.public_data import Floats
+
+TOO_FEW = "too few to tell"
+OUT_OF_REACH = 10
+"""Multiple of the planned holders beyond which a target is out of reach."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +151,10 @@ class Plan:
     showing: tuple[Showing, ...] = ()
     relay: BehindRelay | None = None
     rare: RareClass | None = None
+    span: float = 1.0
+    """All that an overall figure can be: 1 for a share, or the width of a number's range."""
+    telling_after: int = 0
+    """Reports of the published task that give overall figures to ± ``TELLING`` of the span."""
 
     def to_document(self) -> dict[str, Any]:
         """The plan as JSON values."""
@@ -161,6 +170,32 @@ class Plan:
         """True if the planned collection shows the target with the power that is asked for."""
         return self.here.power >= self.power
 
+    def tells(self, prospect: Prospect) -> bool:
+        """True if its overall intervals are narrower than all that is possible."""
+        return prospect.half_width < self.span / 2.0
+
+    def row(self, prospect: Prospect) -> tuple[str, str, str, str]:
+        """Power, half width and least shifts of a variation, as text."""
+        shifts = (prospect.overall_shift, prospect.cell_shift)
+        overall, cell = (self.amount(shift) for shift in shifts)
+        if not self.tells(prospect):
+            return _chance(prospect.power), TOO_FEW, overall, cell
+        return _chance(prospect.power), self.amount(prospect.half_width), overall, cell
+
+    def gain_in_words(self, gain: Mean) -> str:
+        """A gain as text, without a number where the planned reports tell nothing."""
+        if not self.tells(self.here):
+            return TOO_FEW
+        return f"{100 * gain.value:+.1f} ± {100 * gain.standard_error:.1f}"
+
+    @property
+    def verdict(self) -> str:
+        """The plan in a few words: enough, or too few."""
+        if not self.tells(self.here):
+            return "Too few holders to tell anything"
+        detect = f"to detect a shift of {self.amount(self.target_shift)}"
+        return f"{'Enough' if self.enough else 'Too few'} holders {detect}"
+
     @property
     def answers(self) -> list[str]:
         """The plan in sentences."""
@@ -174,15 +209,21 @@ class Plan:
         more = "" if self.for_shift.holders else " More public records may."
         shift = (
             f"To show that holders and public records differ by {self.amount(self.target_shift)} "
-            f"overall, {of} {enough}: {self.here.power:.0%} of such collections do. "
+            f"overall, {of} {enough}: {_chance(here.power)} of such collections do. "
             f"{self._needed(self.for_shift, f'{self.power:.0%}')}{more}"
         )
         cell = self.amount(here.cell_shift, "no shift, however large,")
         least = "" if here.cell_shift is None else " or more"
         local = f"In a single cell they show {cell}{least} in {self.power:.0%} of such collections."
         when = "at every look" if self.looks == "many" else "at one look, set beforehand"
+        known = f"They give every overall figure to ± {self.amount(here.half_width)} {when}. "
+        if not self.tells(here):
+            known = (
+                f"They are {TOO_FEW} any overall figure: about {_about(self.telling_after)} "
+                f"reports of this task would give them to ± {self.amount(TELLING * self.span)}. "
+            )
         width = (
-            f"They give every overall figure to ± {self.amount(here.half_width)} {when}. "
+            f"{known}"
             f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
             f"{self._fewer_cells}"
         )
@@ -212,7 +253,7 @@ class Plan:
             what = f"{listed(other.columns)} disclosed" if other.columns else "everything hidden"
             what = "only the label hidden" if other is self.showing[-1] else what
             least = self.amount(other.here.cell_shift, "no shift")
-            takes.append(f"{_number(other.stop_after)} reports with {what}")
+            takes.append(f"{_about(other.stop_after)} reports with {what}")
             shows.append(f"{least} ({other.cells} cells) with {what}")
         void = [
             other.columns for other in self.showing if other.columns and other.stratum_count == 1
@@ -282,7 +323,13 @@ class Plan:
     def _stopping(self) -> str:
         if self.looks == "once":
             return "Stop once the planned reports are in: earlier looks prove nothing."
-        reached = f"expected after {_number(self.stop_after)} reports of this task"
+        if self.stop_after > OUT_OF_REACH * self.holders:
+            return (
+                f"± {self.amount(self.half_width)} is out of reach of this task, which would take "
+                f"about {_about(self.stop_after)} reports. Stop as soon as the difference that "
+                "matters is listed: looking early or often does no harm."
+            )
+        reached = f"expected after about {_about(self.stop_after)} reports of this task"
         if self.stop_after > self.holders:
             reached += ", more than are planned"
         return (
@@ -307,8 +354,8 @@ class Plan:
             "random number of each, to recognise a repeated message. With "
             f"this number of people and this ε, a difference of {shift} between them and our "
             f"{_number(self.public_records)} public records is found with a probability of "
-            f"{self.here.power:.0%}. A smaller ε would protect more and find less; fewer people "
-            "would not protect more."
+            f"{_chance(self.here.power)}. A smaller ε would protect more and find less; fewer "
+            "people would not protect more."
         )
 
     @property
@@ -358,24 +405,13 @@ class Plan:
     def _repr_html_(self) -> str:
         """The answers, what the plan and its variations show, and the gains, in a notebook."""
         headings = ("holders", "ε", "power", "± overall", "shift overall", "shift in a cell")
-        disclosed = [
-            (
-                _number(each.holders),
-                f"{each.epsilon:g}",
-                f"{each.power:.0%}",
-                self.amount(each.half_width),
-                self.amount(each.overall_shift),
-                self.amount(each.cell_shift),
-            )
-            for each in self.others
+        rows = [
+            (_number(each.holders), f"{each.epsilon:g}", *self.row(each)) for each in self.others
         ]
-        gains = [
-            (sentence, f"{100 * gain.value:+.1f} ± {100 * gain.standard_error:.1f}")
-            for sentence, gain in self.gains.items()
-        ]
+        gains = [(sentence, self.gain_in_words(gain)) for sentence, gain in self.gains.items()]
         return (
             f"{''.join(f'<p>{escape(answer)}</p>' for answer in self.answers)}"
-            f"{_table(headings, disclosed)}{_table(('if', f'gain in {self.unit}'), gains)}"
+            f"{_table(headings, rows)}{_table(('if', f'gain in {self.unit}'), gains)}"
         )
 
 
@@ -391,6 +427,18 @@ def _cells(questions: Sequence[Mapping[str, Any]]) -> str:
 def _lowered(sentence: str) -> str:
     """A sentence as the end of another."""
     return f"{sentence[0].lower()}{sentence[1:]}".rstrip(".")
+
+
+def _chance(power: float) -> str:
+    """A probability in percent, never rounded to none or to all."""
+    if power < 0.005:
+        return "less than 1%"
+    return "more than 99%" if power > 0.995 else f"{power:.0%}"
+
+
+def _about(number: int) -> str:
+    """A number in two digits, with the spaces of other numbers here."""
+    return about(number).replace("\u202f", " ")
 
 
 def _number(value: int) -> str:

@@ -30,6 +30,7 @@ from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
 from privet.tables.text_format import AS_PROGRAMS_WRITE, NOTHING_STATED, Stated
 
+from ..core.amounts import TELLING
 from ..core.looks import reports_until
 from ..core.public_data import Floats, PublicData, class_count
 from ..core.public_model import BaseModel
@@ -272,6 +273,8 @@ class Planner:
             half_width=width,
             for_width=self.needed(lambda detected: detected.half_width <= width),
             stop_after=self.stop_after(width),
+            span=unit,
+            telling_after=self.stop_after(TELLING * unit),
             gains={name: gain for name, (gain, _) in gains.items()},
             showing=tuple(self._showing(target, power, width)) if settings.disclosed else (),
             relay=self.relay,

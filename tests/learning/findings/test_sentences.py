@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from privet.learning.core.amounts import about, amount, percent
+from privet.learning.core.amounts import TELLING, about, amount, percent
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.findings.insight import Comparison, insight, reports_for
 from privet.learning.findings.node_shares import node_shares, reports_for_cells
 from privet.learning.findings.sentences import (
-    TELLING,
     bounds_of,
     figure,
     finding,

@@ -43,7 +43,7 @@ def test_a_plan_answers_what_was_asked() -> None:
         "In a single cell they show 10.0 points or more in 80% of such collections.",
         "They give every overall figure to ± 1.5 points at every look. For ± 2.0 points it takes "
         "6 000 holders at ε = 1, or ε = 0.7 with 10 000 holders.",
-        "Stop at ± 2.0 points, expected after 5 500 reports of this task, or as soon as the "
+        "Stop at ± 2.0 points, expected after about 5 500 reports of this task, or as soon as the "
         "difference that matters is listed: looking early or often does no harm.",
     ]
 
@@ -58,6 +58,32 @@ def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
         "for yes against the rest. Reports lower the log loss by +0.012 ± 0.001 if there are few "
         "records; -0.0004 ± 0.002 if they are others."
     )
+
+
+def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -> None:
+    """Before, "± 601.4 points", gains of zero, and a number of reports to nine digits."""
+    few = Prospect(100, 0.1, 6.0144, None, None, 0.0001)
+    plan = replace(PLAN, holders=100, epsilon=0.1, here=few, others=(few, HERE))
+    plan = replace(plan, stop_after=19_927_714, telling_after=127_536)
+    said = " ".join([plan.verdict, *plan.answers, plan.board])
+    assert plan.verdict == "Too few holders to tell anything"
+    assert "601" not in said
+    assert "less than 1% of such collections do" in said
+    assert "with a probability of less than 1%" in said
+    assert (
+        "They are too few to tell any overall figure: about 130 000 reports of this task would "
+        "give them to ± 25.0 points."
+    ) in said
+    assert "± 2.0 points is out of reach of this task, which would take about 20 000 000" in said
+    assert plan.row(few) == ("less than 1%", "too few to tell", "none", "none")
+    assert plan.row(HERE) == ("90%", "1.5 points", "4.0 points", "10.0 points")
+    assert plan.gain_in_words(Mean(0.0, 0.0001)) == "too few to tell"
+    assert PLAN.gain_in_words(Mean(0.051, 0.004)) == "+5.1 ± 0.4"
+    html = plan._repr_html_()
+    assert html.count("too few to tell") == 3
+    assert PLAN.verdict == "Enough holders to detect a shift of 5.0 points"
+    wide = replace(PLAN, score="mean squared error", span=20.0, here=replace(HERE, half_width=9.0))
+    assert wide.tells(wide.here), "half of the range is 10"
 
 
 def test_a_plan_says_what_nothing_gives() -> None:
@@ -134,4 +160,4 @@ def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
         in replace(PLAN, showing=alone).answers[-2]
     )
     more = " ".join(replace(PLAN, stop_after=20_000).answers)
-    assert "after 20 000 reports of this task, more than are planned, or" in more
+    assert "after about 20 000 reports of this task, more than are planned, or" in more
