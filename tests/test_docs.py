@@ -179,3 +179,25 @@ def test_the_threat_model_names_tests_that_exist() -> None:
     assert len(named) == len(rows) - 3  # but for the headers
     for file, test in named:
         assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{test}"
+
+
+def test_the_front_pages_say_in_three_sentences_what_for_whom() -> None:
+    """With a picture, whose figure is that of the demo in the README."""
+    readme, index = (ROOT / name for name in ("README.md", "docs/index.md"))
+    begins = []
+    for page in (readme, index):
+        _, first, picture, *_ = page.read_text(encoding="utf-8").split("\n\n")
+        begins.append(first)
+        assert len(re.findall(r"\.(?:\s|$)", first)) == 3
+        assert (page.parent / re.findall(r"\]\(([^)]+)\)", picture)[0]).is_file()
+    assert begins[0] == begins[1]
+    assert begins[0].startswith("Privet is for ")
+    row = re.search(
+        r"Privet, public data and reports .* (\d+)% \[(\d+)%, (\d+)%\]", readme.read_text()
+    )
+    assert row
+    drawn = (ROOT / "docs/images/front.svg").read_text(encoding="utf-8")
+    assert drawn.count("{} % ({} % to {} %)".format(*row.groups())) == 2
+    public = re.search(r"its public model, no reports .* (\d+)% \[", readme.read_text())
+    assert public
+    assert f"{public[1]} % of the public records" in drawn
