@@ -197,6 +197,7 @@ def _state(
         signer,
         provider,
         settings.dashboard,
+        settings.root_path,
     )
 
 

@@ -161,6 +161,12 @@ class Settings(BaseSettings):
         description="Addresses or networks of proxies whose X-Forwarded-For is trusted, "
         "separated by commas; * for all.",
     )
+    root_path: str = Field(
+        default="",
+        pattern=r"^((/[\w.~-]+)+)?$",
+        description="Path below which a proxy serves the curator, such as /privet, and which it "
+        "takes off again: links of the dashboard begin with it.",
+    )
     rate_limit: int = Field(
         default=0,
         ge=0,

@@ -97,6 +97,10 @@ def without_flags(text: str) -> str:
     return FLAGS.sub("", text)
 
 
+OWN_LINK = re.compile(rb'( (?:href|src|action|formaction|data-refresh)=")/(?!/)')
+"""The beginning of a link to an own page in HTML; text that people gave has no such quotes."""
+
+
 templates = Environment(
     loader=PackageLoader(__package__),
     autoescape=True,
@@ -177,9 +181,28 @@ class PageRoute(APIRoute):
             new = any(COOKIE in cookie for cookie in response.headers.getlist("set-cookie"))
             if COOKIE in request.cookies and not request.state.visitor.name and not new:
                 response.delete_cookie(COOKIE)
-            return response
+            return _below(state_of(request).root_path.encode(), response)
 
         return as_page
+
+
+def _below(root: bytes, response: Response) -> Response:
+    """The response with its own links, its redirect and its cookies below the path ``root``."""
+    if root:
+        if isinstance(response, HTMLResponse):
+            response.body = OWN_LINK.sub(rb"\1" + root + b"/", bytes(response.body))
+            response.headers["Content-Length"] = str(len(response.body))
+        for place, (name, value) in enumerate(response.raw_headers):
+            if name == b"location" and value.startswith(b"/"):
+                response.raw_headers[place] = name, root + value
+            elif name == b"set-cookie":
+                response.raw_headers[place] = name, value.replace(b"Path=/", b"Path=" + root + b"/")
+    return response
+
+
+def own_address(request: Request) -> str:
+    """The curator's address as this visitor's browser has it, without a slash at its end."""
+    return str(request.base_url).rstrip("/") + state_of(request).root_path
 
 
 class BrowserRoute(PageRoute):

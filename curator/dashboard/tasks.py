@@ -31,7 +31,7 @@ from .overview import (
     next_step,
     precision,
 )
-from .pages import BrowserRoute, PageRoute, page, see_other
+from .pages import BrowserRoute, PageRoute, own_address, page, see_other
 from .poster import texts_for
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
@@ -152,7 +152,7 @@ def show_start(
     request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor
 ) -> Response:
     """The command that starts a relay, with a new token that is not shown again."""
-    start = relays.start_relay(curator, visitor, str(request.base_url))
+    start = relays.start_relay(curator, visitor, own_address(request) + "/")
     task = cases.read_task(curator, visitor, task_id).task
     return page(request, "start.html", start=start, then=f"/tasks/{task.id}#holders")
 
@@ -194,7 +194,7 @@ def _task_page(
         invitations=cases.count_invitations(curator, visitor, task_id) if visitor.admin else None,
         link=holders_link(task_id, curator),
         relay=relays.relay_of(curator),
-        task_url=f"{request.base_url}v1/tasks/{task_id}",
+        task_url=f"{own_address(request)}/v1/tasks/{task_id}",
         fault=fault,
     )
 

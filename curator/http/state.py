@@ -34,6 +34,8 @@ class State:
     signer: Signer | None = None
     provider: "Provider | None" = None
     dashboard: bool = True
+    root_path: str = ""
+    """Path below which a proxy serves the pages."""
 
 
 def state_of(request: Request) -> State:

@@ -4,10 +4,12 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from pydantic import ValidationError
 
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS
+from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from tests.curator import samples
 from tests.curator.datastore.made import many
@@ -341,3 +343,33 @@ async def test_models_have_names(http: Http) -> None:
     assert (await form(path, alias="reviewed")).status_code == 303
     assert "reviewed, serves" in (await http.get(f"/tasks/{task}")).text
     assert (await form(path, alias="No name")).status_code == 422
+
+
+async def test_a_proxy_may_serve_the_pages_below_a_path(workers: Workers) -> None:
+    """Links, forms, files, redirects, cookies and the task's address begin with it; the text that
+    people gave does not change."""
+    async with serving(workers, root_path="/team/privet") as http:
+        signed = await http.post("/sign-in", data={"token": TOKEN, "then": "/access"})
+        assert signed.headers["location"] == "/team/privet/access"
+        assert "Path=/team/privet/;" in signed.headers["set-cookie"]
+        session = {"Cookie": signed.headers["set-cookie"].split(";")[0]}
+        task = await http.task(description='See href="/here" and <a href="/there">')
+        for path in ("/", "/new", "/access", f"/tasks/{task}", f"/tasks/{'0' * 64}"):
+            answer = await http.get(path, headers=session | {"Accept": "text/html"})
+            links = re.findall(
+                r' (?:href|src|action|formaction|data-refresh)="(/[^"]*)"', answer.text
+            )
+            assert links, path
+            assert [link for link in links if not link.startswith("/team/privet/")] == []
+            assert int(answer.headers["content-length"]) == len(answer.content)
+        page = (await http.get(f"/tasks/{task}", headers=session)).text
+        assert f"http://curator/team/privet/v1/tasks/{task}" in page
+        assert "See href=&#34;/here&#34; and &lt;a href=&#34;/there&#34;&gt;" in page
+        out = await http.get("/tasks", headers={"Accept": "application/json"})
+        assert "/team" not in out.text
+
+
+@pytest.mark.parametrize("path", ["privet", "/privet/", "//privet", "/a b", '/"'])
+def test_other_root_paths_are_refused(path: str) -> None:
+    with pytest.raises(ValidationError, match="root_path"):
+        Settings(root_path=path)
