@@ -7,7 +7,7 @@ from starlette.types import Receive
 
 from privet.protocol.errors import UnsupportedMediaType
 
-from .bodies import Head, MemoryShare, read_body
+from .bodies import PLAIN, Head, MemoryShare, compressed, read_body
 
 BODY_SECONDS = 30.0
 """Time within which a body must have arrived."""
@@ -29,5 +29,6 @@ async def read_typed(
         raise UnsupportedMediaType(
             f"Send this as {media_type}, not as {head.media_type[:100].decode('latin-1')}."
         )
-    head.check_encoding()
+    if head.encoding not in PLAIN:
+        raise compressed(head)
     return await read_body(receive, head, limit=limit, seconds=BODY_SECONDS, share=share)

@@ -43,6 +43,8 @@ PACE_BYTES = 2**16
 WHOLE_BODY = "privet.whole_body"
 """Key in a request's scope of a body that arrived with its head, set by the server."""
 INVITATION = INVITATION_HEADER.lower().encode()
+PLAIN = frozenset({b"", b"identity"})
+"""Content codings that leave a body as it is."""
 CANCELLED = float("inf")
 """The deadline of a task whose time was up."""
 
@@ -76,14 +78,6 @@ class Head:
             elif name == b"authorization" and value[:7].lower() == b"bearer ":
                 head.token = value[7:].strip().decode("latin-1")
         return head
-
-    def check_encoding(self) -> None:
-        """Raise ``UnsupportedMediaType`` for a compressed body, which nothing here unpacks."""
-        if self.encoding not in {b"", b"identity"}:
-            raise UnsupportedMediaType(
-                f"The body is encoded as {self.encoding[:100].decode('latin-1')}: send it as it "
-                "is, without a Content-Encoding."
-            )
 
 
 class BodyBudget:
@@ -269,7 +263,8 @@ class BodyLimits:
         limit = exception or self.limit
         try:
             head = Head.of(scope)
-            head.check_encoding()
+            if head.encoding not in PLAIN:
+                raise compressed(head)
             if (head.length or 0) > limit.bytes:
                 raise _too_large(limit.bytes)
         except PrivetError as error:
@@ -308,6 +303,14 @@ def _limited(receive: Receive, limit: BodyLimit, share: MemoryShare) -> Receive:
         return message
 
     return limited
+
+
+def compressed(head: Head) -> UnsupportedMediaType:
+    """The error of a body with a content coding, which nothing here unpacks."""
+    return UnsupportedMediaType(
+        f"The body is encoded as {head.encoding[:100].decode('latin-1')}: send it as it is, "
+        "without a Content-Encoding."
+    )
 
 
 def _too_large(limit: int) -> TooLarge:

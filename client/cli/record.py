@@ -5,6 +5,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
+from unicodedata import normalize
 
 import typer
 from rich.console import Console
@@ -92,7 +93,12 @@ def _read(path: Path) -> dict[str, Any]:
         fields = None
     if not isinstance(fields, dict):
         raise InvalidRecord(f"{path} must hold one JSON object: a value for every feature's name.")
-    return fields
+    return {_composed(name): _composed(value) for name, value in fields.items()}
+
+
+def _composed(value: Any) -> Any:
+    """A text with its letters in one form (NFC), as published names have; other values as given."""
+    return normalize("NFC", value) if isinstance(value, str) else value
 
 
 def _agreed_to(opened: OpenedRecord) -> bool:

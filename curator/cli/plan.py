@@ -11,7 +11,7 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.limits import BATCH, DELTA
 
 from .options import FILE, AsJson, Register, with_settings
-from .output import as_text, err, out, print_facts, print_json
+from .output import PLAIN, as_text, err, out, print_facts, print_json
 
 if TYPE_CHECKING:
     from privet.learning.planning import Plan
@@ -73,6 +73,8 @@ def plan(
     }
     with err().status("Simulating collections ..."):
         result = make_plan(public, **asked | settings)
+    for remark in result.remarks:
+        err().print(f"Please check: {remark}", **PLAIN)
     if as_json:
         print_json(result.to_document())
     elif board:

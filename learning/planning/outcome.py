@@ -126,7 +126,8 @@ class Plan:
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
     is empty. ``relay`` says what a central guarantee led to, where one was asked for. ``rare`` has
-    other scores of a label with a class so rare that accuracy hardly depends on it.
+    other scores of a label with a class so rare that accuracy hardly depends on it. ``remarks``
+    are what looks wrong about the public columns.
     """
 
     score: str
@@ -155,6 +156,7 @@ class Plan:
     """All that an overall figure can be: 1 for a share, or the width of a number's range."""
     telling_after: int = 0
     """Reports of the published task that give overall figures to ± ``TELLING`` of the span."""
+    remarks: tuple[str, ...] = ()
 
     def to_document(self) -> dict[str, Any]:
         """The plan as JSON values."""

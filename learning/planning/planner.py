@@ -48,6 +48,7 @@ from ..task_building.build import (
     with_register,
 )
 from ..task_building.columns import Columns, is_arrow
+from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
 from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, Factors, detection, least
@@ -132,7 +133,8 @@ def plan(
     people = None if register is None else _columns(register)
     columns = _columns(public, checked.stated)
     planner = Planner(checked, columns, estimator, simulation_seed, shuffling, people)
-    return planner.plan(target_shift, power, half_width)
+    made = planner.plan(target_shift, power, half_width)
+    return replace(made, remarks=tuple(review(columns, checked)))
 
 
 def _columns(public: Any, stated: Stated = NOTHING_STATED) -> Columns:

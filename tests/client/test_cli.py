@@ -2,6 +2,7 @@ import json
 from collections.abc import Callable
 from time import process_time
 from typing import Any
+from unicodedata import normalize
 
 import httpx
 import pytest
@@ -16,13 +17,13 @@ from privet.client import (
 from privet.client.cli.exits import EXIT_KEPT, STATUSES
 from privet.client.explanation import Explanation
 from privet.protocol.errors import PROBLEMS, PrivetError
-from privet.protocol.features import Classes
+from privet.protocol.features import Categorical, Classes
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question
 from tests.client.command import Command
 from tests.fake_curator import FakeCurator, serving
-from tests.protocol.examples import RANGE, RECORD, make_task
+from tests.protocol.examples import FEATURES, RANGE, RECORD, make_task
 
 
 def as_json(result: Result) -> Any:
@@ -339,6 +340,48 @@ def test_a_file_answers_for_many_subjects(curator: FakeCurator, command: Command
     answered = {own.subject for own in command.ledger.answers()}
     assert answered == {"new", *(f"p{row}" for row in range(5))}
     assert len(as_json(command.answer_lines(curator.url, lines, "--yes", "--json"))) == 5
+
+
+GERMAN = "answer; age ;work;who\r\nYes;30,5; Shop;Jörg\r\nNO;1.030,5;shop;Åse\r\n;;;\r\n"
+
+
+def test_a_spreadsheets_file_is_read_as_people_have_it(
+    curator: FakeCurator, command: Command
+) -> None:
+    """Its encoding, separator, decimal mark, spaces and capitals, which a dry run shows; and a
+    subject with a space behind it is the same person."""
+    file = command.record.with_name("german.csv")
+    file.write_bytes(GERMAN.encode("cp1252"))
+    answer = ("answer", curator.url, "--csv", str(file), "--subject-column", "who")
+    dry = command(*answer, "--dry-run").stderr
+    assert "2 records fit" in dry
+    for said in ("Windows-1252", "semicolons", "decimal commas", "Jörg", "30,5"):
+        assert said in " ".join(dry.split())
+    stated = command(*answer, "--dry-run", "--decimal", "point").stderr
+    assert "2 of 2 records do not fit" in stated
+    assert "30,5" not in command(*answer, "--yes").stderr
+    assert {each.subject for each in command.ledger.answers()} == {"Jörg", "Åse"}
+    twice = command.answer_lines(curator.url, "p0,30,shop,yes\np0 ,31,shop,no\n", "--yes")
+    assert "Lines 2 and 3 are about the same" in assert_refused(twice, 1)
+
+
+def test_a_link_and_letters_as_people_have_them(command: Command) -> None:
+    """A link to the answer page at a relay has the invitation with it; letters typed on a Mac are
+    the published ones."""
+    towns = Categorical(name="work", categories=("Bern", "Zürich", "Genf"))
+    task = make_task(features=(FEATURES[0], towns), invited=True)
+    decomposed = normalize("NFD", "Zürich")
+    command.record.write_text(json.dumps({"age": 30, "work": decomposed, "answer": "yes"}))
+    with serving(FakeCurator(task)) as curator:
+        link = f"{curator.url.partition('/v1/')[0]}/answer/{task.id}#code-9"
+        dry = command.answer(link, "--dry-run")
+        assert "fit" in dry.stderr
+        assert "do not fit" not in dry.stderr + dry.stdout
+        assert "must be one of" not in dry.stderr + dry.stdout
+        assert command.answer(link, "--yes").exit_code == 0
+    (answered,) = command.ledger.answers()
+    assert answered.invitation == "code-9"
+    assert answered.misfit is None
 
 
 @pytest.mark.parametrize(

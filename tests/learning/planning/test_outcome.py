@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from privet.learning.planning import Mean, Needed, Plan, Prospect
+from privet.learning.planning import Mean, Needed, Plan, Prospect, planner
 from privet.learning.planning.outcome import RareClass, Showing
+from privet.learning.task_building.review import review
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
 
 HERE = Prospect(10_000, 1.0, 0.015, 0.04, 0.1, 0.9)
 PLAN = Plan(
@@ -161,3 +164,13 @@ def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
     )
     more = " ".join(replace(PLAN, stop_after=20_000).answers)
     assert "after about 20 000 reports of this task, more than are planned, or" in more
+
+
+def test_a_plan_has_the_remarks_of_the_review(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that the command and the wizard state, over the label too, for programs in Python."""
+    monkeypatch.setattr(planner.Planner, "plan", lambda *_: PLAN)
+    data = b"x,y\n" + b"1,NO\n2,No\n3,yes\n" * 20
+    settings = TaskSettings(name="plan", label="y", epsilon=1.0)
+    expected = tuple(review(read_table(data), settings))
+    assert planner.plan(data, label="y", holders=100, epsilon=1.0).remarks == expected
+    assert "'NO', 'No'" in expected[0]
