@@ -134,6 +134,10 @@ class CuratorClient:
         """The collection's status: counts, refusals by reason, checksum."""
         return self._json("GET", f"{self._path(task)}/status")
 
+    def waves(self, task: TaskName) -> Document:
+        """The waves of a panel: their states, each class over time, and what certainly changed."""
+        return self._json("GET", f"{self._path(task)}/waves")
+
     def open(self, task: TaskName) -> Document:
         """Take reports, for the first time or again."""
         return self._json("POST", f"{self._path(task)}/open")
@@ -242,14 +246,17 @@ class CuratorClient:
         return f"{self.url}{self._path(task)}"
 
     def task_id(self, task: TaskName) -> str:
-        """The id of a task; raises ``TaskNotFound``, or ``InvalidRequest`` if several are meant."""
+        """The id of a task; raises ``TaskNotFound``, or ``InvalidRequest`` if several are meant.
+
+        A name that a panel shares with its waves is the panel's.
+        """
         named = str(task["id"]) if isinstance(task, Mapping) else task
         named = named.rstrip("/").removeprefix(f"{self.url}{TASKS}/")
         if len(named) == ID_LENGTH:
             return named
         tasks = self.tasks()
         matches = [t["id"] for t in tasks if named and t["id"].startswith(named)]
-        matches = matches or [t["id"] for t in tasks if t["name"] == named]
+        matches = matches or [t["id"] for t in tasks if t["name"] == named and t["wave"] is None]
         if not matches:
             raise TaskNotFound(f"No task has the id or name {named!r}: see 'privet task list'.")
         if len(matches) > 1:

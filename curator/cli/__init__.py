@@ -14,6 +14,7 @@ from . import (
     database,
     model,
     offline,
+    panel,
     pilot,
     plan,
     serve,
@@ -27,6 +28,7 @@ app = typer.Typer(
     help="Decision trees learned from people who never reveal their record.",
 )
 app.add_typer(task.app, name="task")
+app.add_typer(panel.app, name="panel")
 app.add_typer(access.tokens, name="token")
 app.add_typer(access.keys, name="key")
 for command, example in (

@@ -129,7 +129,8 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
         err().print(f"Please check: {remark}", **PLAIN)
     columns = renamed(table, parsed_settings.rename)
     features = infer_features(columns, parsed_settings)
-    named = [task["id"] for task in api.tasks() if task["name"] == settings["name"]]
+    tasks = [task for task in api.tasks() if task["wave"] is None]
+    named = [task["id"] for task in tasks if task["name"] == settings["name"]]
     if ask and (remarks or sys.stdin.isatty()):
         rows = [_feature(feature.model_dump(mode="json")) for feature in features]
         print_table("Would be published as", FEATURE_COLUMNS, rows)

@@ -2,13 +2,14 @@
 
 from fastapi import APIRouter
 
-from . import methods, models, relays, reports, tasks, tokens
+from . import methods, models, panels, relays, reports, tasks, tokens
 
 ROUTERS: tuple[APIRouter, ...] = (
     tasks.router,
     tasks.admin,
     reports.router,
     models.router,
+    panels.router,
     methods.router,
     relays.router,
     tokens.router,

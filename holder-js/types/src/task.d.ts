@@ -231,10 +231,10 @@ export declare function idOf(bytes: Uint8Array): Promise<string>;
 /** @param {Uint8Array} bytes */
 export declare const hex: (bytes: Uint8Array) => string;
 /**
- * @param {object} task its fields, in the JSON form, and what was worked out for it
+ * @param {Record<string, any>} task its fields, in the JSON form, and what was worked out for it
  * @returns {Uint8Array} its canonical bytes
  */
-export declare const packTask: ({ id, url, clockAhead, clockSetBy, mechanisms, strata, ...task }: object) => Uint8Array;
+export declare const packTask: ({ id, url, clockAhead, clockSetBy, mechanisms, strata, ...task }: Record<string, any>) => Uint8Array;
 /**
  * Read a task, check it against everything that a holder can check without an account of its
  * own, and build its mechanisms.

@@ -11,16 +11,18 @@ from privet.curator.publication import Publication
 from privet.curator.service import fitting
 from privet.curator.service import tasks as cases
 from privet.curator.service.curator import Curator
+from privet.curator.service.panels import read_panel
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,
     InvalidTask,
+    NotAuthorized,
     TaskNotFound,
     TaskNotOpen,
 )
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
-from tests.curator.use_cases import ADMIN, answer, done, new_curator
+from tests.curator.use_cases import ADMIN, Someone, answer, done, new_curator
 from tests.manual_clock import ManualClock
 
 PUBLIC = b"x,y\n" + b"".join(
@@ -179,3 +181,28 @@ def test_a_waves_model_starts_from_the_waves_before(curator: Curator) -> None:
     assert curator.models.get(third.id).model.facts["earlier waves"] == "1, of 40 reports"
     done(fitting.fit(curator, ADMIN, third.id, "weighted", promote=True))
     assert "earlier waves" not in curator.models.get(third.id).model.facts
+
+
+def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
+    """With what changed since, by any of their addresses; deleted ones are said to be, and
+    strangers see no counts."""
+    document = created(curator, epsilon=4.0)
+    first, second, third = document.waves
+    answer(curator, first, [RECORD] * 300)
+    assert isinstance(curator.clock, ManualClock)
+    curator.clock.advance(180 * DAY)
+    answer(curator, third, [{**RECORD, "y": "no"}] * 300)
+    cases.delete_task(curator, ADMIN, second.id)
+    standing = read_panel(curator, ADMIN, document.id)
+    assert standing == read_panel(curator, ADMIN, third.id)
+    assert [wave.reports for wave in standing.waves] == [300, 0, 300]
+    assert [wave.stored is None for wave in standing.waves] == [False, True, False]
+    assert "yes fell from" in standing.over_time.sentence
+    assert {change.cell for change in standing.over_time.changes} >= {None}
+    with pytest.raises(NotAuthorized):
+        read_panel(curator, Someone("stranger", None), document.id)
+    plain = settings()
+    del plain["waves"]
+    lone, _ = done(cases.create_task(curator, ADMIN, Publication.model_validate(plain), PUBLIC))
+    with pytest.raises(InvalidRequest, match="no waves"):
+        read_panel(curator, ADMIN, lone.task.id)

@@ -1,0 +1,71 @@
+"""``privet panel``: the waves of a panel beside each other, and their models."""
+
+from typing import Any
+
+import typer
+
+from privet.admin.client import CuratorClient, Document
+
+from .options import TaskName, remote
+from .output import SHORT_ID, day, out, print_table
+
+ROWS_LISTED = 20
+
+app = typer.Typer(no_args_is_help=True, help="Follow tasks that are asked in several waves.")
+
+
+def _print_panel(panel: Document) -> None:
+    rows: list[Any] = [
+        (
+            wave["wave"],
+            wave["id"][:SHORT_ID],
+            f"{day(wave['opens'])} to {day(wave['closes'])}",
+            "collecting" if wave["collecting"] else wave["state"],
+            wave["reports"] if wave["honest"] else f"{wave['reports']}, not all honest",
+            wave["models"],
+        )
+        for wave in panel["waves"]
+    ]
+    print_table("Waves", ("wave", "task", "dates", "state", "reports", "models"), rows)
+    numbers = sorted({each["wave"] for line in panel["lines"] for each in line["figures"]})
+    rows = [(line["name"], *map(_figure, line["figures"])) for line in panel["lines"]]
+    if rows:
+        print_table("All holders", ("", *(f"wave {number}" for number in numbers)), rows)
+    rows = [
+        (
+            " and ".join(change["path"]) or "all holders",
+            change["name"],
+            f"{change['since']} to {change['wave']}",
+            f"{change['before']:.4g} to {change['after']:.4g}",
+            f"{change['low']:+.3g} to {change['high']:+.3g}",
+        )
+        for change in panel["changes"][:ROWS_LISTED]
+    ]
+    if rows:
+        columns = ("where", "", "waves", "from and to", "change, 95 % interval")
+        print_table("Changes, the most certain first", columns, rows)
+    out().print(panel["sentence"], soft_wrap=True, markup=False, highlight=False)
+
+
+def _figure(figure: Document) -> str:
+    return f"{figure['value']:.4g} ({figure['low']:.4g} to {figure['high']:.4g})"
+
+
+@app.command(epilog="Example: privet panel status Months")
+@remote(_print_panel)
+def status(api: CuratorClient, task: TaskName) -> Document:
+    """Show how the waves stand, each class over time, and what certainly changed."""
+    return api.waves(task)
+
+
+def _print_models(models: list[Document]) -> None:
+    rows = [(each["wave"], each["number"], each["estimator"]) for each in models]
+    print_table("Models", ("wave", "model", "estimator"), rows)
+
+
+@app.command(epilog="Example: privet panel fit Months")
+@remote(_print_models, doing="Fitting wave by wave ...")
+def fit(api: CuratorClient, task: TaskName) -> list[Document]:
+    """Fit a model to each wave that has reports, which starts from the waves before it."""
+    waves = [wave for wave in api.waves(task)["waves"] if wave["reports"]]
+    return [{"wave": wave["wave"], **api.fit(wave["id"])} for wave in waves]

@@ -1,0 +1,66 @@
+"""Panels: how their waves stand, and what changed between them."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from privet.learning.core.trees import describe_path
+from privet.learning.findings.changes import OverTime, over_time
+from privet.learning.findings.impossible import impossible
+from privet.protocol.errors import InvalidRequest, TaskNotFound
+from privet.protocol.task import Task
+
+from ..access.actors import Actor
+from ..access.tokens import Scope
+from ..datastore.tasks import StoredTask
+from .curator import Curator
+from .reading import COUNTS
+from .tasks import read_task
+
+
+@dataclass(frozen=True)
+class WaveStanding:
+    """One wave: its task, and how its collection stands; None where it was deleted."""
+
+    task: Task
+    stored: StoredTask | None
+    reports: int
+    models: int
+    honest: bool
+    """False if its reports cannot all be honest, so that they are not compared."""
+
+
+@dataclass(frozen=True)
+class PanelStanding:
+    """A panel's waves, and its figures over time."""
+
+    waves: tuple[WaveStanding, ...]
+    over_time: OverTime
+    paths: dict[int, list[str]]
+    """The splits that lead to each cell that changed."""
+
+
+def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
+    """The panel of this task, or of which it is a wave, wave by wave.
+
+    Raises ``TaskNotFound``, and ``InvalidRequest`` for a task without waves.
+    """
+    task = read_task(curator, actor, task_id).task
+    actor.need(Scope.READER, COUNTS)
+    if task.panel is None:
+        raise InvalidRequest("The task has no waves: it is asked once.")
+    standings, counts = [], {}
+    for number, wave in enumerate(task.waves, 1):
+        standing = WaveStanding(wave, None, 0, 0, honest=True)
+        with suppress(TaskNotFound):
+            stored, questions = curator.store.tasks.read(wave.id), curator.question_counts(wave.id)
+            models, honest = curator.store.models.listed(wave.id), impossible(questions) is None
+            reports = curator.store.standing.read(wave.id).reports
+            standing = WaveStanding(wave, stored, reports, len(models), honest)
+            if honest:
+                counts[number] = questions
+        standings.append(standing)
+    found = over_time(task.label, counts, len(task.waves))
+    cells = {change.cell for change in found.changes} - {None}
+    tree = task.tree_of(0)
+    paths = {cell: describe_path(tree, task.columns, cell) for cell in cells if cell is not None}
+    return PanelStanding(tuple(standings), found, paths)

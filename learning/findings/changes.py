@@ -1,0 +1,281 @@
+"""Changes between the waves of a panel, from their reports alone.
+
+Of two waves a figure has the estimates u and v, with variances s and t of noise and of who
+answered. By ``looks`` the evidence against one mean in common is the product of both waves', which
+is least where
+
+    log E = (u - v)^2 / (2 (s (1 + 1 / x) + t (1 + 1 / y))) - (log(1 + x) + log(1 + y)) / 2,    (1)
+
+x and y being what each wave's progress gives; for one look it is a normal p-value. 1 / E are
+selected by Benjamini and Hochberg's rule among all comparisons of all waves, those to come
+included: each with the wave before it and with the first one, of all holders and of every cell. So
+of the changes listed at any look, after any wave, ``FALSE_DISCOVERY_RATE`` are false in expectation
+(Wang and Ramdas, 2022), and where R of C are listed the interval of each is where (1) stays below
+log(C / (0.05 R)), so that one in twenty misses (Xu, Wang and Ramdas, 2022). Holders who answer
+several waves make differences surer than (1) says.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist
+
+import numpy as np
+
+from privet.protocol.features import Classes, Label
+
+from ..core.contrasts import contrast_variance
+from ..core.counts import Estimate, QuestionCounts
+from ..core.looks import LEVEL, NARROWEST
+from ..core.overall import joined, without_label_question
+from ..core.public_data import Floats
+from .insight import FALSE_DISCOVERY_RATE, figure_weights, on_simplex
+
+LEAST_MASS = 2.0
+"""Standard errors above 0 that the reported holders of a cell need, for a share of them to be
+compared."""
+
+
+@dataclass(frozen=True)
+class WaveFigure:
+    """A figure of all holders in one wave, with its 95 % interval."""
+
+    wave: int
+    reports: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """The share of a class, or the mean label, wave by wave."""
+
+    name: str
+    figures: tuple[WaveFigure, ...]
+
+
+@dataclass(frozen=True)
+class WaveChange:
+    """A certain change of ``name``, in a cell or of all holders, between two waves."""
+
+    since: int
+    wave: int
+    cell: int | None
+    name: str
+    before: float
+    after: float
+    low: float
+    """The change lies between this and ``high``."""
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class OverTime:
+    """The waves of a panel beside each other."""
+
+    lines: tuple[Line, ...]
+    changes: tuple[WaveChange, ...]
+    comparisons: int
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Figures:
+    """Estimates of one wave with their variances, ``(figures,)``, NaN where there is none."""
+
+    value: Floats
+    variance: Floats
+    progress: float | None
+
+
+def over_time(
+    label: Label, waves: Mapping[int, Sequence[QuestionCounts]], planned: int
+) -> OverTime:
+    """The waves that have reports, by number from 1, of a panel of ``planned`` waves."""
+    asked = {number: without_label_question(each) for number, each in sorted(waves.items())}
+    asked = {
+        number: (about, alone)
+        for number, (about, alone) in asked.items()
+        if len(about) == 1 and about[0].n and about[0].mechanism.slots > 1
+    }
+    if not asked:
+        return OverTime((), (), 0, "No wave has reports about the label yet.")
+    figures = {
+        number: [_overall(label, question, alone), *_cells(label, question)]
+        for number, ((question,), alone) in asked.items()
+    }
+    some, _ = next(iter(asked.values()))
+    names = _names(label, some[0])
+    pairs = 2 * (planned - 1) - 1 if planned > 1 else 0
+    comparisons = pairs * len(names) * (1 + some[0].partition.cells)
+    changes = _changes(figures, names, comparisons)
+    lines = _lines(label, asked)
+    sentence = _sentence(lines, changes, in_parts=isinstance(label, Classes))
+    return OverTime(lines, changes, comparisons, sentence)
+
+
+def _names(label: Label, question: QuestionCounts) -> list[str]:
+    """The figures that are compared: of two classes the first one mirrors the second."""
+    names = [name for name, _ in figure_weights(label, question)]
+    return names[1:] if len(names) == 2 else names
+
+
+def _estimates(
+    label: Label, question: QuestionCounts, alone: QuestionCounts | None
+) -> list[Estimate]:
+    """Figures of all holders, with the variance of noise."""
+    weights = figure_weights(label, question)
+    if isinstance(label, Classes):
+        units = np.eye(len(weights))
+        rest = [question.mean(each) for _, each in weights]
+        return [
+            joined(one, question.holders, alone, unit)
+            for one, unit in zip(rest, units, strict=True)
+        ]
+    return [question.mean(each) for _, each in weights]
+
+
+def _overall(label: Label, question: QuestionCounts, alone: QuestionCounts | None) -> _Figures:
+    found = _estimates(label, question, alone)
+    found = found[1:] if len(found) == 2 else found
+    values = np.array([each.value for each in found])
+    if isinstance(label, Classes):
+        spread = np.clip(values, 0.0, 1.0) * (1.0 - np.clip(values, 0.0, 1.0))
+    else:
+        (_, weights) = figure_weights(label, question)[0]
+        at = question.plausible / question.holders
+        spread = np.array([(at * weights**2).sum() - (at * weights).sum() ** 2])
+    holders = question.holders + (0.0 if alone is None or not alone.n else alone.holders)
+    variance = np.array([each.variance for each in found]) + np.maximum(spread, 0.0) / holders
+    return _Figures(values, variance, question.progress)
+
+
+def _cells(label: Label, question: QuestionCounts) -> list[_Figures]:
+    """The shares, or the mean label, of every cell."""
+    mass = question.counts.sum(axis=1)
+    of_mass = np.sqrt(np.maximum(question.noise.sum(axis=(1, 2)), 0.0) + np.maximum(mass, 1.0))
+    known = mass > LEAST_MASS * of_mass
+    safe = np.where(known, mass, 1.0)[:, None]
+    share = question.counts / safe
+    t = np.clip(share, 0.0, 1.0)
+    noise = np.maximum(contrast_variance(question.noise, t), 0.0) / safe**2
+    variance = noise + np.maximum(t * (1.0 - t), 1.0 / safe) / safe
+    if isinstance(label, Classes):
+        first = 1 if label.slots == 2 else 0
+        share, variance = share[:, first:], variance[:, first:]
+    else:
+        scale = question.scale_of(label)
+        low = np.broadcast_to(scale.low, len(mass))[:, None]
+        share, variance = low + scale.width * share[:, 1:], scale.width**2 * variance[:, 1:]
+    share = np.where(known[:, None], share, np.nan)
+    return [_Figures(*each, question.progress) for each in zip(share, variance, strict=True)]
+
+
+def _changes(
+    figures: Mapping[int, Sequence[_Figures]], names: Sequence[str], comparisons: int
+) -> tuple[WaveChange, ...]:
+    """The changes that are listed, the surest first."""
+    numbers = list(figures)
+    pairs = [(numbers[0], wave) for wave in numbers[1:]]
+    pairs += pairwise(numbers[1:])
+    found = [
+        (p, since, wave, place, slot)
+        for since, wave in pairs
+        for place, (one, other) in enumerate(zip(figures[since], figures[wave], strict=True))
+        for slot, p in enumerate(_p_values(one, other).tolist())
+        if not np.isnan(p)
+    ]
+    found.sort()
+    ranks = range(len(found), 0, -1)
+    listed = next(
+        (rank for rank in ranks if found[rank - 1][0] <= FALSE_DISCOVERY_RATE * rank / comparisons),
+        0,
+    )
+    changes = []
+    for p, since, wave, place, slot in found[:listed]:
+        one, other = figures[since][place], figures[wave][place]
+        half = _half_width(one, other, LEVEL * listed / comparisons)[slot]
+        before, after = float(one.value[slot]), float(other.value[slot])
+        cell, change = None if place == 0 else place - 1, after - before
+        ends = (float(change - half), float(change + half))
+        changes.append(WaveChange(since, wave, cell, names[slot], before, after, *ends, p))
+    return tuple(changes)
+
+
+def _variance(one: _Figures, other: _Figures) -> tuple[Floats, float]:
+    """The denominator of (1) over 2, and what is taken off; of one look plain variances."""
+    if one.progress is None or other.progress is None:
+        return one.variance + other.variance, 0.0
+    x, y = NARROWEST * one.progress, NARROWEST * other.progress
+    variance = one.variance * (1.0 + 1.0 / x) + other.variance * (1.0 + 1.0 / y)
+    return variance, float(np.log1p(x) + np.log1p(y)) / 2.0
+
+
+def _p_values(one: _Figures, other: _Figures) -> Floats:
+    from scipy.special import erfc  # slow to import
+
+    variance, off = _variance(one, other)
+    distance = (other.value - one.value) ** 2 / variance
+    if one.progress is None:
+        return np.asarray(erfc(np.sqrt(distance / 2.0)))
+    return np.asarray(np.exp(-np.maximum(distance / 2.0 - off, 0.0)))
+
+
+def _half_width(one: _Figures, other: _Figures, level: float) -> Floats:
+    variance, off = _variance(one, other)
+    if one.progress is None:
+        return np.asarray(-NormalDist().inv_cdf(level / 2.0) * np.sqrt(variance))
+    return np.asarray(np.sqrt(2.0 * variance * (off - np.log(level))))
+
+
+def _lines(
+    label: Label,
+    asked: Mapping[int, tuple[Sequence[QuestionCounts], QuestionCounts | None]],
+) -> tuple[Line, ...]:
+    figures: dict[str, list[WaveFigure]] = {}
+    for number, ((question,), alone) in asked.items():
+        found = _estimates(label, question, alone)
+        if isinstance(label, Classes):
+            intervals = on_simplex(found)
+        else:
+            intervals = [each.interval(label.low, label.high) for each in found]
+        reports = question.n + (0 if alone is None else alone.n)
+        names = [name for name, _ in figure_weights(label, question)]
+        for name, each in zip(names, intervals, strict=True):
+            of_wave = WaveFigure(number, reports, each.value, each.low, each.high)
+            figures.setdefault(name, []).append(of_wave)
+    return tuple(Line(name, tuple(each)) for name, each in figures.items())
+
+
+def _sentence(lines: Sequence[Line], changes: Sequence[WaveChange], *, in_parts: bool) -> str:
+    """A sentence on what changed of all holders from the first wave to the last."""
+    first, last = lines[0].figures[0].wave, lines[0].figures[-1].wave
+    if first == last:
+        return "One wave has reports so far."
+    since = [each for each in changes if (each.since, each.wave) == (first, last)]
+    of_all = [each for each in since if each.cell is None]
+    cells = len({each.cell for each in since} - {None})
+    said = [_said(each, in_parts=in_parts) for each in of_all]
+    if not said:
+        said = [f"No change of all holders since wave {first} is certain."]
+    if cells:
+        one = "1 cell has" if cells == 1 else f"{cells} cells have"
+        said.append(f"{one} certainly changed since then.")
+    return " ".join(said)
+
+
+def _said(change: WaveChange, *, in_parts: bool) -> str:
+    verb = "rose" if change.after > change.before else "fell"
+    ends = sorted((abs(change.low), abs(change.high)))
+    if in_parts:
+        return (
+            f"{change.name} {verb} from {change.before:.0%} in wave {change.since} to "
+            f"{change.after:.0%} in wave {change.wave}, by between {100 * ends[0]:.1f} and "
+            f"{100 * ends[1]:.1f} points."
+        )
+    return (
+        f"{change.name} {verb} from {change.before:.4g} in wave {change.since} to "
+        f"{change.after:.4g} in wave {change.wave}, by between {ends[0]:.4g} and {ends[1]:.4g}."
+    )

@@ -1,0 +1,79 @@
+"""A panel from its creation to its models, by the commands of curators and holders."""
+
+import csv
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from privet.client.cli import app as holder
+from tests.curator import samples
+from tests.curator.cli.conftest import Cli
+
+RECORD = '{"age": 50, "hours": 40, "job": "smith", "member": true, "label": 1}'
+
+
+@pytest.fixture
+def panel(cli: Cli) -> str:
+    """The id of a panel whose first wave is open, and the second a month away."""
+    now = datetime.now(UTC)
+    ends = [now + timedelta(days=days) for days in (-1, 1, 30, 40)]
+    waves = [f"{one.isoformat()}/{other.isoformat()}" for one, other in (ends[:2], ends[2:])]
+    Path("survey.csv").write_bytes(samples.survey())
+    options = ("--label", "label", "--epsilon", "0.5", "--grower", "cart", "--depth", "1")
+    asked = [option for wave in waves for option in ("--waves", wave)]
+    found = cli.json("task", "create", "survey.csv", *options, *asked, "--mode", "repeat", "--yes")
+    assert (found["panel"], found["lifetime"], len(found["waves"])) == (found["id"], 1.0, 2)
+    return str(found["id"])
+
+
+def answered(url: str, subject: str) -> str:
+    """What a holder who answers a panel's address is told."""
+    Path("record.json").write_text(RECORD)
+    asked = ["answer", url, "--record", "record.json", "--yes", "--ledger", "ledger"]
+    return CliRunner().invoke(holder, [*asked, "--subject", subject]).output
+
+
+def test_a_panel_from_its_waves_to_its_models(cli: Cli, panel: str, curator_url: str) -> None:
+    """People answer the panel's address; each wave has its reports, and those with some a model.
+    A name that waves share is the panel's."""
+    url = f"{curator_url}/v1/tasks/{panel}"
+    for subject in ("a", "b", "b"):
+        answered(url, subject)
+    status = cli("panel", "status", "survey")
+    assert status.code == 0
+    assert "One wave has reports so far." in status.out
+    waves = cli.json("panel", "status", panel)["waves"]
+    assert [(wave["wave"], wave["reports"]) for wave in waves] == [(1, 2), (2, 0)]
+    fitted = cli.json("panel", "fit", "survey")
+    assert [(model["wave"], model["number"]) for model in fitted] == [(1, 1)]
+    assert [each["wave"] for each in cli.json("task", "list")] == [None, 1, 2]
+    assert "2 waves, all for each holder" in cli("task", "show", "survey").out
+    assert "fit each of them (privet panel fit)" in cli("fit", "survey").err
+    refused = cli("panel", "status", panel[:8] + "0" * 56)
+    assert refused.code == 1
+    assert cli("task", "delete", panel, "--yes").code == 0
+    assert cli.json("task", "list") == []
+
+
+def test_the_lifetime_is_said_before_anything_is_sent(
+    cli: Cli, panel: str, curator_url: str
+) -> None:
+    """And a budget shows what is kept for later waves."""
+    url = f"{curator_url}/v1/tasks/{panel}"
+    said = CliRunner().invoke(holder, ["show", url]).output
+    assert "All your answers together cost epsilon 1 at most" in " ".join(said.split())
+    answered(url, "a")
+    budget = CliRunner().invoke(holder, ["budget", "--ledger", "ledger", "--subject", "a"]).output
+    assert "Of the rest 0.5 is kept for later waves of panels." in budget
+    Path("people.csv").write_text("")
+    with Path("people.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["who", "age", "hours", "job", "member", "label"])
+        rows.writerows([[who, 40, 30, "nurse", "true", 0] for who in ("c", "d")])
+    asked = ["answer", url, "--csv", "people.csv", "--subject-column", "who", "--yes"]
+    sent = CliRunner().invoke(holder, [*asked, "--ledger", "ledger"])
+    assert sent.exit_code == 0, sent.output
+    waves = cli.json("panel", "status", panel)["waves"]
+    assert [wave["reports"] for wave in waves] == [3, 0]
