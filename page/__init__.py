@@ -18,7 +18,7 @@ from privet.protocol.calls import HOLDER_CALLS
 
 INDEX = "index.html"
 LOST = "lost.html"
-"""What people see at an address that leads to no task."""
+"""The page at an address that leads to no task."""
 PREVIEW = "preview"
 """In place of a task's id: shows the task whose bytes stand behind the address's hash."""
 SUMS = "SHA256SUMS"

@@ -3,10 +3,14 @@
 The curator names the code that reads records, and never serves it.
 """
 
+from base64 import urlsafe_b64encode
 from html import escape
 
 from privet.protocol.calls import TASKS
+from privet.protocol.task import Task
 
+LONGEST_HASH = 1_000_000
+"""Characters behind the hash of an address that browsers open."""
 EMBEDDED = "privet-answer.js"
 EMBEDDED_HASH = "sha384-zhEkQHE4pru184vRzgN8PgJ+HxXJEJsQmT4jptOqIeGF45/6e9cdbMewBNd3LmBW"
 """The component's hash in this release; ``python -m scripts.holder_package --write`` writes it."""
@@ -20,3 +24,10 @@ def snippet(relay: str, task_id: str) -> str:
         "crossorigin></script>\n"
         f'<privet-answer task="{relay}{TASKS}/{task_id}"></privet-answer>'
     )
+
+
+def preview_address(relay: str, task: Task) -> str | None:
+    """The page at ``relay`` that shows ``task`` as people will see it; None if the task, which
+    stands behind the hash, is too large for an address."""
+    behind = urlsafe_b64encode(task.canonical).decode().rstrip("=")
+    return f"{relay}/answer/preview#{behind}" if len(behind) <= LONGEST_HASH else None

@@ -11,7 +11,7 @@ from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASK
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
-from privet.protocol.lifecycle import Move
+from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 
 from ..datastore.models import SERVING
@@ -20,7 +20,7 @@ from ..http.requests import TheCurator
 from ..http.tasks import MOST_INVITATIONS, StatusView, TaskSummary
 from ..service import Curator, reading, relays
 from ..service import tasks as cases
-from .embedding import snippet
+from .embedding import preview_address, snippet
 from .overview import (
     Elsewhere,
     Sample,
@@ -183,7 +183,13 @@ def _task_page(
     if standing.stored.is_earlier:
         status, task = StatusView.of(standing), standing.stored.task
         return page(request, "earlier.html", code, task=task, status=status, fault=fault)
-    values = collection(task_id, curator, visitor, wanted)
+    values, link = collection(task_id, curator, visitor, wanted), holders_link(task_id, curator)
+    is_draft = standing.stored.state is TaskState.DRAFT
+    preview = (
+        preview_address(link["relay"].address, values["task"])
+        if is_draft and link is not None and link["relay"].works
+        else None
+    )
     return page(
         request,
         "task.html",
@@ -192,7 +198,8 @@ def _task_page(
         serving=next((m.number for m in values["models"] or () if SERVING in m.aliases), None),
         estimators=[n for n, e in ESTIMATORS.items() if e.serves(values["task"].label)],
         invitations=cases.count_invitations(curator, visitor, task_id) if visitor.admin else None,
-        link=holders_link(task_id, curator),
+        link=link,
+        preview=preview,
         relay=relays.relay_of(curator),
         task_url=f"{own_address(request)}/v1/tasks/{task_id}",
         fault=fault,

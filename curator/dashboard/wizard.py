@@ -5,7 +5,6 @@ The file stays in the browser's form and comes with every step, so nothing is ke
 
 import json
 import math
-from base64 import urlsafe_b64encode
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
@@ -27,6 +26,7 @@ from ..http.requests import TheCurator, while_waited
 from ..publication import Publication
 from ..service import relays
 from ..service.tasks import create_task, plan_task, preview_table, preview_task
+from .embedding import preview_address
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm, TheVisitor
 
@@ -35,8 +35,6 @@ MOST_COLUMNS = 300
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
 PREVIEW, RELAY = "/new/preview", "/new/relay"
 UPLOADS = (COLUMNS, PLAN, CREATE, PREVIEW, RELAY)
-LONGEST_ADDRESS = 1_000_000
-"""Characters of an address that browsers open."""
 LANGUAGES = {"en": "English", "de": "Deutsch", "es": "Español", "zh-Hans": "中文", "fr": "Français"}
 LANGUAGES |= {
     "it": "Italiano",
@@ -144,12 +142,9 @@ async def show_preview(
     register = await _file(form, "register")
     making = preview_task(curator, visitor, settings, public, register=register)
     task = await while_waited(request, making)
-    behind = urlsafe_b64encode(task.canonical).decode().rstrip("=")
-    address = f"{relay.address}/answer/preview#{behind}"
-    if len(address) > LONGEST_ADDRESS:
-        why = "The task is too large for a preview: take fewer cells, or fewer categories."
-        return page(request, "preview.html", address=None, why=why)
-    return page(request, "preview.html", address=address, why="")
+    why = "The task is too large for a preview: take fewer cells, or fewer categories."
+    address = preview_address(relay.address, task)
+    return page(request, "preview.html", address=address, why=why)
 
 
 @router.post(RELAY)

@@ -321,7 +321,12 @@ def test_a_stranger_sees_no_action(curator: RunningCurator, tab: Any, task: str)
     for path in (f"/tasks/{task}", f"/tasks/{task}/models/1"):
         tab.goto(curator.url + path)
         names = [each.inner_text() for each in tab.get_by_role("button").all()]
-        assert set(names) <= {"Show side by side", "Predict", "Copy the link", "Print"}, path
+        assert set(names) <= {
+            "Show side by side",
+            "Predict",
+            "Copy the link",
+            "Print or save as PDF",
+        }, path
         assert violations(tab) == []
     tab.goto(f"{curator.url}/new")
     tab.get_by_role("alert").wait_for()

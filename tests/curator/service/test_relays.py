@@ -131,6 +131,9 @@ async def test_only_a_relay_that_answers_gets_a_qr_code(http: Http) -> None:
         await form(f"/tasks/{task}/link", relay=address)
         text = (await http.get(f"/tasks/{task}")).text
         told = (await http.get("/v1/relay", headers=http.admin)).json()
+        draft = await http.task(name="draft", draft=True)
+        assert f"{address}/answer/preview#" in (await http.get(f"/tasks/{draft}")).text
+        assert f"{address}/answer/preview#" not in text  # it is published
     assert '<img class="code"' in text
     assert "Show how to start a relay" not in text
     assert "One operator, for a trial" in text
