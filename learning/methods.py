@@ -21,8 +21,8 @@ from .core.counts import QuestionCounts, facts_about
 from .core.estimator import Estimator, Parameter
 from .core.grower import Grower
 from .core.model import Model, Value
-from .core.overall import without_label_question
-from .core.public_data import PublicData, class_count
+from .core.overall import contradicted, without_label_question
+from .core.public_data import Floats, PublicData, class_count
 from .core.public_model import BaseModel, from_onnx
 from .drift.distilled import distilled, distilled_depth, scored
 from .drift.fit import DRIFT
@@ -148,6 +148,8 @@ class Fitting:
         facts = dict(model.facts)
         if self.base is not None:
             facts["public model"] = self.base.name
+        if self.public.prevalence is not None and self.estimator.takes_base:
+            facts["stated prevalence"] = self._prevalence(self.public.prevalence, questions)
         facts |= facts_about(questions)
         if self.estimator.takes_waves and self.earlier:
             facts["earlier waves"] = f"{len(self.earlier)}, of {self._reports_before} reports"
@@ -164,6 +166,19 @@ class Fitting:
             values_without_reports=self.estimate(unasked).values,
             selection=selection_factor(self.label, self.public, model.partition, model.values),
         )
+
+    def _prevalence(self, stated: Floats, questions: Sequence[QuestionCounts]) -> str:
+        """The shares of classes that estimates start from, and which of them reports contradict."""
+        names = getattr(self.label, "classes", ())
+        said = ", ".join(f"{name} {share:.2%}" for name, share in zip(names, stated, strict=True))
+        (about,), alone = without_label_question(questions)
+        if about.n == 0:
+            return said
+        against = [
+            f"{names[place]} is {share.low:.2%} to {share.high:.2%}"
+            for place, share in contradicted(stated, about, alone)
+        ]
+        return f"{said}; by the reports {' and '.join(against)}" if against else said
 
 
 def fit(

@@ -72,9 +72,7 @@ def with_settings(
         def command(*arguments: Any, **options: Any) -> Any:
             given = {each.name: options.pop(each.name) for each in inputs}
             settings = {
-                each.name: _json_of(each.name, given[each.name])
-                if each.kind == "json"
-                else given[each.name]
+                each.name: _read(each, given[each.name])
                 for each in inputs
                 if given[each.name] not in (None, [])
             }
@@ -100,13 +98,15 @@ def _option_of(setting: Input, required: bool) -> inspect.Parameter:
         "text": str,
         "choice": Literal[setting.choices],
         "texts": list[str],
+        "numbers": list[str],
         "json": str,
     }
-    more: dict[str, Any] = {"metavar": "JSON|FILE"} if setting.kind == "json" else {}
+    metavars = {"json": "JSON|FILE", "numbers": "NAME=NUMBER"}
+    more: dict[str, Any] = {"metavar": metavars.get(setting.kind)}
     if setting.kind == "integer":
         more = {"min": setting.low, "max": setting.high}
     help_text = setting.help
-    if setting.kind == "texts":
+    if setting.kind in ("texts", "numbers"):
         help_text = f"{help_text} The option may be repeated."
     if setting.default not in (None, False) and not required:
         help_text = f"{help_text} Default: {setting.default}."
@@ -120,6 +120,13 @@ def _option_of(setting: Input, required: bool) -> inspect.Parameter:
         default=inspect.Parameter.empty if required else None,
         annotation=Annotated[kind if required else kind | None, option],
     )
+
+
+def _read(setting: Input, given: Any) -> Any:
+    """The value of an option that was given."""
+    if setting.kind == "json":
+        return _json_of(setting.name, given)
+    return setting.value("\n".join(given)) if setting.kind == "numbers" else given
 
 
 def _json_of(name: str, written: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, Row, exists, insert, select, text, update
 
-from privet.learning.core.public_data import Floats, PublicData
+from privet.learning.core.public_data import Floats, PublicData, stated_prevalence
 from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
 from privet.protocol.calls import TASKS
@@ -30,6 +30,7 @@ from .schema import deleted_tasks, public_data, tasks
 
 PUBLIC_MODEL = "public_model"
 REGISTER = "register"
+PREVALENCE = "prevalence"
 """Key in a task's settings: SHA-256 of its uploaded public model, or None."""
 
 QUOTA = "quota"
@@ -253,14 +254,18 @@ class TaskStore:
     def public_data(self, task_id: str) -> PublicData:
         """The task's encoded public data; raises ``TaskNotFound``."""
         with self.database.reading() as connection:
-            of_task = public_data.c.task_no == need_task(connection, task_id).no
+            task = need_task(connection, task_id)
+            of_task = public_data.c.task_no == task.no
             row = connection.execute(select(public_data).where(of_task)).one()
         x = np.frombuffer(row.x, dtype="<f8").reshape(row.rows, -1)
         onnx = None if row.onnx is None else bytes(row.onnx)
         people = None
         if row.register is not None:
             people = np.frombuffer(row.register, dtype="<f8").reshape(-1, x.shape[1])
-        return PublicData(x, np.frombuffer(row.y, dtype="<f8"), onnx, people)
+        y, prevalence = np.frombuffer(row.y, dtype="<f8"), None
+        if stated := json.loads(task.settings).get(PREVALENCE):
+            prevalence = stated_prevalence(stated, stored_task(task).task.label, y)
+        return PublicData(x, y, onnx, people, prevalence)
 
     def move(self, task_id: str, move: Move, now: float) -> TaskState:
         """Open, close or delete a task; the state it is in afterwards.

@@ -24,6 +24,7 @@ from ..access.tokens import Scope
 from ..datastore.invitations import InvitationCounts
 from ..datastore.status import Status
 from ..datastore.tasks import (
+    PREVALENCE,
     PUBLIC_MODEL,
     REGISTER,
     ListedTask,
@@ -120,8 +121,13 @@ def _create(
         task, stored_settings, replace(data, onnx=uploaded.onnx), now, state
     )
     stored = store.tasks.read(task.id)
-    for setting, what in ((PUBLIC_MODEL, "public model"), (REGISTER, "register")):
-        if not created and stored.settings.get(setting) != brought[setting]:
+    kept: dict[str, tuple[str, Any]] = {
+        PUBLIC_MODEL: ("public model", None),
+        REGISTER: ("register", None),
+        PREVALENCE: ("prevalence", {}),
+    }
+    for setting, (what, none) in kept.items():
+        if not created and stored.settings.get(setting, none) != stored_settings[setting]:
             raise InvalidTask(
                 f"The same task already exists, with another {what} or none: change the "
                 "task's name or description, or delete the other one."

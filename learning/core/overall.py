@@ -15,10 +15,12 @@ that at the shares of both parts together.
 """
 
 from collections.abc import Sequence
+from math import sqrt
 
 import numpy as np
 
-from .counts import Estimate, QuestionCounts
+from .counts import Estimate, Interval, QuestionCounts
+from .looks import LEVEL, factor_at
 from .public_data import Floats
 
 
@@ -56,6 +58,28 @@ def joined(
         u, variance = best(v_a, v_b, part, s / (m + holders))
     figure = u * of_alone.value + (1.0 - u) * rest.value
     return Estimate(figure, variance, rest.factor)
+
+
+def contradicted(
+    prevalence: Floats, about: QuestionCounts, alone: QuestionCounts | None
+) -> list[tuple[int, Interval]]:
+    """The classes whose stated share reports contradict, with their shares by the reports.
+
+    Where the holders are drawn from a population with the ``prevalence``, ``(classes,)``, there is
+    any at any look (``QuestionCounts.looks``) in at most 5 % of collections.
+    """
+    classes = len(prevalence)
+    factor = factor_at(about.progress, LEVEL / (1 if classes == 2 else classes))
+    found = []
+    for place, (unit, stated) in enumerate(zip(np.eye(classes), prevalence, strict=True)):
+        share = joined(
+            about.mean(np.tile(unit, (about.partition.cells, 1))), about.holders, alone, unit
+        )
+        holders = about.holders + (0.0 if alone is None else alone.holders)
+        off = sqrt(share.variance + stated * (1.0 - stated) / holders)
+        if abs(share.value - stated) > factor * off:
+            found.append((place, share.interval(0.0, 1.0)))
+    return found
 
 
 def best(v_a: float, v_b: float, part: float, s: float) -> tuple[float, float]:

@@ -42,8 +42,8 @@ def fit_drift(
     rows = len(public)
     means, points = knowledge.cell_means(question.partition)
     if isinstance(label, Classes):
-        expected = Expected.classes(means, points, rows)
-        base_values = expected.q
+        expected = Expected.classes(means, points, rows, public.odds_ratio)
+        base_values = expected.of_public
     else:
         scale = question.scale_of(label)
         t = scale.to_unit(np.arange(len(means)), means[:, 0])

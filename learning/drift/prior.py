@@ -58,6 +58,8 @@ class Expected:
     """The prior knowledge of shares: ``q``, and z, ``(cells, slots)``, of ``slope``.
 
     ``points``, ``(cells,)``, are public reference points per cell, standing for ``rows`` records.
+    ``of_public`` are the shares that the public model has; q differ where the classes' prevalence
+    is stated.
     """
 
     q: Floats
@@ -65,21 +67,34 @@ class Expected:
     points: Floats
     rows: int
     numeric: bool
+    of_public: Floats
 
     @classmethod
-    def classes(cls, shares: Floats, points: Floats, rows: int) -> "Expected":
-        """Expected class probabilities ``(cells, classes)``."""
+    def classes(
+        cls, shares: Floats, points: Floats, rows: int, ratio: Floats | float = 1.0
+    ) -> "Expected":
+        """Expected class probabilities ``(cells, classes)``.
+
+        Of holders with ``ratio`` times as many of each class, ``(classes,)``, who in each class are
+        like public records: then q of a cell is as ratio times its shares, and its mass is their
+        sum times as large (Saerens, Latinne and Decaestecker, 2002).
+        """
         from scipy.special import logit  # slow to import
 
         least = LEAST_EXPECTED / shares.shape[1]
-        q = (1.0 - LEAST_EXPECTED) * shares / shares.sum(axis=1, keepdims=True) + least
-        return cls(q, logit(q), points, rows, numeric=False)
+        of_public = (1.0 - LEAST_EXPECTED) * shares / shares.sum(axis=1, keepdims=True) + least
+        joint = of_public * ratio
+        mass = joint.sum(axis=1)
+        q = joint / mass[:, None]
+        points = points * mass * (points.sum() / max(float(points @ mass), 1e-300))
+        return cls(q, logit(q), points, rows, numeric=False, of_public=of_public)
 
     @classmethod
     def numbers(cls, t: Floats, position: Floats, points: Floats, rows: int) -> "Expected":
         """Expected means ``t`` on the cells' scales; ``position`` in widths from any origin."""
         slope = np.stack([-position, position], axis=1) / PER_THETA
-        return cls(np.stack([1.0 - t, t], axis=1), slope, points, rows, numeric=True)
+        q = np.stack([1.0 - t, t], axis=1)
+        return cls(q, slope, points, rows, numeric=True, of_public=q)
 
     def without_shape(self, mass: Floats) -> "Expected":
         """The same share in all cells, their mean by ``mass``, ``(cells,)``."""

@@ -30,7 +30,9 @@ not likely to be told apart much worse. The deviations (root, slope, path) are i
 
     p(x) = p + p (1 - p) / (q (1 - q)) (1 + slope) (q(x) - q),                                  (4)
 
-and for numbers p + (1 + slope) (q(x) - q). The factor is kept within 0 and 1.
+and for numbers p + (1 + slope) (q(x) - q). The factor is kept within 0 and 1. Where the curator
+states the classes' prevalence, (2) starts from q as such holders would have it, and (4) from the
+public model's own q.
 
 **Noise between cells.** Counts and misfits of ``subset`` and ``grr`` add up to the reports, so
 counts of different cells have the covariance -c. Contrasts of one slot have then -c a a',
@@ -131,7 +133,7 @@ def _averaged(
 
 def slope_within(expected: Expected, average: Average) -> Floats:
     """The factor of (4), ``(cells, slots)``, which is 0 without the public model's shape."""
-    q, shares, link = expected.q, average.shares, np.ones_like(expected.q)
+    q, shares, link = expected.of_public, average.shares, np.ones_like(expected.q)
     if not expected.numeric:
         link = shares * (1.0 - shares) / (q * (1.0 - q))
     slope = 1.0 + (average.shaped.weights * average.shaped.slope).sum(axis=0)

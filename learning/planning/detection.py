@@ -110,9 +110,10 @@ def detection(
     mechanism, tree = task.mechanisms[place], task.tree_of(place)
     n = holders * task.asked_share(place)
     cells, m = locate(tree, population.points), records
-    points = np.bincount(cells, minlength=tree.cells) + 0.5
+    times = population.weights * len(cells)
+    points = np.bincount(cells, times, tree.cells) + 0.5
     w = points / points.sum()
-    sums = cell_sums(cells, population.truth, tree.cells)
+    sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
     q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
     grown = tree.feature.tobytes(), tree.threshold.tobytes()
     if grown not in factors:

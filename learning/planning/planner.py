@@ -190,20 +190,26 @@ class Planner:
         self.records = len(every)
         rng = np.random.default_rng(seed)
         rows = rng.permutation(len(every))[:MOST_RECORDS]
-        public = PublicData(every.X[rows], every.y[rows], register=every.register)
+        public = replace(every, X=every.X[rows], y=every.y[rows])
+        ratio = every.odds_ratio
         self.slots = class_count(self.label)
         self.weights, out_of_fold = cross_validated(public.X, public.y, self.slots)
         self.residuals = public.y - out_of_fold[:, 0]
-        wrong = out_of_fold.argmax(axis=1) != public.y
-        self.losses = wrong.astype(np.float64) if self.slots else self.residuals**2
-        self.rare = _rare(self.label, public.y, out_of_fold) if self.slots else None
+        self.losses, self.rare = self.residuals**2, None
+        if self.slots:
+            wrong = (out_of_fold * ratio).argmax(axis=1) != public.y
+            times = (ratio * np.ones(self.slots))[public.y.astype(np.int64)]
+            self.losses = wrong * times / times.mean()
+            if every.prevalence is None:
+                self.rare = _rare(self.label, public.y, out_of_fold)
         self.variance = float(public.y.var())
         base = self.stack(public)
         knowledge = Knowledge.of(base, public.X, public.register)
         some = slice(knowledge.training_rows, knowledge.training_rows + MOST_POINTS)
-        self.fair = Scenario(
-            public, base, Population.fair(knowledge.points[some], knowledge.scores[some])
-        )
+        population = Population.fair(knowledge.points[some], knowledge.scores[some])
+        if every.prevalence is not None:
+            population = population.with_odds(ratio)
+        self.fair = Scenario(public, base, population)
         self.shifts = dict(self._shifts(rng))
         self._factors: Factors = {}
         self.relay = None if shuffling is None else self._behind_relay(shuffling)
@@ -211,7 +217,7 @@ class Planner:
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
         public, population = self.fair.public, self.fair.population
         for name, rows in few_rows(public.X, FEWEST_RECORDS, rng):
-            some = PublicData(public.X[rows], public.y[rows], register=public.register)
+            some = replace(public, X=public.X[rows], y=public.y[rows])
             yield name, Scenario(some, self.stack(some), population)
         volunteers = population.volunteers(sqrt(self.variance))
         yield RARE if self.slots else LOWER, replace(self.fair, population=volunteers)
@@ -433,7 +439,11 @@ class Planner:
             model = fitting.estimate(counts)
             predicted = model.predict_from(locate(model.partition, population.points), scores)
             lost.append(self._losses(population, predicted.values))
-        gained = np.array(self._losses(population, scores)) - np.array(lost)
+        without = scores
+        if scenario.public.prevalence is not None:
+            joint = scores * scenario.public.odds_ratio
+            without = joint / joint.sum(axis=1, keepdims=True)
+        gained = np.array(self._losses(population, without)) - np.array(lost)
         score, log_loss = (gained if self.slots else gained / self.variance).T
         return Mean.of(score), Mean.of(log_loss)
 

@@ -48,15 +48,19 @@ class Population:
         """A population that the public model describes."""
         return cls(points, np.full(len(points), 1.0 / len(points)), truth)
 
+    def with_odds(self, ratio: Floats | float) -> "Population":
+        """Holders of whom ``ratio`` times as many are in each class, ``(classes,)``."""
+        joint = self.truth * ratio
+        density = self.weights * joint.sum(axis=1)
+        truth = joint / joint.sum(axis=1, keepdims=True)
+        return Population(self.points, density / density.sum(), truth)
+
     def volunteers(self, spread: float) -> "Population":
         """Holders of whom the public records are volunteers; ``spread`` is a number's deviation."""
         if self.truth.shape[1] == 1:
             return replace(self, truth=self.truth + HIGHER * spread)
         rarest = np.arange(self.truth.shape[1]) == self.truth.sum(axis=0).argmin()
-        joint = self.truth * np.where(rarest, RARER, 1.0)
-        density = self.weights * joint.sum(axis=1)
-        truth = joint / joint.sum(axis=1, keepdims=True)
-        return Population(self.points, density / density.sum(), truth)
+        return self.with_odds(np.where(rarest, RARER, 1.0))
 
     def changed(self) -> "Population":
         """Holders of whom a part has the next class, or a number mirrored at the mean."""

@@ -25,7 +25,7 @@ from privet.protocol.strata import Strata, disclosed_columns
 from privet.protocol.task import Task
 
 from ..core.growth import CRITERIA, GrowthSpec, default_criterion
-from ..core.public_data import PublicData, class_count
+from ..core.public_data import PublicData, class_count, stated_prevalence
 from ..core.public_model import BaseModel
 from ..core.strata import Disclosure, least_rows, unexplained
 from ..core.trees import locate
@@ -158,7 +158,9 @@ def encode_columns(
         describe(feature, settings, units) for feature in infer_features(columns, settings)
     )
     label = describe(infer_label(columns, settings), settings, units)
-    return features, label, encode_public(features, label, columns)
+    public = encode_public(features, label, columns)
+    prevalence = stated_prevalence(settings.prevalence, label, public.y)
+    return features, label, replace(public, prevalence=prevalence)
 
 
 def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns) -> PublicData:

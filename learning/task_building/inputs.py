@@ -12,15 +12,16 @@ from pydantic_core import PydanticUndefined
 
 from privet.protocol.errors import InvalidRequest
 
-Kind = Literal["flag", "integer", "number", "text", "choice", "texts", "json"]
+Kind = Literal["flag", "integer", "number", "text", "choice", "texts", "numbers", "json"]
 
 
 @dataclass(frozen=True)
 class Input:
     """One setting: its help, and what may be written for it.
 
-    ``kind`` "texts" is a list of texts, and "json" everything that is written as JSON. Integers lie
-    from ``low`` to ``high``, where there are bounds. ``default`` is the value that counts where
+    ``kind`` "texts" is a list of texts, "numbers" are numbers by name, written NAME=NUMBER, and
+    "json" is everything that is written as JSON. Integers lie from ``low`` to ``high``, where
+    there are bounds. ``default`` is the value that counts where
     nothing is written; None if there is none, or the help describes it.
     """
 
@@ -39,11 +40,22 @@ class Input:
             return text
         if self.kind == "texts":
             return [line.strip() for line in text.splitlines() if line.strip()]
+        if self.kind == "numbers":
+            return dict(self._named(line) for line in text.splitlines() if line.strip())
         try:
             return json.loads(text)
         except ValueError:
             meant = "JSON" if self.kind == "json" else "a number"
             raise InvalidRequest(f"{self.name} is {text!r}: give {meant}.") from None
+
+    def _named(self, line: str) -> tuple[str, float]:
+        name, _, number = line.rpartition("=")
+        try:
+            return name.strip(), float(number)
+        except ValueError:
+            raise InvalidRequest(
+                f"{self.name} has {line.strip()!r}: give NAME=NUMBER, such as yes=.02."
+            ) from None
 
 
 def inputs_of(model: type[BaseModel]) -> dict[str, Input]:
@@ -99,4 +111,6 @@ def _kind(annotation: Any) -> Kind:
         of = get_args(annotation)[0]
         of = get_args(of)[0] if get_origin(of) is Annotated else of
         return "texts" if of is str else "json"
+    if get_origin(annotation) is dict and get_args(get_args(annotation)[1])[:1] == (float,):
+        return "numbers"
     return "json"

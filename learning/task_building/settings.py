@@ -152,6 +152,12 @@ class TaskSettings(SettingsModel):
         description="Low and high end of the range that a numeric label is clipped to; by default "
         "that of the public data.",
     )
+    prevalence: dict[Text, Annotated[float, Field(gt=0.0, lt=1.0, strict=True)]] = Field(
+        default_factory=dict,
+        description="Share of the holders in a class, by class, as far as it is known: estimates "
+        "start there instead of at the public records, which may be enriched with a rare class; "
+        "the other classes share the rest.",
+    )
     grower: str = Field(
         default="distilled",
         description="How the partition is grown: distilled from a public model, cart, grid, or "

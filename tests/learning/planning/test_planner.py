@@ -75,6 +75,19 @@ def test_a_rare_class_is_judged_by_log_loss_and_auc() -> None:
     assert any("accuracy says little" in answer for answer in found.answers)
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_plan_is_for_holders_of_the_stated_prevalence() -> None:
+    """Half of the public records have the class and a fiftieth of the holders: the accuracy to
+    expect is theirs, and smaller shifts show."""
+    usual = planned(400, **QUICK)
+    stated = planned(400, **QUICK, prevalence={"1": 0.02})
+    assert usual.expected.value < 0.95 < stated.expected.value
+    shifts = usual.here.overall_shift, stated.here.overall_shift
+    assert shifts[0] is not None
+    assert shifts[1] is not None
+    assert shifts[1] < 0.5 * shifts[0]
+
+
 def test_reports_are_worth_asking_for_where_public_data_mislead() -> None:
     """Twenty thousand reports turn a rare answer around, and the plan says by how much."""
     data = halves(300, low=0.02, high=0.3)

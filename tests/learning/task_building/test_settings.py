@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from privet.learning.core.growth import GrowthSpec
+from privet.learning.task_building.inputs import inputs_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 
@@ -47,6 +48,16 @@ def test_numbers_and_truth_values_are_not_read_from_text(changes: dict[str, Any]
     """A number or a truth value given as text is refused by its setting's name."""
     with pytest.raises(InvalidRequest, match=next(iter(changes))):
         parsed(**changes)
+
+
+def test_numbers_by_name_are_written_with_equals_signs() -> None:
+    """One a line; a name may have one itself."""
+    prevalence = inputs_of(TaskSettings)["prevalence"]
+    assert prevalence.value("yes=.018\n\n a=b = 0.2 ") == {"yes": 0.018, "a=b": 0.2}
+    with pytest.raises(InvalidRequest, match="prevalence has 'yes': give NAME=NUMBER"):
+        prevalence.value("yes")
+    with pytest.raises(InvalidRequest, match=r"prevalence\.yes"):
+        parsed(prevalence={"yes": 1.5})
 
 
 def test_growers_read_settings_of_the_task_by_their_names() -> None:
