@@ -2,10 +2,10 @@
 
 import codecs
 import csv
-import io
 import itertools
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -31,6 +31,7 @@ HELP = {
     "decimal": "Decimal mark of the CSV file's numbers; by default detected.",
 }
 WORDS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252 (Western Europe)"}
+LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+\Z")
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SAMPLE_BYTES = 4_000
 ROWS_TRIED = 100
@@ -117,9 +118,9 @@ def _wide(data: bytes) -> str | None:
     return None
 
 
-def lines_of(text: str) -> io.StringIO:
+def lines_of(text: str) -> Iterator[str]:
     """The lines of a text, their ends included; a bare carriage return ends one too."""
-    return io.StringIO(text, newline="")
+    return (line[0] for line in LINE.finditer(text))
 
 
 def divided(lines: Iterable[str], separator: Separator) -> "_csv.Reader":

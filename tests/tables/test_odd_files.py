@@ -1,12 +1,16 @@
 """Files as people have them, in ``odd_files``, and what each becomes, in ``odd_files.json``."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from privet.learning.task_building.build import encode_columns
 from privet.learning.task_building.schema import describe, infer_feature
 from privet.learning.task_building.settings import FeatureSettings, TaskSettings
 from privet.learning.task_building.table import read_table
@@ -15,7 +19,7 @@ from privet.protocol.features import Numeric, encode_table, encode_value
 from privet.protocol.spellings import read_values
 from privet.tables.cells import cell_value
 from privet.tables.csv_reader import read_csv
-from privet.tables.text_format import Stated, UnreadableTable
+from privet.tables.text_format import Stated, UnreadableTable, lines_of
 
 HERE = Path(__file__).parent
 FILES = sorted((HERE / "odd_files").iterdir())
@@ -96,3 +100,36 @@ def test_what_is_given_is_not_detected() -> None:
     thousand = b'x\n"20,000"\n'
     assert listed(read_table(thousand)["x"]) == [20_000.0]
     assert listed(read_table(thousand, Stated(decimal="comma"))["x"]) == [20.0]
+
+
+@given(st.text(alphabet='a,"\r\n\u2028\x0b'))
+def test_lines_end_where_a_file_has_them_end(text: str) -> None:
+    """As Python reads a file's lines, and at no other separator of Unicode's."""
+    assert [*lines_of(text)] == [*io.StringIO(text, newline="")]
+
+
+def test_a_german_spreadsheet_makes_the_same_task() -> None:
+    """As the file of a program: cells, label and published ranges, and hence the task's id."""
+    rows = [
+        (20 + row, 1.5 + row / 8, row % 3 == 0, "ja" if row % 2 else "nein") for row in range(40)
+    ]
+    program = "alter,größe,raucher,antwort\n" + "".join(
+        f"{age},{height},{smokes},{answer}\n" for age, height, smokes, answer in rows
+    )
+    spreadsheet = "alter;größe;raucher;antwort\r\n" + "".join(
+        f"{age};{str(height).replace('.', ',')};{'WAHR' if smokes else 'FALSCH'};{answer}\r\n"
+        for age, height, smokes, answer in rows
+    )
+    settings = TaskSettings(name="t", label="antwort", epsilon=1.0)
+    features, label, public = encode_columns(settings, read_table(program.encode()))
+    files = {
+        "cp1252": spreadsheet + ";;;\r\n",
+        "utf-8-sig": spreadsheet,
+        "utf-16": spreadsheet.replace(";", "\t"),
+        "utf-8": "sep=;\r\n" + spreadsheet,
+    }
+    for encoding, text in files.items():
+        read = encode_columns(settings, read_table(text.encode(encoding)))
+        assert read[:2] == (features, label), encoding
+        np.testing.assert_array_equal(read[2].X, public.X)
+        np.testing.assert_array_equal(read[2].y, public.y)
