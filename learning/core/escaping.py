@@ -4,7 +4,8 @@ import re
 from html import escape
 from typing import TypeVar
 
-from privet.protocol.features import NUMBER, UNSHOWABLE
+from privet.protocol.features import UNSHOWABLE
+from privet.tables.cells import NUMBERS, plain_number
 
 T = TypeVar("T")
 
@@ -16,7 +17,7 @@ LIST_OR_RULE = re.compile(r"^([0-9]*)([-+=.)])(?=[-+=\s]|$)")
 
 def csv_cell(value: T) -> T | str:
     """A cell of a CSV file for people: an apostrophe before text that would be a formula."""
-    if not isinstance(value, str) or NUMBER.fullmatch(value):
+    if not isinstance(value, str) or any(plain_number(value, mark) for mark in NUMBERS):
         return value
     return FORMULA.sub(r"\1'", value)
 

@@ -392,7 +392,7 @@ def test_copied_columns_stay_as_they_are(cli: Cli, fitted: str, tmp_path: Path) 
     file, out = tmp_path / "new.csv", tmp_path / "out.csv"
     file.write_text(
         "id;cell;problem;sure;age;hours;job;member\n"
-        "00123;9007199254740993;x;TRUE;30,5;3;nurse;true\n7;1,50;;false;-;3;pilot;true\n"
+        "00123;9007199254740993;x;TRUE;30,5;3;nurse;true\n7;-1,50;;false;-;3;pilot;true\n"
     )
     names = ("id", "cell", "problem", "sure")
     keep = [word for name in names for word in ("--keep", name)]
@@ -402,7 +402,7 @@ def test_copied_columns_stay_as_they_are(cli: Cli, fitted: str, tmp_path: Path) 
     assert len(header) == len({*header})
     assert header[:4] == ["id", "cell (in the file)", "problem (in the file)", "sure"]
     assert one[:4] == ["00123", "9007199254740993", "x", "TRUE"]
-    assert other[:4] == ["7", "1,50", "", "false"]
+    assert other[:4] == ["7", "-1,50", "", "false"]
     assert cli.json(*predict)["kept"]["id"] == ["00123", "7"]
     arrow = pa.table(
         {
