@@ -38,7 +38,7 @@ from .departure import Departure
 from .disclosures import splits_of
 from .errors import TaskRefused
 from .explanation import Explanation
-from .ledger import SLACK, Ledger, StoredAnswer, afford
+from .ledger import SLACK, Ledger, StoredAnswer, SubjectAccount, afford
 from .opening import (
     CheckedTask,
     OpenedRecord,
@@ -109,15 +109,20 @@ class Holder:
         record's own; ``TaskNotOpen`` outside its dates, ``BudgetSpent`` if it would take the
         subject past a cap. Known mechanisms and sizes were checked when the task was parsed.
         """
+        account = await self._ask(self.ledger.account, self.subject)
+        return self._checked(task, clock_ahead, account)
+
+    def _checked(
+        self, task: Task, clock_ahead: float | None, account: SubjectAccount
+    ) -> CheckedTask:
         now = self._check_for_everybody(task, clock_ahead)
         if task.is_panel:
             raise TaskNotOpen("A panel has no answers of its own, its waves have: take your turn.")
-        earlier = await self._ask(self.ledger.answers, self.subject)
-        caps = await self._ask(self.ledger.caps, self.subject)
-        members = await self._ask(self.ledger.members, self.subject)
         splits, panel = splits_of(task), task.panel_id or ""
-        cost = (task.epsilon, splits)
-        afford(caps, self.subject, *cost, earlier, now, members=members, panel=panel)
+        cost, members = (task.epsilon, splits), account.members
+        afford(
+            account.caps, self.subject, *cost, account.answers, now, members=members, panel=panel
+        )
         return CheckedTask(task, Departure.of(task), splits)
 
     async def turn(self, offer: Offer) -> Offer:
@@ -167,17 +172,19 @@ class Holder:
             check_opened_for(record, address.id)
             await self._wait(record.departure)  # for reading it took time before the next call
         opened = None
-        answer = await self._ask(self.ledger.find, self.subject, address.id)
+        account = await self._ask(self.ledger.account, self.subject)
+        answer = account.find(address.id)
         if answer is None:
             offer = await self.turn(await self._offered(address))
             if offer.task.id != address.id:  # a wave of the panel at this address
                 address = self.http.address(address.url.replace(address.id, offer.task.id))
-                answer = await self._ask(self.ledger.find, self.subject, address.id)
+                account = await self._ask(self.ledger.account, self.subject)
+                answer = account.find(address.id)
             if type(record) is OpenedRecord:
                 record = replace(record, task=offer.task)
         if answer is None:
             check_invited(offer.task, invitation)
-            checked = await self.check(offer.task, offer.clock_ahead)
+            checked = self._checked(offer.task, offer.clock_ahead, account)
             opened = checked.open(record)
             drawn = replace(self._draw(opened, address), splits=checked.splits)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))

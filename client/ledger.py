@@ -192,6 +192,19 @@ class StoredAnswer:
         return self.invitation if url == self.url else None
 
 
+@dataclass(frozen=True)
+class SubjectAccount:
+    """All that is kept of one subject, as of one moment."""
+
+    answers: list[StoredAnswer]
+    caps: Caps
+    members: list[Membership]
+
+    def find(self, task: str) -> StoredAnswer | None:
+        """The answer to a task, if it was ever drawn."""
+        return next((answer for answer in self.answers if answer.task == task), None)
+
+
 class Ledger(ABC):
     """Answers by subject and task. Every verb is atomic, across threads and processes alike."""
 
@@ -241,6 +254,10 @@ class Ledger(ABC):
     @abstractmethod
     def answers(self, subject: str | None = None) -> list[StoredAnswer]:
         """All answers, or a subject's, in the order in which they were drawn."""
+
+    def account(self, subject: str) -> SubjectAccount:
+        """A subject's answers, caps and parts in panels."""
+        return SubjectAccount(self.answers(subject), self.caps(subject), self.members(subject))
 
     def spent(self, subject: str, now: float | None = None) -> float:
         """The epsilon of a subject's answers, of those within a year before ``now`` if given."""
@@ -434,6 +451,16 @@ class SqliteLedger(Ledger):
 
     def answers(self, subject: str | None = None) -> list[StoredAnswer]:
         return self._do(lambda db: _select(db, subject)) if self.path.exists() else []
+
+    def account(self, subject: str) -> SubjectAccount:
+        """See ``Ledger.account``; by one transaction, since each waits for those before it."""
+        if not self.path.exists():
+            return SubjectAccount([], Caps(), [])
+        return self._do(
+            lambda db: SubjectAccount(
+                _select(db, subject), _caps(db, subject), _members(db, subject)
+            )
+        )
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """The outcome of ``work``, once it is durable.

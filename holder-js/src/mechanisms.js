@@ -43,14 +43,14 @@ const MAX_POINTS = 2 ** 24;
  * @throws {Problem} `invalid-task`
  */
 export function createMechanism({ mechanism, epsilon, cells, slots, regression, parameters = {} }) {
-  if (!Object.hasOwn(MECHANISMS, mechanism)) refuse(`${mechanism} is not known`);
-  if (!(epsilon >= 0.001 && epsilon <= 64)) refuse("epsilon must be from 0.001 to 64");
+  if (!Object.hasOwn(MECHANISMS, mechanism)) refuse(mechanism);
+  if (!(epsilon >= 0.001 && epsilon <= 64)) refuse("epsilon");
   const m = cells * slots + 1;
-  if (m < 3 || m > MAX_CATEGORIES) refuse(`there must be 3 to ${MAX_CATEGORIES} categories`);
+  if (m < 3 || m > MAX_CATEGORIES) refuse("categories");
   const { build, known } = MECHANISMS[mechanism];
   const allowed = mechanism !== "randomized_response" || regression ? known : [];
   const unknown = Object.keys(parameters).find((name) => !allowed.includes(name));
-  if (unknown !== undefined) refuse(`${mechanism} has no parameter ${unknown}`);
+  if (unknown !== undefined) refuse(unknown);
   const built = build({ eps: Fraction.of(epsilon), cells, slots, m, regression, stated: parameters });
   const plain = { levels: slots, parameters: {}, integers: {}, tableEntries: 0, tableKey: "", sums: m };
   const mechanismOf = { ...plain, ...built };
@@ -58,14 +58,12 @@ export function createMechanism({ mechanism, epsilon, cells, slots, regression, 
   return { ...mechanismOf, categories: misfit + 1, misfitAt: () => misfit };
 }
 
-export function refuse(what) {
-  throw new Problem("invalid-task", `The mechanism cannot be used: ${what}.`);
+export function refuse(where) {
+  throw new Problem("invalid-task", `The task is not valid (${where}): do not answer it.`);
 }
 
 function checked(name, value, low, high) {
-  if (!Number.isInteger(value) || value < low || value > high) {
-    refuse(`${name} must be an integer from ${low} to ${high}`);
-  }
+  if (!Number.isInteger(value) || value < low || value > high) refuse(name);
   return value;
 }
 
@@ -171,7 +169,7 @@ function projective({ eps, m, stated }) {
   checked("order", q, 2, MAX_POINTS);
   checked("dimension", t, 2, 24);
   const K = points(q, t);
-  if (!isPrime(q) || K < m || K > MAX_POINTS) refuse("order and dimension give no fitting space");
+  if (!isPrime(q) || K < m || K > MAX_POINTS) refuse("order");
   const [c, N] = [BigInt(points(q, t - 1)), BigInt(q ** (t - 1))];
   const least = whole(WORD).over(E.times(whole(c)).plus(whole(N))).ceil();
   const B = least + mod(WORD * inverse(N, c) - least, c);
@@ -278,7 +276,7 @@ function noise(step, span) {
   const far = room.atMost(whole(24)) ? room : whole(24);
   const C = Number(far.over(step).ceil()) + span;
   const entries = 2 * C + 1;
-  if (entries > MAX_TABLE_ENTRIES) refuse(`its table of noise has ${entries} entries`);
+  if (entries > MAX_TABLE_ENTRIES) refuse("noise");
   let table = null;
   const largestCode = 2 * C - span;
   return {

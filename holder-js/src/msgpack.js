@@ -85,7 +85,7 @@ function integer(value) {
   const n = BigInt(value);
   if (n >= -32n && n < 128n) return Uint8Array.of(Number(n) & 0xff);
   const size = [1, 2, 4, 8].find((bytes) => fits(n, bytes));
-  if (size === undefined) throw new RangeError(`${n} does not fit into 64 bits`);
+  if (size === undefined) throw new RangeError();
   return withNumber((n < 0n ? 0xd0 : 0xcc) + Math.log2(size), n, size);
 }
 

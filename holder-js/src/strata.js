@@ -46,7 +46,7 @@ export function createStratifiedMechanism({ strata: ofCell, ...question }) {
   const hiddenOf = ofCell.map((disclosed) => (sizes[disclosed] = (sizes[disclosed] ?? 0) + 1) - 1);
   const largest = sizes.reduce((a, b) => Math.max(a, b));
   const inner = createMechanism({ ...question, cells: largest });
-  if (sizes.length * (1 + inner.sums) > MAX_SUMS) refuse(`${sizes.length} strata are too many`);
+  if (sizes.length * (1 + inner.sums) > MAX_SUMS) refuse("strata");
   const { levels } = inner;
   const misfits = ofCell.length * levels;
   return {

@@ -6,7 +6,7 @@
  */
 
 import { VERSION } from "./calls.js";
-import { MAX_TABLE_ENTRIES } from "./mechanisms.js";
+import { MAX_TABLE_ENTRIES, refuse } from "./mechanisms.js";
 import { Real, decode, encode } from "./msgpack.js";
 import { cellsOf, isTree } from "./partition.js";
 import { Problem } from "./problem.js";
@@ -23,10 +23,6 @@ const UNSHOWABLE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 const LINK = /^https:\/\/[!-~]+$/;
 const LANGUAGE = /^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/;
 const ENVELOPE_BYTES = 79;
-
-function refuse(where) {
-  throw new Problem("invalid-task", `The task is not valid (${where}): do not answer it.`);
-}
 
 // ---- types of fields: read(value, where) checks and simplifies, write(value) is its inverse
 

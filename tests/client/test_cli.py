@@ -16,7 +16,7 @@ from privet.client import (
 )
 from privet.client.cli.exits import EXIT_KEPT, STATUSES
 from privet.client.explanation import Explanation
-from privet.protocol.errors import PROBLEMS, PrivetError
+from privet.protocol.errors import PROBLEMS, InvalidTask, PrivetError
 from privet.protocol.features import Categorical, Classes
 from privet.protocol.label_scale import Centring
 from privet.protocol.partition import Partition, Tree
@@ -446,7 +446,7 @@ def test_wrong_usage_is_status_2(command: Command, usage: list[str]) -> None:
 
 
 def test_who_asks_is_told_first_in_words_that_cannot_drive_the_terminal(command: Command) -> None:
-    """Before what is read; escape sequences and markup in a hostile task are shown as text."""
+    """Before what is read; a task with escape sequences is none, and markup is shown as text."""
     asker = {
         "name": "A clinic",
         "contact": "survey@clinic.example",
@@ -454,13 +454,14 @@ def test_who_asks_is_told_first_in_words_that_cannot_drive_the_terminal(command:
         "link": "https://clinic.example/survey",
     }
     hostile = Classes(name="[red]label[/red]", classes=("a", "b"))
-    escapes = "\x1b[2J\x1b]0;title\x07"
-    made = make_task(asker=asker, label=hostile, name="[bold]x", description=escapes)
+    with pytest.raises(InvalidTask, match="character 1 of the description"):
+        make_task(description="\x1b[2J\x1b]0;title\x07")
+    made = make_task(asker=asker, label=hostile, name="[bold]x", description="[link]\nagain")
     with serving(FakeCurator(made)) as curator:
         shown = command("show", curator.url).stdout
         told = as_json(command("show", curator.url, "--json"))
-    assert not {"\x1b", "\x07"} & set(shown)
     assert "[bold]x" in shown
+    assert "[link]" in shown
     assert "[red]label[/red]" in shown
     words = ["Who asks, in their words", *asker.values(), "Read on this device"]
     places = [shown.index(text) for text in words]

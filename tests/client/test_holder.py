@@ -1,6 +1,7 @@
 import asyncio
 import logging
 import math
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -147,6 +148,30 @@ async def test_many_subjects_are_answered_by_one_call(ledger: SqliteLedger) -> N
     with pytest.raises(InvalidRecord):
         await holder.answer_all(curator.url, named)
     assert ledger.answers("a") == []
+
+
+async def test_an_answer_takes_three_transactions(
+    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To read the account, to keep the answer, and to note that it counts: each waits for the
+    disk."""
+    opened: list[object] = []
+
+    def connect(path: Any, **named: Any) -> Any:
+        opened.append(path)
+        return sqlite3.connect(path, **named)
+
+    curator = FakeCurator(make_task(name="by three"))
+    watched = SimpleNamespace(**{**vars(sqlite3), "connect": connect})
+    monkeypatch.setattr("privet.client.ledger.sqlite3", watched)
+    holder = Holder(Network([curator]).client(), ledger, wait=False)
+    answer = await holder.answer(curator.url, RECORD)
+    assert opened.count(ledger.path) == 2  # and none before there is a ledger
+    await holder.answer(curator.url, RECORD)
+    assert opened.count(ledger.path) == 3
+    account = ledger.account("me")
+    assert account.find(curator.task.id) == answer
+    assert (account.caps, account.members) == (ledger.caps("me"), ledger.members("me"))
 
 
 async def test_what_does_not_fit_is_told_before_and_decides_nothing(ledger: SqliteLedger) -> None:

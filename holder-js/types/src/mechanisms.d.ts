@@ -79,7 +79,7 @@ export declare const MAX_TABLE_ENTRIES: number;
  * @throws {Problem} `invalid-task`
  */
 export declare function createMechanism({ mechanism, epsilon, cells, slots, regression, parameters }: Question): Mechanism;
-export declare function refuse(what: any): void;
+export declare function refuse(where: any): void;
 /** w(n): bytes of an integer up to n. */
 export declare const width: (n: any) => number | undefined;
 /** Integers up to `largest`, little-endian, one after another. */
