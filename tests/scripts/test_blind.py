@@ -1,5 +1,6 @@
 """The blind bench: its splits, its baseline by randomized response, its frozen default."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from privet.protocol.features import Range
 from scripts.reproduce import blind, derived, driver
 from scripts.reproduce.__main__ import DOCS
 from scripts.reproduce.datasets import Split
-from scripts.reproduce.experiment import Experiment, Job
+from scripts.reproduce.experiment import EXPECTED, Experiment, Job
+from scripts.reproduce.experiments import BLIND
 
 PAGE = (DOCS / "tables" / "blind.md").read_text(encoding="utf-8")
 ROWS = 4000
@@ -136,3 +138,63 @@ def test_the_summary_chooses_the_best_public_model_and_marks_what_differs() -> N
     assert f"| s | {marked} |" in text
     assert "| the best public model, chosen afterwards | 1 | 0 | 1 |" in text
     assert "| randomized response | 2 | 0 | 0 |" in text
+
+
+def test_the_plan_was_measured_once_and_whole() -> None:
+    """Every set, method and ε on the same splits, by one code; the page names the plan's commit."""
+    assert re.search(r"[Cc]ommit `[0-9a-f]{8}`", PAGE)
+    for experiment in BLIND:
+        table = pd.read_csv(EXPECTED / f"{experiment.name}.csv")
+        problems = {job.problem for job in experiment.jobs}
+        assert set(table["problem"]) == problems
+        with_epsilon = ("Privet", "Privet, plain tree", "randomized response")
+        expected = {
+            (problem, series, epsilon)
+            for problem in problems
+            for series in experiment.series
+            for epsilon in ((0.5, 1.0, 2.0, 4.0) if series in with_epsilon else (0.0,))
+        }
+        found = table[["problem", "series", "epsilon"]].itertuples(index=False, name=None)
+        assert set(found) == expected
+        (n,) = set(table["replications"])
+        assert n == experiment.replications == 20 or f"the first {n} of the 20 splits" in PAGE
+        assert table["scores"].map(lambda scores: len(scores.split())).eq(n).all()
+        assert table["code"].nunique() == 1
+
+
+def outcomes_against(rival: str) -> tuple[int, int, int]:
+    """Better, level and worse, in both tables together."""
+    counts = []
+    for experiment in BLIND:
+        table = pd.read_csv(EXPECTED / f"{experiment.name}.csv")
+        text = derived.blind_summary(experiment, table)
+        (found,) = re.findall(rf"\| {rival} \| (\d+) \| (\d+) \| (\d+) \|", text)
+        counts.append([int(count) for count in found])
+    better, level, worse = np.sum(counts, axis=0).tolist()
+    return better, level, worse
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/is-it-for-me.md", "docs/tables/blind.md"])
+def test_the_pages_state_the_result(page: str) -> None:
+    """How often Privet was better and worse than its own public model."""
+    better, level, worse = outcomes_against("its own public model")
+    said = " ".join((DOCS.parent / page).read_text(encoding="utf-8").split())
+    assert f"better in {better} of {better + level + worse} rows" in said
+    assert f"worse in {worse or 'none'}" in said
+
+
+def test_the_page_states_where_a_simpler_answer_is_better() -> None:
+    """The best public model, and one question on the label."""
+    said = " ".join(PAGE.split())
+    better, _, worse = outcomes_against("the best public model, chosen afterwards")
+    assert f"it is better in {better} rows and worse in {worse}" in said
+    _, _, worse = outcomes_against("randomized response")
+    assert f"**One question on the label** is better in {worse} rows" in said
+    table = pd.read_csv(EXPECTED / "blind-classes.csv")
+    right = table.set_index(["problem", "series", "epsilon"])["score"]
+    for public in (blind.FAIR, blind.NATURAL):
+        for name in ("crashes", "flights"):
+            rows = right[f"{name}, {public}"]
+            of_all = rows["randomized response", 4.0]
+            assert rows["everybody's boosting", 0.0] < of_all + 0.005
+            assert rows["Privet"].max() < of_all + 0.005
