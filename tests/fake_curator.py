@@ -44,6 +44,8 @@ class FakeCurator:
         self.down = False
         self.signature = signature
         """The header that tasks come with."""
+        self.says: dict[str, bool] = {}
+        """More of its status."""
         self.calls: list[str] = []
         """The paths below ``/v1/tasks/{id}`` that were asked for."""
         self.posts: list[bytes] = []
@@ -76,7 +78,8 @@ class FakeCurator:
         return httpx.Response(200, content=task.canonical, headers=headers)
 
     def _status(self) -> httpx.Response:
-        return httpx.Response(200, json={"collecting": True, "over": False, "invited": False})
+        said = {"collecting": True, "over": False, "invited": False}
+        return httpx.Response(200, json=said | self.says)
 
     def _report(self, task: Task, request: httpx.Request) -> httpx.Response:
         body = request.content

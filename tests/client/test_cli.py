@@ -159,6 +159,19 @@ def test_the_holder_refuses_with_status_3(curator: FakeCurator, command: Command
     assert curator.posts == []
 
 
+def test_what_a_relay_says_of_itself_is_shown(curator: FakeCurator, command: Command) -> None:
+    """That one operator runs both servers, or that it passes on files."""
+    for says, said in (
+        ({}, ""),
+        ({"one_operator": True}, "are run by the same people"),
+        ({"as_files": True}, "passes reports on as files"),
+    ):
+        curator.says = says
+        shown = " ".join(command("show", curator.url).stderr.split())
+        assert said in shown
+        assert bool(shown) == bool(said)
+
+
 def test_caps_are_shown_and_changed_by_a_command(command: Command) -> None:
     """What a cap means is said in odds; one that is not named stays."""
     shown = command("cap").stdout

@@ -529,13 +529,21 @@ ASKED = {"age": {"prompt": "How old are you?", "description": "At your last birt
 INTO_GERMAN = [("How old are you?", "Wie alt sind Sie?"), ("At your last birthday.", "Zuletzt.")]
 
 
+def with_one_operator(route: Any) -> None:
+    """The status as a relay of a trial says it."""
+    response = route.fetch()
+    route.fulfill(response=response, json={**response.json(), "one_operator": True})
+
+
 def test_a_reader_chooses_the_language(curator: RunningCurator, tab: Any) -> None:
     """Prompts and help are in it too; what was filled in stays, and so does the message."""
     texts = [
         {"language": "de", "texts": INTO_GERMAN},
         {"language": "fr", "texts": [("job", "métier")]},
     ]
+    tab.route("**/status", with_one_operator)
     with opened(curator, tab, language="en", translations=texts, describe=ASKED) as (task, _):
+        tab.get_by_text("For a trial: the same people run both servers here.").wait_for()
         fill_in(tab, (("How old are you?", "30"), *FITTING[1:]))
         assert "At your last birthday." in tab.text_content("#fields")
         check(tab)
