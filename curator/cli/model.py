@@ -1,27 +1,19 @@
 """``privet fit``, ``models``, ``card``, ``insight``, ``export``, ``predict`` and ``status``."""
 
-import csv
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from privet.admin.client import CuratorClient, Document, PredictionColumns
-from privet.learning.core.escaping import csv_cell
 from privet.learning.core.looks import MEANING
-from privet.learning.task_building.columns import Table as ReadTable
-from privet.learning.task_building.columns import count_rows
+from privet.learning.task_building.predicting import RowsToPredict, as_csv
 from privet.protocol.calls import TASKS
-from privet.protocol.errors import InvalidRecord, InvalidRequest
-from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
-from privet.protocol.spellings import read_values
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.task import Task
-from privet.tables.cells import Decimal, cell_value
+from privet.tables.cells import Decimal
 from privet.tables.text_format import HELP, Encoding, Separator, Stated
 
 from .options import AsJson, Force, ModelNumber, TaskName, parsed, remote
@@ -277,76 +269,10 @@ def predict(
 
         columns = read_table(csv_file.read_bytes(), Stated(encoding, separator, decimal))
         show_reading(columns)
-        table = _Table.of(columns, api.task(task), ignore, keep)
+        asked = Task.checked(api.task(task)["task"])
+        table = RowsToPredict.of(columns, asked, ignore or (), keep or ())
         predicted = api.predict(task, table.fitting, model=model)
         _deliver(table, predicted, out, as_json)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A file's rows: what is sent of them, what is copied, and what is wrong with the others."""
-
-    fitting: dict[str, Any]
-    """The columns of the rows that fit the task."""
-    kept: dict[str, Any]
-    """Columns to copy: a CSV file's texts as they stand, and Arrow's own values of Parquet."""
-    problems: list[str]
-    """Per row, empty if it fits."""
-
-    @classmethod
-    def of(
-        cls,
-        columns: ReadTable,
-        view: Document,
-        ignore: list[str] | None,
-        keep: list[str] | None,
-    ) -> "_Table":
-        """Raises ``InvalidRequest`` if a column that is named is not there."""
-        task = Task.checked(view["task"])
-        for name in (*(ignore or []), *(keep or [])):
-            if name not in columns:
-                raise InvalidRequest(
-                    f"The file has no column {name!r}: its columns are {', '.join(columns)}."
-                )
-        kept = {name: columns.texts[name].to_pylist() for name in keep or []}
-        features = {feature.name: feature for feature in task.features}
-        left_out = {*(ignore or []), *(name for name in kept if name not in features)}
-        sent = {
-            name: _read(features[name], columns) if name in features else _listed(values)
-            for name, values in columns.items()
-            if name not in left_out
-        }
-        rows = count_rows(columns)
-        problems = [""] * rows
-        for name, feature in features.items():
-            for row, value in enumerate(sent.get(name, ())):
-                problems[row] = problems[row] or _problem(feature, value)
-        fits = [not problem for problem in problems]
-        fitting = {name: list(compress(values, fits)) for name, values in sent.items()}
-        return cls(fitting, kept, problems)
-
-
-def _read(feature: Numeric | Categorical, columns: ReadTable) -> list[Any]:
-    """The values of a record that a column stands for; a CSV file's cell by cell, as sites do."""
-    if columns.format is None:
-        return _listed(read_values(feature, columns[feature.name]))
-    cells = columns.texts[feature.name].to_pylist()
-    decimal = columns.format.decimal
-    read = {cell: cell_value(feature, cell, decimal) for cell in dict.fromkeys(cells)}
-    return [read[cell] for cell in cells]
-
-
-def _listed(values: ColumnValues) -> list[Any]:
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
-
-
-def _problem(feature: Numeric | Categorical, value: Any) -> str:
-    """The reason why a value cannot be encoded; empty if it can."""
-    try:
-        encode_value(feature, value)
-    except InvalidRecord as error:
-        return error.detail
-    return ""
 
 
 def _predict_record(
@@ -377,8 +303,10 @@ def _predict_record(
     _warn_of_outside([prediction["outside"]])
 
 
-def _deliver(table: _Table, predicted: PredictionColumns, out: Path | None, as_json: bool) -> None:
-    header, rows = _rows(table, predicted, every=out is not None)
+def _deliver(
+    table: RowsToPredict, predicted: PredictionColumns, out: Path | None, as_json: bool
+) -> None:
+    header, rows = table.with_predictions(predicted, every=out is not None)
     wrong = [problem for problem in table.problems if problem]
     if as_json:
         kept = {name: list(map(_as_json, values)) for name, values in table.kept.items()}
@@ -414,40 +342,9 @@ def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
         )
 
 
-def _rows(
-    table: _Table, predicted: PredictionColumns, *, every: bool
-) -> tuple[list[str], list[list[Any]]]:
-    """The rows of the file in their order; ``problem`` is a column where some do not fit.
-
-    With the probabilities of ``every`` class, or of the predicted one only.
-    """
-    classes = predicted["classes"]
-    names = [f" {name}" for name in classes] if classes and every else [""]
-    kinds = ("cell_low", "cell_high") if classes is None else ("p", "cell_low", "cell_high")
-    predicted_columns = ["prediction", *(kind + name for name in names for kind in kinds), "cell"]
-    values: Document = {**predicted, "p": predicted["values"]}
-    predictions = (
-        [label, *(values[kind][row][i] for i in slots for kind in kinds), cell]
-        for row, (label, cell) in enumerate(zip(predicted["label"], predicted["cell"], strict=True))
-        for slots in [(classes.index(label),) if classes and not every else range(len(names))]
-    )
-    problem = ["problem"] if any(table.problems) else []
-    rows = [
-        [
-            *("" if column[row] is None else column[row] for column in table.kept.values()),
-            *(["" for _ in predicted_columns] if fault else next(predictions)),
-            *([fault] if problem else []),
-        ]
-        for row, fault in enumerate(table.problems)
-    ]
-    made = {*predicted_columns, *problem}
-    names_kept = [f"{name} (in the file)" if name in made else name for name in table.kept]
-    return [*names_kept, *predicted_columns, *problem], rows
-
-
 def write_predictions(target: Path, header: list[str], rows: list[list[Any]]) -> None:
-    with naming_target(target), target.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(map(csv_cell, row) for row in [header, *rows])
+    with naming_target(target):
+        target.write_text(as_csv(header, rows), encoding="utf-8", newline="")
 
 
 def _way(way: Document) -> tuple[str, str]:

@@ -1,14 +1,16 @@
 """Pages about models: the tree, a prediction, other settings tried, models side by side."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 
 from privet.learning.core.counts import Interval
-from privet.learning.core.model import Model
+from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import describe_node, path_to
 from privet.learning.display.picture import to_svg
 from privet.learning.export.formats import EXPORTS
@@ -22,6 +24,7 @@ from privet.learning.findings.sentences import (
     which_is_better,
 )
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
+from privet.learning.task_building.predicting import RowsToPredict, as_csv
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.lifecycle import TaskState
@@ -29,7 +32,7 @@ from privet.protocol.task import Task
 from privet.tables.cells import cell_value, plain_number
 
 from ..datastore.models import SERVING, ModelInfo
-from ..http.models import ALIAS, OF_CELL, ModelView, exported, records_of
+from ..http.models import ALIAS, OF_CELL, ModelView, columns_with_predictions, exported, records_of
 from ..http.requests import TheCurator, count_as_post, while_waited
 from ..service import Change, Curator, fitting, prediction, reading
 from ..service.tasks import read_task
@@ -148,6 +151,49 @@ def predict(
         rows=values_of_prediction(task, predicted),
         is_share=isinstance(task.label, Classes),
     )
+
+
+@router.post("/models/{number}/predict-file")
+async def predict_file(
+    request: Request,
+    task_id: str,
+    number: int,
+    curator: TheCurator,
+    visitor: TheVisitor,
+    form: TheForm,
+) -> Response:
+    """The rows of a file with their predictions, as a CSV file."""
+    upload = form.get("file")
+    if not isinstance(upload, UploadFile) or not upload.filename:
+        raise InvalidRequest("There is no file: choose a CSV or Parquet file.")
+    body = await upload.read()
+    predicting = prediction.predict_elsewhere(
+        curator, visitor, task_id, body, partial(_number, number), rows_with_predictions
+    )
+    answer = await while_waited(request, predicting)
+    name = f"predictions-{task_id[:12]}-{number}.csv"
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(answer, media_type="text/csv", headers=disposition)
+
+
+def _number(number: int, _: bytes) -> int:
+    """The number of the model on the page, whatever the file has."""
+    return number
+
+
+def rows_with_predictions(body: bytes, task: Task, fitted: FittedModel, most: int) -> bytes:
+    """A file's rows, as they stand, with their predictions; in a worker process.
+
+    Raises ``InvalidRequest`` if no row fits the task.
+    """
+    from privet.learning.task_building.table import read_table  # slow to import
+
+    columns = read_table(body)
+    table = RowsToPredict.of(columns, task, keep=list(columns))
+    if all(table.problems):
+        raise InvalidRequest(f"No row of the file fits the task. The first: {table.problems[0]}")
+    answers = prediction.predict_rows(task, fitted, None, table.fitting, most)
+    return as_csv(*table.with_predictions(columns_with_predictions(answers), every=True)).encode()
 
 
 @router.get("/trial", dependencies=[Admins])

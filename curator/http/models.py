@@ -533,7 +533,9 @@ def answer_to(body: bytes, task: Task, fitted: FittedModel, max_rows: int) -> by
 
 def _json(asked: PredictRequest, answers: ExplainedPredictions) -> bytes:
     by_column = asked.columns is not None
-    return bytes(JSONResponse(_columns(answers) if by_column else records_of(answers)).body)
+    return bytes(
+        JSONResponse(columns_with_predictions(answers) if by_column else records_of(answers)).body
+    )
 
 
 def _request_in(body: bytes) -> PredictRequest:
@@ -548,7 +550,8 @@ def _request_in(body: bytes) -> PredictRequest:
         raise InvalidRequest(f"{first_fault(error)}. See /docs for what this call takes.") from None
 
 
-def _columns(answers: ExplainedPredictions) -> dict[str, Any]:
+def columns_with_predictions(answers: ExplainedPredictions) -> dict[str, Any]:
+    """The answer to records as columns, in JSON's types."""
     label = answers.model.model.label
     return {
         "model": answers.model.number,
@@ -561,7 +564,7 @@ def _columns(answers: ExplainedPredictions) -> dict[str, Any]:
 
 def records_of(answers: ExplainedPredictions) -> dict[str, Any]:
     """The answer to records, in JSON's types."""
-    columns = _columns(answers)
+    columns = columns_with_predictions(answers)
     return {
         "model": columns["model"],
         "predictions": [_record(columns, row) for row in range(len(columns["cell"]))],

@@ -1,5 +1,7 @@
 """The pages of models: every sentence is true of the figures in the API."""
 
+import csv
+import io
 import re
 from html import unescape
 
@@ -142,3 +144,26 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     said = f"label: {known['label']}, with {percent(shares[known['label']])}"
     assert said in unescape(page.text)
     assert (await form(path, **{**asked, "field.1": "twelve"})).status_code == 422
+
+
+async def test_a_file_comes_back_with_predictions(http: Http) -> None:
+    """Those of the API, beside the file's own columns as they stand; a row that does not fit says
+    why, and a file without one that does is refused."""
+    task = await http.task()
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    form, path = await http.sign_in(), f"/tasks/{task}/models/1/predict-file"
+    file = "id;age;hours;job;member\n007;37;12,5;nurse;TRUE\n008;38;3,0;pilot;FALSE\n"
+    answer = await form(path, {"file": ("a.csv", file.encode())})
+    assert answer.headers["content-type"].startswith("text/csv")
+    first, second = csv.DictReader(io.StringIO(answer.text))
+    record = {"age": 37, "hours": 12.5, "job": "nurse", "member": True}
+    body = {"records": [record], "model": 1}
+    (known,) = (await http.post(f"/v1/tasks/{task}/predict", json=body)).json()["predictions"]
+    assert (first["id"], first["hours"], first["prediction"]) == ("007", "12,5", known["label"])
+    shares = {name: float(first[f"p {name}"]) for name in known["probabilities"]}
+    assert shares == pytest.approx(known["probabilities"])
+    assert (second["id"], second["prediction"]) == ("008", "")
+    assert "pilot" in second["problem"]
+    none = file.replace("nurse", "pilot").encode()
+    assert (await form(path, {"file": ("a.csv", none)})).status_code == 422
+    assert (await form(path)).status_code == 422

@@ -1,0 +1,128 @@
+"""A file's rows to predict for, and the same rows with their predictions."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from privet.protocol.errors import InvalidRecord, InvalidRequest
+from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
+from privet.protocol.spellings import read_values
+from privet.protocol.task import Task
+from privet.tables.cells import cell_value
+
+from ..core.escaping import csv_cell
+from .columns import Table, count_rows
+
+
+@dataclass(frozen=True)
+class RowsToPredict:
+    """A file's rows: what is sent of them, what is copied, and what is wrong with the others."""
+
+    fitting: dict[str, Any]
+    """The columns of the rows that fit the task."""
+    kept: dict[str, Any]
+    """Columns to copy: a CSV file's texts as they stand, and Arrow's own values of Parquet."""
+    problems: list[str]
+    """Per row, empty if it fits."""
+
+    @classmethod
+    def of(
+        cls,
+        columns: Table,
+        task: Task,
+        ignore: Sequence[str] = (),
+        keep: Sequence[str] = (),
+    ) -> "RowsToPredict":
+        """Raises ``InvalidRequest`` if a column that is named is not there."""
+        for name in (*ignore, *keep):
+            if name not in columns:
+                raise InvalidRequest(
+                    f"The file has no column {name!r}: its columns are {', '.join(columns)}."
+                )
+        kept = {name: columns.texts[name].to_pylist() for name in keep}
+        features = {feature.name: feature for feature in task.features}
+        left_out = {*ignore, *(name for name in kept if name not in features)}
+        sent = {
+            name: _read(features[name], columns) if name in features else _listed(values)
+            for name, values in columns.items()
+            if name not in left_out
+        }
+        rows = count_rows(columns)
+        problems = [""] * rows
+        for name, feature in features.items():
+            for row, value in enumerate(sent.get(name, ())):
+                problems[row] = problems[row] or _problem(feature, value)
+        fits = [not problem for problem in problems]
+        fitting = {name: list(compress(values, fits)) for name, values in sent.items()}
+        return cls(fitting, kept, problems)
+
+    def with_predictions(
+        self, predicted: Mapping[str, Any], *, every: bool
+    ) -> tuple[list[str], list[list[Any]]]:
+        """The rows of the file in their order; ``problem`` is a column where some do not fit.
+
+        With the probabilities of ``every`` class, or of the predicted one only.
+        """
+        classes = predicted["classes"]
+        names = [f" {name}" for name in classes] if classes and every else [""]
+        kinds = ("cell_low", "cell_high") if classes is None else ("p", "cell_low", "cell_high")
+        predicted_columns = [
+            "prediction",
+            *(kind + name for name in names for kind in kinds),
+            "cell",
+        ]
+        values: dict[str, Any] = {**predicted, "p": predicted["values"]}
+        predictions = (
+            [label, *(values[kind][row][i] for i in slots for kind in kinds), cell]
+            for row, (label, cell) in enumerate(
+                zip(predicted["label"], predicted["cell"], strict=True)
+            )
+            for slots in [(classes.index(label),) if classes and not every else range(len(names))]
+        )
+        problem = ["problem"] if any(self.problems) else []
+        rows = [
+            [
+                *("" if column[row] is None else column[row] for column in self.kept.values()),
+                *(["" for _ in predicted_columns] if fault else next(predictions)),
+                *([fault] if problem else []),
+            ]
+            for row, fault in enumerate(self.problems)
+        ]
+        made = {*predicted_columns, *problem}
+        names_kept = [f"{name} (in the file)" if name in made else name for name in self.kept]
+        return [*names_kept, *predicted_columns, *problem], rows
+
+
+def as_csv(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as a CSV file, of which no cell is a formula to a spreadsheet."""
+    text = io.StringIO()
+    csv.writer(text).writerows(map(csv_cell, row) for row in [header, *rows])
+    return text.getvalue()
+
+
+def _read(feature: Numeric | Categorical, columns: Table) -> list[Any]:
+    """The values of a record that a column stands for; a CSV file's cell by cell, as sites do."""
+    if columns.format is None:
+        return _listed(read_values(feature, columns[feature.name]))
+    cells = columns.texts[feature.name].to_pylist()
+    decimal = columns.format.decimal
+    read = {cell: cell_value(feature, cell, decimal) for cell in dict.fromkeys(cells)}
+    return [read[cell] for cell in cells]
+
+
+def _listed(values: ColumnValues) -> list[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def _problem(feature: Numeric | Categorical, value: Any) -> str:
+    """The reason why a value cannot be encoded; empty if it can."""
+    try:
+        encode_value(feature, value)
+    except InvalidRecord as error:
+        return error.detail
+    return ""
