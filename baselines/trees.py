@@ -154,7 +154,8 @@ class LPCTPruneClassifier(BaselineClassifier, PublicPartition):
     Parameters
     ----------
     epsilon, partition, min_leaf, public_fraction, random_state : as in ``LPCTClassifier``.
-    depth : p_0, if it is not to be derived.
+    depth, least_depth : p_0 and the fallback's, if they are not to be derived. The authors' Figure
+        7b is the best over both; no cell climbs above ``least_depth`` with their constants.
     constants : ``paper`` as printed, ``published`` as in the authors' code
         (``published_pruning``), or ``calibrated`` so that the private and the public signal have
         the same law where there is none.
@@ -163,11 +164,14 @@ class LPCTPruneClassifier(BaselineClassifier, PublicPartition):
     """
 
     _: KW_ONLY
+    least_depth: int | None = None
     constants: str = "calibrated"
     fallback: bool = True
 
     def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
-        shallow = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=0)
+        shallow = self.least_depth
+        if shallow is None:
+            shallow = lpct_depth(len(X), self.epsilon, columns=X.shape[1], public_rows=0)
         published = self.constants == "published"
         depths = (self._depth(X, len(public)), shallow)[: 1 + (self.fallback and not published)]
         share = self.epsilon / len(depths)

@@ -11,10 +11,9 @@ from functools import cache
 from itertools import product, starmap
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.public_data import PublicData
 from privet.learning.drift.prior import (
     GRID,
     NO_SHIFT,
@@ -25,13 +24,12 @@ from privet.learning.drift.prior import (
     Prior,
 )
 from privet.learning.drift.shift import ROUNDS, estimate_shift
-from privet.learning.methods import GROWERS
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored
-
-Floats = NDArray[np.float64]
+from scripts.reproduce.coverage import grid
+from scripts.reproduce.datasets import Floats
 
 CELLS, DEPTH, PUBLIC_ROWS, HOLDERS = 16, 4, 200, 10_000
 LOGITS = np.linspace(-2.0, 2.0, CELLS)
@@ -118,9 +116,7 @@ def _shares(logits: Floats) -> Floats:
 @cache
 def cells() -> Partition:
     """The full tree of 16 cells."""
-    rows = np.random.default_rng(0).random((100, 2))
-    labels = (np.arange(100) % 2).astype(float)
-    return GROWERS["max_edge"](rows, labels, GrowthSpec(depth=DEPTH), classes=2)
+    return grid(PublicData(np.random.default_rng(0).random((100, 2)), np.zeros(100)), DEPTH)
 
 
 def without(part: str) -> tuple[Deviations, ...]:

@@ -88,6 +88,7 @@ class Lpct:
     depths: Sequence[int]
     min_leaves: Sequence[int]
     mechanism: str = "laplace"
+    weights: Sequence[float] = WEIGHTS
 
     def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
         for depth, min_leaf in product(self.depths, self.min_leaves):
@@ -95,7 +96,7 @@ class Lpct:
                 continue
             model = fitted(self.build(depth, min_leaf, epsilon, seed, LPCTCounts), split)
             right = right_in_cells(model.question_.partition, split)
-            for weight in (0.0, *WEIGHTS, np.inf):
+            for weight in (0.0, *self.weights, np.inf):
                 name = {0.0: f"{self.name}-P", np.inf: f"{self.name}-Q"}.get(weight, self.name)
                 point: Point = {"depth": depth, "min_leaf": min_leaf, "weight": weight}
                 label = model.labels_at(weight)

@@ -26,8 +26,7 @@ from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored
-
-Floats = NDArray[np.float64]
+from scripts.reproduce.datasets import Floats
 
 INTERVALS = 250
 """Per replication, at least: few cells are collected more often."""

@@ -1,14 +1,17 @@
 """Text below an experiment's table, derived from it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, wilcoxon
 from scipy.stats import t as student
 
 from scripts.pages import markdown
 from scripts.reproduce.datasets import Floats
 from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
-from scripts.reproduce.experiment import EXPECTED, Experiment
+from scripts.reproduce.experiment import EXPECTED, Experiment, points, printed
+from scripts.reproduce.pages import distances
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -26,10 +29,10 @@ def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, .
     sums = pd.DataFrame(columns)
     if experiment.published and len(columns) == 1:
         published = pd.Series(experiment.published, name="mean")
-        printed = published.rename_axis(["series", "problem"]).reset_index()
-        ours = within(kept, printed)
+        in_print = published.rename_axis(["series", "problem"]).reset_index()
+        ours = within(kept, in_print)
         sums["as in print"] = ranks(ours, experiment.best)
-        sums["printed"] = ranks(within(printed, ours), experiment.best)
+        sums["printed"] = ranks(within(in_print, ours), experiment.best)
     sums = sums.loc[sums[list(columns)].sum(axis=1).sort_values(kind="stable").index]
     head = [f"rank sums over {kept['problem'].nunique()} sets", *map(str, sums.columns)]
     rows = (
@@ -58,6 +61,128 @@ def ranks(table: pd.DataFrame, best: str) -> "pd.Series[float]":
     ranked = means.rank(axis=1, ascending=best == "min", na_option="bottom")
     total: pd.Series[float] = ranked.sum()
     return total
+
+
+def beside_the_rerun(experiment: Experiment, table: pd.DataFrame) -> str:
+    """The scores of the authors' code as we ran it, and how far ours are from them."""
+    setting = {name: dict(experiment.jobs[0].settings)[name] for name in ("gamma", "n_public")}
+    numbers = printed("authors-code", ("epsilon",), **setting)
+    apart = distances(replace(experiment, published=numbers), table)
+    series = [name for name in experiment.series if (name, 0.5) in numbers]
+    rows = [
+        [
+            f"{budget:g}",
+            *(f"{numbers[name, budget]:.3f}; {apart[name, budget]:+.1f}" for name in series),
+        ]
+        for budget in sorted({budget for _, budget in numbers})
+    ]
+    return markdown(["the authors' code, run by us; z of ours", *series], rows)
+
+
+def drawn_twice(_experiment: Experiment, _table: pd.DataFrame) -> str:
+    """The settings for which LPCT's drawings have different values, with these."""
+    table = points()
+    table = table[table["figure"].str.match("4a|5|6")]
+    table["place"] = "Figure " + table["figure"].str[0]
+    setting = ["series", "epsilon", "n_private", "n_public"]
+    table = table[table.groupby(setting)["accuracy"].transform("nunique") > 1]
+    values = table.groupby([*setting[:2], "place"])["accuracy"].agg(
+        lambda drawn: ", ".join(f"{value:.4f}" for value in drawn.drop_duplicates())
+    )
+    rows = values.unstack("place").fillna("–").reset_index()
+    rows["epsilon"] = rows["epsilon"].map("{:g}".format)
+    head = ["drawn for 10 000 private and 50 public records", "ε", *rows.columns[2:]]
+    return markdown(head, rows.to_numpy().tolist())
+
+
+LEVEL = 0.05
+"""Level of the papers' Wilcoxon tests."""
+
+
+def ranks_and_tests(experiment: Experiment, table: pd.DataFrame) -> str:
+    """LPCT's two summaries: rank sums, and Wilcoxon's tests with the counts of No. 1."""
+    return f"{rank_sums(experiment, table)}\n{number_ones(experiment, table)}"
+
+
+def noise_and_tests(experiment: Experiment, table: pd.DataFrame) -> str:
+    """LPDT's noise, and Wilcoxon's tests of its methods against the others."""
+    listed = "; ".join(
+        f"{series} on {', '.join(sets) or 'none'}"
+        for series, sets in significantly_better(experiment, table).items()
+    )
+    return (
+        f"{mechanisms_noise(experiment, table)}\n{number_ones(experiment, table)}\n"
+        f"Significantly better than APHIST, PHIST and DECONV, which the paper marks: {listed}.\n"
+    )
+
+
+def by_split(experiment: Experiment, table: pd.DataFrame) -> dict[str, dict[str, Floats]]:
+    """Per set the scores of the methods in print in order of the splits, more for better.
+
+    Only sets of which all of them have scores; what sees raw records is left out.
+    """
+    sign = 1.0 if experiment.best == "max" else -1.0
+    names = {series for series, _ in experiment.published} - {"CT-W", "DT"}
+    rows = table.reindex(columns=["problem", "series", "scores"])
+    lines = rows[rows["series"].isin(names)].groupby("problem", sort=False)
+    return {
+        str(problem): {
+            str(name): sign * np.array(scores.split(), dtype=np.float64)
+            for name, scores in zip(of_set["series"], of_set["scores"], strict=True)
+        }
+        for problem, of_set in lines
+        if of_set["scores"].notna().all()
+    }
+
+
+def worse(best: Floats, other: Floats) -> float:
+    """p of Wilcoxon's signed-rank test that ``other`` is worse, one-sided, paired by split."""
+    n = min(len(best), len(other))
+    if np.array_equal(best[:n], other[:n]):
+        return 1.0
+    return float(wilcoxon(best[:n], other[:n], alternative="greater").pvalue)
+
+
+def number_ones(experiment: Experiment, table: pd.DataFrame) -> str:
+    """Tests against each set's best method, and how often each is No. 1.
+
+    As in LPCT's Table 2, a method is No. 1 where it is the best or not significantly worse.
+    """
+    p = {}
+    for problem, methods in by_split(experiment, table).items():
+        best = max(methods.values(), key=np.mean)
+        p[problem] = pd.Series({name: worse(best, scores) for name, scores in methods.items()})
+    if not p:
+        return ""
+    tests = pd.DataFrame(p)
+    rows = [
+        [name, *map(_p_value, tests.loc[name]), f"{(tests.loc[name] >= LEVEL).sum()}"]
+        for name in experiment.series
+        if name in tests.index
+    ]
+    return markdown(["p against the best in print", *map(str, tests), "No. 1"], rows)
+
+
+def significantly_better(experiment: Experiment, table: pd.DataFrame) -> dict[str, list[str]]:
+    """The sets on which LPDT-M and LPDT-V are better than each of the others in print."""
+    sets = by_split(experiment, table)
+    return {
+        ours: [
+            problem
+            for problem, methods in sets.items()
+            if all(worse(methods[ours], methods[name]) < LEVEL for name in RIVALS)
+        ]
+        for ours in ("LPDT-M", "LPDT-V")
+    }
+
+
+RIVALS = ("APHIST", "PHIST", "DECONV")
+
+
+def _p_value(p: float) -> str:
+    if np.isnan(p):
+        return "–"
+    return f"{p:.3f}" if p >= 0.001 else "< .001"
 
 
 def mechanisms_noise(_experiment: Experiment, table: pd.DataFrame) -> str:

@@ -208,8 +208,8 @@ def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
     if not scores.empty:
         scores = scores[scores["job"].isin([repr(job) for job in experiment.jobs])]
         scores = scores[scores["series"].isin(experiment.series)]
-        scores = scores[scores["seed"] < experiment.replications].dropna(axis=1, how="all")
-        scores = scores.sort_values("seed", kind="stable")
+        scores = scores[scores["seed"] < experiment.replications]
+        scores = scores.sort_values("seed", kind="stable").dropna(axis=1, how="all")
     if scores.empty:
         return pd.DataFrame(columns=[*experiment.key, *wanted])
     fixed = {*experiment.key, "job", "method", "seed", *MEASURES}

@@ -15,6 +15,13 @@ Key = tuple[Setting, ...]
 Numbers = Mapping[Key, float]
 PAPERS = Path(__file__).with_name("papers")
 EXPECTED = Path(__file__).with_name("expected")
+DRAWN = {
+    "LPCT-prune": "LPCT-prune, published",
+    "LPDT": "LPCT-P",
+    "PHIST": "PHIST cubes",
+}
+"""Our names of series in LPCT's drawings. What Figure 10 calls LPDT is LPCT at λ = 0 by the
+authors' notebook, and PHIST has disjoint cubes in their code."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Experiment:
     ``series`` (the published name), ``problem``, ``epsilon``, settings of the problem or parameters
     of the method. In each group the point of all other parameters is taken at which the mean of the
     first of ``measures`` is ``best``. Each panel is a table of its own, or axes; lines go across
-    and x goes down. ``series`` are those shown, in order. ``published`` is keyed by line and x.
+    and x goes down. ``series`` are those shown, in order. ``published`` is keyed by ``key``.
     With ``relative`` all numbers are divided by that series'. With ``errors`` every measure has its
     standard error, and not only a single one. ``notes`` adds what follows from the table.
     """
@@ -87,7 +94,7 @@ def jobs(
     return tuple(dict.fromkeys(combinations))
 
 
-def printed(name: str, index: Sequence[str] = ("problem",), **chosen: float) -> Numbers:
+def printed(name: str, index: Sequence[str] = ("problem",), **chosen: Setting) -> Numbers:
     """The numbers of ``papers/NAME.csv`` where its columns have ``chosen`` values.
 
     Keyed by the method's column and by ``index``.
@@ -101,3 +108,27 @@ def printed(name: str, index: Sequence[str] = ("problem",), **chosen: float) -> 
         for method, column in table.items()
         for place, value in column.dropna().items()
     }
+
+
+def drawn(figure: str, key: Sequence[str]) -> Numbers:
+    """The points of LPCT's drawn figures whose names begin with ``figure``, the first of a setting.
+
+    ``key`` ends with the x axis.
+    """
+    table = points(key[-1])
+    table = table[table["figure"].str.startswith(figure)].drop_duplicates(list(key))
+    drawn_at = table.set_index(list(key))["accuracy"]
+    return {place: float(value) for place, value in drawn_at.items()}
+
+
+def points(x: str = "") -> pd.DataFrame:
+    """All points of LPCT's drawings, under our names of series; ``x`` names their x axis.
+
+    ε = 1000 is the protocol's largest, 64. Sizes are the design's where no axis has them.
+    """
+    table = pd.read_csv(PAPERS / "lpct-figures-drawn.csv").replace({"series": DRAWN})
+    sizes = {"epsilon": table["epsilon"], "n_private": 10_000, "n_public": 50}
+    for name, size in sizes.items():
+        table[name] = table["value"].where(table["x"] == name, size)
+    table["epsilon"] = table["epsilon"].clip(upper=64.0)
+    return table if x in sizes or not x else table.assign(**{x: table["value"]})

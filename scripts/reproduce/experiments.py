@@ -1,6 +1,7 @@
 """The papers' figures and tables, and Privet's own, as descriptions."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from itertools import product, starmap
 from typing import Any
@@ -12,17 +13,20 @@ from scripts.reproduce.blind import CLASS_SETS, FAIR, NATURAL, NUMBER_SETS
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import CLASSIFICATION, KNOWN, REGRESSION
 from scripts.reproduce.derived import (
+    beside_the_rerun,
     blind_summary,
+    drawn_twice,
     equal_epsilon,
     holders_needed,
-    mechanisms_noise,
+    noise_and_tests,
     rank_sums,
+    ranks_and_tests,
     slopes,
     what_disclosing_costs,
     what_shifts_show,
     what_showing_gains,
 )
-from scripts.reproduce.experiment import Experiment, Job, Numbers, jobs, printed
+from scripts.reproduce.experiment import Experiment, Job, drawn, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
@@ -51,8 +55,8 @@ BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 ALL_BUDGETS = (*BUDGETS, LARGEST)
 THREE = (0.5, 2.0, 8.0)
 
-FAMILY = ("LPCT", "LPCT, Theorem 4", "LPCT-P", "LPCT-Q", *PRUNED)
-MECHANISMS = ("LPCT", "LPCT-P", "LPCT-Q", "LPCT, subset selection", "LPCT, subset selection-P")
+SUBSET = "LPCT, subset selection"
+FAMILY = ("LPCT", "LPCT, Theorem 4", "LPCT-P", "LPCT-Q", *PRUNED, SUBSET, f"{SUBSET}-P")
 FOUR = ("LPCT", "LPCT-P", "LPCT-Q", PRUNED[0])
 LPDT_METHODS = ("DT", "LPDT-M", "LPDT-V", "APHIST", "PHIST for numbers", "DECONV", "Privet")
 LPDT_SERIES = ("DT", "LPDT-M", "LPDT-V", "APHIST", "PHIST", "DECONV", "Privet")
@@ -84,49 +88,56 @@ def on_the_design(
     methods: tuple[str, ...],
     epsilons: Iterable[float] = ALL_BUDGETS,
     *,
+    also: tuple[tuple[str, tuple[float, ...]], ...] = (),
     gamma: tuple[float, ...] = (0.5,),
     n_public: tuple[int, ...] = (50,),
     n_private: tuple[int, ...] = (10_000,),
     x: str = "epsilon",
     **others: Any,
 ) -> Experiment:
-    """A figure on LPCT's synthetic design."""
+    """A figure on LPCT's synthetic design, beside the points drawn in the paper's."""
     chosen: dict[str, Any] = {"series": ("LPCT",), "replications": 100} | others
     settings = {"gamma": gamma, "n_public": n_public, "n_private": n_private}
-    return Experiment(
+    made = Experiment(
         f"lpct-figure-{name}",
         f"LPCT, Figure {name}: {title}",
-        jobs("design", methods, epsilons, **settings),
+        tuple(
+            job
+            for some, budgets in ((methods, epsilons), *(((name,), at) for name, at in also))
+            for job in jobs("design", some, budgets, **settings)
+        ),
         x=x,
         kind="figure",
         log_x=x in ("epsilon", "weight"),
+        reference="drawn",
         **chosen,
     )
-
-
-def authors_code(gamma: float, n_public: int, series: tuple[str, ...]) -> Numbers:
-    """The scores of the authors' code, for the series of the table."""
-    numbers = printed("authors-code", ("epsilon",), gamma=gamma, n_public=n_public)
-    return {key: value for key, value in numbers.items() if key[0] in series}
+    return replace(made, published=drawn(name, made.key))
 
 
 SMALL, LARGE = "γ = 0.5, 50 public records", "γ = 5, 1000 public records"
+over_sizes = partial(on_the_design, panels=("epsilon",), series=FOUR)
 large = partial(on_the_design, gamma=(5.0,), n_public=(1000,))
-ranges = partial(jobs, "design", ("LPCT",), (2.0, 8.0), gamma=(0.5,), n_private=(10_000,))
-known_ranges = partial(ranges, n_public=(10, 20, 50, 100, 200))
+deeper = partial(
+    on_the_design, epsilons=ALL_BUDGETS[1:], n_public=(100,), x="depth", line=("epsilon",)
+)
+ranges = partial(jobs, "design", ("LPCT",), (0.5, 8.0), gamma=(0.5,), n_private=(10_000,))
+known_ranges = partial(ranges, n_public=(20, 160))
+TO_200 = (*range(10, 101, 10), *range(120, 201, 20))
+"""Public records of LPCT's Figures 6 and 9b."""
 LPCT = [
     *(
         made(
             f"4{letter}",
             f"accuracy over ε; {setting}",
             ("LPCT", f"LPCT, Theorem 4, γ = {gamma:g}", *PRUNED),
+            also=((SUBSET, THREE),),
             series=FAMILY,
-            published=authors_code(gamma, n_public, FAMILY),
-            reference="authors' code",
+            notes=beside_the_rerun,
         )
-        for letter, made, setting, gamma, n_public in (
-            ("a", on_the_design, SMALL, 0.5, 50),
-            ("b", large, LARGE, 5.0, 1000),
+        for letter, made, setting, gamma in (
+            ("a", on_the_design, SMALL, 0.5),
+            ("b", large, LARGE, 5.0),
         )
     ),
     on_the_design(
@@ -138,35 +149,30 @@ LPCT = [
         x="gamma",
         line=("epsilon",),
     ),
-    on_the_design(
+    over_sizes(
         "5",
         f"accuracy over n_P; {SMALL}",
-        ("LPCT", PRUNED[0]),
-        THREE,
-        n_private=(4000, 7000, 10_000, 13_000, 16_000),
+        ("LPCT",),
+        BUDGETS,
+        also=((PRUNED[0], (1.0, 4.0, 8.0)),),
+        n_private=(4000, 6000, 8000, 10_000, 12_000, 14_000, 16_000),
         x="n_private",
-        panels=("epsilon",),
-        series=FOUR,
     ),
-    on_the_design(
+    over_sizes(
         "6",
         "accuracy over n_Q; γ = 0.5, 10 000 private records",
-        ("LPCT", PRUNED[0]),
-        THREE,
-        n_public=(10, 20, 50, 100, 150, 200),
+        ("LPCT",),
+        BUDGETS,
+        also=((PRUNED[0], (1.0, 4.0, 8.0, LARGEST)),),
+        n_public=TO_200,
         x="n_public",
-        panels=("epsilon",),
-        series=FOUR,
+        notes=drawn_twice,
     ),
-    on_the_design(
-        "7a", f"accuracy over the depth p; {SMALL}", ("LPCT",), x="depth", line=("epsilon",)
-    ),
-    on_the_design(
+    deeper("7a", "accuracy over the depth p; γ = 0.5, 100 public records", ("LPCT, full grid",)),
+    deeper(
         "7b",
-        f"LPCT-prune over its depth p_0; {SMALL}",
+        "LPCT-prune over its depth p_0; γ = 0.5, 100 public records",
         ("LPCT-prune p0",),
-        x="depth",
-        line=("epsilon",),
         series=PRUNED[:1],
     ),
     large("7c", f"accuracy over λ; {LARGE}", ("LPCT",), x="weight", line=("epsilon",)),
@@ -184,25 +190,31 @@ LPCT = [
         replications=50,
         kind="figure",
     ),
-    on_the_design(
-        "9",
-        f"partitions with and without public labels; {SMALL}",
+    over_sizes(
+        "9b",
+        "partitions with and without public labels over n_Q; γ = 0.5, 10 000 private records",
         ("LPCT", "LPCT-R"),
+        (1.0, 4.0, 8.0),
+        n_public=TO_200,
+        x="n_public",
         series=("LPCT", "LPCT-R"),
     ),
     Experiment(
-        "lpct-figure-10",
-        "LPCT, Figure 10: accuracy over the share of private records; diabetes, 80 public, ε = 2",
+        "lpct-figure-10a",
+        "LPCT, Figure 10a: accuracy over the share of private records; diabetes, 80 public, ε = 8",
         jobs(
             "portion of diabetes",
-            ("LPCT CART", "LPDT", "PHIST cubes"),
-            (2.0,),
+            ("LPCT, small λ", "PHIST cubes"),
+            (8.0,),
             share=(0.2, 0.4, 0.6, 0.8, 1.0),
             n_public=(80,),
         ),
         x="share",
-        series=("LPCT CART", "LPDT", "PHIST cubes"),
+        series=("LPCT", "LPCT-P", "PHIST cubes"),
+        replications=50,
         kind="figure",
+        published=drawn("10a", ("series", "share")),
+        reference="drawn",
     ),
     *(
         Experiment(
@@ -212,7 +224,7 @@ LPCT = [
             x="problem",
             series=COMPARED,
             published=printed("lpct-table-2", epsilon=epsilon),
-            notes=rank_sums,
+            notes=ranks_and_tests,
         )
         for epsilon in THREE
     ),
@@ -279,7 +291,7 @@ LPDT = [
             replications=50,
             best="min",
             published=printed("lpdt-table-2", epsilon=epsilon),
-            notes=mechanisms_noise,
+            notes=noise_and_tests,
         )
         for epsilon in (2.0, 6.0)
     ),
@@ -343,26 +355,6 @@ ranked = partial(rank_sums, without=("Privet, plain tree", "everybody's tree"))
 REFERENCES = (*PUBLIC_ONLY, "public tree", "everybody's tree")
 EVERYWHERE, LISTED = ("Privet", "public stack", *REFERENCES), (*PRIVET, *REFERENCES)
 OURS = [
-    *(
-        Experiment(
-            f"mechanisms-gamma-{gamma:g}",
-            f"LPCT, γ = {gamma:g}, {n_public} public records: mechanisms",
-            jobs(
-                "design",
-                ("LPCT", "LPCT, subset selection"),
-                THREE,
-                gamma=(gamma,),
-                n_public=(n_public,),
-                n_private=(10_000,),
-            ),
-            x="epsilon",
-            series=MECHANISMS,
-            replications=100,
-            published=authors_code(gamma, n_public, MECHANISMS),
-            reference="authors' code",
-        )
-        for gamma, n_public in ((0.5, 50), (5.0, 1000))
-    ),
     *(
         compared(
             f"accuracy-design-gamma-{gamma:g}",

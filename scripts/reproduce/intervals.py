@@ -23,7 +23,8 @@ from privet.learning.simulation.population import Integers
 from privet.protocol.features import Label, Range
 from privet.protocol.label_scale import LabelScale
 from scripts.reproduce.contestants import Scored
-from scripts.reproduce.coverage import CLASSES, NUMBER, Floats, drawn, grid
+from scripts.reproduce.coverage import CLASSES, NUMBER, drawn, grid
+from scripts.reproduce.datasets import Floats
 
 WHOLE_RANGE = "number, whole range"
 KINDS: dict[str, Label] = {"classes": CLASSES, "number": NUMBER, WHOLE_RANGE: NUMBER}

@@ -11,12 +11,10 @@ and eta_Q the same with exponent 0.1 gamma. x is uniform on the unit square.
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privet.learning.core.public_data import PublicData
 from privet.protocol.features import Classes
-
-Floats = NDArray[np.float64]
+from scripts.reproduce.datasets import Floats
 
 LABEL = Classes(name="y", classes=("0", "1"))
 POINTS_PER_AXIS = 512

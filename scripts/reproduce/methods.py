@@ -120,7 +120,7 @@ def by_theorem_4(split: Split, epsilon: float, seed: int, *, gamma: float) -> It
 NAMED: tuple[Any, ...] = (
     Lpct("LPCT", "max_edge", SHALLOW, (0, 1)),
     Lpct("LPCT, subset selection", "max_edge", SHALLOW, (0, 1), "subset"),
-    Lpct("LPCT-R", "random", SHALLOW, (0, 1)),
+    Lpct("LPCT-R", "random", SHALLOW[:4], (1,)),
     Lpct("LPCT max-edge", "max_edge", DEPTHS, LEAVES),
     Lpct("LPCT CART", "cart", DEPTHS, LEAVES[1:]),
     *(
@@ -174,11 +174,13 @@ METHODS: dict[str, Method] = {
         f"LPCT, Theorem 4, γ = {gamma:g}": partial(by_theorem_4, gamma=gamma)
         for gamma in (0.5, 5.0)
     },
+    "LPCT, full grid": Lpct("LPCT", "max_edge", SHALLOW, (0,)),
+    "LPCT, small λ": Lpct("LPCT", "max_edge", DEPTHS, LEAVES, weights=(1, 2, 5)),
     "LPCT-prune p0": Tuned(
-        "LPCT-prune, published",
+        PRUNED[0],
         LPCTPruneClassifier,
-        {"depth": SHALLOW, "min_leaf": LEAVES},
-        {"constants": "published"},
+        {"depth": SHALLOW, "least_depth": SHALLOW[:7]},
+        {"constants": "published", "min_leaf": 0},
     ),
     "LPDT-M, full grid": Tuned(
         "LPDT-M", LPDTRegressor, {"depth": SHALLOW}, {"partition": "max_edge", "min_leaf": 0}

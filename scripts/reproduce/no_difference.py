@@ -20,7 +20,8 @@ from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.partition import Partition
 from scripts.reproduce.contestants import Scored
-from scripts.reproduce.coverage import NUMBER, Floats, grid
+from scripts.reproduce.coverage import NUMBER, grid
+from scripts.reproduce.datasets import Floats
 from scripts.reproduce.statements import COLUMNS, EVERY, ONE, label_of
 
 LOOKS, FIRST = 12, 0.05

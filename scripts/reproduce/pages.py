@@ -10,8 +10,10 @@ import pandas as pd
 from scripts.pages import markdown
 from scripts.reproduce.experiment import Experiment, Setting
 
-SLACK = {"max": 0.01, "min": 0.1}
-"""Tolerance of a mean beyond three standard errors: accuracy, or a share of an error."""
+ACROSS = 3
+"""Axes of a figure in a row."""
+FAR = 3.0
+"""Standard errors of ours beyond which a mean differs from the number in print."""
 PAGES = {
     "accuracy.md": ("accuracy-design",),
     "tables/classification.md": ("accuracy-classes",),
@@ -29,7 +31,6 @@ PAGES = {
     ),
     "tables/lpct-figures.md": ("lpct-figure",),
     "tables/lpct-tables.md": ("lpct-table",),
-    "tables/lpct-mechanisms.md": ("mechanisms",),
     "tables/lpdt.md": ("lpdt",),
     "tables/semi-private.md": ("abm",),
     "tables/plans.md": ("plans-one-population", "plans-as-collected"),
@@ -89,10 +90,14 @@ def section(
         draw(experiment, table, figure)
         lines += [f"![{experiment.title}]({relative(figure, page)})", ""]
     if experiment.kind == "table" or experiment.published:
-        lines += [grid(experiment, part, value) for value, part in panels(experiment, table)]
+        lines += [grid(experiment, *panel) for panel in panels(experiment, table)]
     count = sorted({int(n) for n in table["replications"]})
     many = " to ".join(str(n) for n in dict.fromkeys((count[0], count[-1])))
     source = f"*(…)*: {experiment.reference}. " if experiment.published else ""
+    apart = distances(experiment, table)
+    if len(apart):
+        near = int((apart.abs() <= FAR).sum())
+        source = f"*(…; z)*: {experiment.reference}; {near} of {len(apart)} within three. "
     plural = "" if many == "1" else "s"
     digits = relative(results / f"{experiment.name}.csv", page)
     codes = table.groupby("measured")["code"].unique()
@@ -108,16 +113,31 @@ def relative(file: Path, page: Path) -> str:
     return Path(os.path.relpath(file, page.parent)).as_posix()
 
 
-def panels(experiment: Experiment, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """The table's panels with their titles, or all of it."""
+def distances(experiment: Experiment, table: pd.DataFrame) -> "pd.Series[float]":
+    """Each mean less the number in print, in standard errors of the mean, by the experiment's key.
+
+    None where there is one replication, no variance, a unit or only a bound.
+    """
+    means = table.set_index(experiment.key)
+    printed = pd.Series(experiment.published, index=means.index, dtype=float)
+    if experiment.relative or experiment.reference == "bound":
+        return printed.iloc[:0]
+    errors = means["standard_error"].where(means["standard_error"] > 0)
+    return ((means["mean"] - printed) / errors).dropna()
+
+
+def panels(
+    experiment: Experiment, table: pd.DataFrame
+) -> list[tuple[str, tuple[Setting, ...], pd.DataFrame]]:
+    """The table's panels with their titles and values, or all of it."""
     if not experiment.panels:
-        return [("", table)]
+        return [("", (), table)]
 
     def named(column: str, value: Setting) -> str:
         return value if isinstance(value, str) else f"{NAMES.get(column, column)} = {value:g}"
 
     return [
-        (", ".join(map(named, experiment.panels, values)), part)
+        (", ".join(map(named, experiment.panels, values)), values, part)
         for values, part in table.groupby(list(experiment.panels), sort=False)
     ]
 
@@ -132,7 +152,9 @@ def heading(column: str, value: Setting) -> str:
     return as_text(value)
 
 
-def grid(experiment: Experiment, table: pd.DataFrame, title: str) -> str:
+def grid(
+    experiment: Experiment, title: str, panel: tuple[Setting, ...], table: pd.DataFrame
+) -> str:
     """Lines across and x down, each mean with its standard error and the number in print."""
     means = table.set_index([*experiment.line, experiment.x])
     lines = list(dict.fromkeys(tuple(key[:-1]) for key in means.index))
@@ -141,39 +163,42 @@ def grid(experiment: Experiment, table: pd.DataFrame, title: str) -> str:
     places = list(dict.fromkeys(key[-1] for key in means.index))
     if experiment.x == "series":
         places = [name for name in experiment.series if name in places]
+    apart = distances(experiment, table)
 
     def entry(line: tuple[Setting, ...], x: Setting) -> str:
-        printed = number(experiment, experiment.published, (*line, x))
+        key = (*panel, *line, x)
+        printed = number(experiment, key)
         if (*line, x) not in means.index:
             return "–" if printed is None else f"– *({as_text(printed)})*"
         base = (experiment.relative, x)
         unit = means.loc[base, "mean"] if experiment.relative and base in means.index else 1.0
-        return cell(experiment, means.loc[(*line, x)], printed, unit)
+        return cell(experiment, means.loc[(*line, x)], printed, apart.get(key), unit)
 
     heads = (", ".join(map(heading, experiment.line, line)) for line in lines)
     rows = [[as_text(x), *(entry(line, x) for line in lines)] for x in places]
     return markdown([title or NAMES.get(experiment.x, experiment.x), *heads], rows)
 
 
-def number(
-    experiment: Experiment, numbers: Mapping[tuple[Setting, ...], float], key: tuple[Setting, ...]
-) -> float | None:
+def number(experiment: Experiment, key: tuple[Setting, ...]) -> float | None:
     """The published number, in units of the series that all are relative to."""
-    value = numbers.get(key)
+    value = experiment.published.get(key)
     if value is None or not experiment.relative:
         return value
-    unit = numbers.get((experiment.relative, *key[1:]))
+    unit = experiment.published.get((experiment.relative, *key[1:]))
     return None if unit is None else value / unit
 
 
 def cell(
-    experiment: Experiment, row: "pd.Series[float]", printed: float | None, unit: float = 1.0
+    experiment: Experiment,
+    row: "pd.Series[float]",
+    printed: float | None,
+    apart: float | None = None,
+    unit: float = 1.0,
 ) -> str:
-    """One mean with further measures; bold where it differs from the number in print."""
+    """One mean with further measures; bold where it is ``FAR`` from the number in print."""
     mean, error = float(row["mean"]) / unit, float(row["standard_error"]) / unit
-    once = np.isnan(error)
     others = [name for name in experiment.measures[1:] if not np.isnan(row[name])]
-    errors = not once and (experiment.errors or len(experiment.measures) == 1)
+    errors = not np.isnan(error) and (experiment.errors or len(experiment.measures) == 1)
     texts = [measured(mean), *(measured(float(row[name])) for name in others)]
     if errors:
         of_each = [error, *(float(row[f"{name}_error"]) for name in others)]
@@ -181,10 +206,11 @@ def cell(
     text = ", ".join(texts)
     if printed is None:
         return text
-    slack = SLACK["max"] if experiment.best == "max" else SLACK["min"] * abs(printed)
-    comparable = not once and not experiment.relative and experiment.reference != "bound"
-    differs = comparable and abs(mean - printed) > 3 * error + slack
-    return f"{f'**{text}**' if differs else text} *({as_text(printed)})*"
+    if apart is None:
+        return f"{text} *({as_text(printed)})*"
+    far = abs(apart) > FAR
+    z = f"{round(apart, 1) + 0.0:+.1f}" if abs(apart) < 10 else f"{np.clip(apart, -99, 99):+.0f}"
+    return f"{f'**{text}**' if far else text} *({as_text(printed)}; {z})*"
 
 
 def measured(value: float) -> str:
@@ -212,18 +238,20 @@ def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
     from matplotlib import pyplot as plt
 
     parts = panels(experiment, table)
+    across = min(len(parts), ACROSS)
+    down = -(-len(parts) // across)
     figure, axes = plt.subplots(
-        1, len(parts), figsize=(4.5 * len(parts), 3.2), squeeze=False, sharey=True
+        down, across, figsize=(4.5 * across, 3.2 * down), squeeze=False, sharey=True
     )
     column = experiment.line[0]
-    for axis, (title, panel) in zip(axes[0], parts, strict=True):
+    for axis, (title, values, panel) in zip(axes.flat, parts, strict=False):
         for name, line in panel.groupby(column, sort=False):
             x = line[experiment.x].astype(float)
             label = name if isinstance(name, str) else f"{NAMES.get(column, column)} = {name:g}"
             axis.errorbar(x, line["mean"], line["standard_error"], marker="o", ms=3, label=label)
-            printed = [experiment.published.get((name, value)) for value in line[experiment.x]]
-            if any(value is not None for value in printed):
-                heights = [np.nan if value is None else value for value in printed]
+            printed = [experiment.published.get((*values, name, place)) for place in x]
+            if any(height is not None for height in printed):
+                heights = [np.nan if height is None else height for height in printed]
                 colour = axis.lines[-1].get_color()
                 label = f"{label}, {experiment.reference}"
                 axis.plot(x, heights, "x--", color=colour, lw=0.8, label=label)
@@ -231,8 +259,10 @@ def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
             axis.set_xscale("log")
         axis.set_xlabel(NAMES.get(experiment.x, experiment.x))
         axis.set_title(title)
+    for axis in axes.flat[len(parts) :]:
+        axis.set_axis_off()
     axes[0][0].set_ylabel("accuracy" if experiment.best == "max" else "mean squared error")
-    axes[0][-1].legend(fontsize=7)
+    axes.flat[len(parts) - 1].legend(fontsize=7)
     figure.tight_layout()
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, metadata={"Date": None})

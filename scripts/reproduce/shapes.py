@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from privet.baselines.trees import ask
@@ -25,8 +24,7 @@ from privet.learning.drift.shift import estimate_shift
 from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes
 from scripts.reproduce.contestants import Scored
-
-Floats = NDArray[np.float64]
+from scripts.reproduce.datasets import Floats
 
 COLUMNS, PUBLIC_ROWS, POINTS = 5, 200, 4000
 COLLECTIONS = ((300, 2.0), (4000, 0.5), (4000, 2.0))

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from privet.baselines.trees import ask
@@ -26,8 +25,8 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.mechanisms import SubsetSelection
 from scripts.reproduce.contestants import Scored
 from scripts.reproduce.coverage import NUMBER, SPREAD, drawn, grid, public_rows, scale_of
+from scripts.reproduce.datasets import Floats
 
-Floats = NDArray[np.float64]
 Setting = float | str
 
 COLUMNS, EIGHTH = 6, 8

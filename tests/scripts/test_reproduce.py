@@ -18,7 +18,7 @@ from privet.learning.core.trees import locate
 from scripts.reproduce import __main__ as command
 from scripts.reproduce import contestants, derived, driver, pages
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split, first_rows_public
-from scripts.reproduce.experiment import EXPECTED, Experiment, Job, Numbers, jobs, printed
+from scripts.reproduce.experiment import EXPECTED, Experiment, Job, Numbers, jobs, points, printed
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.illustrations import boxes
 from scripts.reproduce.methods import METHODS, TIMED
@@ -64,9 +64,10 @@ def test_every_experiment_names_methods_and_problems_that_exist() -> None:
         assert {job.problem for job in experiment.jobs} <= set(PROBLEMS)
         places = [place for names in pages.PAGES.values() for place in names]
         assert sum(experiment.name.startswith(place) for place in places) == 1
+        place = experiment.key.index("series") if "series" in experiment.key else None
         for key in experiment.published:
-            assert len(key) == len(experiment.line) + 1
-            assert experiment.line != ("series",) or key[0] in experiment.series
+            assert len(key) == len(experiment.key)
+            assert place is None or key[place] in experiment.series
 
 
 @pytest.fixture
@@ -248,6 +249,9 @@ def test_a_point_wins_by_its_mean_over_all_replications() -> None:
     experiment = Experiment("e", "E", (ours,), ("s",), x="epsilon", replications=2, best="min")
     table = driver.summarized(experiment, pd.DataFrame(rows, columns=columns))
     assert table[["depth", "mean", "replications"]].to_numpy().tolist() == [[2, 2.0, 2]]
+    backwards = pd.DataFrame(reversed(rows), columns=columns)
+    one = driver.summarized(replace(experiment, best="max"), backwards)
+    assert one["scores"].tolist() == ["5 1"], "In order of the seeds."
 
 
 @pytest.mark.parametrize(
@@ -281,6 +285,97 @@ def test_lpct_is_scored_by_cell_as_by_row() -> None:
         model = LPCTClassifier(2.0, depth=3, weight=weight, random_state=1)
         by_row = contestants.scores(contestants.fitted(model, split), split)["score"]
         assert by_cell[name] == pytest.approx(by_row)
+
+
+def test_the_drawn_points_stand_where_they_were_drawn() -> None:
+    """All 468 are kept; each has its panel, line and x, and ε = 1000 is the largest of ours."""
+    table = points()
+    assert len(table) == 468
+    assert table["epsilon"].max() == 64.0
+    of = {e.name.removeprefix("lpct-figure-"): e.published for e in EXPERIMENTS}
+    assert of["4a"]["LPCT-prune, published", 8.0] == 0.6846
+    assert of["5"][8.0, "LPCT-prune, published", 10_000.0] == 0.6946
+    assert of["6"][64.0, "LPCT-prune, published", 200.0] > of["6"][1.0, "LPCT", 10.0]
+    assert (of["7a"][8.0, 4.0], of["7b"][8.0, 4.0], of["7c"][8.0, 10.0]) == (0.699, 0.6951, 0.7035)
+    assert of["10a"]["LPCT", 1.0] == 0.7061
+    drawn_once = sum(len(of[name]) for name in ("4a", "4b", "5", "6", "7a", "7b", "7c", "10a"))
+    assert drawn_once == 468 - 21, "Figure 5 draws LPCT at three ε in two panels."
+
+
+def test_two_values_drawn_for_one_setting_are_both_given() -> None:
+    """Of LPCT-prune at ε = 8 Figures 4 and 6 have one, Figure 5 another; 5 has two of LPCT."""
+    rows = derived.drawn_twice(TABLE, MEANS).splitlines()
+    assert "| LPCT-prune, published | 8 | 0.6846 | 0.6946 | 0.6846 |" in rows
+    assert "| LPCT | 8 | 0.6915 | 0.6971, 0.6972 | 0.6917 |" in rows
+    assert not any(row.startswith("| LPCT-Q | 0.5") for row in rows)
+
+
+def test_a_mean_is_told_from_print_by_its_own_standard_errors() -> None:
+    """Beyond three it is bold, and counted as such; without an error there is no distance."""
+    published: Numbers = {("tree", "a"): 0.7, ("tree", "b"): 0.7, ("tree", "c"): 0.7}
+    experiment = replace(TABLE, published=published)
+    table = pd.DataFrame(
+        {
+            "series": "tree",
+            "problem": ["a", "b", "c"],
+            "mean": [0.729, 0.669, 0.7],
+            "standard_error": [0.01, 0.01, 0.0],
+            "replications": 20,
+            "code": "x",
+            "measured": "today",
+        }
+    )
+    assert pages.distances(experiment, table).round(1).tolist() == [2.9, -3.1]
+    text = pages.section(experiment, table, Path(), Path(), Path())
+    assert "0.729 ± 0.010 *(0.7; +2.9)*" in text
+    assert "**0.669 ± 0.010** *(0.7; -3.1)*" in text
+    assert "0.700 ± 0.000 *(0.7)*" in text
+    assert "1 of 2 within three" in text
+    bound = replace(experiment, reference="bound")
+    assert "0.669 ± 0.010 *(0.7)*" in pages.section(bound, table, Path(), Path(), Path())
+
+
+def scored(**methods: list[float]) -> pd.DataFrame:
+    """A table of one set with every replication's score."""
+    lines = [" ".join(map(str, scores)) for scores in methods.values()]
+    return pd.DataFrame({"series": [*methods], "problem": "rice", "scores": lines})
+
+
+def test_who_is_number_one_is_tested_split_by_split() -> None:
+    """Worse by little on every split is worse; worse on average by two splits only is not."""
+    best = [0.9 + 0.001 * n for n in range(12)]
+    methods = {
+        "best": best,
+        "lower": [score - 0.002 - 0.0001 * n for n, score in enumerate(best)],
+        "uneven": [score + 0.001 for score in best[:10]] + [0.7, 0.7],
+        "short": best[:10],
+        "Privet": [score + 0.01 for score in best],
+    }
+    published: Numbers = {(name, "rice"): 0.9 for name in methods if name != "Privet"}
+    experiment = Experiment("e", "E", (), tuple(methods), x="problem", published=published)
+    rows = derived.number_ones(experiment, scored(**methods)).splitlines()
+    assert rows[0] == "| p against the best in print | rice | No. 1 |"
+    assert rows[2] == "| best | 1.000 | 1 |"
+    assert rows[3] == "| lower | < .001 | 0 |"
+    assert rows[4].endswith("| 1 |")
+    assert rows[5] == "| short | 1.000 | 1 |"
+    assert len(rows) == 6, "Privet is not in print."
+    without = scored(**methods).drop(columns="scores")
+    assert derived.number_ones(experiment, without) == ""
+
+
+def test_of_errors_the_smaller_is_better() -> None:
+    """LPDT's marks: below each of the others on the same splits."""
+    lpdt = [1.0 + 0.1 * n for n in range(8)]
+    methods = {
+        "LPDT-M": lpdt,
+        "LPDT-V": [error + 3.0 for error in lpdt],
+        **{name: [error + 1.0 + 0.01 * error for error in lpdt] for name in derived.RIVALS},
+    }
+    published: Numbers = {(name, "rice"): 1.0 for name in methods}
+    experiment = replace(TABLE, series=tuple(methods), best="min", published=published)
+    better = derived.significantly_better(experiment, scored(**methods))
+    assert better == {"LPDT-M": ["rice"], "LPDT-V": []}
 
 
 def test_jobs_are_all_combinations() -> None:

@@ -1,20 +1,25 @@
 """What the page on the papers' experiments says, against the tables that it says it of."""
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.reproduce import derived
-from scripts.reproduce.experiment import EXPECTED, Experiment
+from scripts.reproduce import derived, pages
+from scripts.reproduce.experiment import EXPECTED, Experiment, printed
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import PRUNED
 from scripts.reproduce.pages import kept
 
 ROOT = Path(__file__).parents[2]
-PAGE = " ".join((ROOT / "docs" / "reproduction.md").read_text().split())
+PAGE, FIGURES = (
+    " ".join((ROOT / "docs" / name).read_text().split())
+    for name in ("reproduction.md", "tables/lpct-figures.md")
+)
 
 
 def named(name: str) -> tuple[Experiment, pd.DataFrame]:
@@ -34,16 +39,74 @@ def test_the_headline_has_the_rank_sums(epsilon: float) -> None:
     assert f"| {' | '.join(cells)} | {best}, {of_paper[best]:g} |" in PAGE
 
 
+DRAWN = ("4a", "4b", "5", "6", "7a", "7b", "7c", "10a")
+"""LPCT's figures of which points were read."""
+
+
 @pytest.mark.parametrize("name", ["lpct-figure-4a", "lpct-figure-4b"])
-def test_the_authors_figures_are_within_two_standard_errors(name: str) -> None:
+def test_the_authors_code_as_we_ran_it_is_within_two_standard_errors(name: str) -> None:
     """Of LPCT and of LPCT-prune with the published constants, as the page says."""
     experiment, table = named(name)
+    settings = {n: dict(experiment.jobs[0].settings)[n] for n in ("gamma", "n_public")}
+    theirs = printed("authors-code", ("epsilon",), **settings)
+    apart = pages.distances(replace(experiment, published=theirs), table)
     for series in ("LPCT", PRUNED[0]):
-        rows = table[(table["series"] == series) & (table["epsilon"] < 64)]
-        assert len(rows) == 5
-        for row in rows.itertuples():
-            theirs = experiment.published[series, row.epsilon]
-            assert abs(row.mean - theirs) <= 2 * row.standard_error
+        assert len(apart[series]) == 5
+        assert apart[series].abs().max() <= 2.0
+
+
+def test_the_page_counts_the_drawn_points_that_are_met() -> None:
+    """Within three standard errors of ours, in all figures and in those of LPCT-prune."""
+    apart = [(name, pages.distances(*named(f"lpct-figure-{name}"))) for name in DRAWN]
+    near = sum(int((z.abs() <= pages.FAR).sum()) for _, z in apart)
+    many = sum(len(z) for _, z in apart)
+    assert f"Of {many} drawn points {near} are within three standard errors of ours" in PAGE
+    pruned = [
+        z if name == "7b" else z[z.index.get_level_values("series") == PRUNED[0]]
+        for name, z in apart
+        if name in ("4a", "4b", "5", "6", "7b")
+    ]
+    met = sum(int((z.abs() <= pages.FAR).sum()) for z in pruned)
+    of_pruned = sum(map(len, pruned))
+    said = f"of LPCT-prune {met} of {of_pruned}, of the others {near - met} of {many - of_pruned}"
+    assert said in PAGE
+
+
+def test_lpct_prune_does_not_reach_what_is_drawn_at_epsilon_8() -> None:
+    """Figure 4a, ours and the re-run, as the page gives them."""
+    experiment, table = named("lpct-figure-4a")
+    key = (PRUNED[0], 8.0)
+    row = table.set_index(["series", "epsilon"]).loc[key]
+    rerun = printed("authors-code", ("epsilon",), gamma=0.5, n_public=50)[key]
+    assert pages.distances(experiment, table)[key] < -pages.FAR
+    ours = f"{short(row['mean'])} ± {short(row['standard_error'])}"
+    assert f"{short(experiment.published[key])} at ε = 8, where ours has {ours}" in FIGURES
+    assert f"the re-run {short(rerun)}" in FIGURES
+
+
+def short(value: float) -> str:
+    """Three digits without the zero before the point."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def listed(values: Iterable[float]) -> str:
+    """Numbers as a sentence lists them."""
+    *first, last = (f"{value:g}" for value in values)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def risen(name: str, series: str, x: str, low: float, high: float) -> list[float]:
+    """The ε at which ``series`` is higher at ``high`` than at ``low``, by two standard errors."""
+    _, table = named(f"lpct-figure-{name}")
+    rows = table[table["series"] == series].set_index(["epsilon", x])
+    found = []
+    for epsilon in sorted(set(rows.index.get_level_values("epsilon"))):
+        first, last = rows.loc[(epsilon, low)], rows.loc[(epsilon, high)]
+        apart = (last["mean"] - first["mean"]) / np.hypot(
+            first["standard_error"], last["standard_error"]
+        )
+        found += [epsilon] if apart > 2.0 else []
+    return found
 
 
 def test_rice_is_not_one_class() -> None:
@@ -53,24 +116,110 @@ def test_rice_is_not_one_class() -> None:
         assert table.loc[table["problem"] == "rice", "mean"].max() < 0.97
 
 
-def test_what_the_pages_say_against_lpcts_figures() -> None:
-    """No trend of LPCT-P, a public range better than the known one, random cells as good."""
+def test_where_more_records_help_lpct() -> None:
+    """Figures 5 and 6: the ε at which accuracy rises from the fewest to the most records."""
+    of_private = listed(risen("5", "LPCT", "n_private", 4000, 16_000))
+    assert f"LPCT improves with n_P at ε = {of_private}" in FIGURES
+    assert risen("5", PRUNED[0], "n_private", 4000, 16_000) == []
+    assert "LPCT-prune at none of its three" in FIGURES
+    assert risen("6", "LPCT", "n_public", 50, 200) == [0.5, 1.0, 2.0, 4.0, 8.0]
+    assert risen("6", PRUNED[0], "n_public", 50, 200) == [1.0, 4.0, 8.0, 64.0]
+    assert "both improve at every ε from 50 to 200 public records" in FIGURES
+    of_cells = listed(risen("6", "LPCT-P", "n_public", 10, 200))
+    assert f"LPCT-P from 10 to 200 at ε = {of_cells} only" in FIGURES
     _, table = named("lpct-figure-6")
-    of_p = table[table["series"] == "LPCT-P"].set_index(["epsilon", "n_public"])
-    for epsilon in (0.5, 2.0):
-        ends = of_p.loc[[(epsilon, 10.0), (epsilon, 200.0)]]
-        apart, errors = ends["mean"].diff().iloc[1], ends["standard_error"]
-        assert abs(apart) < 2.0 * np.hypot(*errors)
+    means = table.pivot_table(index=["epsilon", "n_public"], columns="series", values="mean")
+    below = (means["LPCT-Q"] - means["LPCT"]).clip(lower=0.0)
+    assert f"at most {short(below.max())} below LPCT-Q" in FIGURES
+
+
+def test_the_best_depths() -> None:
+    """Figures 7a and b, ours and as drawn, at ε = 1, 2, 4, 8 and 64."""
+    for name, method in (("7a", "LPCT"), ("7b", "LPCT-prune")):
+        experiment, table = named(f"lpct-figure-{name}")
+        means = table[table["depth"] <= 7].pivot_table(
+            index="depth", columns="epsilon", values="mean"
+        )
+        theirs = pd.Series(experiment.published).unstack(0).idxmax()
+        ours = ", ".join(f"{depth:g}" for depth in means.idxmax()[theirs.index])
+        drawn = ", ".join(f"{depth:g}" for depth in theirs)
+        assert f"{method}'s best depth is {ours}, drawn {drawn}" in FIGURES
+    apart = pages.distances(experiment, table).unstack()
+    assert apart[[1.0, 2.0]].min(axis=None) > 0.0
+    best = table.loc[table.groupby("epsilon")["mean"].idxmax()].set_index("epsilon")
+    for epsilon in (8.0, 64.0):
+        drawn_best = pd.Series(experiment.published)[epsilon].max()
+        row = best.loc[epsilon]
+        assert drawn_best - row["mean"] > 2.0 * row["standard_error"]
+
+
+def test_which_range_is_best() -> None:
+    """Figure 8: the best guess is above the known range everywhere; public records' own range."""
     _, table = named("lpct-figure-8")
-    scaled = table[table["epsilon"] == 8.0].set_index(["scaled", "n_public"])["mean"]
-    assert all(scaled["public", n] > scaled["known", n] for n in (10.0, 20.0, 50.0))
-    _, table = named("lpct-figure-9")
-    shown = table.set_index(["epsilon", "series"])
-    for epsilon in table["epsilon"].unique():
-        pair = shown.loc[[(epsilon, "LPCT-R"), (epsilon, "LPCT")]]
-        apart = pair["mean"].diff().iloc[1]
-        assert (apart > 0.0) == (epsilon <= 4.0)
-        assert abs(apart) < 2.0 * np.hypot(*pair["standard_error"])
+    means = table.pivot_table(index=["epsilon", "n_public"], columns="scaled", values="mean")
+    guessed = means["assumed"] - means["known"]
+    assert guessed.min() > 0.0
+    assert f"by {short(guessed.min())} to {short(guessed.max())}" in FIGURES
+    own = means["public"] - means["known"]
+    assert f"within {short(own.abs().max())} of it" in FIGURES
+
+
+def test_how_often_lpct_is_ahead_of_random_cells() -> None:
+    """Figure 9b: beyond two standard errors, of all ε and numbers of public records."""
+    _, table = named("lpct-figure-9b")
+    rows = table.set_index(["series", "epsilon", "n_public"])
+    ours, random = rows.loc["LPCT"], rows.loc["LPCT-R"]
+    errors = np.hypot(ours["standard_error"], random["standard_error"])
+    apart = (ours["mean"] - random["mean"]) / errors
+    ahead, behind = (int((sign * apart > 2.0).sum()) for sign in (1, -1))
+    assert f"ahead in {ahead} of {len(apart)} settings and behind in {behind}" in FIGURES
+
+
+def test_lpct_is_flat_over_the_share_of_private_records() -> None:
+    """Figure 10a: lower than drawn throughout."""
+    experiment, table = named("lpct-figure-10a")
+    rows = table.set_index(["series", "share"])
+    lpct = rows.loc["LPCT"]
+    ends = lpct.loc[[0.2, 1.0]]
+    assert abs(ends["mean"].diff().iloc[1]) < 2.0 * np.hypot(*ends["standard_error"])
+    assert set(rows.loc["PHIST cubes", "bins"]) == {1}, "The share of the larger class."
+    assert f"flat ({short(lpct['mean'].min())} to {short(lpct['mean'].max())})" in FIGURES
+    lower = pd.Series(
+        {
+            share: experiment.published["LPCT", share] - lpct.loc[share, "mean"]
+            for share in lpct.index
+        }
+    )
+    assert f"{lower.min():.2f} to {lower.max():.2f} lower" in FIGURES.replace(" .0", " 0.0")
+
+
+def test_scores_of_single_replications_give_the_means() -> None:
+    """So that anybody can test with them."""
+    found = 0
+    for experiment in EXPERIMENTS:
+        table = kept(experiment, EXPECTED)
+        if "scores" not in table:
+            continue
+        for row in table.dropna(subset="scores").itertuples():
+            scores = np.array(row.scores.split(), dtype=float)
+            assert len(scores) == row.replications
+            assert scores.mean() == pytest.approx(row.mean, abs=2e-6, rel=1e-5)
+            found += 1
+    assert found > 500
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
+def test_the_page_says_who_is_number_one(epsilon: float) -> None:
+    """Of LPCT's Table 2, by Wilcoxon's test on the sets with every replication's score."""
+    experiment, table = named(f"lpct-table-2-epsilon-{epsilon:g}")
+    rows = derived.number_ones(experiment, table).splitlines()
+    if not rows:
+        assert f"| {epsilon:g} | LPCT" not in PAGE.partition("No. 1 here")[2]
+        return
+    counts = {cells[1].strip(): int(cells[-2]) for cells in (row.split("|") for row in rows[2:])}
+    most = max(counts.values())
+    first = " and ".join(name for name, count in counts.items() if count == most)
+    assert f"| {epsilon:g} | {first} | {most} of {rows[0].count('|') - 3} |" in PAGE
 
 
 def test_what_the_page_says_against_lpdts_figures() -> None:
