@@ -84,12 +84,15 @@ def test_many_strata_are_listed_from_the_smallest(cli: Cli, survey: str) -> None
 
 
 def test_create_passes_every_setting_on(cli: Cli, survey: str) -> None:
-    """Every option ends up in the task; objects are written as JSON, or as a file of it."""
+    """Every option ends up in the task; objects are written as JSON, or as a file of it, and
+    numbers by name with an equals sign."""
     more = ("--name", "n", "--grower", "cart", "--ignore", "job", "--draft", "--mechanism")
     Path("people.json").write_text('{"age": {"unit": "years"}}')
     text = ("--description", "in words", "--features", '{"age": {"low": 0}}')
     files = ("--describe", "people.json")
-    view = cli.json("task", "create", survey, *CREATE, *more, "laplace", *text, *files)
+    given = (survey, *CREATE, *more, "laplace", *text, *files, "--prevalence")
+    view = cli.json("task", "create", *given, "1=.02")
+    assert "another prevalence" in cli("task", "create", *given, "1=.3").err
     assert (view["name"], view["state"]) == ("n", "draft")
     assert view["task"]["description"] == "in words"
     assert view["task"]["features"][0]["low"] == 0.0

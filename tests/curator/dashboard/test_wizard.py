@@ -68,6 +68,7 @@ FORM = {
     [
         ({}, {}),
         ({"low.0": "-1"}, {"features": {"x": {"low": -1.0}}}),
+        ({"prevalence": "yes = .02\r\n\r\n"}, {"prevalence": {"yes": 0.02}}),
         ({"kind.0": "categorical"}, {"features": {"x": {"kind": "categorical"}}}),
         ({"categories.1": "a\r\nb\r\nc"}, {"features": {"job": {"categories": ("a", "b", "c")}}}),
         (
