@@ -357,6 +357,42 @@ def clock(trial: Trial) -> str | None:
     return None
 
 
+def turns(trial: Trial) -> str | None:
+    day, now = 86_400, int(time.time())
+    over, current, later = [(now + start * day, now + (start + 2) * day) for start in (-5, -1, 30)]
+
+    def panel(mode: str, *waves: tuple[int, int], epsilon: float = 1.0) -> Scene:
+        opens, closes, asked = waves[0][0], waves[-1][1], {"mode": mode, "waves": waves}
+        made = example("turns", epsilon, panel=asked, opens=opens, closes=closes)
+        return trial.bench.publish(made)
+
+    def answers_once(mode: str, *waves: tuple[int, int]) -> str | None:
+        scene, state = panel(mode, *waves), trial.state()
+        at = trial.bench.waves(scene)
+        ends = [trial.answer(scene, state=state) for _ in range(2)]
+        sent = [len(each.bodies) for each in (scene, *at)]
+        if set(ends) <= DELIVERED and sent == [0, *(int(wave == current) for wave in waves)]:
+            return None
+        return f"sent {sent} reports to a panel ({mode}) and its waves, of which one is open"
+
+    def is_silent(what: str, scene: Scene) -> str | None:
+        at = trial.bench.waves(scene)
+        fault = trial.refuses(what, scene)
+        sends = any(wave.posts for wave in at)
+        return fault or (f"sent a report to {what}" if sends else None)
+
+    dear = panel("repeat", current, later, epsilon=1.5)
+    return trial.at_once(
+        [
+            partial(answers_once, "repeat", current, later),
+            partial(answers_once, "rotate", over, current),
+            partial(is_silent, "a panel between its waves", panel("repeat", over, later)),
+            partial(is_silent, "a panel whose next wave is far", panel("rotate", over, later)),
+            partial(is_silent, "a panel of epsilon 1.5 in each of two waves", dear),
+        ]
+    )
+
+
 def invitation(trial: Trial) -> str | None:
     task, code = example("invited", invited=True), "an-invitation"
     fault = trial.refuses("a task for invited people, uninvited", trial.bench.publish(task))
@@ -707,6 +743,12 @@ CLAUSES = {
     ),
     "year": Clause("spends at most epsilon 4 on one person within a year", CALLS, year),
     "dates": Clause("sends nothing before a task opens and after it closes", CALLS, dates),
+    "turns": Clause(
+        "answers a panel in the wave whose turn it is and in no other, if all waves together are "
+        "within epsilon 2",
+        "holder.md#panels",
+        turns,
+    ),
     "clock": Clause(
         "draws nothing while its clock and the server's are more than two days apart", CALLS, clock
     ),

@@ -150,6 +150,12 @@ class Bench:
         self.tasks[made.id] = made
         return self._scene(made.id, task.name, script)
 
+    def waves(self, scene: Scene) -> list[Scene]:
+        """Scenes of the waves of a panel that was published."""
+        waves = self.tasks[scene.task_id].waves
+        self.tasks |= {wave.id: wave for wave in waves}
+        return [self._scene(wave.id, scene.name, None) for wave in waves]
+
     def offer(self, task_id: str, content: bytes, signature: str | None = None) -> Scene:
         """Serve these bytes as a task that the curator does not know."""
         headers = {} if signature is None else {SIGNATURE_HEADER: signature}

@@ -34,7 +34,8 @@ FAULTS = {
     "ignores the signature": ["signature"],
     "spends anything": ["budget"],
     "knows no year": ["year"],
-    "ignores dates": ["dates"],
+    "ignores dates": ["dates", "turns"],
+    "knows no lifetime": ["turns"],
     "ignores the server's clock": ["clock"],
     "keeps the invitation": ["invitation"],
     "pads what subset draws": ["report-form"],
@@ -61,7 +62,12 @@ FAULTS = {
 APART = (
     ("ignores the hash", "ignores dates", "keeps the invitation", "is impatient", "takes any name"),
     ("ignores the signature", "spends anything", "knows no year", "takes any receipt"),
-    ("ignores the server's clock", "pads what subset draws", "takes held for counted"),
+    (
+        "knows no lifetime",
+        "ignores the server's clock",
+        "pads what subset draws",
+        "takes held for counted",
+    ),
     ("answers a bad task", "takes a refusal for kept", "stops at many misfits", "keeps cookies"),
     (
         "asks once for a task",
