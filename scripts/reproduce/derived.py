@@ -105,14 +105,18 @@ def ranks_and_tests(experiment: Experiment, table: pd.DataFrame) -> str:
 
 
 def noise_and_tests(experiment: Experiment, table: pd.DataFrame) -> str:
-    """LPDT's noise, and Wilcoxon's tests of its methods against the others."""
+    """LPDT's noise, and Wilcoxon's tests of its methods against the others, if there are scores."""
+    noise, tested = mechanisms_noise(experiment, table), by_split(experiment, table)
+    if not tested:
+        return noise
     listed = "; ".join(
         f"{series} on {', '.join(sets) or 'none'}"
         for series, sets in significantly_better(experiment, table).items()
     )
     return (
-        f"{mechanisms_noise(experiment, table)}\n{number_ones(experiment, table)}\n"
-        f"Significantly better than APHIST, PHIST and DECONV, which the paper marks: {listed}.\n"
+        f"{noise}\n{number_ones(experiment, table)}\n"
+        f"Of {', '.join(tested)}, significantly better than APHIST, PHIST and DECONV, which the "
+        f"paper marks: {listed}.\n"
     )
 
 

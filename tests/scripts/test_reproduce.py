@@ -376,6 +376,12 @@ def test_of_errors_the_smaller_is_better() -> None:
     experiment = replace(TABLE, series=tuple(methods), best="min", published=published)
     better = derived.significantly_better(experiment, scored(**methods))
     assert better == {"LPDT-M": ["rice"], "LPDT-V": []}
+    table = scored(**methods).assign(epsilon=2.0)
+    said = derived.noise_and_tests(experiment, table)
+    assert "Of rice, significantly better" in said
+    assert "LPDT-M on rice; LPDT-V on none." in said
+    untested = derived.noise_and_tests(experiment, table.drop(columns="scores"))
+    assert untested == derived.mechanisms_noise(experiment, table), "Nothing is said untested."
 
 
 def test_jobs_are_all_combinations() -> None:
