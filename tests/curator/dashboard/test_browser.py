@@ -256,7 +256,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     assert "Compared with model 1" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 1
     admin.goto(f"{curator.url}/tasks/{task}")
-    admin.get_by_text("Close the task").click()
+    admin.get_by_text("Close the task", exact=True).click()
     admin.get_by_role("button", name="Close it now").click()
     admin.get_by_role("button", name="Open the task").wait_for()
     assert curator.get(f"/v1/tasks/{task}")["state"] == "closed"
@@ -326,6 +326,8 @@ def test_a_stranger_sees_no_action(curator: RunningCurator, tab: Any, task: str)
             "Predict",
             "Copy the link",
             "Print or save as PDF",
+            "Download with predictions",
+            "",  # the choice of a file
         }, path
         assert violations(tab) == []
     tab.goto(f"{curator.url}/new")
