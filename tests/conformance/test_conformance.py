@@ -48,7 +48,7 @@ FAULTS = {
     "says so by its exit status": ["site-silence"],
     "says that all is well": ["site-status"],
     "redraws for a retry": ["drawn-once", "kept", "held", "refused", "conflict"],
-    "redraws when run again": ["drawn-once", "kept", "held", "refused", "conflict"],
+    "redraws when run again": ["turns", "drawn-once", "kept", "held", "refused", "conflict"],
     "redraws at a conflict": ["refused", "conflict"],
     "takes a refusal for kept": ["refused"],
     "is impatient": ["retry-after"],
