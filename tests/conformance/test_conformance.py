@@ -47,7 +47,7 @@ FAULTS = {
     "stops at many misfits": ["site-silence"],
     "says so by its exit status": ["site-silence"],
     "says that all is well": ["site-status"],
-    "redraws for a retry": ["drawn-once", "kept", "held", "refused", "conflict"],
+    "redraws for a retry": ["turns", "drawn-once", "kept", "held", "refused", "conflict"],
     "redraws when run again": ["turns", "drawn-once", "kept", "held", "refused", "conflict"],
     "redraws at a conflict": ["refused", "conflict"],
     "takes a refusal for kept": ["refused"],
