@@ -190,7 +190,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.get_by_label("<b>hours</b>", exact=True).fill("9")
     admin.get_by_label(re.compile("^job")).select_option(MARKUP)
     admin.get_by_label(re.compile("^member")).select_option("False")
-    admin.get_by_role("button", name="Predict").click()
+    admin.get_by_role("button", name="Predict", exact=True).click()
     admin.locator("#prediction [data-path]").wait_for()
     path = admin.get_attribute("#prediction [data-path]", "data-path").split()
     marked = admin.locator(".tree .on-path").all()
