@@ -2,7 +2,7 @@
 
 Half of the moves of a new task and of a fit were aimed at, and not reached; what is left is mostly
 what the rooms are for. That relays take a POST by the curator's code costs two moves of every call,
-and four files and four moves of a POST. Of the 93 of a new task, 22 make the task's own types from
+and four files and four moves of a POST. Of the 94 of a new task, 22 make the task's own types from
 public records, with the checks that these run themselves; 17 are who may call and the layers around
 any call; 13 are fields of the answer; 9 came with panels, which every task is asked about; 11 are
 the checks of mechanisms and the grower's calls of what all growers share. Of the 80 of a fit, 32
@@ -15,11 +15,11 @@ curators is two files, 20 functions and five moves.
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=50, functions=278, moves=93),
+    "create": Size(files=50, functions=279, moves=94),
     "POST": Size(files=24, functions=90, moves=22),
     "fit": Size(files=54, functions=189, moves=80),
     "predict": Size(files=27, functions=98, moves=20),
-    "plan": Size(files=60, functions=381, moves=152),
+    "plan": Size(files=60, functions=384, moves=155),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

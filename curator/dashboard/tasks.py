@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from privet.learning.core.amounts import TELLING
 from privet.learning.findings.sentences import verdict
 from privet.learning.methods import ESTIMATORS
-from privet.protocol.calls import TASK
+from privet.protocol.calls import TASK, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move, TaskState
@@ -201,7 +201,7 @@ def _task_page(
         link=link,
         preview=preview,
         relay=relays.relay_of(curator),
-        task_url=f"{own_address(request)}/v1/tasks/{task_id}",
+        task_url=f"{own_address(request)}{TASKS}/{task_id}",
         fault=fault,
     )
 

@@ -61,6 +61,7 @@ CALLS: dict[str, str] = {
     "POST /tasks/{task_id}/move": "task closed",
     "POST /tasks/{task_id}/fit": "model fitted",
     "POST /tasks/{task_id}/models/{number}/predict": "",
+    "POST /tasks/{task_id}/models/{number}/predict-file": "",
     "POST /tasks/{task_id}/models/{number}/promote": "model promoted",
     "POST /new/columns": "",
     "POST /new/plan": "",
@@ -204,6 +205,10 @@ async def test_every_call_that_changes_something_is_logged(http: Http, address: 
         "POST /tasks/{task_id}/invitations": {"data": {"count": "2"}},
         "POST /tasks/{task_id}/move": {"data": {"move": "close"}},
         "POST /tasks/{task_id}/models/{number}/predict": {"data": answers},
+        "POST /tasks/{task_id}/models/{number}/predict-file": {
+            "files": {"file": ("a.csv", b"age,hours,job,member\n50,40,smith,True\n")},
+            "data": {},
+        },
         "POST /tasks/{task_id}/fit": {"data": {"estimator": "weighted", "weight": "inf"}},
         "POST /tasks/{task_id}/models/{number}/promote": {"data": {}},
         "POST /new/columns": {**upload, "data": {}},

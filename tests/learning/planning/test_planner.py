@@ -1,7 +1,7 @@
 """Plans keep their promises and say what to do."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -357,12 +357,23 @@ def test_the_same_seed_gives_the_same_plan() -> None:
     assert found.showing == ()
 
 
+@dataclass(frozen=True)
+class Read:
+    """What a planner was given, in the place of a plan."""
+
+    features: Any
+    label: Any
+    X: list[list[float]]
+    y: list[float]
+    remarks: tuple[str, ...] = ()
+
+
 def test_public_records_come_in_many_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file, its bytes, a DataFrame, and columns of any sequence are planned from alike."""
 
     def read(settings: TaskSettings, columns: Any, *_: Any) -> Any:
         features, label, public = encode_columns(settings, columns)
-        found = features, label, public.X.tolist(), public.y.tolist()
+        found = Read(features, label, public.X.tolist(), public.y.tolist())
         return SimpleNamespace(plan=lambda *_: found)
 
     monkeypatch.setattr("privet.learning.planning.planner.Planner", read)
