@@ -90,6 +90,14 @@ def test_there_is_something_to_check(pattern: re.Pattern[str], least: int) -> No
     assert sum(len(pattern.findall(page.read_text(encoding="utf-8"))) for page in PAGES) >= least
 
 
+def test_decisions_have_numbers_of_their_own() -> None:
+    """Each file's number is its title's, and no other file's."""
+    files = sorted((DOCS / "adr").glob("[0-9]*.md"))
+    titles = [path.read_text(encoding="utf-8").partition(":")[0] for path in files]
+    assert titles == [f"# {path.name[:4]}" for path in files]
+    assert len(set(titles)) == len(titles)
+
+
 def test_code_names_pages_and_decisions_that_exist() -> None:
     """In docstrings and messages: ``docs/PAGE.md``, ``ADR NNN`` and ``docs/adr/NNNN``."""
     decisions = {int(path.name[:4]) for path in (DOCS / "adr").glob("0*.md")}
