@@ -431,6 +431,7 @@ def _class_name(value: Any) -> str:
 
 
 @with_help_of_tasks
+@dataclass(eq=False, repr=False)
 class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
     """A tree grown on public records whose leaves are estimated from private reports.
 
@@ -473,6 +474,8 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         Share of the records used as public data where ``fit`` gets none.
     random_state : int or RandomState
         Which collection is simulated.
+    prevalence : dict or None
+        $prevalence
 
     Attributes
     ----------
@@ -499,6 +502,9 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         Part of the variance of the cells' values that splits on each feature explain,
         ``(features,)``; with a public model, predictions depend on more than the tree.
     """
+
+    _: KW_ONLY
+    prevalence: Mapping[Any, float] | None = None
 
     _score_name = "accuracy"
 
@@ -538,7 +544,8 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         return [names[code] for code in y]
 
     def _label_settings(self) -> dict[str, Any]:
-        return {"classes": tuple(map(_class_name, self.classes_))}
+        stated = {_class_name(_plain(of)): _plain(p) for of, p in (self.prevalence or {}).items()}
+        return {"classes": tuple(map(_class_name, self.classes_)), "prevalence": stated}
 
 
 @dataclass(eq=False, repr=False)

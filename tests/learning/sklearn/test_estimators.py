@@ -455,11 +455,29 @@ def test_settings_of_a_task_have_its_defaults_and_its_help(
     assert {"grower", "depth", "mechanism", "hidden_depth", "questions"} < shared
     plain = {"name": "n", "label": "l", "epsilon": 1.0}
     given = {name: getattr(estimator(), name) for name in shared}
+    given |= {"prevalence": {}}  # None here: scikit-learn's own checks take no dict for a default
     whole = TaskSettings.model_validate({**plain, **given})
     assert whole == TaskSettings.model_validate(plain)
     text = " ".join((PrivateTreeClassifier.__doc__ or "").split())
     for name in shared - {"centred", "label_range"}:  # of the regressor only
         assert str(TaskSettings.model_fields[name].description) in text
+
+
+def test_a_stated_prevalence_is_where_estimates_start() -> None:
+    """By class as labels have it; half of the public records are cases, of the holders few."""
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 2))
+    y = (rng.random(4000) < 0.03 * (X[:, 0] > 0.5)).astype(int)
+    rows = np.concatenate([np.flatnonzero(y == of)[:30] for of in (0, 1)])
+    public, p = (X[rows], y[rows]), float(y.mean())
+
+    def share(prevalence: dict[Any, float] | None) -> float:
+        model = PrivateTreeClassifier(0.2, prevalence=prevalence, depth=1, random_state=1)
+        return float(clone(model).fit(X, y, public=public).predict_proba(X)[:, 1].mean())
+
+    assert abs(share({np.int64(1): np.float64(p)}) - p) < 0.02 < abs(share(None) - p)
+    with pytest.raises(ValueError, match="'cases', which is no class"):
+        share({"cases": p})
 
 
 def test_a_pickle_brings_along_what_a_program_registered() -> None:
