@@ -238,7 +238,7 @@ def _means(task: Task) -> str:
         f"{group}Epsilon {task.epsilon:g} means: no record makes this message more than "
         f"{odds(task.epsilon)} times as likely as another record{of_cell} does. Somebody who "
         f"thinks two possible records{of_cell} equally likely can be at most "
-        f"{surest(task.epsilon):.1%} sure after seeing it, whatever else they know and however "
+        f"{surest(task.epsilon)} sure after seeing it, whatever else they know and however "
         f"they compute. Recomputed on this device: {task.log_ratio:.6g}."
     )
 
@@ -276,6 +276,6 @@ def odds(epsilon: float) -> str:
     return f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
 
 
-def surest(epsilon: float) -> float:
-    """The probability that even odds become at most."""
-    return 1 / (1 + math.exp(-epsilon))
+def surest(epsilon: float) -> str:
+    """The probability that even odds become at most, rounded up, since nobody can be surer."""
+    return f"{math.ceil(1e3 / (1 + math.exp(-epsilon))) / 10:.1f}%"

@@ -185,7 +185,7 @@ def cap(
     table = Table("within", "epsilon", "change at most", "even odds become at most")
     table.title = "Limits on the odds of two records, after all answers"
     for name, most in (("one task", caps.task), ("a year", caps.year)):
-        table.add_row(name, f"{most:g}", f"{odds(most)} times", f"{surest(most):.1%}")
+        table.add_row(name, f"{most:g}", f"{odds(most)} times", surest(most))
     Console().print(table)
     print(f"Tasks may disclose {caps.disclosed:g} bits within a year.")
 

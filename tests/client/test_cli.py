@@ -40,7 +40,7 @@ def test_show_explains_in_plain_words(curator: FakeCurator, command: Command) ->
         "which of 4 published cells",
         "network address",
         "more than 2.72 times as likely",
-        "at most 73.1% sure",
+        "at most 73.2% sure",
     ]
     for said in expected:
         assert said in text
@@ -178,7 +178,7 @@ def test_caps_are_shown_and_changed_by_a_command(command: Command) -> None:
     assert "Limits on the odds of two records, after all answers" in shown
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in shown.splitlines()]
     assert ["one task", "2", "7.39 times", "88.1%"] in rows
-    assert ["a year", "4", "54.6 times", "98.2%"] in rows
+    assert ["a year", "4", "54.6 times", "98.3%"] in rows
     assert command.ledger.path.exists() is False
     changed = {"subject": "me", "caps": {"task": 2.0, "year": 6.0, "disclosed": 32.0}}
     assert as_json(command("cap", "--year", "6", "--json")) == changed
