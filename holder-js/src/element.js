@@ -117,6 +117,9 @@ class Visit {
   /** Whether all questions have been answered once, so that a changed answer leads back to the check. */
   #isChecked = false;
 
+  /** Whether a relay is known to pass the message on only together with others, run by somebody else. */
+  #isAmongOthers = false;
+
   /**
    * @param {PrivetAnswer} host
    * @param {(step: object) => void} dispatch
@@ -387,6 +390,7 @@ class Visit {
 
   async #showForm({ asFiles, oneOperator = false }) {
     const { task, earlier } = this;
+    this.#isAmongOthers = !oneOperator && (task.smallest_batch ?? 0) > 1;
     if (oneOperator) this.#warn("oneOperator");
     this.#introduce(asFiles);
     const isKept = task.panel !== undefined; // for later waves, and so counted already
@@ -561,8 +565,9 @@ class Visit {
   async #showReceipt({ state, reason, drawn, bytes, epsilon, closes, disclosed: told, detail }) {
     const why = reason === null ? undefined : (state === "lost" ? LOST : SAID)[reason] ?? (state === "lost" ? undefined : "failed");
     const share = this.#texts.percent(epsilon / this.options.store.caps.year);
+    const became = state === "held" && this.#isAmongOthers ? "heldAmongOthers" : state;
     this.#$("receipt-title").textContent = this.#say(`${state}Title`);
-    this.#$("outcome").textContent = [why && this.#say(why), this.#say(state, { host: this.#host, share })].filter(Boolean).join(" ");
+    this.#$("outcome").textContent = [why && this.#say(why), this.#say(became, { host: this.#host, share })].filter(Boolean).join(" ");
     this.#$("receipt-facts").textContent = this.#say("receiptFacts", { size: bytes.length, date: this.#texts.date(drawn) });
     this.#$("receipt-group").hidden = told === null;
     this.#$("receipt-group").textContent = told === null ? "" : groupInWords(told, this.#texts, (text) => text);

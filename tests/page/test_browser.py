@@ -785,6 +785,7 @@ def test_a_relay_serves_it_and_says_what_became_of_the_answer(
         fill_in(tab)
         send(tab)
         assert outcome(tab) == "Thank you. Your message is on its way"
+        assert "others" not in tab.inner_text("#outcome")  # which a batch of one has not
         for _ in range(60):
             if reports(curator, task):
                 break
@@ -792,6 +793,25 @@ def test_a_relay_serves_it_and_says_what_became_of_the_answer(
         tab.reload()
         assert outcome(tab) == COUNTED
     assert reports(curator, task) == 1
+
+
+@pytest.mark.parametrize("one_operator", [False, True])
+def test_only_a_relay_of_somebody_else_is_said_to_hide_an_answer_among_others(
+    curator: RunningCurator, tab: Any, tmp_path: Path, one_operator: bool
+) -> None:
+    """Not one whose operator has both servers."""
+    task = make_task(curator, smallest_batch=3)
+    with curator.http() as http:
+        issued = http.put("/v1/tokens/relay", json={"scope": "relay"}, headers=curator.admin)
+    if one_operator:
+        tab.route("**/status", with_one_operator)
+    with running_relay(tmp_path, curator.url, issued.json()["token"], least=3, every=60.0) as relay:
+        tab.goto(f"{relay.url}/answer/{task}")
+        fill_in(tab)
+        send(tab)
+        assert outcome(tab) == "Thank you. Your message is on its way"
+        said = "together with others, so that nobody can see which one is yours"
+        assert (said in tab.inner_text("#outcome")) is not one_operator
 
 
 def test_any_static_host_can_serve_it(curator: RunningCurator, tab: Any, tmp_path: Path) -> None:

@@ -92,6 +92,7 @@ declare const _default: {
     counted: string;
     heldTitle: string;
     held: string;
+    heldAmongOthers: string;
     drawnTitle: string;
     drawn: string;
     refusedTitle: string;
