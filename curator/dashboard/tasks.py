@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import BeforeValidator
 
 from privet.learning.core.amounts import TELLING
 from privet.learning.findings.sentences import verdict
@@ -38,7 +39,10 @@ from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 PER_PAGE = 50
 WANTED = 2.0
 """Precision wanted of the overall figures: points, or percent of a number's range."""
-Wanted = Annotated[float, Query(gt=0.0, le=100.0)]
+Wanted = Annotated[
+    float, BeforeValidator(lambda typed: str(typed).replace(",", ".")), Query(gt=0.0, le=100.0)
+]
+"""It may have a decimal comma."""
 MOVES = (Move.OPEN, Move.CLOSE)
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -156,6 +156,7 @@ async def test_what_reports_say_is_for_readers(http: Http) -> None:
     assert "Holders here:" not in (await http.get(f"/tasks/{task}/models/1/nodes/1")).text
     await http.sign_in(await http.token("reader"))
     assert "more answers would give" in (await http.get(f"/tasks/{task}")).text
+    assert "to ± 2.5 points" in (await http.get(f"/tasks/{task}?wanted=2,5")).text
     assert (await http.get(f"/tasks/{task}/models/1/card")).status_code == 200
 
 
