@@ -98,7 +98,7 @@ export default {
   bytesRest: "Nachrichtenformat",
 
   countedTitle: "Danke. Ihre Antwort wurde gezählt",
-  counted: "Ihre Nachricht wurde auf {host} in die Summe aufgenommen.",
+  counted: "Ihre Nachricht wurde in die Summe der Studie aufgenommen.",
   heldTitle: "Danke. Ihre Nachricht ist unterwegs",
   held: "Ein Relais-Server, {host}, hat Ihre Nachricht und gibt sie weiter.",
   heldAmongOthers: "Ein Relais-Server, {host}, hat Ihre Nachricht. Er gibt sie später zusammen mit anderen weiter, damit niemand sehen kann, welche von Ihnen ist.",

@@ -98,7 +98,7 @@ export default {
   bytesRest: "message format",
 
   countedTitle: "Thank you. Your answer has been counted",
-  counted: "Your message was added to the total on {host}.",
+  counted: "Your message was added to the study's total.",
   heldTitle: "Thank you. Your message is on its way",
   held: "A relay server, {host}, has your message and passes it on.",
   heldAmongOthers: "A relay server, {host}, has your message. It will pass it on later, together with others, so that nobody can see which one is yours.",

@@ -98,7 +98,7 @@ export default {
   bytesRest: "formato del mensaje",
 
   countedTitle: "Gracias. Su respuesta se ha contado",
-  counted: "Su mensaje se ha sumado al total en {host}.",
+  counted: "Su mensaje se ha sumado al total del estudio.",
   heldTitle: "Gracias. Su mensaje está en camino",
   held: "Un servidor intermediario, {host}, tiene su mensaje y lo entregará.",
   heldAmongOthers: "Un servidor intermediario, {host}, tiene su mensaje. Lo entregará más tarde junto con otros, para que nadie pueda ver cuál es el suyo.",

@@ -98,7 +98,7 @@ export default {
   bytesRest: "消息格式",
 
   countedTitle: "谢谢。您的回答已计入",
-  counted: "您的消息已在 {host} 计入总数。",
+  counted: "您的消息已计入本项调查的总数。",
   heldTitle: "谢谢。您的消息正在途中",
   held: "中继服务器 {host} 已收到您的消息，并会转交。",
   heldAmongOthers: "中继服务器 {host} 已收到您的消息。它稍后会与其他消息一起转交，使任何人都看不出哪一条是您的。",

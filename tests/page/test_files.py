@@ -151,6 +151,14 @@ def test_the_page_says_where_it_counts(name: str) -> None:
     assert {"{device}", "{server}"} <= set(re.findall(r"{\w+}", texts["wrongClock"]))
 
 
+@pytest.mark.parametrize("name", ["text-en.js", *TRANSLATED])
+def test_what_was_counted_names_no_server(name: str) -> None:
+    """The total is the curator's, while the page knows the address that it sent to: a relay's."""
+    texts = catalogue(name)
+    assert "{host}" not in texts["counted"]
+    assert "{host}" in texts["held"]
+
+
 THREE_DAYS = {"en": "three days", "de": "drei Tage", "es": "tres días", "zh": "三天"}
 
 
