@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
 
 from privet.protocol.conditions import conditions_at
 from privet.protocol.features import Categorical, Classes, EncodedRecord, Numeric, Range
@@ -10,6 +11,8 @@ from privet.protocol.task import Question, Task
 from privet.protocol.wire import printable
 
 from .clocks import in_utc
+
+UPWARDS = Context(prec=3, rounding=ROUND_CEILING)
 
 
 @dataclass(frozen=True)
@@ -272,8 +275,10 @@ def _dates(wave: tuple[int, int]) -> str:
 
 
 def odds(epsilon: float) -> str:
-    """The factor by which the odds of two records may change."""
-    return f"{math.exp(epsilon):.3g}" if epsilon < 700 else "more than 10^300"
+    """The factor by which the odds of two records change at most, rounded up to three digits."""
+    if epsilon >= 700:
+        return "more than 10^300"
+    return f"{float(UPWARDS.create_decimal(math.exp(epsilon))):.3g}"
 
 
 def surest(epsilon: float) -> str:

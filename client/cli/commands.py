@@ -71,7 +71,8 @@ def answer(
         Path | None, typer.Option("--csv", help="CSV file with one record per line.")
     ] = None,
     subject_column: Annotated[
-        str | None, typer.Option(help="With --csv: the column with the subject of each line.")
+        str | None,
+        typer.Option(help="Required with --csv: the column with the subject of each line."),
     ] = None,
     invitation_column: Annotated[
         str | None, typer.Option(help="With --csv: the column of invitations.")
@@ -103,9 +104,13 @@ def answer(
     subject and gets a report of its own. With --yes everything is sent without asking, whatever
     the records say: do a --dry-run first.
     """
-    whole, of_file = record is not None, csv_file is not None and subject_column is not None
-    if whole == of_file or (whole and (csv_file or subject_column)):
+    whole, of_file = record is not None, csv_file is not None
+    if whole == of_file or (whole and subject_column):
         raise typer.BadParameter("give either --record, or --csv with --subject-column")
+    if of_file and subject_column is None:
+        raise typer.BadParameter(
+            "--csv needs --subject-column: the column that says whose line it is"
+        )
     device = Device(SqliteLedger(ledger), insecure_http, curator_key, smallest_group)
     with faults():
         address = TaskAddress.parse(url, insecure_http=insecure_http)

@@ -1,4 +1,5 @@
 import json
+import math
 from collections.abc import Callable
 from time import process_time
 from typing import Any
@@ -6,7 +7,7 @@ from unicodedata import normalize
 
 import httpx
 import pytest
-from typer.testing import Result
+from typer.testing import CliRunner, Result
 
 from privet.client import (
     CuratorUnreachable,
@@ -14,8 +15,9 @@ from privet.client import (
     UnexpectedResponse,
     departure,
 )
+from privet.client.cli import app
 from privet.client.cli.exits import EXIT_KEPT, STATUSES
-from privet.client.explanation import Explanation
+from privet.client.explanation import Explanation, odds
 from privet.protocol.errors import PROBLEMS, InvalidTask, PrivetError
 from privet.protocol.features import Categorical, Classes
 from privet.protocol.label_scale import Centring
@@ -170,6 +172,23 @@ def test_what_a_relay_says_of_itself_is_shown(curator: FakeCurator, command: Com
         shown = " ".join(command("show", curator.url).stderr.split())
         assert said in shown
         assert bool(shown) == bool(said)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.001, 0.5, 1.5, 2.5, 8.0, 699.0])
+def test_odds_are_rounded_up(epsilon: float) -> None:
+    """Never fewer than they can be, and at most one unit of the third digit more."""
+    assert 1 <= float(odds(epsilon)) / math.exp(epsilon) < 1.01
+
+
+def test_a_file_without_its_subjects_column_says_what_is_missing(
+    curator: FakeCurator, command: Command
+) -> None:
+    """The refusal names the option, and the option's help says that a file needs it."""
+    refused = command("answer", curator.url, "--csv", str(command.record))
+    assert refused.exit_code == 2
+    assert "--csv needs --subject-column" in " ".join(refused.stderr.replace("│", " ").split())
+    shown = " ".join(CliRunner().invoke(app, ["answer", "--help"]).stdout.replace("│", " ").split())
+    assert "Required with --csv" in shown
 
 
 def test_caps_are_shown_and_changed_by_a_command(command: Command) -> None:
