@@ -42,7 +42,7 @@ WANTED = 2.0
 Wanted = Annotated[
     float, BeforeValidator(lambda typed: str(typed).replace(",", ".")), Query(gt=0.0, le=100.0)
 ]
-"""It may have a decimal comma."""
+"""The half width that is asked for, perhaps with a decimal comma."""
 MOVES = (Move.OPEN, Move.CLOSE)
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -50,6 +50,7 @@ class Prospect:
 class Needed:
     """The fewest holders at the plan's epsilon, and the least epsilon for its holders, or None.
 
+    Each is of a task planned anew for that number, at the default depth with a tree of ``cells``.
     At a ``depth`` that is not the default fewer holders are enough, ``holders_at_depth``; None
     where no depth needs fewer. So are ``holders_with_part``, at the default depth, where
     ``label_part`` of them are asked for the label alone.
@@ -61,6 +62,7 @@ class Needed:
     holders_at_depth: int | None = None
     label_part: float | None = None
     holders_with_part: int | None = None
+    cells: int | None = None
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,8 @@ class Plan:
     ``expected`` is the ``score``, the accuracy or the mean squared error of a number, if the public
     records are fair. ``here`` is this plan, and ``others`` vary its holders and its epsilon.
     ``for_shift`` is what shows a shift of ``target_shift`` with probability ``power``, and
-    ``for_width`` what overall figures to plus or minus ``half_width`` take; the published task
-    reaches that after ``stop_after`` reports. ``gains`` are what
+    ``for_width`` what overall figures to plus or minus ``half_width`` take, each in a task planned
+    anew; this task, its tree kept, reaches that after ``stop_after`` reports. ``gains`` are what
     reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
@@ -224,10 +226,11 @@ class Plan:
                 f"They are {TOO_FEW} any overall figure: about {_about(self.telling_after)} "
                 f"reports of this task would give them to ± {self.amount(TELLING * self.span)}. "
             )
+        ways = self._ways(self.for_width)
+        anew = f"it takes {ways}" if ways else "neither more holders nor a larger ε is enough"
         width = (
-            f"{known}"
-            f"{self._needed(self.for_width, f'± {self.amount(self.half_width)}')}"
-            f"{self._fewer_cells}"
+            f"{known}For ± {self.amount(self.half_width)} this task takes about "
+            f"{_about(self.stop_after)} reports; planned anew, {anew}.{self._fewer_cells}"
         )
         compared = [self._compared()] if self.showing else []
         rare = [] if self.rare is None else [self._of_rare(self.rare)]
@@ -292,9 +295,18 @@ class Plan:
         )
 
     def _needed(self, needed: Needed, what: str) -> str:
+        ways = self._ways(needed)
+        if not ways:
+            return f"Neither more holders nor a larger ε gives {what}."
+        return f"For {what} it takes {ways}."
+
+    def _ways(self, needed: Needed) -> str:
+        """The holders or the epsilon of tasks planned anew, with their trees; may be empty."""
         ways = []
         if needed.holders is not None:
-            ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}")
+            other = needed.cells not in (None, _most_cells(self.questions))
+            tree = f" with the {needed.cells} cells that so many get by default" if other else ""
+            ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}{tree}")
         if needed.epsilon is not None:
             ways.append(f"ε = {needed.epsilon:g} with {_number(self.holders)} holders")
         if needed.holders_at_depth is not None:
@@ -307,9 +319,7 @@ class Plan:
                 f"{_number(needed.holders_with_part)} holders at ε = {self.epsilon:g} of whom "
                 f"{needed.label_part:.0%} answer the label alone (label_part)"
             )
-        if not ways:
-            return f"Neither more holders nor a larger ε gives {what}."
-        return f"For {what} it takes {', or '.join(ways)}."
+        return ", or ".join(ways)
 
     @property
     def _fewer_cells(self) -> str:
@@ -319,7 +329,8 @@ class Plan:
             return ""
         return (
             " More cells make overall figures less precise; what they are for is predictions, and "
-            f"for these the default depth, {_cells(self.questions)} here, is the one to take."
+            f"for these the default depth, {_most_cells(self.questions)} cells here, is the one to "
+            "take."
         )
 
     def _stopping(self) -> str:
@@ -422,8 +433,8 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _cells(questions: Sequence[Mapping[str, Any]]) -> str:
-    return f"{max(question['cells'] for question in questions)} cells"
+def _most_cells(questions: Sequence[Mapping[str, Any]]) -> int:
+    return max(int(question["cells"]) for question in questions)
 
 
 def _lowered(sentence: str) -> str:

@@ -382,6 +382,7 @@ class Planner:
             None if depth is None else there,
             part,
             None if part is None else with_part,
+            None if holders is None else self._cells(holders),
         )
 
     def _least_holders(
@@ -403,8 +404,13 @@ class Planner:
         own = any(of.depth is not None for of in self.settings.by_question())
         if self.settings.disclosed or own:
             return ()
-        cells = max(tree.cells for tree in self.task(self.settings, self.fair).trees)
+        cells = self._cells(self.settings.holders)
         return range(1, max(cells.bit_length() - 1, 1) + 1)
+
+    def _cells(self, holders: int) -> int:
+        """The most cells of a tree of the task planned for as many ``holders``."""
+        settings = _changed(self.settings, holders, self.settings.epsilon)
+        return max(tree.cells for tree in self.task(settings, self.fair).trees)
 
     def _label_parts(self) -> Sequence[float]:
         """Parts of the holders who may be asked for the label alone, where none is given."""

@@ -26,9 +26,9 @@ PLAN = Plan(
     others=(Prospect(1_000, 1.0, 0.05, None, None, 0.3), HERE),
     target_shift=0.05,
     power=0.8,
-    for_shift=Needed(7_400, 0.8),
+    for_shift=Needed(7_400, 0.8, cells=8),
     half_width=0.02,
-    for_width=Needed(6_000, 0.7),
+    for_width=Needed(6_000, 0.7, cells=8),
     stop_after=5_500,
     gains={"They are <others>.": Mean(0.051, 0.004)},
 )
@@ -44,8 +44,9 @@ def test_a_plan_answers_what_was_asked() -> None:
         "ε = 1 are enough: 90% of such collections do. For 80% it takes 7 400 holders at ε = 1, or "
         "ε = 0.8 with 10 000 holders.",
         "In a single cell they show 10.0 points or more in 80% of such collections.",
-        "They give every overall figure to ± 1.5 points at every look. For ± 2.0 points it takes "
-        "6 000 holders at ε = 1, or ε = 0.7 with 10 000 holders.",
+        "They give every overall figure to ± 1.5 points at every look. For ± 2.0 points this task "
+        "takes about 5 500 reports; planned anew, it takes 6 000 holders at ε = 1, or ε = 0.7 with "
+        "10 000 holders.",
         "Stop at ± 2.0 points, expected after about 5 500 reports of this task, or as soon as the "
         "difference that matters is listed: looking early or often does no harm.",
     ]
@@ -110,7 +111,21 @@ def test_a_plan_says_which_depth_takes_fewest() -> None:
     some = " ".join(replace(PLAN, for_width=part).answers)
     assert "or 3 000 holders at ε = 1 of whom 20% answer the label alone (label_part)." in some
     alone = " ".join(replace(PLAN, for_width=Needed(None, None, 1, 5_500)).answers)
-    assert "For ± 2.0 points it takes 5 500 holders at ε = 1 with depth 1." in alone
+    assert "planned anew, it takes 5 500 holders at ε = 1 with depth 1." in alone
+
+
+def test_a_plan_has_one_number_for_this_task_and_says_what_others_change() -> None:
+    """Before, "it takes 11 000 000 holders", of a deeper tree, beside 120 000 for this task."""
+    wide = Needed(11_000_000, None, 1, 83_000, cells=64)
+    said = " ".join(replace(PLAN, holders=300, stop_after=120_400, for_width=wide).answers)
+    assert (
+        "For ± 2.0 points this task takes about 120 000 reports; planned anew, it takes 11 000 000 "
+        "holders at ε = 1 with the 64 cells that so many get by default, or 83 000 holders at "
+        "ε = 1 with depth 1."
+    ) in said
+    assert "out of reach of this task, which would take about 120 000 reports" in said
+    nothing = " ".join(replace(PLAN, for_width=Needed(None, None)).answers)
+    assert "planned anew, neither more holders nor a larger ε is enough." in nothing
 
 
 def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:

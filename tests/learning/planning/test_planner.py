@@ -202,6 +202,8 @@ def test_a_plan_offers_the_depth_that_needs_fewest_holders() -> None:
     assert needed.holders_at_depth is not None
     assert needed.holders_at_depth < needed.holders
     shallow = settings(grower="max_edge", depth=1)
+    deep = settings(grower="max_edge", holders=needed.holders)
+    assert needed.cells == max(tree.cells for tree in planner.task(deep, planner.fair).trees)
     assert planner.detection(needed.holders_at_depth, 2.0, shallow).half_width <= 0.03
     assert planner.detection(0.95 * needed.holders_at_depth, 2.0, shallow).half_width > 0.03
     assert needed.label_part is not None
