@@ -9,6 +9,7 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
+from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import Interval
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import describe_node, path_to
@@ -351,20 +352,23 @@ def verdict_of(
     insight = insight_of(task.id, curator, visitor, info.number)
     if insight is not None and insight.impossible is not None:
         return [insight.sentence]
-    says, more = [], None
+    says, known = [], []
     if insight is not None:
         says = [finding(task.label, row) for row in figures_to_state(task.label, insight.overall)]
-        needed = reading.reports_needed_in_cells(curator, visitor, task.id, info.number)
-        more = None if needed is None else max(needed - insight.reports, 0)
+        found = reading.untold_in_cells(curator, visitor, task.id, info.number)
+        if found is not None:
+            untold, needed = found
+            more = max(needed - insight.reports, 0)
+            known = [cells_in_words(task.label, model.partition.cells, untold, more)]
+        known.append(moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells))
     accuracy = ModelView.of(task.id, info).scores.get("accuracy")
     if accuracy is not None:
         says.append(how_often_right(Interval(accuracy.value, accuracy.low, accuracy.high)))
+    if says := [*says, *known]:
+        return says
     if info.summary["reports"]:
-        says.append(cells_in_words(model, more))
-    if insight is not None:
-        moved = insight.moved, insight.relabelled, insight.cells
-        says.append(moved_in_words(task.label, *moved))
-    return says or ["No answers went into this model: it is one of the public records only."]
+        return [f"Answers that went into this model: {thousands(info.summary['reports'])}."]
+    return ["No answers went into this model: it is one of the public records only."]
 
 
 def better_of(task: Task, first: str, second: str, change: Change) -> list[str] | None:

@@ -15,7 +15,12 @@ from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.impossible import Impossible, impossible
 from privet.learning.findings.insight import Insight, insight, question_about, reports_for
 from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
-from privet.learning.findings.node_shares import NodeShares, node_shares, reports_for_cells
+from privet.learning.findings.node_shares import (
+    NodeShares,
+    node_shares,
+    reports_for_cells,
+    untold_cells,
+)
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results
@@ -223,12 +228,13 @@ def reports_needed(curator: Curator, actor: Actor, task_id: str, half_width: flo
     return None
 
 
-def reports_needed_in_cells(
+def untold_in_cells(
     curator: Curator, actor: Actor, task_id: str, number: int
-) -> int | None:
-    """Reports with which half of the cells of a model are known to ± ``TELLING``.
+) -> tuple[int, int] | None:
+    """The number of a model's cells of which the reports tell nothing, and how many would tell.
 
-    From the reports only; None without reports about the label in these cells. Raises
+    With so many reports half of the cells are known to ± ``TELLING``. Both are from the reports
+    only, whatever the model; None without reports about the label in these cells. Raises
     ``TaskNotFound`` or ``ModelNotFound``.
     """
     actor.need(Scope.READER, COUNTS)
@@ -237,7 +243,8 @@ def reports_needed_in_cells(
     if question is None:
         return None
     public = curator.store.tasks.public_data(task_id)
-    return reports_for_cells(model.label, public, question, TELLING)
+    needed = reports_for_cells(model.label, public, question, TELLING)
+    return None if needed is None else (untold_cells(model.label, question), needed)
 
 
 def write_export(task: Task, number: int, created: float, document: bytes, form: str) -> bytes:

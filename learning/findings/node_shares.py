@@ -108,6 +108,33 @@ def reports_for_cells(
     return reports_until(question.n * of_half / half_width**2, question.planned)
 
 
+def untold_cells(label: Label, question: QuestionCounts) -> int:
+    """The number of cells of which the reports tell nothing, whatever model is made of them.
+
+    Their mass is not distinguished from zero, or the interval of each share, or of the mean, is all
+    that is possible.
+    """
+    mass, holders = question.counts.sum(axis=1), question.holders
+    of_mass = np.maximum(question.noise.sum(axis=(1, 2)), 0.0)
+    of_mass += (mass / holders) ** 2 * question.misfits.variance
+    unseen = mass <= question.factor * np.sqrt(of_mass)
+    shares = question.counts / np.where(unseen, 1.0, mass)[:, None]
+    size = np.where(unseen, 1.0, mass)[:, None]
+    variance = np.maximum(contrast_variance(question.noise, shares), 0.0) / size**2
+    low, width, least, most = np.zeros_like(size), 1.0, 0.0, 1.0
+    if isinstance(label, Range):
+        scale = question.scale_of(label)
+        low, width, least, most = scale.low, scale.width, label.low, label.high
+        low = np.broadcast_to(low, len(mass))[:, None]
+        inside = np.clip(shares, 0.0, 1.0)
+        variance += inside * (1.0 - inside) / size  # rounding varies as a sample does
+        shares, variance = shares[:, 1:], variance[:, 1:]
+    values = np.clip(low + width * shares, least, most)
+    half = question.factor * width * np.sqrt(variance)
+    whole = (values - half <= least) & (values + half >= most)
+    return int((unseen | whole.all(axis=1)).sum())
+
+
 def _ratio(question: QuestionCounts, mass: Estimate, inside: Floats, weights: Floats) -> Estimate:
     """The weights' mean below the node, over the mass there."""
     value = question.mean(inside * weights).value / mass.value

@@ -12,7 +12,6 @@ from privet.protocol.features import Classes, Label
 
 from ..core.amounts import TELLING, about, amount, percent, tells_nothing, thousands
 from ..core.counts import Interval
-from ..core.model import Model
 from .insight import FALSE_DISCOVERY_RATE, tests_of
 from .scores import scores_of
 
@@ -192,22 +191,14 @@ def _capital(name: str) -> str:
     return f"{name[0].upper()}{name[1:]}"
 
 
-def untold_cells(model: Model) -> int:
-    """The number of cells of whose values the reports tell nothing: intervals are all there is."""
-    least, most = model.bounds
-    untold = (model.low <= least) & (model.high >= most)
-    return int(untold.all(axis=1).sum())
+def cells_in_words(label: Label, cells: int, untold: int, more: int) -> str:
+    """A sentence on the cells of which the reports tell something; of ``untold`` they tell nothing.
 
-
-def cells_in_words(model: Model, more: int | None) -> str:
-    """A sentence on the cells of which the reports tell something.
-
-    ``more`` reports would give half of the cells to ``TELLING``; None if that is not known.
+    ``more`` reports would give half of the cells to ``TELLING``.
     """
-    cells, untold = model.partition.cells, untold_cells(model)
     if not untold:
         return f"The answers tell something of each of its {cells} cells."
-    would = f": {would_tell(model.label, more, 'half of the cells')}" if more else ""
+    would = f": {would_tell(label, more, 'half of the cells')}" if more else ""
     return f"In {untold} of its {cells} cells the answers tell nothing yet{would}."
 
 

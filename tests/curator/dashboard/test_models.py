@@ -13,6 +13,7 @@ from privet.learning.core.amounts import percent
 from privet.learning.core.counts import Interval
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.insight import Comparison
+from privet.learning.findings.node_shares import untold_cells
 from privet.learning.findings.sentences import (
     finding,
     how_often_right,
@@ -51,16 +52,29 @@ async def test_a_model_begins_with_what_it_says(
         assert sentence in page
     places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
     assert places == sorted(places)
-    exported = (await http.get(f"/v1/tasks/{task}/models/1/export?format=json")).json()["model"]
-    untold = sum(
-        all(low <= 0.0 for low in lows) and all(high >= 1.0 for high in highs)
-        for lows, highs in zip(exported["low"], exported["high"], strict=True)
-    )
+    untold = untold_cells(label, app.state.curator.question_counts(task)[0])
     said = "tell something of each of its" if not untold else f"In {untold} of its"
     assert said in page
     for export in EXPORTS.values():
         assert export.purpose in page
     assert "how far to trust it" in page
+
+
+async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """By the reports' own intervals: before, by each model's, which public records may narrow."""
+    task = await http.task(holders=1_000, epsilon=1.0, depth=2, grower="cart")
+    answer_all(app, task, clock, 60)
+    await http.sign_in()
+    said = []
+    for place, weight in enumerate((0.0, 1_000.0), 1):
+        await http.fit(task, estimator="weighted", parameters={"weight": str(weight)})
+        page = unescape((await http.get(f"/tasks/{task}/models/{place}")).text)
+        said.append(re.findall(r"[^.>]* (?:the|The) answers tell [^<]*", page))
+    assert len(said[0]) == 1
+    assert "nothing yet" in said[0][0]
+    assert said[0] == said[1]
 
 
 async def test_other_settings_begin_at_the_model(http: Http) -> None:

@@ -195,7 +195,7 @@ CASES: dict[str, Case] = {
     ),
     "read_impossible": Case(Scope.READER, lambda task: (task,)),
     "reports_needed": Case(Scope.READER, lambda task: (task, 0.1)),
-    "reports_needed_in_cells": Case(Scope.READER, lambda task: (task, 2)),
+    "untold_in_cells": Case(Scope.READER, lambda task: (task, 2)),
     "list_tokens": Case(
         Scope.ADMIN, lambda _: (), route=Call("GET", "/v1/tokens"), page=Call("GET", "/access")
     ),

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from privet.learning.core.amounts import TELLING, about, amount, percent
+from privet.learning.core.amounts import TELLING, about, amount, percent, tells_nothing
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.findings.insight import Comparison, insight, reports_for
-from privet.learning.findings.node_shares import node_shares, reports_for_cells
+from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
 from privet.learning.findings.sentences import (
     bounds_of,
     figure,
@@ -132,6 +132,26 @@ def test_what_would_tell_does(label: Label) -> None:
     rows = [node_shares(label, public, asked, model, node).rows for node in leaves]
     of_cells = [max(r.reported.high - r.reported.low for r in of) / 2.0 for of in rows]
     assert np.median(of_cells) == pytest.approx(TELLING * width, rel=0.25)
+
+
+@EVERY_LABEL
+def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label) -> None:
+    """By the reports' own interval, whatever the model: one of public records alone too."""
+    public, found = public_rows(label, PUBLIC, seed=1), set()
+    for n in (1, 20, 60, 150, 400, 50_000):
+        counts = counts_of(label, public_rows(label, n, seed=2))
+        asked = reports(TREE, counts, 1.0, 3, regression=label is NUMBER)
+        model = fit("weighted", label, public, [asked], weight=1e6)
+        leaves = [int(node) for node in TREE.leaves]
+        shown = [node_shares(label, public, asked, model, node).rows for node in leaves]
+        whole = [
+            all(tells_nothing(r.reported.low, r.reported.high, *bounds_of(label)) for r in rows)
+            for rows in shown
+        ]
+        assert untold_cells(label, asked) == sum(whole), n
+        found.add(sum(whole))
+    assert 0 in found
+    assert max(found) > 0
 
 
 @pytest.mark.parametrize(
