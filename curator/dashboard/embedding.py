@@ -12,7 +12,7 @@ from privet.protocol.task import Task
 LONGEST_HASH = 1_000_000
 """Characters behind the hash of an address that browsers open."""
 EMBEDDED = "privet-answer.js"
-EMBEDDED_HASH = "sha384-D1QHjI/zkovhhutft9l1q/Gw4T0WQe2wQGFdrYBMpvD0zIWMui2LiulxChRc9ZqT"
+EMBEDDED_HASH = "sha384-pvnuONR/LViQLAobawBfdA2MFMbETsI77KYys3MJ0+qmr8sftrrSUfuvGMjmQpGq"
 """The component's hash in this release; ``python -m scripts.holder_package --write`` writes it."""
 
 
@@ -27,7 +27,8 @@ def snippet(relay: str, task_id: str) -> str:
 
 
 def preview_address(relay: str, task: Task) -> str | None:
-    """The page at ``relay`` that shows ``task`` as people will see it; None if the task, which
-    stands behind the hash, is too large for an address."""
+    """The page at ``relay`` that shows ``task`` as people will see it, in the task's own language;
+    None if the task, which stands behind the hash, is too large for an address."""
     behind = urlsafe_b64encode(task.canonical).decode().rstrip("=")
-    return f"{relay}/answer/preview#{behind}" if len(behind) <= LONGEST_HASH else None
+    spoken = f"?language={task.language}" if task.language else ""
+    return f"{relay}/answer/preview{spoken}#{behind}" if len(behind) <= LONGEST_HASH else None

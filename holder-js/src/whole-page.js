@@ -4,6 +4,8 @@
 export function takePage(form) {
   const isPreview = form.getAttribute("task")?.endsWith("/preview"); // at a relay, for whoever asks: the task stands behind the hash
   const given = decoded(location.hash.slice(1)); // which browsers send to nobody
+  const language = new URLSearchParams(location.search).get("language");
+  if (isPreview && language) form.setAttribute("language", language);
   if (isPreview || given) form.setAttribute(isPreview ? "preview" : "invitation", given);
   let isInside = false; // past the first screen, from where the browser's way back leads through the others
   form.addEventListener("privet-step", ({ detail: { step, title, language } }) => {

@@ -596,6 +596,8 @@ def test_a_preview_is_the_page_and_sends_nothing(
         tab.get_by_text("This was a preview: nothing was sent.").wait_for()
         tab.reload()  # and nothing is remembered
         tab.wait_for_selector(READY)
+        tab.goto(f"{relay.url}/answer/{answer_page.PREVIEW}?language=de#{behind}")
+        tab.get_by_text("Das ist eine Vorschau").wait_for()  # whatever the browser prefers
         assert set(asked) == {f"/answer/{answer_page.PREVIEW}", f"/answer/{answer_page.NAMED}"}
 
 
