@@ -172,6 +172,20 @@ async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -
     assert "NO = No" in (await form("/new/columns", spelled)).text
 
 
+async def test_a_row_with_a_proposal_is_open_and_one_left_out_says_why(http: Http) -> None:
+    """A merge that is filled in is not hidden; a column without remarks is ticked, and closed."""
+    form = await http.sign_in()
+    files = {"public": ("a.csv", b"x,town,y\n1,Bern,a\n2,bern,b\n2,bern,b\n3,Chur,a\n")}
+    rows = (await form("/new/columns", files)).text.split("<fieldset>")[1:]
+    said = "For this reason the column is not ticked"
+    for name, row in zip(("x", "town", "y"), rows, strict=True):
+        is_spelled_twice = name == "town"
+        assert ("<details open>" in row) == is_spelled_twice
+        assert (said in row) == is_spelled_twice
+        assert (" checked>" in row) != is_spelled_twice
+        assert ("Bern = bern" in row) == is_spelled_twice
+
+
 async def test_a_register_comes_with_the_form(http: Http) -> None:
     """A second file, in which groups are counted; without one the form is as before."""
     form = await http.sign_in()
@@ -272,6 +286,8 @@ async def test_a_preview_is_the_task_that_would_be_published(
     named = await form("/new/relay", FILES, **fields, relay="https://relay.example")
     assert "One operator, for a trial" in named.text
     shown = (await form("/new/preview", FILES, **fields)).text
+    german = (await form("/new/preview", FILES, **fields, language="de")).text
+    assert 'href="https://relay.example/answer/preview?language=de#' in german
     found = re.search(r'href="https://relay.example/answer/preview#([\w-]+)"', shown)
     assert found
     task = Task.parse(urlsafe_b64decode(found[1] + "==="))
