@@ -36,6 +36,9 @@ SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 """Characters with Unicode's property White_Space; ``str.strip`` removes four control codes more."""
 
 LINE_BREAKS = re.compile(r"[ \t]*[\r\n]+[ \t]*")
+LONGEST = 4_000
+"""Characters of the longest text that is made tidy; names are far shorter. Of n spaces or accents in
+a row it takes time by n^2."""
 WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
 """A whole number; more digits are no 64-bit float."""
 TRUTH_WORDS = (("true", "false"), ("wahr", "falsch"), ("vrai", "faux"), ("verdadero", "falso"))
@@ -63,8 +66,12 @@ def read_value(field: Field, value: Any) -> Any:
 
 
 def tidy(text: str) -> str:
-    """A text as published names are: on one line, without spaces around it, in NFC."""
-    return normalize("NFC", LINE_BREAKS.sub(" ", text.strip(SPACES)))
+    """A text as published names are: on one line, without spaces around it, in NFC.
+
+    One that is too long for a name keeps its line breaks and letters.
+    """
+    text = text.strip(SPACES)
+    return normalize("NFC", LINE_BREAKS.sub(" ", text)) if len(text) <= LONGEST else text
 
 
 def read_record(fields: Iterable[Field], cells: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Readers of tables know the other spellings of a record's values."""
 
 import json
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from privet.protocol.features import (
     encode_value,
     label_value,
 )
-from privet.protocol.spellings import SPACES, read_record, read_value, read_values
+from privet.protocol.spellings import SPACES, read_record, read_value, read_values, tidy
 
 GROUPS = json.loads(Path(__file__).with_name("cells.json").read_text())
 READINGS = [(group, cell, read) for group in GROUPS for cell, read in group["reads"]]
@@ -80,3 +81,11 @@ def test_spaces_are_those_of_unicode() -> None:
     assert set(SPACES) == {c for c in map(chr, range(0x3001)) if c.isspace()} - set(
         "\x1c\x1d\x1e\x1f"
     )
+
+
+@pytest.mark.parametrize("many", [" " * 30_000, "\u0300" * 20_000 + "\u0327" * 20_000])
+def test_no_text_takes_long_to_be_made_tidy(many: str) -> None:
+    """Whatever a stranger writes where a value belongs: spaces, or accents on one letter."""
+    started = time.process_time()
+    assert tidy(f" a{many}b\n") == f"a{many}b"
+    assert time.process_time() - started < 0.5
