@@ -2,10 +2,12 @@
 
 import csv
 import itertools
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 from privet.protocol.spellings import SPACES, tidy
@@ -28,6 +30,8 @@ SAMPLE_ROWS = 2_000
 """Rows at the beginning that the decimal mark is detected from."""
 FIRST_ROWS = 10
 """Rows that people are shown, to confirm how a file is read."""
+MOST_MARKS = 30
+"""Accents on one letter, as in Unicode's stream-safe text format."""
 _END = "\x00end"
 """Follows the last line; no file has it, and a quotation mark that stays open swallows it."""
 
@@ -97,6 +101,7 @@ def read_csv(data: bytes, stated: Stated = NOTHING_STATED) -> TextTable:
     ``UnreadableTable`` for a file that is none, or that has no header or no good one.
     """
     text, encoding = decoded(data, stated.encoding)
+    check_marks(text)
     named, rest = excels_separator(unicodedata.normalize("NFC", text))
     separator = stated.separator or named or detect_separator(rest)
     guessed = stated.encoding is None and encoding == "cp1252"
@@ -106,9 +111,34 @@ def read_csv(data: bytes, stated: Stated = NOTHING_STATED) -> TextTable:
     names = _without_unnamed(header)
     check_header(names)
     if stated.decimal is None:
-        sample = (row.cells for row in itertools.islice(rows, SAMPLE_ROWS))
+        sample = (row.cells[: len(names)] for row in itertools.islice(rows, SAMPLE_ROWS))
         form = replace(form, decimal=detect_decimal(sample, separator))
     return TextTable(form, names, rest, int(named is not None), len(header) - len(names))
+
+
+def check_marks(text: str) -> None:
+    """Raise ``UnreadableTable`` for more accents on one letter than a language has.
+
+    To put n of them in order takes time by n^2.
+    """
+    if not text.isascii() and (found := _too_many_marks().search(text)):
+        line = 1 + sum(1 for _ in lines_of(text[: found.start()]))
+        raise UnreadableTable(
+            f"Line {line} has more than {MOST_MARKS} accents on one letter: correct it."
+        )
+
+
+@cache
+def _too_many_marks() -> re.Pattern[str]:
+    """Characters of a combining class, or that decompose into such."""
+    low, high = _marks(range(0x300, 0x10000)), _marks(range(0x10000, 0x20000))
+    of_high = f"(?=[\U00010000-\U0001ffff])[{high}]"  # a set of both is searched 20 times slower
+    return re.compile(f"(?:[{low}]|{of_high}){{{MOST_MARKS + 1}}}")
+
+
+def _marks(codes: range) -> str:
+    forms = ((each, unicodedata.normalize("NFD", each)) for each in map(chr, codes))
+    return "".join(each for each, form in forms if unicodedata.combining(form[0]))
 
 
 def _rows(text: str, form: TextFormat) -> Iterator[Row]:

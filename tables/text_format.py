@@ -151,7 +151,7 @@ def detect_separator(text: str) -> Separator:
             return 0.0, 0.0, 0
         width = len(rows[0]) if rows else 0
         alike = sum(len(row) == width for row in rows)
-        cells = [bare(cell) for row in rows for cell in row]
+        cells = [bare(cell) for row in rows for cell in row[:width]]
         numbers = sum(any(plain_number(cell, mark) for mark in NUMBERS) for cell in cells)
         return (alike / len(rows), numbers / len(cells), width) if width > 1 else (0.0, 0.0, width)
 

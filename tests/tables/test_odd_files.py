@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,22 @@ def test_a_german_spreadsheet_makes_the_same_task() -> None:
         assert read[:2] == (features, label), encoding
         np.testing.assert_array_equal(read[2].X, public.X)
         np.testing.assert_array_equal(read[2].y, public.y)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a,b\n" + "1,2\n" * 1_990 + "," * 20_000, None),
+        ("a,b\n1,2\n" + "\u0300" * 20_000 + "\u0327" * 20_000, "Line 3 has more than 30 accents"),
+    ],
+    ids=["one long line", "accents"],
+)
+def test_no_file_takes_long(text: str, fault: str | None) -> None:
+    """One line with many cells, and one letter with many accents."""
+    started = time.process_time()
+    if fault is None:
+        read_csv(text.encode())
+    else:
+        with pytest.raises(UnreadableTable, match=fault):
+            read_csv(text.encode())
+    assert time.process_time() - started < 1.0
