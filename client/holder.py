@@ -217,8 +217,9 @@ class Holder:
         raised before anything is drawn; from then on every record is sent, whatever its values and
         whatever came of the others: an error in one is its outcome. ``unfit`` is called once before
         anything is drawn, with the findings of the records that do not fit, by subject; it
-        decides nothing, so what it raises is raised when all is sent. An answer's ``misfit`` says
-        it afterwards.
+        decides nothing, so what it raises is raised when all is sent, and it returns at once,
+        since the first report leaves later by the time it takes. An answer's ``misfit`` says it
+        afterwards.
         """
         address = self.http.address(task_url)
         offer = await self._offered(address)
@@ -231,13 +232,15 @@ class Holder:
             if answer.task == address.id and answer.counted and answer.subject in records
         }
         unanswered = [subject for subject in records if subject not in outcomes]
-        fault = None
+        fault: BaseException | None = None
         if unfit is not None:
+            departure = Departure.of(offer.task)  # fixed before the records are read
             found = {who: validate(offer.task, records[who]).findings for who in unanswered}
             try:
                 unfit({who: findings for who, findings in found.items() if findings})
-            except Exception as error:  # noqa: BLE001 - raised below, since silence would tell
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - raised below: silence tells
                 fault = error
+            await self._wait(departure)
         left = iter(unanswered)
 
         async def answer_some() -> None:

@@ -37,8 +37,8 @@ SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
 
 LINE_BREAKS = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 LONGEST = 4_000
-"""Characters of the longest text that is made tidy; names are far shorter. Of n spaces or accents in
-a row it takes time by n^2."""
+"""Characters of the longest text that is made tidy; names are far shorter. It takes time by n^2 for
+n spaces or accents in a row."""
 WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
 """A whole number; more digits are no 64-bit float."""
 TRUTH_WORDS = (("true", "false"), ("wahr", "falsch"), ("vrai", "faux"), ("verdadero", "falso"))

@@ -4,6 +4,7 @@ import math
 import sqlite3
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -39,6 +40,7 @@ from privet.protocol.errors import (
 from privet.protocol.features import Numeric
 from privet.protocol.mechanisms import SubsetSelection
 from privet.protocol.report import make_report
+from privet.protocol.task import Task
 from tests.client.fakes import TASK, URL, Canned, Network, publish
 from tests.fake_curator import FakeCurator, problem, serving
 from tests.protocol.examples import RECORD, make_task
@@ -195,6 +197,40 @@ async def test_what_does_not_fit_is_told_before_and_decides_nothing(ledger: Sqli
     await holder.answer_all(curator.url, {**records, "d": RECORD}, unfit=told.append)
     assert told[1:] == [{}]
     assert len(curator.counted) == 4
+
+
+async def test_reading_records_for_the_hook_shows_in_no_moment(
+    ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is fixed before; nor does a hook that ends the program keep reports back."""
+    order: list[str] = []
+
+    class Watched(dict[str, Any]):
+        def __getitem__(self, name: str) -> Any:
+            order.append("read")
+            return super().__getitem__(name)
+
+    class Noted(Departure):
+        @classmethod
+        def of(cls, task: Task) -> "Noted":
+            order.append("fixed")
+            return cls(time.monotonic(), 0.001)
+
+        async def wait(self) -> None:
+            order.append("waited")
+
+    def hook(unfit: object) -> None:
+        order.append("told")
+        raise SystemExit(1)
+
+    monkeypatch.setattr("privet.client.holder.Departure", Noted)
+    curator = FakeCurator(make_task(name="fixed before"))
+    holder = Holder(Network([curator]).client(), ledger)
+    with pytest.raises(SystemExit):
+        await holder.answer_all(curator.url, {"a": Watched(RECORD)}, unfit=hook)
+    assert len(curator.counted) == 1
+    assert order.index("fixed") < order.index("read") < order.index("told")
+    assert order[order.index("told") + 1] == "waited"
 
 
 async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
@@ -513,6 +549,7 @@ async def test_the_private_value_leaves_no_trace(
 
 HOLDER_NEEDS = """
 import sys
+import time
 before = set(sys.modules)
 import privet.client.cli
 loaded = {name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)
