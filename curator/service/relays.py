@@ -1,7 +1,9 @@
 """The relay on whose page people answer: an admin names it, and the curator asks what it is."""
 
+import asyncio
 import re
 import shlex
+import threading
 import time
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -61,6 +63,8 @@ class Start:
 
 _probes: WeakKeyDictionary[Curator, tuple[float, Probe]] = WeakKeyDictionary()
 """The last answer of each curator's relay, with its time."""
+_asking = threading.Lock()
+"""Held by the one thread that asks, since anybody's look at a page may ask."""
 
 
 def relay_of(curator: Curator) -> str | None:
@@ -74,7 +78,7 @@ def name_relay(curator: Curator, actor: Actor, address: str) -> None:
     Raises ``InvalidRequest`` where a browser would not run the relay's page.
     """
     actor.need(Scope.ADMIN)
-    if address and not ADDRESS.fullmatch(address):
+    if address and not (ADDRESS.fullmatch(address) and _is_url(address)):
         raise InvalidRequest(
             "Give the relay's full address, such as https://relay.example. It needs https, so that "
             "browsers can trust the page that reads the answers."
@@ -90,10 +94,19 @@ def probe(curator: Curator) -> Probe | None:
     if address is None:
         return None
     at, known = _probes.get(curator, (0.0, Probe("")))
-    if known.address != address or time.monotonic() - at >= KEPT_SECONDS:
-        known = _asked(address, curator.store.facts.read(SIGNING_KEY) or None)
-        _probes[curator] = (time.monotonic(), known)
-    return known
+    is_known = known.address == address
+    if is_known and time.monotonic() - at < KEPT_SECONDS:
+        return known
+    if not _asking.acquire(blocking=not is_known):
+        return known  # while another thread asks
+    try:
+        asked_at, asked = _probes.get(curator, (0.0, Probe("")))
+        if asked_at == at or asked.address != address:  # not by another thread meanwhile
+            asked = _asked(address, curator.store.facts.read(SIGNING_KEY) or None)
+            _probes[curator] = (time.monotonic(), asked)
+        return asked
+    finally:
+        _asking.release()
 
 
 def start_relay(curator: Curator, actor: Actor, address: str) -> Start:
@@ -113,13 +126,22 @@ def _numbered(number: int) -> str:
     return TOKEN_NAME if number == 1 else f"{TOKEN_NAME}-{number}"
 
 
+def _is_url(address: str) -> bool:
+    try:
+        httpx.URL(address)
+    except httpx.InvalidURL:
+        return False
+    return True
+
+
 def _asked(address: str, key: str | None) -> Probe:
     """The answer at ``address``; ``key`` is this curator's own, in hexadecimal."""
     try:
         described = described_at(address)
-    except httpx.HTTPError as error:
-        why = "in time" if isinstance(error, httpx.TimeoutException) else f"({error})"
-        return Probe(address, fault=f"No relay answers at {address} {why}.")
+    except (httpx.TimeoutException, TimeoutError):
+        return Probe(address, fault=f"No relay answers at {address} in time.")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return Probe(address, fault=f"No relay answers at {address} ({error}).")
     except (ValidationError, ValueError):
         return Probe(address, fault=f"What answers at {address} is no relay of this version.")
     if described is None:
@@ -134,17 +156,24 @@ def _asked(address: str, key: str | None) -> Probe:
 def described_at(address: str) -> RelayDescription | None:
     """A relay's description of itself; None if its curator does not answer it.
 
-    Raises ``httpx.HTTPError`` without an answer, and ``ValueError`` for one that is no relay's.
+    Raises ``httpx.HTTPError`` without an answer, ``TimeoutError`` for one that takes longer than
+    ``SECONDS``, however it is dripped, and ``ValueError`` for one that is no relay's.
     """
-    with (
-        httpx.Client(timeout=SECONDS, mounts=DIRECT) as http,
+    return asyncio.run(_described_at(address))
+
+
+async def _described_at(address: str) -> RelayDescription | None:
+    plain = {"Accept-Encoding": "identity"}
+    async with (
+        asyncio.timeout(SECONDS),
+        httpx.AsyncClient(timeout=SECONDS, mounts=DIRECT, headers=plain) as http,
         http.stream("GET", f"{address}{RELAY}") as response,
     ):
         said = response.headers.get("content-type", "")
         if response.is_server_error and said.startswith(PROBLEM_MEDIA_TYPE):
             return None
         body = b""
-        for part in response.iter_bytes():
+        async for part in response.aiter_raw():  # never decompressed
             body += part
             if len(body) > MOST_BYTES:
                 break

@@ -1,9 +1,12 @@
 """The relay that an admin named: asked what it is before people are sent there."""
 
+import gzip
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 from privet.curator.access.tokens import Scope
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.service import Curator, relays
+from privet.protocol.errors import InvalidRequest
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import Http
 from tests.curator.use_cases import new_curator
@@ -31,7 +35,7 @@ SAID: dict[str, Any] = {
 
 
 @contextmanager
-def answering(body: bytes, status: int = 200) -> Iterator[str]:
+def answering(body: bytes, status: int = 200, encoding: str = "identity") -> Iterator[str]:
     """The address of a server that answers everything so."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -39,6 +43,7 @@ def answering(body: bytes, status: int = 200) -> Iterator[str]:
             self.send_response(status)
             kind = "application/problem+json" if status == 502 else "application/json"
             self.send_header("Content-Type", kind)
+            self.send_header("Content-Encoding", encoding)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -101,6 +106,76 @@ def test_an_answer_is_kept_for_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(3):
             relays.probe(curator)
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("sent", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"])
+def test_a_relay_that_drips_keeps_no_thread(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in its headers nor after them; others look at what was known meanwhile."""
+    monkeypatch.setattr(relays, "SECONDS", 0.4)
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection, suppress(OSError):
+                connection.sendall(sent)
+                for _ in range(30):
+                    if over.wait(0.1):
+                        break
+                    connection.sendall(b"X: x\r\n")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        started = time.monotonic()
+        fault = probed(f"http://127.0.0.1:{server.getsockname()[1]}").fault
+        took = time.monotonic() - started
+        over.set()
+        thread.join()
+    assert "in time" in fault
+    assert took < 2.0
+
+
+def test_a_compressed_answer_is_no_relays() -> None:
+    """A few bytes could become gigabytes."""
+    with answering(gzip.compress(json.dumps(SAID).encode()), encoding="gzip") as address:
+        assert "no relay of this version" in probed(address).fault
+
+
+def test_one_thread_asks_and_the_others_see_what_was_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that a slow relay keeps one thread of the pages, not all."""
+    curator, asked, going = new_curator(new_store()), threading.Event(), threading.Event()
+
+    def slow(_: str) -> None:
+        asked.set()
+        going.wait(10.0)
+
+    monkeypatch.setattr(relays, "described_at", lambda _: None)
+    relays.name_relay(curator, ADMIN, "http://127.0.0.1:9")
+    relays.probe(curator)
+    monkeypatch.setattr(relays, "KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(relays, "described_at", slow)
+    thread = threading.Thread(target=relays.probe, args=(curator,))
+    thread.start()
+    assert asked.wait(10.0)
+    asked.clear()
+    assert relays.probe(curator) is not None
+    assert not asked.is_set()
+    going.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("address", ["https://relay.example:abc", "https://[::1"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    """Before it is kept, since every page of a task would fail at it."""
+    curator = new_curator(new_store())
+    with pytest.raises(InvalidRequest):
+        relays.name_relay(curator, ADMIN, address)
+    curator.store.facts.set(relays.NAMED, address)  # by an earlier version
+    probe = relays.probe(curator)
+    assert probe is not None
+    assert not probe.works
 
 
 def test_a_start_has_a_token_of_its_own() -> None:
