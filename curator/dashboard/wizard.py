@@ -27,7 +27,7 @@ from ..publication import Publication
 from ..service import relays
 from ..service.tasks import create_task, plan_task, preview_table, preview_task
 from .embedding import preview_address
-from .pages import PageRoute, page, see_other
+from .pages import PageRoute, own_address, page, see_other
 from .visitor import Admins, TheForm, TheVisitor
 
 MOST_COLUMNS = 300
@@ -155,7 +155,7 @@ def ask_relay(
     start, fault = None, ""
     try:
         if "start" in form:
-            start = relays.start_relay(curator, visitor, str(request.base_url))
+            start = relays.start_relay(curator, visitor, own_address(request) + "/")
         else:
             relays.name_relay(curator, visitor, str(form.get("relay", "")).strip())
     except InvalidRequest as error:

@@ -366,6 +366,12 @@ async def test_a_proxy_may_serve_the_pages_below_a_path(workers: Workers) -> Non
         page = (await http.get(f"/tasks/{task}", headers=session)).text
         assert f"http://curator/team/privet/v1/tasks/{task}" in page
         assert "See href=&#34;/here&#34; and &lt;a href=&#34;/there&#34;&gt;" in page
+        token = re.search(r'name="form_token" value="([^"]+)"', page)
+        assert token is not None
+        for path in ("/new/relay", f"/tasks/{task}/start"):
+            fields = {"form_token": token[1], "start": "1"}
+            started = await http.post(path, data=fields, headers=session)
+            assert "--curator http://curator/team/privet " in started.text, path
         out = await http.get("/tasks", headers={"Accept": "application/json"})
         assert "/team" not in out.text
 
