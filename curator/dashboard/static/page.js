@@ -198,6 +198,14 @@ function fillTokenIn() {
   field.form.querySelector("button").focus();
 }
 
+/** Whoever signs out, on whichever page, leaves no draft of a task and no file of it here (`wizard.js`). */
+function discardDrafts(event) {
+  event.preventDefault();
+  const deleting = indexedDB.deleteDatabase("privet-wizard");
+  for (const over of ["onsuccess", "onerror", "onblocked"]) deleting[over] = () => event.target.submit();
+}
+
+document.querySelector("header form[action$='/sign-out']")?.addEventListener("submit", discardDrafts);
 fillTokenIn();
 prepare(document);
 setInterval(refresh, EVERY_MS);

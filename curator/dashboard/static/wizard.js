@@ -2,7 +2,7 @@
  * The form of a new task: a draft that this browser keeps, translations, and what epsilon means.
  *
  * The draft, with its file, stands in IndexedDB until the task is published, the draft is discarded, or somebody
- * signs out. No secret is kept.
+ * signs out (`page.js`). No secret is kept.
  */
 
 const form = document.getElementById("wizard");
@@ -81,7 +81,7 @@ async function offer() {
       transfer.items.add(kept);
       form.elements[name].files = transfer.files;
     }
-    form.querySelector("[formaction='/new/columns']").click();
+    form.querySelector("[formaction$='/new/columns']").click();
   };
 }
 
@@ -161,8 +161,4 @@ form.addEventListener("privet-loaded", (event) => {
   if (event.target.id === "columns") void restore().then(save);
 });
 form.addEventListener("privet-done", (event) => event.detail.until.push(saving.then(discard)));
-document.querySelector("header form[action='/sign-out']")?.addEventListener("submit", (event) => {
-  event.preventDefault();
-  void discard().then(() => event.target.submit());
-});
 void offer();

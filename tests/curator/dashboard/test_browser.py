@@ -72,6 +72,19 @@ def reports(tab: Any) -> int:
     return int(re.sub(r"\D", "", tab.inner_text("#reports")))
 
 
+KEPT = "async () => (await indexedDB.databases()).map(({ name }) => name)"
+
+
+def test_signing_out_on_any_page_leaves_no_draft(admin: Any, curator: RunningCurator) -> None:
+    """It has the file, which whoever comes next to this browser is not to see."""
+    admin.goto(f"{curator.url}/new")
+    admin.wait_for_function("async () => (await indexedDB.databases()).length === 1")
+    admin.goto(f"{curator.url}/access")
+    admin.get_by_role("button", name="Sign out").click()
+    admin.get_by_role("link", name="Sign in").wait_for()
+    assert admin.evaluate(KEPT) == []
+
+
 def test_from_a_file_to_the_first_answer(
     curator: RunningCurator, admin: Any, tmp_path: Path
 ) -> None:
