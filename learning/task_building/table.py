@@ -34,7 +34,7 @@ from privet.tables.cells import (
     Decimal,
     plain_number,
 )
-from privet.tables.csv_reader import check_header, read_csv
+from privet.tables.csv_reader import MOST_MARKS, check_header, read_csv
 from privet.tables.text_format import NOTHING_STATED, Stated, UnreadableTable, bare
 
 from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES, Table, count_rows
@@ -50,6 +50,8 @@ CHUNK_ROWS = 20_000
 MOST_WORDS = 1_000
 """Different texts up to which a column may be of truth values."""
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+TOO_MANY_MARKS = rf"\p{{M}}{{{MOST_MARKS + 1}}}"
+"""Arrow's pattern; to put n of them in order takes time by n^2."""
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -240,6 +242,10 @@ def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
         return _numbers(column)
     if _is_text(kind):
         texts = column.cast(pa.large_string())  # no kernel trims views, which polars has
+        if pc.any(pc.match_substring_regex(texts, TOO_MANY_MARKS)).as_py():
+            raise InvalidPublicData(
+                f"The column {name!r} has more than {MOST_MARKS} accents on one letter: correct it."
+            )
         tidied = pc.utf8_normalize(pc.utf8_trim(texts, characters=SPACES), form="NFC")
         return cast("list[str | None]", tidied.to_pylist())
     if pa.types.is_boolean(kind):

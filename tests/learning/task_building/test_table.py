@@ -1,6 +1,7 @@
 """Reading public tables: what becomes a column, and what is refused with advice."""
 
 import io
+import time
 from typing import Any
 
 import numpy as np
@@ -135,3 +136,12 @@ def test_limits_hold_before_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_TABLE_COLUMNS", 2)
     with pytest.raises(TooLarge, match="fewer columns"):
         read_table(b"a,b,c\n1,2,3\n")
+
+
+def test_no_parquet_file_takes_long() -> None:
+    """One letter with many accents, which are a few kilobytes compressed."""
+    file = parquet(a=["x" + "\u0300" * 20_000 + "\u0327" * 20_000])
+    started = time.process_time()
+    with pytest.raises(InvalidPublicData, match="more than 30 accents on one letter"):
+        read_table(file)
+    assert time.process_time() - started < 1.0
