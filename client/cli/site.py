@@ -181,7 +181,8 @@ def _answer_lines(
     holder: BlockingHolder, url: str, task: Task, lines: Sequence[Line], *, as_json: bool
 ) -> None:
     console, ledger = Console(stderr=True), holder.ledger
-    counted = {each.subject for each in ledger.answers() if each.task == task.id and each.counted}
+    ids = _answered_ids(task, time.time())
+    counted = {each.subject for each in ledger.answers() if each.task in ids and each.counted}
     records = {line.subject: Spelled(task, line.fields, line.decimal) for line in lines}
     invitations = {line.subject: line.invitation for line in lines if line.invitation is not None}
     with Progress(
@@ -193,7 +194,7 @@ def _answer_lines(
     stated = [
         (line.number, ANSWERED_BEFORE, STATUSES[ReportState.COUNTED])
         if line.subject in counted
-        else (line.number, *_outcome(ledger, task, line, outcomes[line.subject]))
+        else (line.number, *_outcome(ledger, ids, line, outcomes[line.subject]))
         for line in lines
     ]
     misfits = sum(isinstance(o, StoredAnswer) and o.misfit is not None for o in outcomes.values())
@@ -213,13 +214,24 @@ def _answer_lines(
             raise typer.Exit(status)
 
 
+def _answered_ids(task: Task, now: float) -> set[str]:
+    """The ids of tasks of which an answer is one to ``task``: of a panel the waves, if a subject
+    answers one of them, else the one that is open."""
+    if task.panel is None:
+        return {task.id}
+    if task.panel.mode == "rotate":
+        return {wave.id for wave in task.waves}
+    number = task.panel.at(now)
+    return set() if number is None else {task.wave_task(number).id}
+
+
 def _outcome(
-    ledger: Ledger, task: Task, line: Line, outcome: StoredAnswer | PrivetError
+    ledger: Ledger, ids: set[str], line: Line, outcome: StoredAnswer | PrivetError
 ) -> tuple[str, int]:
     """The outcome of a line, as text and as an exit status."""
     if isinstance(outcome, StoredAnswer):
         return state_in_words(outcome), STATUSES[outcome.state]
-    kept = ledger.find(line.subject, task.id)
+    kept = next((each for each in ledger.answers(line.subject) if each.task in ids), None)
     status = status_of(outcome, kept)
     if kept is None or status == EXIT_REFUSED:
         return outcome.detail, status

@@ -1,6 +1,7 @@
 """Panels: one part of a subject in all waves, paid from the first on, whatever the record is."""
 
 import math
+import time
 from collections import defaultdict
 from fractions import Fraction
 from itertools import product
@@ -13,11 +14,13 @@ import pytest
 from privet.client import BudgetSpent, Caps, Holder, Ledger, MemoryLedger, SqliteLedger
 from privet.client.errors import WrongClock
 from privet.client.panels import Membership
+from privet.http_client.report_client import Retry
 from privet.protocol.errors import InvalidRequest, TaskNotOpen
 from privet.protocol.panel import Mode
 from privet.protocol.task import Task
+from tests.client.command import Command
 from tests.client.fakes import Network
-from tests.fake_curator import FakeCurator
+from tests.fake_curator import FakeCurator, serving
 from tests.protocol.examples import RECORD, make_task, question
 from tests.protocol.test_whole_answer import CLASSES, law, task
 from tests.protocol.test_whole_answer import question as small_question
@@ -270,3 +273,21 @@ def test_the_lifetime_holds_for_whole_histories(mode: Mode, mechanism: str) -> N
     worst = max(one[seen] / other[seen] for one in found for other in found for seen in one)
     assert math.log(worst) <= document.lifetime * (1 + 1e-12)
     assert math.log(worst) > 0.95 * document.lifetime  # and it is all of it
+
+
+@pytest.mark.parametrize("mode", ["rotate", "repeat"])
+def test_a_site_is_told_of_a_panels_answers_as_of_a_tasks(
+    mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was drawn and not taken is kept; one that counts was answered before."""
+    monkeypatch.setattr(Retry, "pauses", lambda _: iter(()))
+    now = int(time.time())
+    document = panel(mode, 0.5, waves=((now - DAY, now + DAY), (now + 60 * DAY, now + 90 * DAY)))
+    curator, command = FakeCurator(document, *document.waves, busy=100), Command(tmp_path)
+    member = Membership("p", document.id, 0 if mode == "rotate" else None, 1.0, now + 90.0 * DAY)
+    command.ledger.join(member, float(now))
+    with serving(curator):
+        for busy, status, said in ((100, 4, "kept, not counted"), (0, 0, ""), (0, 0, "before")):
+            curator.busy = busy
+            done = command.answer_lines(curator.url, "p,30,shop,yes", "--yes")
+            assert (done.exit_code, said in done.stderr) == (status, True)
