@@ -3,6 +3,7 @@
 import json
 import time
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,14 @@ from privet.protocol.features import (
     encode_value,
     label_value,
 )
-from privet.protocol.spellings import SPACES, read_record, read_value, read_values, tidy
+from privet.protocol.spellings import (
+    LINE_BREAKS,
+    SPACES,
+    read_record,
+    read_value,
+    read_values,
+    tidy,
+)
 
 GROUPS = json.loads(Path(__file__).with_name("cells.json").read_text())
 READINGS = [(group, cell, read) for group in GROUPS for cell, read in group["reads"]]
@@ -89,3 +97,13 @@ def test_no_text_takes_long_to_be_made_tidy(many: str) -> None:
     started = time.process_time()
     assert tidy(f" a{many}b\n") == f"a{many}b"
     assert time.process_time() - started < 0.5
+
+
+def test_many_values_of_spaces_take_no_time() -> None:
+    """As one form may have; what becomes of line breaks is what their pattern says."""
+    started = time.process_time()
+    for _ in range(100):
+        tidy("a" + " " * 3_900 + "b\nc")
+    assert time.process_time() - started < 0.5
+    for text in map("".join, product("a \t\n\r", repeat=6)):
+        assert tidy(text) == LINE_BREAKS.sub(" ", text.strip(SPACES))
