@@ -1,5 +1,6 @@
 """A CSV file as a header and rows of texts, for all sides alike."""
 
+import codecs
 import csv
 import itertools
 import re
@@ -105,7 +106,8 @@ def read_csv(data: bytes, stated: Stated = NOTHING_STATED) -> TextTable:
     named, rest = excels_separator(unicodedata.normalize("NFC", text))
     separator = stated.separator or named or detect_separator(rest)
     guessed = stated.encoding is None and encoding == "cp1252"
-    form = TextFormat(encoding, separator, stated.decimal or "point", guessed)
+    marked = data.startswith(codecs.BOM_UTF8) and encoding == "utf-8"
+    form = TextFormat(encoding, separator, stated.decimal or "point", guessed, marked)
     rows = _rows(rest, form)
     header = [tidy(name) for name in next(rows, Row(0, [])).cells]
     names = _without_unnamed(header)

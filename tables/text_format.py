@@ -66,6 +66,8 @@ class TextFormat:
     decimal: Decimal
     guessed: bool = False
     """True if the encoding is the usual one of files that do not show theirs."""
+    marked: bool = False
+    """True if the file is UTF-8 and begins with a byte order mark."""
 
     def in_words(self) -> str:
         """The format in a sentence for people."""

@@ -14,7 +14,7 @@ from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.task import Task
 from privet.tables.cells import Decimal
-from privet.tables.text_format import HELP, Encoding, Separator, Stated
+from privet.tables.text_format import HELP, Encoding, Separator, Stated, TextFormat
 
 from .options import AsJson, Force, ModelNumber, TaskName, parsed, remote
 from .output import (
@@ -313,7 +313,7 @@ def _deliver(
         copied: Document = {"kept": kept} if kept else {}
         print_json({**predicted, **copied, **({"problems": table.problems} if wrong else {})})
     elif out is not None:
-        write_predictions(out, header, rows)
+        write_predictions(out, header, rows, table.format)
         err().print(f"Wrote {len(rows)} rows to {out}.", **PLAIN)
     else:
         print_table(f"Predictions of model {predicted['model']}", header, rows[:ROWS_LISTED])
@@ -342,9 +342,11 @@ def _warn_of_outside(outside: Sequence[Sequence[str]]) -> None:
         )
 
 
-def write_predictions(target: Path, header: list[str], rows: list[list[Any]]) -> None:
+def write_predictions(
+    target: Path, header: list[str], rows: list[list[Any]], form: TextFormat | None = None
+) -> None:
     with naming_target(target):
-        target.write_text(as_csv(header, rows), encoding="utf-8", newline="")
+        target.write_bytes(as_csv(header, rows, form))
 
 
 def _way(way: Document) -> tuple[str, str]:

@@ -174,7 +174,8 @@ async def predict_file(
     answer = await while_waited(request, predicting)
     name = f"predictions-{task_id[:12]}-{number}.csv"
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(answer, media_type="text/csv", headers=disposition)
+    # as a header it gets no charset: the file's encoding is that of the one that was sent
+    return Response(answer, headers={**disposition, "Content-Type": "text/csv"})
 
 
 def _number(number: int, _: bytes) -> int:
@@ -194,7 +195,8 @@ def rows_with_predictions(body: bytes, task: Task, fitted: FittedModel, most: in
     if all(table.problems):
         raise InvalidRequest(f"No row of the file fits the task. The first: {table.problems[0]}")
     answers = prediction.predict_rows(task, fitted, None, table.fitting, most)
-    return as_csv(*table.with_predictions(columns_with_predictions(answers), every=True)).encode()
+    predicted = table.with_predictions(columns_with_predictions(answers), every=True)
+    return as_csv(*predicted, table.format)
 
 
 @router.get("/trial", dependencies=[Admins])

@@ -14,9 +14,13 @@ from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 from privet.tables.cells import cell_value
+from privet.tables.text_format import MARKS, TextFormat
 
 from ..core.escaping import csv_cell
 from .columns import Table, count_rows
+
+DIGITS = 6
+"""Significant digits of a number in a file like the one that was given."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class RowsToPredict:
     """Columns to copy: a CSV file's texts as they stand, and Arrow's own values of Parquet."""
     problems: list[str]
     """Per row, empty if it fits."""
+    format: TextFormat | None = None
+    """The format of a CSV file; None of Parquet."""
 
     @classmethod
     def of(
@@ -59,7 +65,7 @@ class RowsToPredict:
                 problems[row] = problems[row] or _problem(feature, value)
         fits = [not problem for problem in problems]
         fitting = {name: list(compress(values, fits)) for name, values in sent.items()}
-        return cls(fitting, kept, problems)
+        return cls(fitting, kept, problems, columns.format)
 
     def with_predictions(
         self, predicted: Mapping[str, Any], *, every: bool
@@ -98,11 +104,30 @@ class RowsToPredict:
         return [*names_kept, *predicted_columns, *problem], rows
 
 
-def as_csv(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as a CSV file, of which no cell is a formula to a spreadsheet."""
+def as_csv(header: Sequence[str], rows: Sequence[Sequence[Any]], form: TextFormat | None) -> bytes:
+    """Rows as a CSV file of a format, of which no cell is a formula to a spreadsheet.
+
+    Numbers have the format's decimal mark and at most ``DIGITS`` digits, and texts stay as they
+    are. Where its encoding lacks a letter the file is UTF-8 with a byte order mark. Without a
+    format it is as programs write: UTF-8 with commas, points and every digit.
+    """
     text = io.StringIO()
-    csv.writer(text).writerows(map(csv_cell, row) for row in [header, *rows])
-    return text.getvalue()
+    writer = csv.writer(text, delimiter="," if form is None else MARKS[form.separator])
+    writer.writerows([_written(csv_cell(cell), form) for cell in row] for row in [header, *rows])
+    if form is None:
+        return text.getvalue().encode()
+    try:
+        return text.getvalue().encode("utf-8-sig" if form.marked else form.encoding)
+    except UnicodeEncodeError:
+        return text.getvalue().encode("utf-8-sig")
+
+
+def _written(cell: Any, form: TextFormat | None) -> Any:
+    """A number as a format has it; anything else as it is."""
+    if form is None or not isinstance(cell, float):
+        return cell
+    text = f"{cell:.{DIGITS}g}"
+    return text.replace(".", ",") if form.decimal == "comma" else text
 
 
 def _read(feature: Numeric | Categorical, columns: Table) -> list[Any]:
