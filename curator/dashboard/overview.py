@@ -13,13 +13,11 @@ from privet.learning.findings.sentences import (
     figures_to_state,
     finding,
     finding_in_cell,
-    result_in_words,
     verdict,
 )
 from privet.protocol.errors import PROBLEMS, InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import LOSSES, TaskState
-from privet.protocol.results import Results
 
 from ..http.models import InsightView, ModelView
 from ..http.tasks import BucketView, RelayView, StatusView
@@ -122,24 +120,12 @@ def insight_of(
         return None
 
 
-def findings_of(
-    label: Label, insight: InsightView | None, results: Results | None
-) -> list[Finding]:
-    """Findings about all holders, the surest first; only readers have any before the collection is
-    closed."""
+def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
+    """Findings about all holders, the surest first."""
     axis = (*bounds_of(label), isinstance(label, Classes))
-    if insight is not None:
-        return [
-            Finding(finding(label, row), row.reported, row.low, row.high, row.public, *axis)
-            for row in sorted(figures_to_state(label, insight.overall), key=lambda row: row.p_value)
-        ]
     return [
-        Finding(
-            result_in_words(label, row.name, row.value, row.low, row.high, row.public),
-            *(row.value, row.low, row.high, row.public),
-            *axis,
-        )
-        for row in (results.figures if results else ())
+        Finding(finding(label, row), row.reported, row.low, row.high, row.public, *axis)
+        for row in sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
     ]
 
 

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BeforeValidator
 
 from privet.learning.core.amounts import TELLING
 from privet.learning.findings.sentences import verdict
@@ -14,6 +13,7 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
+from privet.tables.cells import plain_number
 
 from ..datastore.models import SERVING
 from ..http.models import ModelView
@@ -39,10 +39,7 @@ from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 PER_PAGE = 50
 WANTED = 2.0
 """Precision wanted of the overall figures: points, or percent of a number's range."""
-Wanted = Annotated[
-    float, BeforeValidator(lambda typed: str(typed).replace(",", ".")), Query(gt=0.0, le=100.0)
-]
-"""The half width that is asked for, perhaps with a decimal comma."""
+MOST_WANTED = 100.0
 MOVES = (Move.OPEN, Move.CLOSE)
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -79,21 +76,26 @@ def list_tasks(
 
 
 def collection(
-    task_id: str, curator: TheCurator, visitor: TheVisitor, wanted: Wanted = WANTED
+    task_id: str, curator: TheCurator, visitor: TheVisitor, wanted: str = ""
 ) -> dict[str, Any]:
-    """The values of the part that is refreshed; None where they are for readers only."""
+    """The values of the part that is refreshed; None where they are for readers only.
+
+    ``wanted`` is the precision as typed, perhaps with a decimal comma.
+    """
+    precise, unusable = wanted_of(wanted)
     stored = cases.read_task(curator, visitor, task_id)
     standing, task = cases.read_status(curator, visitor, task_id), stored.task
-    results = None if visitor.reads else reading.read_results(curator, visitor, task_id)
-    status, planned = StatusView.of(standing, results), stored.settings.get("holders")
+    overall = None if visitor.reads else reading.read_overall(curator, visitor, task_id)
+    status, planned = StatusView.of(standing), stored.settings.get("holders")
     insight, needed, impossible, known, models = None, "", None, "", None
     if reading.sees_models(curator, visitor):
         found = reading.list_models(curator, visitor, task_id)
         models = [ModelView.of(task_id, info) for info in found]
     if visitor.reads:
-        goal = reading.reports_needed(curator, visitor, task_id, half_width(task, wanted))
-        needed = "" if goal is None else precision(task.label, goal, status.reports, wanted)
+        goal = reading.reports_needed(curator, visitor, task_id, half_width(task, precise))
+        needed = "" if goal is None else precision(task.label, goal, status.reports, precise)
         insight = insight_of(task_id, curator, visitor)
+        overall = None if insight is None else tuple(insight.overall)
         impossible = reading.read_impossible(curator, visitor, task_id)
     if insight is not None:
         telling = half_width(task, 100.0 * TELLING)
@@ -106,7 +108,8 @@ def collection(
         "stored": stored,
         "status": status,
         "classes": isinstance(task.label, Classes),
-        "wanted": wanted,
+        "wanted": wanted or f"{WANTED:g}",
+        "unusable": unusable,
         "needed": needed,
         "planned": planned,
         "known": impossible.sentence if impossible else known,
@@ -121,7 +124,7 @@ def collection(
         ),
         "insight": insight,
         "impossible": impossible,
-        "findings": findings_of(task.label, insight, results),
+        "findings": findings_of(task.label, overall or ()),
         "differences": findings_in_cells(task.label, insight),
         "elsewhere": Elsewhere.of(status),
         "models": models,
@@ -167,7 +170,7 @@ def show_task(
     task_id: str,
     curator: TheCurator,
     visitor: TheVisitor,
-    wanted: Wanted = WANTED,
+    wanted: str = "",
 ) -> Response:
     """A collection: its reports, what they say, its models, and how holders get to it."""
     return _task_page(request, task_id, curator, visitor, wanted)
@@ -178,7 +181,7 @@ def _task_page(
     task_id: str,
     curator: Curator,
     visitor: Visitor,
-    wanted: float = WANTED,
+    wanted: str = "",
     fault: str = "",
 ) -> Response:
     """The page of a task, with what was wrong with the form that deletes it."""
@@ -263,6 +266,16 @@ def delete_task(
     except InvalidRequest as error:
         return _task_page(request, task_id, curator, visitor, fault=error.detail)
     return see_other(f"/?deleted={task_id}")
+
+
+def wanted_of(typed: str) -> tuple[float, str]:
+    """The precision that is typed, and what is wrong with it; then it is the default."""
+    if not typed:
+        return WANTED, ""
+    number = float(plain_number(typed.strip().replace(",", "."), "point") or 0.0)
+    if not 0.0 < number <= MOST_WANTED:
+        return WANTED, f"Give a number above 0 and up to {MOST_WANTED:g}, such as 2.5."
+    return number, ""
 
 
 def half_width(task: Task, wanted: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from privet.learning.core.counts import QuestionCounts
-from privet.protocol.results import Results
+from privet.learning.findings.insight import Comparison
 
 from ..access.audit import Audit
 from ..access.tokens import Tokens
@@ -43,7 +43,7 @@ class Curator:
 
     def __post_init__(self) -> None:
         self.models = ModelCache(self.store)
-        self.results: OrderedDict[tuple[str, int, int], Results] = OrderedDict()
+        self.results: OrderedDict[tuple[str, int, int], tuple[Comparison, ...]] = OrderedDict()
         self.steps_key = self.store.facts.set_once(STEPS_KEY, secrets.token_hex())
         restored = self.store.facts.read(RESTORED)
         self.restored = None if restored is None else float(restored)

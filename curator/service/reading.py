@@ -13,7 +13,13 @@ from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.impossible import Impossible, impossible
-from privet.learning.findings.insight import Insight, insight, question_about, reports_for
+from privet.learning.findings.insight import (
+    Comparison,
+    Insight,
+    insight,
+    question_about,
+    reports_for,
+)
 from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
 from privet.learning.findings.node_shares import (
     NodeShares,
@@ -142,7 +148,19 @@ def read_impossible(curator: Curator, actor: Actor, task_id: str) -> Impossible 
 
 
 def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None:
-    """The serving model's results for all holders, once no new reports are taken.
+    """The figures of ``read_overall`` as a task's status has them."""
+    overall = read_overall(curator, actor, task_id)
+    if overall is None:
+        return None
+    figures = tuple(
+        Figure(name=row.name, value=row.reported, low=row.low, high=row.high, public=row.public)
+        for row in overall
+    )
+    return Results(figures=figures)
+
+
+def read_overall(curator: Curator, actor: Actor, task_id: str) -> tuple[Comparison, ...] | None:
+    """The serving model's figures of all holders, once no new reports are taken.
 
     None before that, without a model or reports to ask, where these cannot all be honest, and for
     whoever sees no models. Raises ``TaskNotFound``.
@@ -159,17 +177,7 @@ def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None
             _, comparison, _ = _insight(curator, task_id, number)
             if comparison.impossible is not None:
                 return None
-            figures = tuple(
-                Figure(
-                    name=row.name,
-                    value=row.reported,
-                    low=row.low,
-                    high=row.high,
-                    public=row.public,
-                )
-                for row in comparison.overall
-            )
-            curator.results[kept] = Results(figures=figures)
+            curator.results[kept] = comparison.overall
             while len(curator.results) > RESULTS_KEPT:
                 curator.results.popitem(last=False)
         return curator.results[kept]

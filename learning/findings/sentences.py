@@ -89,20 +89,6 @@ def finding(label: Label, row: Compared) -> str:
     return f"{first}, {_side(row)} than the public {public}."
 
 
-def result_in_words(
-    label: Label, name: str, value: float, low: float, high: float, public: float
-) -> str:
-    """One overall figure beside the public one, where whether they differ was not tested."""
-    is_share = isinstance(label, Classes)
-    text = _text(is_share)
-    of_what = f"{label.name} is {name}" if is_share else f"the mean {label.name}"
-    if tells_nothing(low, high, *bounds_of(label)):
-        return f"The answers do not tell {'for how many ' if is_share else ''}{of_what}."
-    stated = figure(value, low, high, is_share=is_share)
-    first = f"{of_what} for {stated}" if is_share else f"The mean {label.name} is {stated}"
-    return f"{first} among the holders, {text(public)} among the public records."
-
-
 def finding_in_cell(label: Label, row: Located) -> str:
     """A sentence on a cell that is listed since it differs."""
     is_share = isinstance(label, Classes) or row.name is None

@@ -219,6 +219,8 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.emulate_media(media="print")
     assert admin.locator("form:visible, button:visible, header:visible").count() == 0
     assert admin.locator("#says-title:visible, .tree svg:visible").count() == 2
+    assert admin.locator("#predict-title:visible").count() == 1  # with its prediction
+    assert admin.locator("#trial-title").is_hidden()  # nothing was tried
     assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
     admin.emulate_media(media="screen")
     assert violations(admin) == []

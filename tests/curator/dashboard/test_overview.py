@@ -27,7 +27,7 @@ from privet.curator.http.models import ModelView
 from privet.curator.http.tasks import BucketView, RelayView, StatusView
 from privet.curator.service import relays
 from privet.learning.findings.insight import Comparison
-from privet.learning.findings.sentences import finding, result_in_words
+from privet.learning.findings.sentences import finding
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import make_report
@@ -217,17 +217,19 @@ async def test_the_page_begins_with_what_is_known(
 async def test_strangers_read_the_results_of_a_closed_collection(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
-    """The figures of the status in the API, and none before the end."""
+    """The sentence that readers read, and none before the end."""
     task = await http.task(holders=1_000, epsilon=8.0)
     label = answer_all(app, task, clock, 300).label
     await http.fit(task, estimator="weighted")
     assert 'class="findings"' not in (await http.get(f"/tasks/{task}")).text
     await http.post(f"/v1/tasks/{task}/close", headers=http.admin)
-    figures = (await http.get(f"/v1/tasks/{task}/status")).json()["results"]["figures"]
+    insight = (await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)).json()
+    sentence = finding(label, Comparison(**insight["overall"][-1]))
     page = unescape((await http.get(f"/tasks/{task}")).text)
-    assert len(figures) == 2
-    for figure in figures:
-        assert result_in_words(label, *figure.values()) in page
+    assert sentence in page
+    assert page.count("of the holders,") == 1
+    await http.sign_in()
+    assert sentence in unescape((await http.get(f"/tasks/{task}")).text)
 
 
 async def test_a_wrong_name_deletes_nothing_and_is_said_on_the_page(http: Http) -> None:
