@@ -326,7 +326,7 @@ def picture(
         "number_of_cells": model.partition.cells,
     }
     if model.partition.cells > MOST_DRAWN:
-        return {**parts, "svg": None, "cells": [], "note": ""}
+        return {**parts, "svg": None, "cells": [], "note": "", "colors": ""}
     layout = reading.layout(curator, visitor, task.id, model)
     href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
     name = whose.replace(" ", "-")
@@ -336,6 +336,7 @@ def picture(
         "svg": Markup(svg),  # noqa: S704 - what it holds is escaped
         "cells": [(node, layout.path(node)) for node in layout.nodes if node.cell is not None],
         "note": layout.note,
+        "colors": layout.colors,
     }
 
 

@@ -28,6 +28,7 @@ CLASS_COLORS = (
     "#2e7ec8", "#d06414", "#2b9348", "#b5519c", "#8a7a16", "#1795a3", "#c94c4c", "#7a6fd0",
 )  # fmt: skip
 """Colours of three and more classes, repeated after the eighth; the names are always written."""
+COLORS_IN_WORDS = ("blue", "orange", "green", "purple", "olive", "teal", "red", "violet")
 GREY = "#858585"
 SUMMARY = (
     "The tree is a summary of the model: predictions differ within a cell, by the public model."
@@ -99,12 +100,14 @@ class Node:
 class Layout:
     """The nodes of a tree in order of their numbers, and the ends of the axis of its values.
 
-    ``note`` says that the tree is a summary of the model, if it is; else it is empty.
+    ``note`` says that the tree is a summary of the model, if it is; else it is empty. ``colors``
+    says what the colours mean, with a model.
     """
 
     nodes: tuple[Node, ...]
     axis: tuple[float, float] | None
     note: str = ""
+    colors: str = ""
 
     @property
     def rows(self) -> list[Node]:
@@ -173,7 +176,7 @@ def lay_out(
         axis = (0.0, 1.0) if isinstance(model.label, Classes) else ends
         if model.base_values is not None:
             note = SUMMARY if ranges is None else SUMMARY + RANGES
-    return Layout(tuple(nodes), axis, note)
+    return Layout(tuple(nodes), axis, note, "" if model is None else _legend(model))
 
 
 def _value(model: Model, cell: int, ranges: tuple[Floats, Floats] | None) -> CellValue:
@@ -355,6 +358,25 @@ def _rows(partition: Partition) -> Index:
         if partition.left[node] != LEAF:
             stack += [int(partition.right[node]), int(partition.left[node])]
     return rows
+
+
+def _legend(model: Model) -> str:
+    """The meaning of the colours in a sentence: each class's, or the ends of the scale."""
+    label, values = model.label, model.values
+    if isinstance(label, Classes) and len(label.classes) > 2:
+        named = [
+            f"{color}: {', '.join(label.classes[slot :: len(CLASS_COLORS)])}"
+            for slot, color in enumerate(COLORS_IN_WORDS[: len(label.classes)])
+        ]
+        return f"Colours by the likeliest class. {'; '.join(named)}."
+    least, most = float(values[:, -1].min()), float(values[:, -1].max())
+    if isinstance(label, Classes):
+        what, ends = f"the share of {label.classes[-1]}", (percent(least), percent(most))
+    else:
+        what, ends = f"the mean {label.name}", (f"{least:.3g}", f"{most:.3g}")
+    if ends[0] == ends[1]:
+        return f"All bars have one colour, since {what} is {ends[0]} in each cell."
+    return f"Colours by {what}, from blue: {ends[0]}, to orange: {ends[1]}."
 
 
 def _colors(model: Model | None, weights: Floats, nodes: int) -> list[str]:

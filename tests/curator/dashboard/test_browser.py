@@ -320,6 +320,17 @@ def test_axe_finds_nothing(
     assert admin.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_tree_is_legible_on_a_phone(curator: RunningCurator, admin: Any, task: str) -> None:
+    """It scrolls sideways rather than shrink, and the page does not."""
+    admin.set_viewport_size({"width": 390, "height": 844})
+    admin.goto(f"{curator.url}/tasks/{task}/models/1")
+    sizes = admin.locator(".tree text").evaluate_all(
+        "all => all.map(t => parseFloat(getComputedStyle(t).fontSize) * t.getScreenCTM().a)"
+    )
+    assert min(sizes) >= 11
+    assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_models_side_by_side_are_whole(curator: RunningCurator, admin: Any, task: str) -> None:
     """On a wide screen beside each other, on a smaller one below, and no tree is cut off."""
     for width in (1600, 1100):

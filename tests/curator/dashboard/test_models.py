@@ -112,6 +112,9 @@ async def test_a_comparison_begins_with_which_is_better(
     assert which_is_better(label, "model 1", "model 2", scores) in page
     assert right_more_often("model 1", "model 2", scores["accuracy"]) in page
     assert page.index("confidence") < page.index("In detail")
+    assert "Model 1 serves" in re.sub(r"<[^>]*>", "", page)
+    assert "Model 2 serves" not in re.sub(r"<[^>]*>", "", page)
+    assert page.count("Colours by the share of 1, from blue: ") == 2
 
 
 @pytest.mark.parametrize(

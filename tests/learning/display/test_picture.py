@@ -182,3 +182,19 @@ def test_a_tree_that_is_not_the_model_says_so() -> None:
     assert [len(widths) for widths in bands] == [1, 0, 1]
     assert lay_out(TREE, COLUMNS, model=based).note
     assert not lay_out(TREE, COLUMNS, model=NUMBERS).note
+
+
+def test_the_colours_are_explained() -> None:
+    """The ends of a scale, or each class's, by the colours that the bars have."""
+    said = {id(of): lay_out(TREE, COLUMNS, model=of).colors for of in (TWO, THREE, NUMBERS)}
+    share = "Colours by the share of <b>, from blue: 10\u00a0%, to orange: 80\u00a0%."
+    assert said[id(TWO)] == share
+    assert said[id(NUMBERS)] == "Colours by the mean cost, from blue: 1, to orange: 9."
+    classes = "Colours by the likeliest class. blue: a; orange: b; green: c."
+    assert said[id(THREE)] == classes
+    alike = replace(TWO, values=np.full_like(TWO.values, 0.5))
+    one = "All bars have one colour, since the share of <b> is 50\u00a0% in each cell."
+    assert lay_out(TREE, COLUMNS, model=alike).colors == one
+    nodes = lay_out(TREE, COLUMNS, model=TWO).nodes
+    assert (nodes[2].color, nodes[4].color) == ("#2e7ec8", "#d06414")
+    assert lay_out(TREE, COLUMNS).colors == ""
