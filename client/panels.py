@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from privet.protocol.errors import TaskNotOpen
+from privet.protocol.limits import MAX_PANEL_SECONDS
 from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
 
 from .clocks import in_utc
+from .errors import TaskRefused
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,11 @@ class Membership:
     def drawn(
         cls, subject: str, document: Task, now: float, randomness: RandomBytes
     ) -> "Membership":
-        """The part of a subject that comes to a panel at ``now``; raises ``TaskNotOpen`` once its
-        last wave has closed."""
+        """The part of a subject that comes to a panel at ``now``.
+
+        Raises ``TaskNotOpen`` once its last wave has closed, and ``TaskRefused`` where that is more
+        than ``MAX_PANEL_SECONDS`` away.
+        """
         panel = document.panel
         if panel is None:
             raise TypeError("this task has no waves")
@@ -46,6 +51,13 @@ class Membership:
             raise TaskNotOpen(
                 f"The last wave closed on {in_utc(panel.span[1])}: nothing was drawn and nothing "
                 f"was sent. This device's clock says {in_utc(now)}."
+            )
+        if panel.span[1] - now > MAX_PANEL_SECONDS:
+            raise TaskRefused(
+                f"The last wave closes on {in_utc(panel.span[1])}, more than three years from now: "
+                "until then your ledger would keep what the panel can cost, whether you answer or "
+                "not. Do not answer it, and tell its curator. Nothing was drawn and nothing was "
+                "sent."
             )
         wave = coming[_below(len(coming), randomness)] if panel.mode == "rotate" else None
         return cls(subject, document.whole_panel.id, wave, document.lifetime, panel.span[1])

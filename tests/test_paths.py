@@ -15,11 +15,11 @@ curators is two files, 20 functions and five moves.
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=50, functions=279, moves=94),
+    "create": Size(files=50, functions=281, moves=94),
     "POST": Size(files=24, functions=90, moves=22),
     "fit": Size(files=54, functions=189, moves=80),
     "predict": Size(files=27, functions=98, moves=20),
-    "plan": Size(files=60, functions=384, moves=155),
+    "plan": Size(files=60, functions=386, moves=155),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

@@ -16,6 +16,7 @@ from privet.learning.task_building.review import Preview, preview
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask, TaskNotFound
 from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.limits import MAX_PANEL_SECONDS
 from privet.protocol.task import Task
 from privet.tables.text_format import Stated
 
@@ -104,6 +105,11 @@ def _create(
         what = "first wave" if settings.waves else "task"
         raise InvalidTask(f"The {what} would close in the past: give a later closing time.")
     task, data = run(make_task, settings, uploaded)
+    if task.panel is not None and task.panel.span[1] - now > MAX_PANEL_SECONDS:
+        raise InvalidTask(
+            "The last wave would close in more than three years, and holders take part in no such "
+            "panel: publish another one for the waves after that."
+        )
     while any(store.tasks.was_deleted(each.id) for each in (task, *task.waves)):
         task = task.model_copy(update={"edition": task.edition + 1})
     people = None if data.register is None else packed(data.register)

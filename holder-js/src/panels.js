@@ -7,7 +7,7 @@
 
 import { Problem } from "./problem.js";
 import { platformRandom } from "./report.js";
-import { idOf, packTask } from "./task.js";
+import { MAX, idOf, packTask } from "./task.js";
 
 /** @typedef {import("./http.js").Task} Task */
 
@@ -62,14 +62,15 @@ const withDates = (task, [opens, closes]) => ({ ...task, opens, closes });
  * @param {number} now Unix time in seconds
  * @param {(size: number) => Uint8Array} [random]
  * @returns {Promise<Member>} a person's part who comes to the panel now
- * @throws {Problem} `task-not-open` after its last wave
+ * @throws {Problem} `task-not-open` after its last wave; `refused` where that is more than three years away
  */
 export async function drawMember(task, epsilon, now, random = platformRandom) {
   const { mode, waves } = task.panel;
   const coming = waves.map((_, wave) => wave).filter((wave) => now < waves[wave][1]);
   if (coming.length === 0) throw new Problem("task-not-open", "Its last wave has closed: nothing was drawn.", "late");
-  const wave = mode === "rotate" ? coming[below(coming.length, random)] : null;
   const [, closes] = span(task.panel);
+  if (closes - now > MAX.panelSeconds) throw new Problem("refused", "Its last wave closes in more than three years: nothing was drawn.");
+  const wave = mode === "rotate" ? coming[below(coming.length, random)] : null;
   return { task: await panelIdOf(task), wave, lifetime: lifetimeOf(task, epsilon), closes, bytes: new Uint8Array() };
 }
 

@@ -16,7 +16,7 @@ import { trimmed } from "./features.js";
 export const MAX = {
   cells: 2 ** 16, nodes: 2 ** 17, columns: 20_000, questions: 64, classes: 1_000,
   parameters: 16, part: 2 ** 16, name: 200, category: 1_000, description: 10_000, translations: 32,
-  waves: 64, taskBytes: 3 * 2 ** 20, items: 3 * 2 ** 18, containers: 60_000,
+  waves: 64, panelSeconds: 1_096 * 86_400, taskBytes: 3 * 2 ** 20, items: 3 * 2 ** 18, containers: 60_000,
   randomBytes: 2 ** 23, reportBytes: 2 ** 21,
 };
 const UNSHOWABLE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;

@@ -3,6 +3,7 @@
 import math
 import time
 from collections import defaultdict
+from contextlib import nullcontext
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import Any
 import pytest
 
 from privet.client import BudgetSpent, Caps, Holder, Ledger, MemoryLedger, SqliteLedger
-from privet.client.errors import WrongClock
+from privet.client.errors import TaskRefused, WrongClock
 from privet.client.panels import Membership
 from privet.http_client.report_client import Retry
+from privet.protocol import limits
 from privet.protocol.errors import InvalidRequest, TaskNotOpen
 from privet.protocol.panel import Mode
 from privet.protocol.task import Task
@@ -208,6 +210,21 @@ async def test_a_wrong_clock_draws_nothing() -> None:
     with pytest.raises(WrongClock):
         await person.holder.turn(offer)
     assert person.ledger.members("me") == []
+
+
+@pytest.mark.parametrize("mode", ["rotate", "repeat"])
+async def test_a_panel_without_a_near_end_keeps_nothing(mode: Mode) -> None:
+    """Or whoever opens its link would have a cap taken for as long, without having answered."""
+    now, years = JANUARY + DAY, limits.MAX_PANEL_SECONDS
+    for late, joined in ((0, 1), (1, 0)):
+        document = panel(mode, 0.5, waves=(WAVES[0], (MARCH, now + years + late)))
+        person = Person(document)
+        person.now = float(now)
+        offer = await person.holder.offer(person.curator.url)
+        with nullcontext() if joined else pytest.raises(TaskRefused, match="three years"):
+            await person.holder.turn(offer)
+        assert len(person.ledger.members("me")) == joined
+        assert (person.ledger.reserved("me", now) > 0) == bool(joined)
 
 
 async def test_a_record_opened_against_the_panel_answers_its_wave() -> None:

@@ -73,6 +73,7 @@ def test_limits_are_those_of_the_protocol() -> None:
         "description": limits.MAX_DESCRIPTION_LENGTH,
         "translations": limits.MAX_TRANSLATIONS,
         "waves": limits.MAX_WAVES,
+        "panelSeconds": limits.MAX_PANEL_SECONDS,
         "taskBytes": limits.MAX_TASK_BYTES,
         "items": limits.MAX_TASK_ITEMS,
         "randomBytes": limits.MAX_RANDOM_BYTES,
@@ -295,7 +296,9 @@ for (const now of at) {
 const whole = await loadTask(url, { http, now: () => at[0] });
 const odd = await answer(whole, validate(whole, record), { http, store: new MemoryStore(), now: () => at[0] }).catch(({ type }) => type);
 const turned = await turn(whole, { store, now: () => at[0] });
-console.log(JSON.stringify({ ends, posts, odd, turned: turned.id, members: await store.members() }));
+const inYears = { ...whole.panel, waves: [whole.panel.waves[0], [whole.panel.waves[0][1], at[0] + 1096 * 86400 + 1]] };
+const far = await turn({ ...whole, panel: inYears }, { store: new MemoryStore(), now: () => at[0] }).catch(({ type }) => type);
+console.log(JSON.stringify({ ends, posts, odd, far, turned: turned.id, members: await store.members() }));
 """  # noqa: E501
 
 
@@ -320,7 +323,7 @@ def test_it_takes_its_turns_as_the_other_holder_does(mode: Mode) -> None:
     (member,) = found["members"]
     expected = (document.id, 1 if mode == "rotate" else None, document.lifetime, document.closes)
     assert (member["task"], member["wave"], member["lifetime"], member["closes"]) == expected
-    assert found["odd"] == "invalid-request"
+    assert (found["odd"], found["far"]) == ("invalid-request", "refused")
 
 
 SHOWN = """

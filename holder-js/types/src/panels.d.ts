@@ -55,7 +55,7 @@ export declare function waveTask(task: Task, wave: number): Promise<Task>;
  * @param {number} now Unix time in seconds
  * @param {(size: number) => Uint8Array} [random]
  * @returns {Promise<Member>} a person's part who comes to the panel now
- * @throws {Problem} `task-not-open` after its last wave
+ * @throws {Problem} `task-not-open` after its last wave; `refused` where that is more than three years away
  */
 export declare function drawMember(task: Task, epsilon: number, now: number, random?: (size: number) => Uint8Array): Promise<Member>;
 /**

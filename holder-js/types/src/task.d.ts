@@ -17,6 +17,7 @@ export declare const MAX: {
     description: number;
     translations: number;
     waves: number;
+    panelSeconds: number;
     taskBytes: number;
     items: number;
     containers: number;

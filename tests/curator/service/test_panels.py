@@ -109,6 +109,7 @@ def test_what_cannot_be_a_panel_is_not_published(curator: Curator) -> None:
     for more, said in (
         ({"invited": True}, "for everybody"),
         ({"waves": [wave(-40), wave(0)]}, "first wave would close in the past"),
+        ({"waves": [wave(0), wave(3 * 366)]}, "more than three years"),
     ):
         with pytest.raises(InvalidTask, match=said):
             created(curator, **more)
