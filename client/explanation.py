@@ -133,7 +133,10 @@ def _described(asked: Numeric | Categorical | Classes | Range) -> str:
     """The question and its help, which end the sentence; empty where there is neither."""
     words = [f"“{printable(asked.prompt, 1_000)}”"] if asked.prompt else []
     words += [printable(asked.description, 1_000)] if asked.description else []
-    return "".join(f". {each}" for each in words)
+    joined = ""
+    for each in words:
+        joined += f" {each}" if joined.rstrip("”").endswith((".", "!", "?", "。")) else f". {each}"
+    return joined
 
 
 def _some(names: tuple[str, ...]) -> str:

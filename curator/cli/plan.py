@@ -7,6 +7,7 @@ import typer
 from rich import box
 from rich.table import Table
 
+from privet.learning.core.amounts import percent
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.limits import BATCH, DELTA
 
@@ -94,7 +95,7 @@ def print_plan(plan: "Plan") -> None:
 def variations(plan: "Plan") -> Table:
     table = Table(
         title=f"Power to detect {plan.amount(plan.target_shift)}, and shifts detected with a power "
-        f"of {plan.power:.0%}",
+        f"of {percent(plan.power)}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,

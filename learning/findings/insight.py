@@ -666,5 +666,5 @@ def _effect(label: Label, moved: float, relabelled: int | None, cells: int) -> s
     unit = f"{100 * moved:.1f} points" if isinstance(label, Classes) else f"{moved:.3g}"
     changed = ""
     if relabelled is not None:
-        changed = f" and changed the likeliest class in {relabelled} of {cells} cells"
+        changed = f" and changed the likeliest class in {relabelled or 'none'} of {cells} cells"
     return f"The reports moved predictions by {unit} on average{changed}."

@@ -56,9 +56,13 @@ class Located(Protocol):
 
 
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
-    """A figure with its interval: ``30 % ± 11``, or ``5 % (0 % to 27 %)`` where that is cut."""
+    """A figure with its interval: ``30 % ± 11``, or ``5 % (0 % to 27 %)`` where that is cut.
+
+    What follows ± leaves no share below 0 or above 1.
+    """
     half, unit, text = max(high - value, value - low), 100.0 if is_share else 1.0, _text(is_share)
-    if abs(high + low - 2.0 * value) > 0.1 * half:
+    leaves = is_share and not half <= value <= 1.0 - half
+    if leaves or abs(high + low - 2.0 * value) > 0.1 * half:
         return f"{text(value)} ({text(low)} to {text(high)})"
     return f"{text(value)} ± {amount(float(f'{unit * half:.2g}'))}"
 
@@ -194,7 +198,7 @@ def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: in
     unit = " points" if isinstance(label, Classes) else ""
     changed = ""
     if relabelled is not None:
-        changed = f", and changed the likeliest class in {relabelled} of {cells} cells"
+        changed = f", and changed the likeliest class in {relabelled or 'none'} of {cells} cells"
     return f"The answers moved its values by {by}{unit} on average{changed}."
 
 

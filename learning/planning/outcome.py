@@ -6,7 +6,7 @@ from html import escape
 from math import ceil, exp, sqrt
 from typing import Any
 
-from ..core.amounts import TELLING, about
+from ..core.amounts import TELLING, about, percent
 from ..core.looks import Looks
 from ..core.public_data import Floats
 
@@ -190,7 +190,7 @@ class Plan:
         """A gain as text, without a number where the planned reports tell nothing."""
         if not self.tells(self.here):
             return TOO_FEW
-        return f"{100 * gain.value:+.1f} ± {100 * gain.standard_error:.1f}"
+        return f"{_signed(f'{100 * gain.value:+.1f}')} ± {100 * gain.standard_error:.1f}"
 
     @property
     def verdict(self) -> str:
@@ -214,11 +214,12 @@ class Plan:
         shift = (
             f"To show that holders and public records differ by {self.amount(self.target_shift)} "
             f"overall, {of} {enough}: {_chance(here.power)} of such collections do. "
-            f"{self._needed(self.for_shift, f'{self.power:.0%}')}{more}"
+            f"{self._needed(self.for_shift, percent(self.power))}{more}"
         )
         cell = self.amount(here.cell_shift, "no shift, however large,")
         least = "" if here.cell_shift is None else " or more"
-        local = f"In a single cell they show {cell}{least} in {self.power:.0%} of such collections."
+        often = f"in {percent(self.power)} of such collections"
+        local = f"In a single cell they show {cell}{least} {often}."
         when = "at every look" if self.looks == "many" else "at one look, set beforehand"
         known = f"They give every overall figure to ± {self.amount(here.half_width)} {when}. "
         if not self.tells(here):
@@ -239,7 +240,7 @@ class Plan:
 
     def _of_rare(self, rare: RareClass) -> str:
         gains = "; ".join(
-            f"{gain.value:+.2g} ± {gain.standard_error:.1g} if {_lowered(case)}"
+            f"{_signed(f'{gain.value:+.2g}')} ± {gain.standard_error:.1g} if {_lowered(case)}"
             for case, gain in rare.gains.items()
         )
         return (
@@ -317,7 +318,7 @@ class Plan:
         if needed.holders_with_part is not None:
             ways.append(
                 f"{_number(needed.holders_with_part)} holders at ε = {self.epsilon:g} of whom "
-                f"{needed.label_part:.0%} answer the label alone (label_part)"
+                f"{percent(needed.label_part)} answer the label alone (label_part)"
             )
         return ", or ".join(ways)
 
@@ -361,7 +362,7 @@ class Plan:
             f"they answer. Each device sends one message of at most {self.report_bytes} bytes, in "
             f"which {self._protected} changed at random (local differential privacy, "
             f"ε = {self.epsilon:g}). Somebody who sees the message and thinks two records equally "
-            f"likely{self._alike} can be at most {sure:g}% sure which of them it comes from, "
+            f"likely{self._alike} can be at most {sure:g}\u00a0% sure which of them it comes from, "
             "whatever else they know; this holds against us too, and for as long as the message "
             "exists. Messages are added up when they arrive; only their sums are kept, and a "
             "random number of each, to recognise a repeated message. With "
@@ -445,8 +446,13 @@ def _lowered(sentence: str) -> str:
 def _chance(power: float) -> str:
     """A probability in percent, never rounded to none or to all."""
     if power < 0.005:
-        return "less than 1%"
-    return "more than 99%" if power > 0.995 else f"{power:.0%}"
+        return "less than 1\u00a0%"
+    return "more than 99\u00a0%" if power > 0.995 else f"{100.0 * power:.0f}\u00a0%"
+
+
+def _signed(number: str) -> str:
+    """A number that has a sign, with a true minus sign; a zero has none."""
+    return number.replace("-", "\u2212") if number.strip("+-0.") else number.lstrip("+-")
 
 
 def _about(number: int) -> str:

@@ -238,12 +238,17 @@ async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
     """The plan of the form's settings; models side by side, each with its tree."""
     form = await http.sign_in()
     fields = {"name": "plan", "label": "label", "epsilon": "1", "holders": "300"}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
     for place, name in enumerate(("age", "hours", "job", "member")):
         fields |= {f"name.{place}": name, f"use.{place}": "on"}
     answer = await form("/new/plan", {"public": ("a.csv", samples.survey(60))}, **fields)
     assert answer.status_code == 200, answer.text
     assert "If the public data are fair" in answer.text
     assert "300 (planned)" in answer.text
+    assert "“To learn who comes back.” No closing date." in answer.text
+    assert not re.search(
+        r"\d%", re.sub("<svg.*?</svg>|<head.*?</head>", "", answer.text, flags=re.S)
+    )
     task = await http.task(grower="cart")
     for _ in range(2):
         await http.fit(task, **samples.PUBLIC_ALONE)

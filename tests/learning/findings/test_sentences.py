@@ -13,6 +13,7 @@ from privet.learning.findings.sentences import (
     finding,
     finding_in_cell,
     how_often_right,
+    moved_in_words,
     right_more_often,
     verdict,
     which_is_better,
@@ -46,6 +47,7 @@ def test_an_interval_that_is_cut_is_shown_by_its_ends() -> None:
     assert plain(figure(0.23, 0.01, 0.45, is_share=True)) == "23 % ± 22"
     assert plain(figure(0.303, 0.25, 0.356, is_share=True)) == "30 % ± 5.3"
     assert plain(figure(0.05, 0.0, 0.27, is_share=True)) == "5 % (0 % to 27 %)"
+    assert plain(figure(0.45, 0.0, 0.91, is_share=True)) == "45 % (0 % to 91 %)"
     assert plain(figure(5.94, 5.6, 6.28, is_share=False)) == "5.94 ± 0.34"
     assert plain(figure(20_000, 17_000, 23_000, is_share=False)) == "20 000 ± 3000"
     assert plain(figure(1.0, 0.0, 4.0, is_share=False)) == "1 (0 to 4)"
@@ -179,6 +181,13 @@ def test_a_model_is_better_only_where_the_interval_says_so(scores: Interval, sta
     assert "mean squared error" in which_is_better(
         NUMBER, "model 1", "model 2", {"squared error": scores}
     ) or (start.startswith("Model 1 and"))
+
+
+def test_no_cell_is_none() -> None:
+    assert moved_in_words(BINARY, 0.02, 0, 2).endswith(
+        "changed the likeliest class in none of 2 cells."
+    )
+    assert moved_in_words(BINARY, 0.02, 1, 2).endswith("in 1 of 2 cells.")
 
 
 def test_accuracy_is_told_in_people() -> None:

@@ -41,9 +41,9 @@ def test_a_plan_answers_what_was_asked() -> None:
         "If the public data are fair, expect accuracy 0.8 ± 0.01 from them only, and no more from "
         "the reports.",
         "To show that holders and public records differ by 5.0 points overall, 10 000 holders at "
-        "ε = 1 are enough: 90% of such collections do. For 80% it takes 7 400 holders at ε = 1, or "
-        "ε = 0.8 with 10 000 holders.",
-        "In a single cell they show 10.0 points or more in 80% of such collections.",
+        "ε = 1 are enough: 90\u00a0% of such collections do. For 80\u00a0% it takes 7 400 holders "
+        "at ε = 1, or ε = 0.8 with 10 000 holders.",
+        "In a single cell they show 10.0 points or more in 80\u00a0% of such collections.",
         "They give every overall figure to ± 1.5 points at every look. For ± 2.0 points this task "
         "takes about 5 500 reports; planned anew, it takes 6 000 holders at ε = 1, or ε = 0.7 with "
         "10 000 holders.",
@@ -60,7 +60,7 @@ def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
         "ill is yes for 0.02 of the public records, so accuracy says little. Expect a log loss of "
         "0.081 ± 0.006, where the same shares for everybody have 0.098, and an AUC of 0.71 ± 0.03 "
         "for yes against the rest. Reports lower the log loss by +0.012 ± 0.001 if there are few "
-        "records; -0.0004 ± 0.002 if they are others."
+        "records; −0.0004 ± 0.002 if they are others."
     )
 
 
@@ -72,17 +72,19 @@ def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -
     said = " ".join([plan.verdict, *plan.answers, plan.board])
     assert plan.verdict == "Too few holders to tell anything"
     assert "601" not in said
-    assert "less than 1% of such collections do" in said
-    assert "with a probability of less than 1%" in said
+    assert "less than 1\u00a0% of such collections do" in said
+    assert "with a probability of less than 1\u00a0%" in said
     assert (
         "They are too few to tell any overall figure: about 130 000 reports of this task would "
         "give them to ± 25.0 points."
     ) in said
     assert "± 2.0 points is out of reach of this task, which would take about 20 000 000" in said
-    assert plan.row(few) == ("less than 1%", "too few to tell", "none", "none")
-    assert plan.row(HERE) == ("90%", "1.5 points", "4.0 points", "10.0 points")
+    assert plan.row(few) == ("less than 1\u00a0%", "too few to tell", "none", "none")
+    assert plan.row(HERE) == ("90\u00a0%", "1.5 points", "4.0 points", "10.0 points")
     assert plan.gain_in_words(Mean(0.0, 0.0001)) == "too few to tell"
     assert PLAN.gain_in_words(Mean(0.051, 0.004)) == "+5.1 ± 0.4"
+    assert PLAN.gain_in_words(Mean(-0.022, 0.004)) == "−2.2 ± 0.4"
+    assert PLAN.gain_in_words(Mean(-0.0002, 0.0001)) == "0.0 ± 0.0"
     html = plan._repr_html_()
     assert html.count("too few to tell") == 3
     assert PLAN.verdict == "Enough holders to detect a shift of 5.0 points"
@@ -96,7 +98,7 @@ def test_a_plan_says_what_nothing_gives() -> None:
     said = " ".join(alone.answers)
     assert not alone.enough
     assert "are too few" in said
-    assert "Neither more holders nor a larger ε gives 80%. More public records may." in said
+    assert "Neither more holders nor a larger ε gives 80\u00a0%. More public records may." in said
     assert "at one look, set beforehand" in said
     assert "earlier looks prove nothing" in said
 
@@ -109,7 +111,9 @@ def test_a_plan_says_which_depth_takes_fewest() -> None:
     assert "with depth" not in " ".join(PLAN.answers)
     part = Needed(11_000, None, None, None, 0.2, 3_000)
     some = " ".join(replace(PLAN, for_width=part).answers)
-    assert "or 3 000 holders at ε = 1 of whom 20% answer the label alone (label_part)." in some
+    assert (
+        "or 3 000 holders at ε = 1 of whom 20\u00a0% answer the label alone (label_part)." in some
+    )
     alone = " ".join(replace(PLAN, for_width=Needed(None, None, 1, 5_500)).answers)
     assert "planned anew, it takes 5 500 holders at ε = 1 with depth 1." in alone
 
@@ -130,14 +134,22 @@ def test_a_plan_has_one_number_for_this_task_and_says_what_others_change() -> No
 
 def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:
     """At epsilon 1 the surest guess between two records is right with e / (1 + e)."""
-    for words in ("10 000 people", "86 bytes", "ε = 1", "73.11%", "5.0 points", "1 200", "90%"):
+    for words in (
+        "10 000 people",
+        "86 bytes",
+        "ε = 1",
+        "73.11\u00a0%",
+        "5.0 points",
+        "1 200",
+        "90\u00a0%",
+    ):
         assert words in PLAN.board
 
 
 def test_a_plan_is_tables_in_a_notebook() -> None:
     """With names from elsewhere as text."""
     disclosed = PLAN._repr_html_()
-    assert "<td>1 000</td><td>1</td><td>30%</td><td>5.0 points</td><td>none</td>" in disclosed
+    assert "<td>1 000</td><td>1</td><td>30\u00a0%</td><td>5.0 points</td><td>none</td>" in disclosed
     assert "<td>They are &lt;others&gt;.</td><td>+5.1 ± 0.4</td>" in disclosed
 
 

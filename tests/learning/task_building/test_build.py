@@ -133,7 +133,7 @@ def test_people_read_what_was_described() -> None:
     assert plain.canonical.count(b"description") == 1  # the task's own
     disclosed = Explanation.of(Task.parse(task.canonical, task.id))
     assert disclosed.reads[0] == (
-        "age: a number in years, taken as 18 to 69. “How old are you?”. At your last birthday."
+        "age: a number in years, taken as 18 to 69. “How old are you?” At your last birthday."
     )
     assert disclosed.reads[2].endswith("What you do.")
     assert disclosed.label.endswith("“Did it help?”")
