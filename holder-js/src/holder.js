@@ -87,7 +87,7 @@ export async function answer(task, record, options = {}) {
     if (loaded.id !== id) {
       kept = await store.find(loaded.id);
       if (kept !== undefined) return deliver(store, kept, loaded.url, options);
-      if (record instanceof OpenedRecord) throw new Problem("invalid-request", "The record was validated against another wave: take your turn first.");
+      if (record instanceof OpenedRecord) throw new Problem("invalid-request", "The record was validated against another wave.");
       url = loaded.url;
     }
     await check(loaded, options);
@@ -191,7 +191,7 @@ export async function check(task, options = {}) {
 export function checkForEverybody(task, options = {}) {
   checkOptions(options);
   const { smallestGroup = SMALLEST_GROUP, now = unixTime } = options;
-  if (isPanel(task)) throw new Problem("task-not-open", "A panel has no answers of its own, its waves have: take your turn.");
+  if (isPanel(task)) throw new Problem("task-not-open", "Its waves have answers: take your turn.");
   checkDates(task, now());
   // of any stratum: a refusal that depended on the record's own would tell it
   if ((task.group_sizes ?? []).some((size) => size < smallestGroup)) {

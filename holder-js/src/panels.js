@@ -69,7 +69,7 @@ export async function drawMember(task, epsilon, now, random = platformRandom) {
   const coming = waves.map((_, wave) => wave).filter((wave) => now < waves[wave][1]);
   if (coming.length === 0) throw new Problem("task-not-open", "Its last wave has closed: nothing was drawn.", "late");
   const [, closes] = span(task.panel);
-  if (closes - now > MAX.panelSeconds) throw new Problem("refused", "Its last wave closes in more than three years: nothing was drawn.");
+  if (closes - now > MAX.panelSeconds) throw new Problem("refused", "Its last wave is more than three years away.");
   const wave = mode === "rotate" ? coming[below(coming.length, random)] : null;
   return { task: await panelIdOf(task), wave, lifetime: lifetimeOf(task, epsilon), closes, bytes: new Uint8Array() };
 }
