@@ -25,12 +25,14 @@ import typer
 
 from privet.admin.client import CuratorClient
 from privet.http_client.address import DIRECT
+from privet.learning.task_building.table import read_table
 from privet.protocol.calls import RELAY, TOKENS
 from privet.protocol.errors import InvalidRequest, PrivetError
 
 from ..publication import Publication
 from .options import FILE, with_settings
 from .output import PLAIN, err
+from .task import show_review
 
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
@@ -104,12 +106,15 @@ def pilot(
     command goes on where it stopped.
     """
     if public is not None and "label" not in settings:
-        from privet.learning.task_building.table import read_table  # slow to import
-
         names = ", ".join(list(read_table(public.read_bytes()))[:20])
         raise InvalidRequest(f"Say which column to predict with --label: the file has {names}.")
     if public is None and settings:
         raise InvalidRequest("Settings are those of a task: name its file first.")
+    if public is not None:
+        settings = {"name": public.stem, "epsilon": EPSILON, "smallest_batch": 1, **settings}
+        declared = Publication.parse(json.dumps(settings))
+        show_review(read_table(public.read_bytes(), declared.stated), declared)
+    err().print("Starting curator, relay and answer page ...", **PLAIN)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     away = _own_address() if phone and host is None else host
     for number in SIGNALS:
@@ -179,8 +184,7 @@ def _run(
         raise PrivetError(said["fault"])
     page, link = f"{curator_url}/new", None
     if public is not None:
-        given = {"name": public.stem, "epsilon": EPSILON, "smallest_batch": 1, **settings}
-        task = admin.create(public, **given)
+        task = admin.create(public, **settings)
         page, link = f"{curator_url}/tasks/{task['id']}", f"{relay_url}/answer/{task['id']}"
     _introduce(page, link, tokens.admin, folder, away)
     if browser:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient, Document
+from privet.learning.task_building.columns import Table
 from privet.learning.task_building.renaming import renamed
 from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
@@ -119,14 +120,26 @@ def _print_waves(view: Document) -> None:
         print_table("Waves", ("wave", "task", "opens", "closes"), rows)
 
 
+def show_review(table: Table, settings: Publication, *, rows: bool = False) -> list[str]:
+    """Remarks on a table, printed with how it was read and for how many reports it is planned."""
+    show_reading(table, rows=rows)
+    remarks = review(table, settings)
+    for remark in remarks:
+        err().print(f"Please check: {remark}", **PLAIN)
+    if settings.depth is None and "holders" not in settings.model_fields_set:
+        err().print(
+            f"The depth is chosen for {settings.holders} reports: set --holders if you "
+            "expect another number.",
+            **PLAIN,
+        )
+    return remarks
+
+
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
     """Show what is inferred and what looks wrong; raise unless it is to be published."""
     parsed_settings = Publication.parse(json.dumps(settings))
     table = read_table(public.read_bytes(), parsed_settings.stated)
-    show_reading(table, rows=ask and sys.stdin.isatty())
-    remarks = review(table, parsed_settings)
-    for remark in remarks:
-        err().print(f"Please check: {remark}", **PLAIN)
+    remarks = show_review(table, parsed_settings, rows=ask and sys.stdin.isatty())
     columns = renamed(table, parsed_settings.rename)
     features = infer_features(columns, parsed_settings)
     tasks = [task for task in api.tasks() if task["wave"] is None]
@@ -135,12 +148,6 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
         rows = [_feature(feature.model_dump(mode="json")) for feature in features]
         print_table("Would be published as", FEATURE_COLUMNS, rows)
         print_facts("Label", {"is": _label(infer_label(columns, parsed_settings).model_dump())})
-    if parsed_settings.depth is None and "holders" not in settings:
-        err().print(
-            f"The depth is chosen for {parsed_settings.holders} reports: set --holders if you "
-            "expect another number.",
-            **PLAIN,
-        )
     if named and ask:
         err().print(
             f"A task {settings['name']!r} already exists ({named[0][:SHORT_ID]}). Unless this is "

@@ -38,6 +38,28 @@ def test_a_file_needs_a_label(run: Cli, tmp_path: Path, monkeypatch: pytest.Monk
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_how_a_file_was_read_is_said_before_anything_starts(
+    run: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what looks wrong, for how many the task is planned, and the option that changes it."""
+    file = tmp_path / "survey.csv"
+    file.write_text("x;town;y\n1,5;Bern;a\n2,5;bern;b\n2,5;bern;b\n3,5;Chur;a\n")
+    began: list[str] = []
+    monkeypatch.setattr("privet.curator.cli.pilot.signal.signal", lambda *_: None)
+    monkeypatch.setattr(
+        "privet.curator.cli.pilot._run", lambda *given, **_: began.append(given[5]["name"])
+    )
+    command = ["pilot", str(file), "--label", "y", "--folder", str(tmp_path / "kept")]
+    said = run(*command, "--port=0", "--relay-port=0").err
+    assert "separated by semicolons, with decimal commas" in said
+    assert "Please check: 'town' has categories that differ only in case" in said
+    assert "for 10000 reports: set --holders" in said
+    assert said.index("Please check") < said.index("Starting curator")
+    assert began == ["survey"]
+    fewer = run(*command, "--port=0", "--relay-port=0", "--holders=50").err
+    assert "set --holders" not in fewer
+
+
 def test_tokens_are_kept_for_their_owner(tmp_path: Path) -> None:
     """The same at every start, and readable by nobody else."""
     made = Secrets.of(tmp_path)
