@@ -154,7 +154,7 @@ PROBLEMS: dict[type[PrivetError], ProblemType] = {
     MalformedReport: ProblemType("malformed-report", "The body is not a report", 400),
     WrongQuestions: ProblemType("wrong-questions", "The report answers other questions", 422),
     WrongPayload: ProblemType("wrong-payload", "The payload is impossible", 422),
-    InvalidRequest: ProblemType("invalid-request", "The request is not understood", 422),
+    InvalidRequest: ProblemType("invalid-request", "Something is to be done or changed first", 422),
     TooLarge: ProblemType("too-large", "The body is above the published limit", 413),
     TooSlow: ProblemType("too-slow", "The body did not arrive in time", 408, final=False),
     UnsupportedMediaType: ProblemType(

@@ -26,7 +26,7 @@ from privet.learning.findings.sentences import (
 )
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
-from privet.protocol.errors import InvalidRequest
+from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
@@ -138,7 +138,10 @@ def predict(
         for place, feature in enumerate(task.features)
         if (text := str(form.get(f"{FIELD}{place}", "")).strip())
     }
-    answers = prediction.predict(curator, visitor, task_id, number, records=[record])
+    try:
+        answers = prediction.predict(curator, visitor, task_id, number, records=[record])
+    except InvalidRecord as error:  # which names a row, and a form has one record
+        raise InvalidRecord(error.detail.removeprefix("Row 1: ")) from None
     (predicted,) = records_of(answers)["predictions"]
     partition = answers.model.model.partition
     return page(

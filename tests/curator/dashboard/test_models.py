@@ -160,7 +160,10 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     shares = known["probabilities"]
     said = f"label: {known['label']}, with {percent(shares[known['label']])}"
     assert said in unescape(page.text)
-    assert (await form(path, **{**asked, "field.1": "twelve"})).status_code == 422
+    refused = await form(path, **{**asked, "field.1": "twelve"})
+    assert refused.status_code == 422
+    assert "hours" in refused.text
+    assert "Row 1" not in refused.text
 
 
 def typed_number(text: str) -> float:

@@ -265,7 +265,9 @@ async def test_a_plan_comes_first_or_is_refused_knowingly(http: Http) -> None:
     for place, name in enumerate(("age", "hours", "job", "member")):
         fields |= {f"name.{place}": name, f"use.{place}": "on"}
     files = {"public": ("a.csv", samples.survey(60))}
-    assert "Plan first" in (await form("/new", files, **fields)).text
+    refused = (await form("/new", files, **fields)).text
+    assert "Plan first" in refused
+    assert "<h1>Something is to be done or changed first</h1>" in refused
     planned = plan_digest(samples.survey(60), settings_of(FormData(fields)))
     other = fields | {"holders": "200", "planned": planned}
     assert "Plan first" in (await form("/new", files, **other)).text
