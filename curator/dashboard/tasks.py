@@ -95,13 +95,18 @@ def collection(
         goal = reading.reports_needed(curator, visitor, task_id, half_width(task, precise))
         needed = "" if goal is None else precision(task.label, goal, status.reports, precise)
         insight = insight_of(task_id, curator, visitor)
-        overall = None if insight is None else tuple(insight.overall)
+        overall = (
+            reading.read_shares(curator, visitor, task_id)
+            if insight is None
+            else tuple(insight.overall)
+        )
         impossible = reading.read_impossible(curator, visitor, task_id)
-    if insight is not None:
+    if visitor.reads and overall:
+        reports = status.reports if insight is None else insight.reports
         telling = half_width(task, 100.0 * TELLING)
         least = reading.reports_needed(curator, visitor, task_id, telling)
-        more = None if least is None else max(least - insight.reports, 0)
-        known = verdict(task.label, insight.overall, insight.reports, more)
+        more = None if least is None else max(least - reports, 0)
+        known = verdict(task.label, overall, reports, more)
     looks = stored.settings.get("looks", "many")
     return {
         "task": task,

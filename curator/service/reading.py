@@ -17,6 +17,7 @@ from privet.learning.findings.insight import (
     Comparison,
     Insight,
     insight,
+    overall_shares,
     question_about,
     reports_for,
 )
@@ -28,6 +29,7 @@ from privet.learning.findings.node_shares import (
     untold_cells,
 )
 from privet.protocol.errors import InvalidRequest, ModelNotFound
+from privet.protocol.features import Classes
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results
 from privet.protocol.task import Task
@@ -139,6 +141,15 @@ def _insight(
     partition = fitted.model.partition
     paths = {cell: describe_path(partition, task.columns, cell) for cell in sorted(cells)}
     return fitted, comparison, paths
+
+
+def read_shares(curator: Curator, actor: Actor, task_id: str) -> tuple[Comparison, ...]:
+    """The classes' shares among the holders so far, with or without a model; empty for a number."""
+    actor.need(Scope.READER, COUNTS)
+    label, counts = read_task(curator, actor, task_id).task.label, curator.question_counts(task_id)
+    if not isinstance(label, Classes) or impossible(counts) is not None:
+        return ()
+    return overall_shares(label, curator.store.tasks.public_data(task_id), counts)
 
 
 def read_impossible(curator: Curator, actor: Actor, task_id: str) -> Impossible | None:

@@ -220,6 +220,17 @@ def insight(
     )
 
 
+def overall_shares(
+    label: Classes, public: PublicData, questions: Sequence[QuestionCounts]
+) -> tuple[Comparison, ...]:
+    """The share of each class, which needs no model; empty without reports about the label."""
+    _, alone = without_label_question(questions)
+    for question in questions:
+        if question.n and question is not alone and question.mechanism.slots == label.slots:
+            return _overall(label, public, question, None, alone)
+    return ()
+
+
 def reports_for(
     label: Label,
     question: QuestionCounts,
@@ -281,7 +292,7 @@ def _overall(
     label: Label,
     public: PublicData,
     question: QuestionCounts,
-    model: Model,
+    model: Model | None,
     alone: QuestionCounts | None,
 ) -> tuple[Comparison, ...]:
     """Each class's share, or the mean label, with the test that the populations are alike.
@@ -308,6 +319,8 @@ def _overall(
             _seen_from(question, of_class, m, float(variance), n, LEVEL / tests_of(label))
             for of_class, variance in zip(hits.tolist(), noise, strict=True)
         ]
+    elif model is None:
+        raise InvalidRequest("The mean of a number needs a model: fit one.")
     else:
         on_scale = _as_reported(label, public, question)
         expected, alike = [float(public.y.mean())], float(on_scale.mean())

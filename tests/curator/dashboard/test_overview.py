@@ -196,6 +196,8 @@ async def test_the_page_begins_with_what_is_known(
     app.state.curator.store.standing.tell(task, "north", held, clock())
     begun = text_of((await http.get(f"/tasks/{task}")).text)
     assert "made up" not in begun
+    before = re.search(r'id="known">([^<]+)<', (await http.get(f"/tasks/{task}")).text)
+    assert before
     assert "Name a relay" in begun
     await http.fit(task, estimator="weighted")
     page = (await http.get(f"/tasks/{task}")).text
@@ -208,6 +210,7 @@ async def test_the_page_begins_with_what_is_known(
     found = re.search(r'id="known">([^<]+)<', page)
     assert found
     assert unescape(found[1]) == finding(label, row)
+    assert before[1] == found[1]  # the shares of all need no model
     assert "more than the public" in found[1]
     order = ("people so far", "waiting at", "lost at", "more than", "Next:", "Answers by day")
     places = [said.index(part) for part in (*order, "What is asked")]

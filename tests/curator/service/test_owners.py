@@ -194,6 +194,7 @@ CASES: dict[str, Case] = {
         Scope.READER, lambda task: (task, 2), route=Call("GET", f"{V1}/models/2/insight")
     ),
     "read_impossible": Case(Scope.READER, lambda task: (task,)),
+    "read_shares": Case(Scope.READER, lambda task: (task,)),
     "reports_needed": Case(Scope.READER, lambda task: (task, 0.1)),
     "untold_in_cells": Case(Scope.READER, lambda task: (task, 2)),
     "list_tokens": Case(
