@@ -32,7 +32,7 @@ class Membership:
     lifetime: float
     """The epsilon that all its answers cost at most."""
     closes: float
-    """End of the last wave, Unix time."""
+    """End of the last wave that the subject answers, Unix time."""
 
     @classmethod
     def drawn(
@@ -60,7 +60,8 @@ class Membership:
                 "sent."
             )
         wave = coming[_below(len(coming), randomness)] if panel.mode == "rotate" else None
-        return cls(subject, document.whole_panel.id, wave, document.lifetime, panel.span[1])
+        closes = panel.span[1] if wave is None else panel.waves[wave][1]
+        return cls(subject, document.whole_panel.id, wave, document.lifetime, closes)
 
     def reserved(self, spent: float, now: float) -> float:
         """The epsilon that is kept for later waves, when ``spent`` has been spent on the panel."""

@@ -16,7 +16,7 @@ import { MAX, idOf, packTask } from "./task.js";
  * @property {string} task the panel's id
  * @property {number | null} wave the number of the wave that this device drew, from 0; null if all are answered
  * @property {number} lifetime the epsilon that all answers cost together, at most
- * @property {number} closes the end of the last wave, Unix time in seconds
+ * @property {number} closes the end of the last wave that this person answers, Unix time in seconds
  * @property {Uint8Array} bytes empty
  */
 
@@ -68,10 +68,9 @@ export async function drawMember(task, epsilon, now, random = platformRandom) {
   const { mode, waves } = task.panel;
   const coming = waves.map((_, wave) => wave).filter((wave) => now < waves[wave][1]);
   if (coming.length === 0) throw new Problem("task-not-open", "Its last wave has closed: nothing was drawn.", "late");
-  const [, closes] = span(task.panel);
-  if (closes - now > MAX.panelSeconds) throw new Problem("refused", "Its last wave is more than three years away.");
+  if (span(task.panel)[1] - now > MAX.panelSeconds) throw new Problem("refused", "Its last wave is more than three years away.");
   const wave = mode === "rotate" ? coming[below(coming.length, random)] : null;
-  return { task: await panelIdOf(task), wave, lifetime: lifetimeOf(task, epsilon), closes, bytes: new Uint8Array() };
+  return { task: await panelIdOf(task), wave, lifetime: lifetimeOf(task, epsilon), closes: (waves[wave] ?? span(task.panel))[1], bytes: new Uint8Array() };
 }
 
 /**

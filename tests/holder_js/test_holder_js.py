@@ -30,7 +30,7 @@ from tests import strategies
 from tests.client.test_account import halves
 from tests.client.test_departure import FAR, MISFIT, NEAR, chain
 from tests.client.test_ledger import DAY, NOW
-from tests.client.test_panels import JANUARY, JULY, MARCH, panel
+from tests.client.test_panels import JANUARY, JULY, MARCH, WAVES, panel
 from tests.holder_js.node import NODE, evaluated
 from tests.protocol.examples import RECORD, make_task
 from tests.protocol.test_conditions import bound
@@ -321,7 +321,8 @@ def test_it_takes_its_turns_as_the_other_holder_does(mode: Mode) -> None:
         assert found["ends"] == [first, first, second, second, third]
         assert (found["posts"], found["turned"]) == ([first, second, third], first)
     (member,) = found["members"]
-    expected = (document.id, 1 if mode == "rotate" else None, document.lifetime, document.closes)
+    mine, closes = (1, WAVES[1][1]) if mode == "rotate" else (None, document.closes)
+    expected = (document.id, mine, document.lifetime, closes)
     assert (member["task"], member["wave"], member["lifetime"], member["closes"]) == expected
     assert (found["odd"], found["far"]) == ("invalid-request", "refused")
 

@@ -19,7 +19,7 @@ export type Member = {
      */
     lifetime: number;
     /**
-     * the end of the last wave, Unix time in seconds
+     * the end of the last wave that this person answers, Unix time in seconds
      */
     closes: number;
     /**
