@@ -21,11 +21,9 @@ SCORE_IN_WORDS = {
 }
 
 
-class Compared(Protocol):
+class Figured(Protocol):
     """A figure of the holders with its interval, beside that of the public records."""
 
-    @property
-    def name(self) -> str: ...
     @property
     def reported(self) -> float: ...
     @property
@@ -34,25 +32,24 @@ class Compared(Protocol):
     def high(self) -> float: ...
     @property
     def public(self) -> float: ...
+
+
+class Compared(Figured, Protocol):
+    """A figure of all holders."""
+
+    @property
+    def name(self) -> str: ...
     @property
     def p_value(self) -> float: ...
 
 
-class Located(Protocol):
+class Located(Figured, Protocol):
     """A figure of a cell; ``name`` is None for the cell's share of the holders."""
 
     @property
     def path(self) -> Sequence[str]: ...
     @property
     def name(self) -> str | None: ...
-    @property
-    def reported(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-    @property
-    def public(self) -> float: ...
 
 
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
