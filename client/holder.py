@@ -52,7 +52,7 @@ from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
 INVITATION = re.compile(r"[!-~]{1,200}")
-AT_A_TIME = 48
+AT_A_TIME = 128
 """Subjects who answer at a time, where there are many."""
 
 

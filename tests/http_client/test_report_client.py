@@ -9,7 +9,14 @@ import httpx
 import pytest
 
 from privet.client import CuratorUnreachable, UnexpectedResponse
-from privet.http_client.report_client import Offer, Reply, error_in, new_http
+from privet.http_client.report_client import (
+    CONNECTIONS,
+    Offer,
+    Reply,
+    ReportClient,
+    error_in,
+    new_http,
+)
 from privet.protocol.calls import READ_TASK, SEND_REPORT, TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     PROBLEMS,
@@ -221,6 +228,36 @@ async def test_cookies_are_not_kept() -> None:
             assert "set-cookie" in (await http.get(f"http://127.0.0.1:{port}/")).headers
     assert len(heads) == 2
     assert not any(b"\r\ncookie:" in head.lower() for head in heads)
+
+
+async def test_connections_are_kept_for_the_next_request() -> None:
+    """As many as there were requests at a time, up to the bound, and closed at the end."""
+    opened: list[asyncio.StreamWriter] = []
+    asked = 0
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        opened.append(writer)
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                asked += 1
+                writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(respond, "127.0.0.1", 0) as server:
+        async with ReportClient() as client:
+            port = server.sockets[0].getsockname()[1]
+            address = client.address(f"http://127.0.0.1:{port}/v1/tasks/{'0' * 64}")
+
+            async def ask() -> None:
+                with pytest.raises(UnexpectedResponse):
+                    await client.collection(address)
+
+            for at_a_time in (1, 1, 3 * CONNECTIONS, 1):
+                await asyncio.gather(*(ask() for _ in range(at_a_time)))
+        await asyncio.gather(*(writer.wait_closed() for writer in opened))
+    assert asked == 3 + 3 * CONNECTIONS
+    assert len(opened) == CONNECTIONS
 
 
 async def test_proxies_are_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
