@@ -46,8 +46,13 @@ def axe() -> str:
     return (Path(package).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def violations(tab: Any) -> list[str]:
-    """What axe-core finds, by its own names."""
+def violations(shown: Any) -> list[str]:
+    """What axe-core finds, by its own names, on the page that shows this.
+
+    A page that a click is about to replace has not what the next one has: name that.
+    """
+    shown.first.wait_for()
+    tab = shown.page
     tab.evaluate(axe())
     found = tab.evaluate("axe.run()")
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found["violations"]]

@@ -49,8 +49,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningC
 def sign_in(tab: Any, curator: RunningCurator, name: str) -> None:
     """From the curator's page through the provider's two, log in and consent, as people do."""
     tab.goto(f"{curator.url}/sign-in?then=/new")
-    assert violations(tab) == []
-    tab.get_by_role("link", name=re.compile("^Sign in with localhost")).click()
+    provider = tab.get_by_role("link", name=re.compile("^Sign in with localhost"))
+    assert violations(provider) == []
+    provider.click()
     tab.locator("[name=login]").fill(name)
     tab.locator("[name=password]").fill("any")
     tab.locator("[type=submit]").click()
@@ -67,11 +68,12 @@ def test_people_sign_in_and_out(running: tuple[RunningCurator, str, str], tab: A
     tab.get_by_role("link", name="Access").click()
     tab.get_by_role("cell", name="oidc:admin-ada").first.wait_for()
     tab.get_by_role("button", name="Sign out").click()
-    assert violations(tab) == []
     end = tab.get_by_role("link", name="Sign out there too")
+    assert violations(end) == []
     assert end.get_attribute("href").startswith(f"{issuer}/session/end?")
     end.click()
     tab.get_by_role("button", name="Yes, sign me out").click()
+    tab.get_by_text("Sign-out Success").wait_for()
     tab.goto(f"{curator.url}/new")
     tab.get_by_role("alert").wait_for()
 
