@@ -10,6 +10,7 @@ from rich.table import Table
 from privet.learning.core.amounts import percent
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.limits import BATCH, DELTA
+from privet.protocol.panel import Mode
 
 from .options import FILE, AsJson, Register, with_settings
 from .output import PLAIN, as_text, err, out, print_facts, print_json
@@ -45,13 +46,26 @@ def plan(
     ] = None,
     target_shift: Annotated[
         float | None,
-        typer.Option(help="Shift to detect: a share, by default .05, or in the label's units."),
+        typer.Option(
+            help="Shift, or change between waves, to detect: a share, by default .05, or in the "
+            "label's units."
+        ),
     ] = None,
     power: Annotated[float, typer.Option(help="Power: the probability of detecting it.")] = 0.8,
     half_width: Annotated[
         float | None,
         typer.Option(help="Precision of overall figures: a share, by default .02, or in units."),
     ] = None,
+    waves: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of waves of a panel: what changes between them are found, and by how "
+            "many people. Holders are then those of each wave."
+        ),
+    ] = None,
+    mode: Annotated[
+        Mode, typer.Option(help="Whether holders answer one wave (rotate) or each (repeat).")
+    ] = "rotate",
     board: Annotated[
         bool, typer.Option("--board", help="Print a paragraph for an ethics board instead.")
     ] = False,
@@ -70,6 +84,8 @@ def plan(
         "half_width": half_width,
         "estimator": estimator,
         "register": register,
+        "waves": waves,
+        "mode": mode,
         "simulation_seed": simulation_seed,
     }
     with err().status("Simulating collections ..."):

@@ -363,4 +363,6 @@ def planned(public: bytes, settings: Publication, register: bytes | None) -> Pla
     values = settings.model_dump(
         mode="json", exclude_unset=True, include=set(TaskSettings.model_fields)
     )
+    if settings.waves:
+        values |= {"waves": len(settings.waves), "mode": settings.mode}
     return plan(public, register=register, **values)

@@ -106,14 +106,18 @@ def over_time(
         number: [_overall(label, question, alone), *_cells(label, question)]
         for number, ((question,), alone) in asked.items()
     }
-    some, _ = next(iter(asked.values()))
-    names = _names(label, some[0])
-    pairs = 2 * (planned - 1) - 1 if planned > 1 else 0
-    comparisons = pairs * len(names) * (1 + some[0].partition.cells)
-    changes = _changes(figures, names, comparisons)
+    ((some,), _) = next(iter(asked.values()))
+    comparisons = comparisons_of(label, some.partition.cells, planned)
+    changes = _changes(figures, _names(label, some), comparisons)
     lines = _lines(label, asked)
     sentence = _sentence(lines, changes, in_parts=isinstance(label, Classes))
     return OverTime(lines, changes, comparisons, sentence)
+
+
+def comparisons_of(label: Label, cells: int, waves: int) -> int:
+    """Comparisons in a panel of so many waves: each with the one before it and with the first."""
+    figures = label.slots if isinstance(label, Classes) and label.slots > 2 else 1
+    return (2 * (waves - 1) - 1) * figures * (1 + cells)
 
 
 def _names(label: Label, question: QuestionCounts) -> list[str]:

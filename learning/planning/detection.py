@@ -81,13 +81,14 @@ class Detection:
     """The smallest detectable differences: ``overall``, and in a ``cell`` of median noise.
 
     ``half_width`` is that of the widest overall 95 % interval, and ``variance`` its figure's noise
-    times the number of holders.
+    times the number of holders. The tree has ``cells``.
     """
 
     overall: Difference
     cell: Difference
     half_width: float
     variance: float
+    cells: int
 
 
 def detection(
@@ -163,6 +164,7 @@ def detection(
         Difference(float(in_cell[of_middle]), float(of_rows[of_middle]), tests, largest, looks),
         factor * sqrt(float(noise.max())),
         float(noise.max()) * holders,
+        tree.cells,
     )
 
 

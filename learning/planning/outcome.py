@@ -6,6 +6,8 @@ from html import escape
 from math import ceil, exp, sqrt
 from typing import Any
 
+from privet.protocol.panel import Mode
+
 from ..core.amounts import TELLING, about, percent
 from ..core.looks import Looks
 from ..core.public_data import Floats
@@ -99,6 +101,37 @@ class BehindRelay:
 
 
 @dataclass(frozen=True)
+class InWaves:
+    """The changes that a panel of one ``mode`` shows, of ``holders`` in each wave at ``epsilon``.
+
+    ``overall_change`` and ``cell_change`` are the smallest changes between two waves that are
+    listed with the plan's power, at least; None where the largest possible one is not. ``power``
+    is the least probability of listing a change of the plan's target overall, and
+    ``people_needed`` how many it takes for the plan's, with trees of ``depth``, or of the default
+    depth where none needs fewer.
+    """
+
+    mode: Mode
+    holders: int
+    epsilon: float
+    overall_change: float | None
+    cell_change: float | None
+    power: float
+    people_needed: int | None
+    depth: int | None
+
+
+@dataclass(frozen=True)
+class PanelPlan:
+    """The same people asked in ``waves``, at an equal ``lifetime`` epsilon: first as planned."""
+
+    waves: int
+    people: int
+    lifetime: float
+    modes: tuple[InWaves, ...]
+
+
+@dataclass(frozen=True)
 class RareClass:
     """Scores of a class that few public records have, of which accuracy says little.
 
@@ -128,8 +161,9 @@ class Plan:
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
     is empty. ``relay`` says what a central guarantee led to, where one was asked for. ``rare`` has
-    other scores of a label with a class so rare that accuracy hardly depends on it. ``remarks``
-    are what looks wrong about the public columns.
+    other scores of a label with a class so rare that accuracy hardly depends on it. ``panel`` is
+    about changes between waves, where some are planned; all else is then about one wave.
+    ``remarks`` are what looks wrong about the public columns.
     """
 
     score: str
@@ -154,6 +188,7 @@ class Plan:
     showing: tuple[Showing, ...] = ()
     relay: BehindRelay | None = None
     rare: RareClass | None = None
+    panel: PanelPlan | None = None
     span: float = 1.0
     """All that an overall figure can be: 1 for a share, or the width of a number's range."""
     telling_after: int = 0
@@ -235,7 +270,8 @@ class Plan:
         )
         compared = [self._compared()] if self.showing else []
         rare = [] if self.rare is None else [self._of_rare(self.rare)]
-        sentences = [fair, *rare, shift, local, width, *compared, self._stopping()]
+        panel = [] if self.panel is None else self._of_panel(self.panel)
+        sentences = [fair, *rare, shift, local, width, *compared, self._stopping(), *panel]
         return sentences if self.relay is None else [*sentences, *self._behind_relay(self.relay)]
 
     def _of_rare(self, rare: RareClass) -> str:
@@ -250,6 +286,29 @@ class Plan:
             f"{rare.log_loss_of_shares:.3g}, and an AUC of {rare.auc.value:.2g} ± "
             f"{rare.auc.standard_error:.1g} for {rare.name} against the rest. Reports lower the "
             f"log loss by {gains}."
+        )
+
+    def _of_panel(self, panel: PanelPlan) -> tuple[str, str]:
+        """The changes between waves that a panel shows, and the people whom the target takes."""
+        said, takes = [], []
+        for each in panel.modes:
+            who = f"{each.mode}, {_number(each.holders)} in each wave at ε = {each.epsilon:.3g}"
+            overall, cell = (
+                "none" if change is None else f"{self.amount(change)} or more"
+                for change in (each.overall_change, each.cell_change)
+            )
+            said.append(f"If they {who}: {overall} overall, {cell} in a single cell.")
+            needed = each.people_needed
+            many = "more people than there are" if needed is None else f"{_number(needed)} people"
+            with_depth = "" if each.depth is None else f" with depth {each.depth}"
+            takes.append(f"{many} who {each.mode}{with_depth}")
+        return (
+            f"All of this is about one wave. In {panel.waves} waves {_number(panel.people)} people "
+            f"spend a lifetime ε of {panel.lifetime:.3g} each, and in {percent(self.power)} of "
+            f"such panels or more these changes between two waves are listed. {' '.join(said)}",
+            f"For a change of {self.amount(self.target_shift)} overall it takes "
+            f"{', or '.join(takes)}. Of all changes that are listed, at every look and over all "
+            "waves, one in twenty is false in expectation.",
         )
 
     def _compared(self) -> str:
@@ -354,21 +413,35 @@ class Plan:
     @property
     def board(self) -> str:
         """A paragraph for an ethics board or a data protection officer, to be completed."""
-        odds = exp(self.epsilon)
+        panel = self.panel
+        people, lifetime = self.holders, self.epsilon
+        sends, message, spent = "sends one message", "the message", f"ε = {self.epsilon:g}"
+        enough = "With this number of people and this ε, a"
+        found = f"found with a probability of {_chance(self.here.power)}"
+        if panel is not None:
+            people, lifetime, as_planned = panel.people, panel.lifetime, panel.modes[0]
+            enough = f"With {_number(self.holders)} people in each wave and this ε, a"
+            found += (
+                f", and a change as large between two waves with one of {_chance(as_planned.power)}"
+            )
+            sends = f"draws one of {panel.waves} waves and sends one message in it,"
+            if as_planned.mode == "repeat":
+                sends = f"sends one message in each of {panel.waves} waves,"
+                message, spent = "all messages of a device", f"{spent} each, {lifetime:g} in all"
+        odds = exp(lifetime)
         sure = min(ceil(1e4 * odds / (1.0 + odds)) / 100.0, 99.99)
         shift = self.amount(self.target_shift)
         return (
-            f"We ask about {_number(self.holders)} people for {self.label} and never receive what "
-            f"they answer. Each device sends one message of at most {self.report_bytes} bytes, in "
-            f"which {self._protected} changed at random (local differential privacy, "
-            f"ε = {self.epsilon:g}). Somebody who sees the message and thinks two records equally "
-            f"likely{self._alike} can be at most {sure:g}\u00a0% sure which of them it comes from, "
-            "whatever else they know; this holds against us too, and for as long as the message "
-            "exists. Messages are added up when they arrive; only their sums are kept, and a "
-            "random number of each, to recognise a repeated message. With "
-            f"this number of people and this ε, a difference of {shift} between them and our "
-            f"{_number(self.public_records)} public records is found with a probability of "
-            f"{_chance(self.here.power)}. A smaller ε would protect more and find less; fewer "
+            f"We ask about {_number(people)} people for {self.label} and never receive what "
+            f"they answer. Each device {sends} of at most {self.report_bytes} bytes, in "
+            f"which {self._protected} changed at random (local differential privacy, {spent}). "
+            f"Somebody who sees {message} and thinks two records equally "
+            f"likely{self._alike} can be at most {sure:g}\u00a0% sure which of them is the true "
+            "one, whatever else they know; this holds against us too, and for as long as messages "
+            "exist. Messages are added up when they arrive; only their sums are kept, and a "
+            f"random number of each, to recognise a repeated message. {enough} difference of "
+            f"{shift} between them and our {_number(self.public_records)} public records is "
+            f"{found}. A smaller ε would protect more and find less; fewer "
             "people would not protect more."
         )
 

@@ -26,6 +26,7 @@ import numpy as np
 from privet.protocol.errors import InvalidPublicData, InvalidRequest
 from privet.protocol.features import Classes, Label
 from privet.protocol.limits import BATCH, DELTA, TASK_CAP
+from privet.protocol.panel import Mode
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
 from privet.tables.text_format import AS_PROGRAMS_WRITE, NOTHING_STATED, Stated
@@ -52,8 +53,9 @@ from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
 from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, Factors, detection, least
-from .outcome import BehindRelay, Mean, Needed, Plan, Prospect, RareClass, Showing
+from .outcome import BehindRelay, Mean, Needed, PanelPlan, Plan, Prospect, RareClass, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
+from .waves import check_panel, planned_panel
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
 """Default targets: shift and half-width in shares, or in parts of a number's range."""
@@ -88,6 +90,8 @@ def plan(
     half_width: float | None = None,
     estimator: str | None = None,
     register: str | Path | bytes | Columns | Any = None,
+    waves: int | None = None,
+    mode: Mode = "rotate",
     simulation_seed: int = 0,
     **settings: Any,
 ) -> Plan:
@@ -98,7 +102,9 @@ def plan(
     says what it takes to show a shift of ``target_shift`` with probability ``power``, and to know
     every overall figure to plus or minus ``half_width``: in shares, .05 and .02 by default, or in
     the label's units, that part of its range. ``register``, in a form of ``public``, are the people
-    asked, without labels.
+    asked, without labels. With ``waves`` it is the plan of one wave of a panel of so many, and
+    says which changes between waves holders who rotate show, and the same people if they repeat;
+    ``mode`` is the panel's own, and a wished change is ``target_shift`` too.
 
     With ``central_epsilon`` reports come through a relay that sends at least ``batch`` of honest
     holders together. The plan then has the mechanism, unless one is set, and the local epsilon that
@@ -130,10 +136,18 @@ def plan(
             "does not wait for a number of these: plan without disclosed columns, or give an "
             "epsilon."
         )
+    if shuffling is not None and waves is not None:
+        raise InvalidRequest(
+            "A central epsilon is that of one report: plan waves without it, and give an epsilon."
+        )
+    if waves is not None:
+        check_panel(waves, mode, checked.disclosed)
     people = None if register is None else _columns(register)
     columns = _columns(public, checked.stated)
     planner = Planner(checked, columns, estimator, simulation_seed, shuffling, people)
     made = planner.plan(target_shift, power, half_width)
+    if waves is not None:
+        made = replace(made, panel=planner.panel(waves, mode, made.target_shift, power))
     return replace(made, remarks=tuple(review(columns, checked)))
 
 
@@ -359,12 +373,7 @@ class Planner:
         And the depth that takes the fewest holders, where this plan's trees may have another.
         """
         n = self.settings.holders
-        holders = self._least_holders(enough)
-        depth, there = None, holders
-        for each in self._shallower():
-            fewer = self._least_holders(enough, {"depth": each})
-            if fewer is not None and (there is None or fewer < there):
-                depth, there = each, fewer
+        holders, there, depth = self._fewest(enough, self.settings.epsilon)
         least_epsilon = least(
             lambda some: enough(self.detection(n, some)),
             lambda some: self._chosen(n, some),
@@ -385,11 +394,42 @@ class Planner:
             None if holders is None else self._cells(holders),
         )
 
+    def panel(self, waves: int, mode: Mode, target: float, power: float) -> PanelPlan:
+        """The changes between waves that the planned holders in each show; see ``waves``."""
+        return planned_panel(
+            self.label,
+            waves,
+            mode,
+            holders=self.settings.holders,
+            epsilon=self.settings.epsilon,
+            may_repeat=not self.settings.disclosed,
+            target=target,
+            power=power,
+            detect=self.detection,
+            fewest=self._fewest,
+        )
+
+    def _fewest(
+        self, enough: Callable[[Detection], bool], epsilon: float
+    ) -> tuple[int | None, int | None, int | None]:
+        """The fewest holders at an epsilon: with the default depth, and with any, which follows;
+        None if that is the default."""
+        by_default = self._least_holders(enough, epsilon=epsilon)
+        depth, there = None, by_default
+        for each in self._shallower():
+            fewer = self._least_holders(enough, {"depth": each}, epsilon)
+            if fewer is not None and (there is None or fewer < there):
+                depth, there = each, fewer
+        return by_default, there, depth
+
     def _least_holders(
-        self, enough: Callable[[Detection], bool], changes: Mapping[str, Any] | None = None
+        self,
+        enough: Callable[[Detection], bool],
+        changes: Mapping[str, Any] | None = None,
+        epsilon: float | None = None,
     ) -> int | None:
-        settings, epsilon = self.settings, self.settings.epsilon
-        settings = settings.model_copy(update=changes)
+        settings = self.settings.model_copy(update=changes)
+        epsilon = settings.epsilon if epsilon is None else epsilon
         return least(
             lambda holders: enough(self.detection(holders, epsilon, settings)),
             lambda holders: self._chosen(holders, epsilon, settings),

@@ -1,0 +1,90 @@
+"""The changes between waves of a panel that reports show, in closed form.
+
+Two waves that are asked alike have estimates of one variance s each, so ``findings.changes`` lists
+a change of delta with the power of ``detection`` at the variances s and s, among all comparisons of
+all waves. That is the least power: a change may be listed beside others, which lowers the bar.
+
+Of P people, with W waves and a lifetime epsilon L, holders who rotate are P / W in each wave, at
+epsilon L; holders who repeat are all P, at epsilon L / W.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Label
+from privet.protocol.limits import MAX_WAVES
+from privet.protocol.panel import Mode
+
+from ..findings.changes import comparisons_of
+from .detection import MOST_EPSILON, Detection, Difference
+from .outcome import InWaves, PanelPlan
+
+Enough = Callable[[Detection], bool]
+
+
+def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:
+    """Raise ``InvalidRequest`` for a panel that cannot be published."""
+    if not 2 <= waves <= MAX_WAVES:
+        raise InvalidRequest(
+            f"A panel has from 2 to {MAX_WAVES} waves, not {waves}: for one, plan without waves."
+        )
+    if mode == "repeat" and disclosed:
+        raise InvalidRequest(
+            "A panel that repeats discloses nothing: plan without disclosed columns, or let the "
+            "holders rotate."
+        )
+
+
+def planned_panel(
+    label: Label,
+    waves: int,
+    mode: Mode,
+    *,
+    holders: int,
+    epsilon: float,
+    may_repeat: bool,
+    target: float,
+    power: float,
+    detect: Callable[[int, float], Detection],
+    fewest: Callable[[Enough, float], tuple[int | None, int | None, int | None]],
+) -> PanelPlan:
+    """A panel whose waves have ``holders`` at ``epsilon`` each, beside the other mode.
+
+    ``detect`` gives what a wave detects for a number of holders and an epsilon, and
+    ``fewest`` how few are enough at an epsilon: with the default depth, and with any, which is
+    last.
+    """
+    rotating = mode == "rotate"
+    people = holders * (waves if rotating else 1)
+    lifetime = epsilon * (1 if rotating else waves)
+
+    def between(detected: Detection, of: Difference) -> Difference:
+        tests = comparisons_of(label, detected.cells, waves)
+        return replace(of, public=of.reported, tests=tests)
+
+    def in_waves(asked: Mode) -> InWaves:
+        turns = waves if asked == "rotate" else 1
+        each, spent = people / turns, lifetime * turns / waves
+        detected = detect(max(1, round(each)), spent)
+        overall = between(detected, detected.overall)
+        _, needed, depth = fewest(
+            lambda found: between(found, found.overall).power(target) >= power, spent
+        )
+        return InWaves(
+            asked,
+            max(1, round(each)),
+            spent,
+            overall.smallest(power),
+            between(detected, detected.cell).smallest(power),
+            overall.power(target),
+            None if needed is None else needed * turns,
+            depth,
+        )
+
+    modes: list[Mode] = [mode]
+    if rotating and may_repeat:
+        modes.append("repeat")
+    elif not rotating and lifetime <= MOST_EPSILON:
+        modes.append("rotate")
+    return PanelPlan(waves, people, lifetime, tuple(map(in_waves, modes)))
