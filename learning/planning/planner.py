@@ -413,10 +413,18 @@ class Planner:
         self, enough: Callable[[Detection], bool], epsilon: float
     ) -> tuple[int | None, int | None, int | None]:
         """The fewest holders at an epsilon: with the default depth, and with any, which follows;
-        None if that is the default."""
+        None if that is the default.
+
+        Depths are tried where none is given, from one split up to this plan's tree; none where
+        columns are disclosed, since more strata cost no precision.
+        """
         by_default = self._least_holders(enough, epsilon=epsilon)
         depth, there = None, by_default
-        for each in self._shallower():
+        own = any(of.depth is not None for of in self.settings.by_question())
+        if self.settings.disclosed or own:
+            return by_default, there, depth
+        cells = self._cells(self.settings.holders)
+        for each in range(1, max(cells.bit_length() - 1, 1) + 1):
             fewer = self._least_holders(enough, {"depth": each}, epsilon)
             if fewer is not None and (there is None or fewer < there):
                 depth, there = each, fewer
@@ -435,17 +443,6 @@ class Planner:
             lambda holders: self._chosen(holders, epsilon, settings),
             HOLDERS,
         )
-
-    def _shallower(self) -> Sequence[int]:
-        """Depths that may be given where none is: down to one split, up to this plan's tree.
-
-        None where columns are disclosed, since more strata cost no precision.
-        """
-        own = any(of.depth is not None for of in self.settings.by_question())
-        if self.settings.disclosed or own:
-            return ()
-        cells = self._cells(self.settings.holders)
-        return range(1, max(cells.bit_length() - 1, 1) + 1)
 
     def _cells(self, holders: int) -> int:
         """The most cells of a tree of the task planned for as many ``holders``."""
