@@ -19,6 +19,7 @@ from .trees import (
     LPDTRegressor,
     NonPrivateTreeClassifier,
     NonPrivateTreeRegressor,
+    PublishedLPDTRegressor,
 )
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "PHISTClassifier",
     "PHISTRegressor",
     "PSGDClassifier",
+    "PublishedLPDTRegressor",
     "RandomizedLabelsClassifier",
     "RandomizedLabelsRegressor",
     "SemiPrivateClassifier",

@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
-from math import log, log2
+from math import exp, log, log2
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -227,6 +227,50 @@ class LPDTRegressor(BaselineRegressor, LPDT):
     label_range : the label's range; by default that of the public labels.
     public_fraction, random_state : as in ``PrivateTreeRegressor``.
     """
+
+
+@dataclass(eq=False, repr=False)
+class PublishedLPDTRegressor(LPDTRegressor):
+    """LPDT by the rules of its authors' code, Karlmyh/LPDT, where they are not the text's.
+
+    Bits are flipped with probability 1 / (1 + e^(share ε / 2)) and Ỹ = Y + 2M / ((1 - share) ε) ξ,
+    which is eq. 3 and 4 where ``share`` is 1/2. A cell whose noisy mass is negative predicts the
+    mean of its public records, and no prediction is cut at the label's range. Costs ε-LDP, one
+    report, no interaction; the code takes M from the private labels, which is not private: here it
+    is declared.
+
+    Parameters
+    ----------
+    share : the part of ε that the bits have; the code takes the best of .3, .5 and .7.
+    epsilon, partition, depth, min_leaf, label_range, public_fraction, random_state : as in
+        ``LPDTRegressor``.
+    """
+
+    _: KW_ONLY
+    share: float = 0.5
+
+    def _learn(self, X: Floats, y: Floats, public: PublicData, rng: np.random.Generator) -> None:
+        if not 0.0 < self.share < 1.0:
+            msg = f"share is {self.share}: choose a number between 0 and 1."
+            raise ValueError(msg)
+        self.cells_ = self._grown(public, self._depth(X, 0), rng)
+        count = self.cells_.cells
+        flip = 1.0 / (1.0 + exp(self.share * self.epsilon / 2.0))
+        middle = (self.label_low_ + self.label_high_) / 2.0
+        scale = (self.label_high_ - self.label_low_) / ((1.0 - self.share) * self.epsilon)
+        inside = locate(self.cells_, X)[:, None] == np.arange(count)
+        centred = (inside ^ (rng.random((len(X), count)) < flip)) - flip
+        mass = centred.sum(axis=0)
+        total = (y - middle + rng.laplace(scale=scale, size=len(y))) @ centred
+        of_public = locate(self.cells_, public.X)
+        records = np.bincount(of_public, minlength=count)
+        public_sums = np.bincount(of_public, public.y, minlength=count)
+        public_means = np.where(records > 0, public_sums / np.maximum(records, 1), public.y.mean())
+        used = mass > 0
+        self.means_ = np.where(used, middle + total / np.where(used, mass, 1.0), public_means)
+
+    def _values(self, X: Floats) -> Floats:
+        return np.asarray(self.means_[locate(self.cells_, X)])
 
 
 class LPDTClassifier(BaselineClassifier, LPDT):

@@ -141,6 +141,28 @@ class Timed:
             yield self.name, {}, {"seconds": time.process_time() - started}
 
 
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of processor time to fit once and to predict, and how many numbers predict."""
+
+    name: str
+    estimator: Callable[..., Any]
+    stored: Callable[[Any], int]
+
+    def __call__(self, split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+        started = time.process_time()
+        model = fitted(self.estimator(epsilon, random_state=seed), split)
+        fitted_at = time.process_time()
+        model.predict(split.test.X)
+        costs = {
+            "training": fitted_at - started,
+            "testing": time.process_time() - fitted_at,
+            "space": float(self.stored(model)),
+        }
+        for cost, value in costs.items():
+            yield f"{self.name}, {cost}", {}, {"score": value}
+
+
 def right_in_cells(partition: Partition, split: Split) -> Floats:
     """The accuracy gained by labelling a cell 0 or 1, ``(cells, 2)``: one pass for every λ."""
     cells, n = locate(partition, split.test.X), len(split.test)

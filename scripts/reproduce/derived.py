@@ -210,35 +210,6 @@ def mechanisms_noise(_experiment: Experiment, table: pd.DataFrame) -> str:
     )
 
 
-NOISE = 1.0
-"""Variance of the sine's noise, below which no mean squared error is expected."""
-
-
-def slopes(_experiment: Experiment, table: pd.DataFrame) -> str:
-    """The slope of ln(excess error) over ln n by number of public records, with its 95 % interval.
-
-    Least squares with the weights of the means' standard errors, by Student's t. LPDT's Theorem 3.4
-    has at most -1/3 for a smooth function of one column, but for a factor of log n.
-    """
-    lines = []
-    for public, part in table.groupby("n_public", sort=False):
-        excess = part["mean"] - NOISE
-        weights = (excess / part["standard_error"]).to_numpy()
-        slope, error = slope_of(np.log(part["n_private"]), np.log(excess), weights)
-        half = student.ppf(0.975, len(part) - 2) * error
-        lines.append(f"{public:g} public records {slope:.2f} ± {half:.2f}")
-    return f"Slope of ln(error - 1) over ln n, with 95 % intervals: {'; '.join(lines)}.\n"
-
-
-def slope_of(x: Floats, y: Floats, weights: Floats) -> tuple[float, float]:
-    """The slope of a weighted line and its standard error, from the line's own residuals."""
-    design = np.column_stack([np.ones(len(x)), x]) * weights[:, None]
-    target = np.asarray(y) * weights
-    fitted, *_ = np.linalg.lstsq(design, target)
-    variance = ((target - design @ fitted) ** 2).sum() / (len(x) - 2)
-    return float(fitted[1]), float(np.sqrt(variance * np.linalg.inv(design.T @ design)[1, 1]))
-
-
 HALF_RANGES = {
     "abalone": (14.0, 2924),
     "airfoil": (18.8, 1052),

@@ -37,6 +37,7 @@ NOT_MEASURING = (
     "experiments",
     "illustrations",
     "pages",
+    "rates",
 )
 """Files of this folder that no score depends on."""
 BUILT_IN = frozenset((*METHODS, *PROBLEMS))

@@ -21,17 +21,17 @@ from scripts.reproduce.derived import (
     noise_and_tests,
     rank_sums,
     ranks_and_tests,
-    slopes,
     what_disclosing_costs,
     what_shifts_show,
     what_showing_gains,
 )
-from scripts.reproduce.experiment import Experiment, Job, drawn, jobs, printed
+from scripts.reproduce.experiment import Experiment, Job, Numbers, drawn, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
-from scripts.reproduce.methods import COMPARED, PRUNED, TIMED
+from scripts.reproduce.methods import COMPARED, PRUNED, RULES, TIMED
 from scripts.reproduce.no_difference import DETECTED, FALSE, UNSEEN
 from scripts.reproduce.problems import REPEATING, SHIFTS, SIZES
+from scripts.reproduce.rates import slopes
 from scripts.reproduce.remembering import SERIES as REMEMBERING
 from scripts.reproduce.remembering import SHIPPED
 from scripts.reproduce.scored import MISSED, READ, SCORED
@@ -58,8 +58,12 @@ THREE = (0.5, 2.0, 8.0)
 SUBSET = "LPCT, subset selection"
 FAMILY = ("LPCT", "LPCT, Theorem 4", "LPCT-P", "LPCT-Q", *PRUNED, SUBSET, f"{SUBSET}-P")
 FOUR = ("LPCT", "LPCT-P", "LPCT-Q", PRUNED[0])
+BY_RULES = {name: f"{name}, {RULES}" for name in ("LPDT-M", "LPDT-V")}
+"""LPDT by the rules of its authors' code."""
 LPDT_METHODS = ("DT", "LPDT-M", "LPDT-V", "APHIST", "PHIST for numbers", "DECONV", "Privet")
-LPDT_SERIES = ("DT", "LPDT-M", "LPDT-V", "APHIST", "PHIST", "DECONV", "Privet")
+LPDT_SERIES = (
+    *("DT", "LPDT-M", "LPDT-V", *BY_RULES.values(), "APHIST", "PHIST", "DECONV", "Privet"),
+)
 PUBLIC_ONLY = ("public forest", "public extra trees", "public boosting", "public linear")
 PRIVET = ("Privet", "Privet, plain tree", "public stack")
 FEW_COLUMNS = tuple(name for name in CLASSIFICATION if name != "email")
@@ -242,11 +246,65 @@ LPCT = [
     ),
 ]
 
+
+def rates(name: str, title: str, x: str, epsilon: float, **settings: Any) -> Experiment:
+    """LPCT and LPCT-prune over the records of one kind on their design, for the slopes."""
+    return Experiment(
+        f"lpct-rates-{name}",
+        title,
+        jobs("design", ("LPCT, deep", "LPCT-prune, full grid"), (epsilon,), **settings),
+        x=x,
+        panels=("gamma",),
+        series=("LPCT", PRUNED[1]),
+        kind="figure",
+        log_x=True,
+        notes=slopes,
+    )
+
+
+RATES = [
+    rates(
+        "private",
+        "LPCT, Theorems 3, 4 and 7: accuracy over n_P; ε = 8, γ = 0.5, 50 public records",
+        "n_private",
+        8.0,
+        gamma=(0.5,),
+        n_public=(50,),
+        n_private=tuple(10_000 * 4**k for k in range(4)),
+    ),
+    rates(
+        "public",
+        "LPCT, Theorems 3, 4 and 7: accuracy over n_Q; ε = 0.5, 10 000 private records",
+        "n_public",
+        0.5,
+        gamma=(0.5, 5.0),
+        n_public=tuple(500 * 4**k for k in range(4)),
+        n_private=(10_000,),
+    ),
+]
+
 on_a_sine = partial(
     Experiment, line=("epsilon",), series=("LPDT-M",), best="min", kind="figure", x="epsilon"
 )
 PRIVATE_ROWS = (1000, 2000, 4000, 7000, 8000, 16_000, 32_000)
 SINE = {"n_private": (6000,), "n_public": (2000,)}
+LPDT_M = ("LPDT-M", BY_RULES["LPDT-M"])
+COSTS = tuple(
+    f"{name}, {cost}"
+    for name in ("LPDT-M", "PHIST", "DECONV")
+    for cost in ("training", "testing", "space")
+)
+
+
+def by_both_rules(numbers: Numbers) -> Numbers:
+    """``numbers``, those of LPDT also beside it by the rules of its code."""
+    return {
+        (name, place): value
+        for (series, place), value in numbers.items()
+        for name in {series, BY_RULES.get(str(series), series)}
+    }
+
+
 LPDT = [
     on_a_sine(
         "lpdt-figure-1",
@@ -259,6 +317,22 @@ LPDT = [
         line=("n_public",),
         log_x=True,
         published={(500, 7000): 1.08, (0, 8000): 1.19},
+        notes=slopes,
+    ),
+    Experiment(
+        "lpdt-table-1",
+        "LPDT, Table 1: time and space over n (x of one column, ε = 8, 500 public records)",
+        jobs(
+            "sine",
+            tuple(f"costs of {name}" for name in ("LPDT", "PHIST", "DECONV")),
+            (8.0,),
+            n_private=tuple(2000 * 4**k for k in range(4)),
+            n_public=(500,),
+        ),
+        x="n_private",
+        series=COSTS,
+        replications=5,
+        best="min",
         notes=slopes,
     ),
     on_a_sine(
@@ -281,16 +355,25 @@ LPDT = [
         series=("LPDT-M", "APHIST", "PHIST", "DECONV", "Privet"),
         replications=50,
     ),
+    on_a_sine(
+        "lpdt-script",
+        "LPDT's script: mean squared error over ε, x uniform, by the text's rules and the code's",
+        jobs("sine", LPDT_M, (2.0, 4.0, 6.0, 8.0, 10.0), **SINE, law=("uniform",)),
+        line=("series",),
+        series=LPDT_M,
+        published=printed("lpdt-epsilon-mse", ("epsilon",)),
+        reference="of the authors' repository",
+    ),
     *(
         Experiment(
             f"lpdt-table-2-epsilon-{epsilon:g}",
             f"LPDT, Table 2: mean squared error at ε = {epsilon:g}",
-            jobs(sorted(REGRESSION), LPDT_METHODS, (epsilon,)),
+            jobs(sorted(REGRESSION), (*LPDT_METHODS, *BY_RULES.values()), (epsilon,)),
             x="problem",
             series=LPDT_SERIES,
             replications=50,
             best="min",
-            published=printed("lpdt-table-2", epsilon=epsilon),
+            published=by_both_rules(printed("lpdt-table-2", epsilon=epsilon)),
             notes=noise_and_tests,
         )
         for epsilon in (2.0, 6.0)
@@ -670,4 +753,4 @@ BLIND = [
         ("numbers", "Numbers: mean squared error", NUMBER_SETS, ("score",)),
     )
 ]
-EXPERIMENTS: list[Experiment] = [*LPCT, *LPDT, *ABM, *OURS, *BLIND]
+EXPERIMENTS: list[Experiment] = [*LPCT, *RATES, *LPDT, *ABM, *OURS, *BLIND]

@@ -28,6 +28,7 @@ from privet.baselines import (
     PHISTClassifier,
     PHISTRegressor,
     PSGDClassifier,
+    PublishedLPDTRegressor,
     RandomizedLabelsClassifier,
     SemiPrivateClassifier,
 )
@@ -38,6 +39,8 @@ from scripts.reproduce.ablations import ABLATIONS
 from scripts.reproduce.blind import reported_share
 from scripts.reproduce.contestants import (
     DEPTHS,
+    FULL_GRID_DEPTH,
+    Costs,
     Lpct,
     Method,
     Point,
@@ -73,6 +76,13 @@ LARGEST_ARRAY = 2**22
 MOST_WEIGHTS = 20_000
 """Weights of PSGD-N's network, above which it has as many units as fit."""
 LPDT_GRID = {"depth": tuple(range(1, 9)), "min_leaf": (1, 10, 40)}
+RULES = "published rules"
+PUBLISHED_GRID = {
+    "depth": tuple(range(1, 7)),
+    "min_leaf": (10, 20, 40, 60, 80, 100, 500, 1000, 2000),
+    "share": (0.3, 0.5, 0.7),
+}
+"""The grid of LPDT's only published script, which is for the sine."""
 
 
 def bins_that_fit(windows: bool) -> Callable[[Split], Mapping[str, Sequence[Any]]]:
@@ -147,6 +157,10 @@ NAMED: tuple[Any, ...] = (
     ),
     Tuned("LPDT-M", LPDTRegressor, LPDT_GRID, {"partition": "max_edge"}),
     Tuned("LPDT-V", LPDTRegressor, LPDT_GRID, {"partition": "cart"}),
+    *(
+        Tuned(f"{name}, {RULES}", PublishedLPDTRegressor, PUBLISHED_GRID, {"partition": partition})
+        for name, partition in (("LPDT-M", "max_edge"), ("LPDT-V", "cart"))
+    ),
     Tuned("APHIST", APHISTRegressor, bins_that_fit(windows=False)),
     Tuned("DECONV", DeconvolutionRegressor, {"bandwidth": BANDWIDTHS}),
     Tuned("randomized labels, forest", RandomizedLabelsClassifier),
@@ -185,10 +199,17 @@ METHODS: dict[str, Method] = {
     "LPDT-M, full grid": Tuned(
         "LPDT-M", LPDTRegressor, {"depth": SHALLOW}, {"partition": "max_edge", "min_leaf": 0}
     ),
+    "LPCT, deep": Lpct("LPCT", "max_edge", tuple(range(3, FULL_GRID_DEPTH)), (0,)),
+    "LPCT-prune, full grid": prune(PRUNED[1], (0,), constants="paper"),
     "LPDT leaves": Tuned(
         "LPDT-M", LPDTRegressor, {"depth": SHALLOW[1:], "min_leaf": tuple(range(15, 136, 20))}
     ),
     "PHIST for numbers": Tuned("PHIST", PHISTRegressor, bins_that_fit(windows=False)),
+    "costs of LPDT": Costs("LPDT-M", LPDTRegressor, lambda model: model.question_.partition.cells),
+    "costs of PHIST": Costs("PHIST", PHISTRegressor, lambda model: model.means_.size),
+    "costs of DECONV": Costs(
+        "DECONV", DeconvolutionRegressor, lambda model: model.X_.size + model.y_.size
+    ),
     "semi-private thresholds": Tuned("semi-private learner", SemiPrivateClassifier),
     "Privet": Privet(),
     "public stack": public_stack,

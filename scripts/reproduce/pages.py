@@ -29,7 +29,7 @@ PAGES = {
         *("disclosed-scores", "disclosed-holders"),
         *("disclosed-rule", "disclosed-misfits"),
     ),
-    "tables/lpct-figures.md": ("lpct-figure",),
+    "tables/lpct-figures.md": ("lpct-figure", "lpct-rates"),
     "tables/lpct-tables.md": ("lpct-table",),
     "tables/lpdt.md": ("lpdt",),
     "tables/semi-private.md": ("abm",),

@@ -116,12 +116,26 @@ def portion(folder: Path, seed: int, *, name: str, share: float, n_public: int) 
     return Split(take(split.public, public), take(split.private, private), split.test, split.label)
 
 
-def sine(_folder: Path, seed: int, *, n_private: int, n_public: int, n_test: int = 2000) -> Split:
-    """LPDT's section 4.1: y = sin(16 x) + N(0, 1), x ~ N(.5, variance .025) kept within [0, 1]."""
+def sine(
+    _folder: Path,
+    seed: int,
+    *,
+    n_private: int,
+    n_public: int,
+    n_test: int = 2000,
+    law: str = "normal",
+) -> Split:
+    """LPDT's section 4.1: y = sin(16 x) + N(0, 1), x ~ N(.5, variance .025) kept within [0, 1].
+
+    In the authors' script the ``law`` of x is uniform.
+    """
     rng = np.random.default_rng([seed, 16])
 
     def draw(n: int) -> PublicData:
-        x = np.clip(rng.normal(0.5, np.sqrt(0.025), n), 0.0, 1.0)
+        if law == "uniform":
+            x = rng.random(n)
+        else:
+            x = np.clip(rng.normal(0.5, np.sqrt(0.025), n), 0.0, 1.0)
         return PublicData(x[:, None], np.sin(16 * x) + rng.standard_normal(n))
 
     # without public records the partition knows nothing: two records with nothing to say

@@ -12,6 +12,7 @@ from privet.baselines import (
     PGLMClassifier,
     PHISTClassifier,
     PSGDClassifier,
+    PublishedLPDTRegressor,
 )
 from privet.baselines.base import Baseline
 
@@ -35,6 +36,7 @@ from privet.baselines.base import Baseline
         (PHISTClassifier(0.0), 8, "choose a positive number"),
         (PHISTClassifier(bins=1, windows=False), 65, "65 columns is too large"),  # numpy has 64
         (PSGDClassifier(hidden=0), 2, "at least 1 unit"),
+        (PublishedLPDTRegressor(share=1.0), 2, "between 0 and 1"),
     ],
 )
 def test_errors_say_what_to_do(model: Baseline, columns: int, message: str) -> None:

@@ -28,6 +28,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "LPCTPruneClassifier": {"depth": 3},
     "LPDTClassifier": {"depth": 3},
     "LPDTRegressor": {"depth": 3},
+    "PublishedLPDTRegressor": {"depth": 3},
     "RandomizedLabelsClassifier": {"estimator": DecisionTreeClassifier(max_depth=5)},
     "RandomizedLabelsRegressor": {"estimator": DecisionTreeRegressor(max_depth=5)},
 }

@@ -13,6 +13,7 @@ from privet.baselines import (
     LPDTRegressor,
     NonPrivateTreeClassifier,
     NonPrivateTreeRegressor,
+    PublishedLPDTRegressor,
 )
 from privet.baselines.base import Floats, Public
 from privet.baselines.trees import ask, theorem_4
@@ -83,6 +84,41 @@ def test_a_cell_without_noisy_mass_is_empty() -> None:
     assert 10 < empty.sum() < 54  # by chance outside: 2e-8
     assert (model.model_.values[empty] == 1.5).all()
     assert (model.model_.values[~empty] != 1.5).any()
+
+
+def test_by_the_published_rules_it_predicts_the_public_mean() -> None:
+    """With hardly any ε about half of 64 cells have a negative mass; the others leave the range."""
+    X, y = quadrants(1000)
+    public = corners(X[:500], y[:500])
+    model = PublishedLPDTRegressor(0.01, depth=6, label_range=(0.0, 1.0), random_state=0)
+    model.fit(X[500:], y[500:], public)
+    cells = locate(model.cells_, np.asarray(public[0]))
+    means = np.bincount(cells, np.asarray(public[1])) / np.bincount(cells)
+    given_up = np.isclose(model.means_, means)
+    assert 10 < given_up.sum() < 54  # by chance outside: 2e-8
+    assert model.means_[~given_up].max() > 1.0
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_the_published_share_of_epsilon_is_that_of_the_bits(share: float) -> None:
+    """One cell, all labels in the middle: Σ ξ c / Σ c, c a centred bit that is kept but by chance.
+
+    c is 1 - q with probability 1 - q, else -q, q = 1 / (1 + e^(share ε / 2)); ξ has scale
+    2M / ((1 - share) ε). Var Σ c is n q (1 - q), 3 % of (n (1 - 2q))² at most: left out. The
+    variance of 200 is off by 10 % as a rule, by 40 % once in 10 000 trials.
+    """
+    epsilon, n = 4.0, 2000
+    rng = np.random.default_rng(0)
+    X, public = rng.random((n, 1)), (np.array([[0.0], [1.0]]), np.zeros(2))
+    model = PublishedLPDTRegressor(epsilon, depth=1, min_leaf=2, share=share, label_range=(-1, 1))
+    found = [
+        model.set_params(random_state=seed).fit(X, np.zeros(n), public).means_[0]
+        for seed in range(200)
+    ]
+    q = 1.0 / (1.0 + np.exp(share * epsilon / 2.0))
+    of_bits = ((1 - q) ** 3 + q**3) / (1 - 2 * q) ** 2
+    noise = 2.0 * (2.0 / ((1 - share) * epsilon)) ** 2
+    assert np.var(found) == pytest.approx(noise * of_bits / n, rel=0.4)
 
 
 @pytest.mark.parametrize("partition", ["max_edge", "cart"])

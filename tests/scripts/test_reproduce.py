@@ -14,16 +14,13 @@ import pandas as pd
 import pytest
 
 from privet.baselines import LPCTClassifier, LPDTRegressor
-from privet.learning.core.trees import locate
 from scripts.reproduce import __main__ as command
-from scripts.reproduce import contestants, derived, driver, pages
+from scripts.reproduce import contestants, derived, driver, pages, rates
 from scripts.reproduce.datasets import CLASSIFICATION, REGRESSION, Split, first_rows_public
 from scripts.reproduce.experiment import EXPECTED, Experiment, Job, Numbers, jobs, points, printed
 from scripts.reproduce.experiments import EXPERIMENTS
-from scripts.reproduce.illustrations import boxes
 from scripts.reproduce.methods import METHODS, TIMED
 from scripts.reproduce.problems import PROBLEMS, Problem
-from tests.learning.examples import complete
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = """
@@ -478,29 +475,27 @@ def test_a_dask_cluster_gives_the_same_scores(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(here, there)
 
 
-def test_slopes_of_known_lines() -> None:
-    """A line's own slope without an error; of noisy points the interval holds it.
+def test_slopes_of_known_powers() -> None:
+    """Without noise a power's own exponent; of noisy scores the interval holds it.
 
-    200 lines with 5 % false alarms each: more than 25 have a probability below 1e-5.
+    60 lines with 5 % false alarms each: more than 12 have a probability below 1e-5.
     """
-    x, weights = np.log([1000.0, 2000.0, 4000.0, 8000.0, 16_000.0]), np.array([5.0, 4, 3, 2, 1])
-    slope, error = derived.slope_of(x, 2.0 - 0.4 * x, weights)
-    assert slope == pytest.approx(-0.4)
-    assert error == pytest.approx(0.0, abs=1e-9)
+    n = np.array([1000.0, 2000.0, 4000.0, 8000.0, 16_000.0])
+    exact, half = rates.slope(n, np.repeat(n[:, None] ** -0.4, 20, axis=1))
+    assert exact == pytest.approx(-0.4)
+    assert half == pytest.approx(0.0, abs=1e-9)
     rng, wrong = np.random.default_rng(0), 0
-    for _ in range(200):
-        y = 2.0 - 0.4 * x + rng.normal(size=5) / weights
-        slope, error = derived.slope_of(x, y, weights)
-        wrong += abs(slope + 0.4) > 3.182 * error  # scipy.stats.t.ppf(0.975, 3)
-    assert wrong <= 25
+    for _ in range(60):
+        runs = rng.lognormal(-0.4 * np.log(n)[:, None], 0.3, size=(5, 20))
+        found, half = rates.slope(n, runs)
+        wrong += abs(found + 0.4) > half
+    assert wrong <= 12
 
 
-def test_the_drawn_cells_are_the_partitions() -> None:
-    """Their areas add up to 1, and each cell has the points that it is found for."""
-    tree = complete(5)
-    points = np.random.default_rng(0).random((300, 2))
-    cells, corners = locate(tree, points), boxes(tree)
-    assert sum(np.prod(high - low) for low, high in corners) == pytest.approx(1.0)
-    for cell, (low, high) in enumerate(corners):
-        inside = ((low <= points) & (points < high)).all(axis=1)
-        assert inside.tolist() == (cells == cell).tolist()
+def test_promised_exponents() -> None:
+    """Those of LPCT's Theorems 4 and 7 on its design, and what an interval says of one."""
+    assert rates.theorem_4_exponents(0.5) == pytest.approx((-1.1 / 4.2, -1.1 / 2.1))
+    assert rates.theorem_7_exponent() == pytest.approx(-1.1 / 4.2 * 0.7)
+    said = [rates.verdict(-0.3, found) for found in ((-0.35, 0.1), (-0.5, 0.1), (-0.1, 0.1))]
+    assert said == ["holds it", "steeper", "flatter"]
+    assert rates.verdict(1.0, (-0.5, 0.1)) == "flatter"

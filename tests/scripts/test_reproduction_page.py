@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scripts.reproduce import derived, pages
+from scripts.reproduce import derived, pages, rates
 from scripts.reproduce.experiment import EXPECTED, Experiment, printed
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import PRUNED
@@ -233,10 +233,11 @@ def test_what_the_page_says_against_lpdts_figures() -> None:
     assert leaf.idxmin()[4.0] == 115.0
     assert all(35.0 <= leaf.idxmin()[epsilon] <= 95.0 for epsilon in (6.0, 8.0))
     experiment, table = named("lpdt-figure-1")
-    found = re.findall(r"records (-\d\.\d+) ± (\d\.\d+)", derived.slopes(experiment, table))
-    (without, _), (slope, half) = ((float(a), float(b)) for a, b in found)
+    found = re.findall(r"(-\d\.\d+) ± (\d\.\d+)", rates.slopes(experiment, table))
+    (without, _), _, (slope, half), (late, wide) = ((float(a), float(b)) for a, b in found)
     assert slope + half <= -1 / 3
     assert slope < without < 0.0
+    assert abs(late + 1 / 3) <= wide
     _, table = named("lpdt-figure-2c")
     errors = table.pivot_table(index="epsilon", columns="series", values="mean")
     for name in ("PHIST", "DECONV"):
