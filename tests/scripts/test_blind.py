@@ -198,3 +198,11 @@ def test_the_page_states_where_a_simpler_answer_is_better() -> None:
             of_all = rows["randomized response", 4.0]
             assert rows["everybody's boosting", 0.0] < of_all + 0.005
             assert rows["Privet"].max() < of_all + 0.005
+
+
+def test_pages_that_show_the_bench_say_that_the_default_has_changed() -> None:
+    """As long as the hash is another; the frozen default's own commit said nothing."""
+    shown = ("tables/blind.md", "is-it-for-me.md", "accuracy.md")
+    pages = [" ".join((DOCS / name).read_text(encoding="utf-8").split()) for name in shown]
+    said = ["default has changed since" in re.sub("that has", "has", page) for page in pages]
+    assert said == [blind.hash_of_default() != blind.DEFAULT] * len(shown)
