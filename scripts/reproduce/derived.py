@@ -11,7 +11,7 @@ from scripts.pages import markdown
 from scripts.reproduce.datasets import Floats
 from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
 from scripts.reproduce.experiment import EXPECTED, Experiment, points, printed
-from scripts.reproduce.pages import distances
+from scripts.reproduce.pages import distances, measured
 
 
 def rank_sums(experiment: Experiment, table: pd.DataFrame, without: tuple[str, ...] = ()) -> str:
@@ -344,10 +344,10 @@ def blind_summary(_experiment: Experiment, table: pd.DataFrame) -> str:
             outcomes = [outcome(ours, rival) for rival in rivals]
             for rival, found in zip(RIVALS_OF_PRIVET, outcomes, strict=True):
                 counts[rival][found] += 1
-            marked.append(f"{digits(ours.mean())}{OUTCOMES[outcomes[0]]}")
-        shares = "; ".join(digits(runs[REPORTED, e].mean()) for e in (epsilons[0], epsilons[-1]))
-        raw = digits(runs["everybody's boosting", 0.0].mean())
-        public_alone = f"{digits(public[best])} ({best.removeprefix('public ')})"
+            marked.append(f"{measured(ours.mean())}{OUTCOMES[outcomes[0]]}")
+        shares = "; ".join(measured(runs[REPORTED, e].mean()) for e in (epsilons[0], epsilons[-1]))
+        raw = measured(runs["everybody's boosting", 0.0].mean())
+        public_alone = f"{measured(public[best])} ({best.removeprefix('public ')})"
         rows.append([problem, public_alone, *marked, shares, raw])
     heads = ("best public", *(f"Privet, ε = {epsilon:g}" for epsilon in epsilons))
     ends = f"randomized response, ε = {epsilons[0]:g}; {epsilons[-1]:g}"
@@ -363,11 +363,6 @@ def outcome(ours: Floats, rival: Floats) -> str:
     if abs(gains.mean()) <= 2.0 * error:
         return "level"
     return "better" if gains.mean() > 0 else "worse"
-
-
-def digits(value: float) -> str:
-    """Three digits behind the point, or four digits."""
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
 
 
 OUTCOMES = {"better": " +", "level": "", "worse": " −"}
