@@ -22,13 +22,16 @@ from numpy.typing import NDArray
 
 from .public_data import Floats, Single
 from .trees import Traversal
-from .trees.traversal import BLOCK
 
 if TYPE_CHECKING:
+    from sklearn.tree._tree import Tree
+
     from .onnx import OnnxSession
 
 Link = Literal["identity", "softmax"]
 Int32 = NDArray[np.int32]
+BLOCK = 1 << 16
+"""Rows that a thread takes at a time, and above which trees are compiled (ADR 0104)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,11 @@ class Component(ABC):
     def predict(self, X: Single) -> Floats:
         """Predictions for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
 
+    def compiled(self, columns: int) -> "Component":
+        """What predicts the same for many rows of so many columns, in less time."""
+        del columns
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class Trees(Component):
@@ -76,6 +84,13 @@ class Trees(Component):
     def predict(self, X: Single) -> Floats:
         return apply_link(self.link, self._traversal.sums(X) + self.offset)
 
+    def compiled(self, columns: int) -> "CompiledTrees":
+        from .sklearn_trees import to_sklearn  # slow to import
+
+        parts = self.feature, self.threshold, self.left, self.right, self.value
+        trees = to_sklearn(columns, self.roots, *parts)
+        return CompiledTrees(self.link, tuple(trees), self.offset)
+
     @cached_property
     def _traversal(self) -> Traversal:
         return Traversal.of(
@@ -87,6 +102,25 @@ class Trees(Component):
             self.right,
             answer=self.value,
         )
+
+    @property
+    def width(self) -> int:
+        return len(self.offset)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledTrees(Component):
+    """``Trees`` as scikit-learn's, for one call: neither kept nor written."""
+
+    kind: ClassVar[str] = "compiled trees"
+    trees: "tuple[Tree, ...]"
+    offset: Floats
+
+    def predict(self, X: Single) -> Floats:
+        total = np.zeros((len(X), self.width))
+        for tree in self.trees:
+            total += tree.predict(X)
+        return apply_link(self.link, total + self.offset)
 
     @property
     def width(self) -> int:
@@ -166,19 +200,32 @@ class BaseModel:
     def predict(self, X: Floats) -> Floats:
         """Predictions for encoded rows ``(rows, columns)``, shape ``(rows, S)``.
 
-        A block of many rows is one thread's, of as many as there are processors.
+        A block of many rows is one thread's, of as many as there are processors. Rows are taken in
+        the order of their leaves: which way a row goes is then that of the row before, mostly, and
+        a processor that expects it is right.
         """
         if len(X) <= BLOCK:
-            return self._predict(X)
+            return self._sum(self.components, X.astype(np.float32))
+        compiled = [component.compiled(X.shape[1]) for component in self.components]
+        firsts = [part.trees[0] for part in compiled if isinstance(part, CompiledTrees)]
+
+        def predict(block: Floats) -> Floats:
+            single = block.astype(np.float32)
+            if not firsts:
+                return self._sum(compiled, single)
+            order = np.lexsort([tree.apply(single) for tree in firsts])
+            predicted = np.empty((len(block), self.width))
+            predicted[order] = self._sum(compiled, single[order])
+            return predicted
+
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             blocks = (X[start : start + BLOCK] for start in range(0, len(X), BLOCK))
-            return np.concatenate(list(pool.map(self._predict, blocks)))
+            return np.concatenate(list(pool.map(predict, blocks)))
 
-    def _predict(self, X: Floats) -> Floats:
-        single = X.astype(np.float32)
+    def _sum(self, components: Sequence[Component], X: Single) -> Floats:
         total = np.zeros((len(X), self.width))
-        for weight, component in zip(self.weights, self.components, strict=True):
-            total += weight * component.predict(single)
+        for weight, component in zip(self.weights, components, strict=True):
+            total += weight * component.predict(X)
         return total
 
     @property

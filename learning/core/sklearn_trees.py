@@ -1,15 +1,18 @@
-"""scikit-learn's trees in the protocol's own form."""
+"""scikit-learn's trees in the protocol's own form, and sums of trees in scikit-learn's."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.partition import Partition
 
-from .public_data import Floats
+from .public_data import Floats, Single
 
 if TYPE_CHECKING:
     from sklearn.tree import BaseDecisionTree
+    from sklearn.tree._tree import Tree
 
 
 def from_sklearn(fitted: "BaseDecisionTree") -> Partition:
@@ -38,3 +41,41 @@ def first_right(threshold: Floats) -> Floats:
     middle: Floats = (below.astype(np.float64) + above.astype(np.float64)) / 2
     goes_left = middle.astype(np.float32) == below
     return np.where(goes_left, np.nextafter(middle, np.inf), middle)
+
+
+def to_sklearn(
+    columns: int,
+    roots: NDArray[np.int32],
+    feature: NDArray[np.int32],
+    threshold: Single,
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    value: Single,
+) -> "list[Tree]":
+    """Trees side by side (``public_model.Trees``) as scikit-learn's; NaN goes right.
+
+    Its code checks no index, so this does: raises ``InvalidRequest`` for a column that is not there
+    and for a node that is not after its parent, in its tree.
+    """
+    from sklearn.tree._tree import NODE_DTYPE, Tree  # slow to import
+
+    ends = np.append(roots[1:], len(left))
+    root, end = (np.repeat(side, ends - roots) for side in (roots, ends))
+    inner, place = left >= 0, np.arange(len(left))
+    first, last = np.minimum(left, right), np.maximum(left, right)
+    of_inner = (place < first) & (last < end) & (feature >= 0) & (feature < columns)
+    if not of_inner[inner].all():
+        raise InvalidRequest("The public model is damaged: a tree has a column or node too many.")
+    nodes = np.zeros(len(left), dtype=NODE_DTYPE)
+    nodes["left_child"], nodes["right_child"] = (
+        np.where(inner, side - root, -1) for side in (left, right)
+    )
+    nodes["feature"], nodes["threshold"] = feature, threshold
+    values = value.astype(np.float64)[:, None, :]
+    trees = []
+    for start, stop in zip(roots.tolist(), ends.tolist(), strict=True):
+        tree = Tree(columns, np.array([values.shape[2]], dtype=np.intp), 1)
+        of_tree = {"nodes": nodes[start:stop], "values": values[start:stop]}
+        tree.__setstate__({"max_depth": 0, "node_count": stop - start, **of_tree})
+        trees.append(tree)
+    return trees

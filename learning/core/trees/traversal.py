@@ -21,8 +21,7 @@ Wide = NDArray[np.intp]
 Numbers = NDArray[np.floating[Any]]
 
 BLOCK = 1 << 15
-"""Rows times trees that are walked together, and rows that a thread takes at a time. With a
-quarter of it two threads take longer than one, waiting for the interpreter's lock at each step."""
+"""Rows times trees that are walked together."""
 STRIDE = 6
 """After this many steps rows at a leaf are dropped from the walk, if they are half or more."""
 

@@ -1,15 +1,17 @@
 """Public models as arrays say what scikit-learn's fitted models say."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
 import pytest
 
 from privet.learning.core import public_model
-from privet.learning.core.public_model import BaseModel, mixture
+from privet.learning.core.public_model import BaseModel, Trees, mixture
 from privet.learning.drift.candidates import as_arrays, candidates
 from privet.learning.drift.stacking import quietly
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Range
 
 from ..examples import LABELS, public_rows
@@ -69,6 +71,36 @@ def test_a_mixture_is_the_weighted_sum(name: str, monkeypatch: pytest.MonkeyPatc
     at_once = whole.predict(X)
     monkeypatch.setattr(public_model, "BLOCK", 13)  # several threads
     np.testing.assert_allclose(whole.predict(X), at_once, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_compiled_trees_predict_the_same_to_the_last_bit(name: str) -> None:
+    """At thresholds, beside them, at odd numbers and at missing ones."""
+    trees = [part for _, model in fitted_pairs(name) for part in model.components]
+    for part in trees:
+        if isinstance(part, Trees):
+            at = np.tile(part.threshold[:200], 3)
+            beside = [np.nextafter(at, np.float32(end)) for end in (-np.inf, np.inf)]
+            odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e38], dtype=np.float32)
+            values = np.concatenate([at, *beside, np.tile(odd, 20)])
+            X = np.random.default_rng(6).choice(values, size=(3000, 3))
+            np.testing.assert_array_equal(part.compiled(3).predict(X), part.predict(X))
+
+
+def test_a_tree_with_a_column_or_node_that_is_not_there_is_not_compiled() -> None:
+    """Compiled code would read beside the arrays, or never arrive."""
+    [part] = fitted_pairs("binary")[0][1].components
+    assert isinstance(part, Trees)
+    part.compiled(3)
+    with pytest.raises(InvalidRequest, match="too many"):
+        part.compiled(2)
+    second = int(part.roots[1])
+    for side in ("left", "right"):
+        for node in (0, second):
+            nodes = getattr(part, side).copy()
+            nodes[0] = node
+            with pytest.raises(InvalidRequest, match="too many"):
+                replace(part, **{side: nodes}).compiled(3)
 
 
 @pytest.mark.parametrize(
