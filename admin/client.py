@@ -14,15 +14,12 @@ needs the base install only.
 """
 
 import json
-import ssl
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import isnan
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 from urllib.parse import quote
-
-import httpx
 
 from privet.http_client.address import DIRECT
 from privet.http_client.errors import CuratorUnreachable, UnexpectedResponse
@@ -37,8 +34,14 @@ from privet.protocol.errors import (
     TooLarge,
 )
 
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
 DEFAULT_URL = "http://127.0.0.1:8000"
-TIMEOUT = httpx.Timeout(600.0, connect=10.0)
+TIMEOUT = (10.0, 600.0, 600.0, 600.0)
+"""Seconds to connect, to read, to write and to wait for a free connection."""
 ID_LENGTH = 64
 ROWS_PER_CALL = 20_000
 ARROW = "__arrow_c_stream__"
@@ -87,7 +90,7 @@ class CuratorClient:
         self,
         url: str = DEFAULT_URL,
         token: str | None = None,
-        timeout: float | httpx.Timeout = TIMEOUT,
+        timeout: float | tuple[float, float, float, float] = TIMEOUT,
     ) -> None:
         self.url = url.rstrip("/")
         if "://" not in url:
@@ -272,8 +275,10 @@ class CuratorClient:
         """The JSON answer to a POST."""
         return self.call("POST", path, json={} if body is None else body).json()
 
-    def call(self, method: str, path: str, **request: Any) -> httpx.Response:
+    def call(self, method: str, path: str, **request: Any) -> "httpx.Response":
         """The answer, if it is a success; raises the ``PrivetError`` of its problem document."""
+        import httpx  # slow to import
+
         try:
             with httpx.Client(
                 headers=self._headers, timeout=self._timeout, verify=self._tls, mounts=DIRECT
@@ -301,8 +306,10 @@ class CuratorClient:
         return f"{self._path(task)}/models/{number}"
 
     @cached_property
-    def _tls(self) -> ssl.SSLContext | bool:
+    def _tls(self) -> "ssl.SSLContext | bool":
         """Made once, as it takes longer than most calls; not needed for plain HTTP."""
+        import httpx
+
         return httpx.create_ssl_context() if self.url.startswith("https:") else False
 
 
@@ -317,7 +324,7 @@ def _sendable(token: str) -> str:
     return token
 
 
-def _problem_in(response: httpx.Response) -> PrivetError:
+def _problem_in(response: "httpx.Response") -> PrivetError:
     try:
         document = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):

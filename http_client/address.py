@@ -5,8 +5,6 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-import httpx
-
 from privet.protocol.calls import TASK_ID, TASKS
 
 from .errors import UnsafeAddress
@@ -37,6 +35,8 @@ class TaskAddress:
         Plain http is accepted only for this machine, unless ``insecure_http`` is set: on the
         way, anybody could swap the curator for another or see who takes part.
         """
+        import httpx  # slow to import
+
         try:
             parsed = httpx.URL(url.strip())
         except (httpx.InvalidURL, TypeError):

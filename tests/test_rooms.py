@@ -42,9 +42,10 @@ def test_imports_are_relative_at_home_and_absolute_elsewhere(role: str) -> None:
     ("statement", "unwanted"),
     [
         ("import privet", ("numpy", "pydantic", "httpx", "sklearn")),
+        ("from privet import CuratorClient", ("numpy", *SERVERS, *ON_DEMAND)),
         ("from privet import PrivateTreeClassifier", (*SERVERS, *ON_DEMAND)),
         ("from privet import Holder", ("sklearn", "scipy", "starlette", "sqlalchemy", *ON_DEMAND)),
-        ("import privet.curator.cli", ("onnx", "scipy", "sklearn", "sqlalchemy", "starlette")),
+        ("import privet.curator.cli", (*SERVERS, *ON_DEMAND, "scipy", "sklearn")),
         ("import privet.curator.server", ("scipy", "sklearn", *ON_DEMAND)),
     ],
 )

@@ -4,7 +4,6 @@ Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 newer than the backup 
 """
 
 from collections.abc import Sequence
-from importlib.metadata import version as installed_version
 
 import typer
 
@@ -66,6 +65,8 @@ for command, example in (
 @app.command(epilog="Example: privet version")
 def version() -> None:
     """Print the version."""
+    from importlib.metadata import version as installed_version  # slow to import
+
     typer.echo(f"privet {installed_version('privet')}")
 
 

@@ -4,9 +4,8 @@ import inspect
 import json
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import httpx
 import typer
 
 from privet.admin.client import DEFAULT_URL, CuratorClient
@@ -15,6 +14,9 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 
 from .output import err, print_json
+
+if TYPE_CHECKING:
+    import httpx
 
 FILE: dict[str, Any] = {"exists": True, "dir_okay": False, "readable": True}
 """Checks of a file that a command reads."""
@@ -53,7 +55,7 @@ class PatientClient(CuratorClient):
         super().__init__(url, token)
         self._doing = doing
 
-    def call(self, method: str, path: str, **request: Any) -> httpx.Response:
+    def call(self, method: str, path: str, **request: Any) -> "httpx.Response":
         with err().status(self._doing):
             return super().call(method, path, **request)
 

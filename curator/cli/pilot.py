@@ -20,12 +20,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
-import httpx
 import typer
 
 from privet.admin.client import CuratorClient
 from privet.http_client.address import DIRECT
-from privet.learning.task_building.table import read_table
 from privet.protocol.calls import RELAY, TOKENS
 from privet.protocol.errors import InvalidRequest, PrivetError
 
@@ -105,6 +103,8 @@ def pilot(
     and --label a task is published at once; epsilon is then 1 unless you say otherwise. The same
     command goes on where it stopped.
     """
+    from privet.learning.task_building.table import read_table  # pyarrow is slow to import
+
     if public is not None and "label" not in settings:
         names = ", ".join(list(read_table(public.read_bytes()))[:20])
         raise InvalidRequest(f"Say which column to predict with --label: the file has {names}.")
@@ -224,6 +224,8 @@ def _introduce(page: str, link: str | None, token: str, folder: Path, away: str 
 
 def _signed_in(page: str, token: str) -> str:
     """The sign-in page, filled in, and then ``page``; browsers send no server what is behind #."""
+    import httpx  # slow to import
+
     url = httpx.URL(page)
     return f"{url.copy_with(path='/sign-in', query=f'then={url.path}'.encode())}#{token}"
 
@@ -256,6 +258,8 @@ def _process(
 
 def _wait(process: "subprocess.Popen[bytes]", log: Path, url: str) -> None:
     """Wait until a server is ready; raises ``PrivetError`` if it does not get there."""
+    import httpx
+
     deadline = time.monotonic() + START_SECONDS
     with httpx.Client(verify=False, timeout=5.0, mounts=DIRECT) as http:  # noqa: S501 - our own
         while time.monotonic() < deadline and process.poll() is None:

@@ -14,7 +14,6 @@ from privet.learning.task_building.columns import Table
 from privet.learning.task_building.renaming import renamed
 from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
-from privet.learning.task_building.table import read_table
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import SMALLEST_GROUP
@@ -137,6 +136,8 @@ def show_review(table: Table, settings: Publication, *, rows: bool = False) -> l
 
 def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: bool) -> None:
     """Show what is inferred and what looks wrong; raise unless it is to be published."""
+    from privet.learning.task_building.table import read_table  # pyarrow is slow to import
+
     parsed_settings = Publication.parse(json.dumps(settings))
     table = read_table(public.read_bytes(), parsed_settings.stated)
     remarks = show_review(table, parsed_settings, rows=ask and sys.stdin.isatty())

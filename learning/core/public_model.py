@@ -58,7 +58,7 @@ class Component(ABC):
         """Predictions for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
 
     def compiled(self, columns: int) -> "Component":
-        """What predicts the same for many rows of so many columns, in less time."""
+        """This component for many rows of so many columns: the same predictions, sooner."""
         del columns
         return self
 
