@@ -257,18 +257,20 @@ def _waves(task: Task) -> tuple[str, ...]:
     if task.panel.mode == "rotate":
         whose = (
             f"It is asked {count} times, and you answer once. When is drawn by this device, "
-            "whatever your record is; outside your turn nothing is sent."
+            "whatever your record is, once you agree; outside your turn nothing is sent."
         )
+        since = "then"
     else:
         whose = (
             f"It is asked {count} times, and you may answer each time, also when your record has "
             "changed. Your answers cannot be linked by what is in them, but who takes part can "
             "be seen each time."
         )
+        since = "the first one"
     return (
         whose,
         f"All your answers together cost epsilon {task.lifetime:g} at most. This device keeps that "
-        "for them from the first one on.",
+        f"for them from {since} on.",
         f"Asked:\n  {asked}",
     )
 

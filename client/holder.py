@@ -22,7 +22,6 @@ from privet.protocol.errors import (
     InvalidRequest,
     PrivetError,
     ReportNotFound,
-    TaskNotOpen,
 )
 from privet.protocol.lifecycle import ReportState, report_state_after
 from privet.protocol.limits import SMALLEST_GROUP
@@ -38,7 +37,7 @@ from .departure import Departure
 from .disclosures import splits_of
 from .errors import TaskRefused
 from .explanation import Explanation
-from .ledger import SLACK, Ledger, StoredAnswer, SubjectAccount, afford
+from .ledger import SLACK, Ledger, StoredAnswer, SubjectAccount, afford, afford_all
 from .opening import (
     CheckedTask,
     OpenedRecord,
@@ -47,7 +46,7 @@ from .opening import (
     say_in_development,
     validate,
 )
-from .panels import Membership
+from .panels import Membership, coming
 from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
@@ -107,7 +106,8 @@ class Holder:
         ``TaskRefused`` if its true epsilon is above what it states, or if fewer than
         ``smallest_group`` people are expected in any stratum, so that a refusal says nothing of the
         record's own; ``TaskNotOpen`` outside its dates, ``BudgetSpent`` if it would take the
-        subject past a cap. Known mechanisms and sizes were checked when the task was parsed.
+        subject past a cap: of a panel in which it has no part yet, all waves together. Known
+        mechanisms and sizes were checked when the task was parsed. Nothing is drawn or kept.
         """
         account = await self._ask(self.ledger.account, self.subject)
         return self._checked(task, clock_ahead, account)
@@ -116,22 +116,25 @@ class Holder:
         self, task: Task, clock_ahead: float | None, account: SubjectAccount
     ) -> CheckedTask:
         now = self._check_for_everybody(task, clock_ahead)
-        if task.is_panel:
-            raise TaskNotOpen("A panel has no answers of its own, its waves have: take your turn.")
-        splits, panel = splits_of(task), task.panel_id or ""
-        cost, members = (task.epsilon, splits), account.members
-        afford(
-            account.caps, self.subject, *cost, account.answers, now, members=members, panel=panel
-        )
+        splits, panel = splits_of(task), task.panel_id
+        who, earlier, members = (account.caps, self.subject), account.answers, account.members
+        if panel is not None and not account.takes_part(panel):
+            coming(task, now)
+            afford_all(*who, task.lifetime, splits, earlier, now, members)
+        else:
+            cost = (task.epsilon, splits)
+            afford(*who, *cost, earlier, now, members=members, panel=panel or "")
         return CheckedTask(task, Departure.of(task), splits)
 
     async def turn(self, offer: Offer) -> Offer:
         """The offer of the task that this subject answers now: of a panel the wave whose turn it
         is, else ``offer`` itself.
 
-        The first call for a panel draws the subject's wave, where holders rotate, and keeps the
-        panel's lifetime in the ledger. Where the wave that was drawn is answered, it stays that
-        one. Raises ``BudgetSpent`` if the lifetime passes a cap, ``TaskNotOpen`` outside the
+        Where holders rotate, the first call takes part in the panel, so whoever answers for a
+        person makes it once that person has agreed: it draws the subject's wave, and keeps it in
+        the ledger with the panel's lifetime. Where they repeat, ``answer`` keeps that with the
+        first answer, and nothing is kept here. Where the wave that was drawn is answered, it stays
+        that one. Raises ``BudgetSpent`` if the lifetime passes a cap, ``TaskNotOpen`` outside the
         subject's turn, saying when it is, and ``TaskRefused`` and ``WrongClock`` as ``check`` does.
         """
         task, now = offer.task, self.clock()
@@ -143,8 +146,9 @@ class Holder:
                 if await self._ask(self.ledger.find, self.subject, mine.id) is not None:
                     return replace(offer, task=mine)
         self._check_for_everybody(task.whole_panel, offer.clock_ahead)
-        drawn = Membership.drawn(self.subject, task, now, self.randomness)
-        member = await self._ask(self.ledger.join, drawn, now)
+        member = Membership.drawn(self.subject, task, now, self.randomness)
+        if task.panel.mode == "rotate":
+            member = await self._ask(self.ledger.join, member, now)
         return replace(offer, task=member.turn(task, now))
 
     async def answer(
@@ -175,7 +179,10 @@ class Holder:
         account = await self._ask(self.ledger.account, self.subject)
         answer = account.find(address.id)
         if answer is None:
-            offer = await self.turn(await self._offered(address))
+            offer = await self._offered(address)
+            if offer.task.panel is not None and isinstance(record, Mapping):
+                check_record_names(offer.task, record)  # before anything is kept
+            offer = await self.turn(offer)
             if offer.task.id != address.id:  # a wave of the panel at this address
                 address = self.http.address(address.url.replace(address.id, offer.task.id))
                 account = await self._ask(self.ledger.account, self.subject)
@@ -185,6 +192,7 @@ class Holder:
         if answer is None:
             check_invited(offer.task, invitation)
             checked = self._checked(offer.task, offer.clock_ahead, account)
+            await self._join(offer.task)
             opened = checked.open(record)
             drawn = replace(self._draw(opened, address), splits=checked.splits)
             answer = await self._ask(self.ledger.keep, replace(drawn, invitation=invitation))
@@ -198,6 +206,14 @@ class Holder:
                 say_in_development(opened)
         misfit = opened.findings[0] if opened is not None and opened.findings else None
         return replace(delivered, misfit=misfit)
+
+    async def _join(self, task: Task) -> None:
+        """Keep the lifetime of a panel whose holders repeat, with the first answer; where they
+        rotate, it was kept with the turn."""
+        if task.panel is not None and task.panel.mode == "repeat":
+            now = self.clock()
+            member = Membership.drawn(self.subject, task, now, self.randomness)
+            await self._ask(self.ledger.join, member, now)
 
     async def answer_all(
         self,

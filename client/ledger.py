@@ -204,6 +204,10 @@ class SubjectAccount:
         """The answer to a task, if it was ever drawn."""
         return next((answer for answer in self.answers if answer.task == task), None)
 
+    def takes_part(self, panel: str | None) -> bool:
+        """True if the subject has a part in the panel of this id."""
+        return any(member.panel == panel for member in self.members)
+
 
 class Ledger(ABC):
     """Answers by subject and task. Every verb is atomic, across threads and processes alike."""
@@ -320,6 +324,21 @@ def afford(
         )
 
 
+def afford_all(
+    caps: Caps,
+    subject: str,
+    lifetime: float,
+    splits: DisclosedSplits | None,
+    earlier: Iterable[StoredAnswer],
+    now: float,
+    members: Iterable[Membership],
+) -> None:
+    """Raise ``BudgetSpent`` if all waves of a panel together, or the ``splits`` of one, exceed a
+    cap."""
+    what = "All waves of this panel together cost epsilon {:g}"
+    afford(caps, subject, lifetime, splits, earlier, now, members=members, what=what)
+
+
 class MemoryLedger(Ledger):
     """A ledger in memory, for simulations with thousands of subjects."""
 
@@ -358,8 +377,9 @@ class MemoryLedger(Ledger):
         with self._lock:
             subject, mine = member.subject, self._members.setdefault(member.subject, {})
             if member.panel not in mine:
-                earlier = self.answers(subject)
-                _afford_all(self.caps(subject), member, earlier, self.members(subject), now)
+                cost, earlier = (member.lifetime, None), self.answers(subject)
+                members = self.members(subject)
+                afford_all(self.caps(subject), subject, *cost, earlier, now, members)
                 mine[member.panel] = member
             return mine[member.panel]
 
@@ -426,7 +446,8 @@ class SqliteLedger(Ledger):
             kept = next((each for each in members if each.panel == member.panel), None)
             if kept is None:
                 caps, earlier = _caps(db, member.subject), _select(db, member.subject)
-                _afford_all(caps, member, earlier, members, now)
+                cost = (member.lifetime, None)
+                afford_all(caps, member.subject, *cost, earlier, now, members)
                 row = [getattr(member, name) for name in MEMBER_NAMES]
                 db.execute("INSERT INTO members VALUES (?, ?, ?, ?, ?)", row)
             return kept or member
@@ -605,19 +626,6 @@ def _afford(
 ) -> None:
     cost, panel = (answer.epsilon, answer.splits), answer.panel
     afford(caps, answer.subject, *cost, earlier, answer.drawn, members=members, panel=panel)
-
-
-def _afford_all(
-    caps: Caps,
-    member: Membership,
-    earlier: Sequence[StoredAnswer],
-    members: Iterable[Membership],
-    now: float,
-) -> None:
-    """Raise ``BudgetSpent`` if all waves of a panel together exceed a cap."""
-    what = "All waves of this panel together cost epsilon {:g}"
-    cost = (member.lifetime, None)
-    afford(caps, member.subject, *cost, earlier, now, members=members, what=what)
 
 
 def _by_panel(answers: Iterable[StoredAnswer]) -> dict[str, float]:

@@ -1,10 +1,11 @@
 """A subject's part in a panel: the wave that its device drew, and the epsilon kept for it.
 
-The first time that a subject is to answer a panel, before its record is looked at, its device draws
-a wave where holders rotate, evenly among those that have not closed, and the ledger keeps that with
-the panel's lifetime: all epsilon that its waves can cost one holder. The caps refuse it then or
-never, since later waves find it there. The draw depends on the panel's dates and this device's
-clock only, and one that was kept stays; other dates are another panel.
+Whoever merely looks at a panel has no part in it: nothing is drawn or kept. Where holders rotate, a
+subject that agrees has its device draw a wave, evenly among those that have not closed, and the
+ledger keeps that with the panel's lifetime: all epsilon that its waves can cost one holder. Where
+they repeat, the lifetime is kept with the first answer. The caps refuse it then or never, since
+later waves find it there. The draw depends on the panel's dates and this device's clock only, and
+stays, since a turn that is known is a kept one; other dates are another panel.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,28 +39,11 @@ class Membership:
     def drawn(
         cls, subject: str, document: Task, now: float, randomness: RandomBytes
     ) -> "Membership":
-        """The part of a subject that comes to a panel at ``now``.
-
-        Raises ``TaskNotOpen`` once its last wave has closed, and ``TaskRefused`` where that is more
-        than ``MAX_PANEL_SECONDS`` away.
-        """
-        panel = document.panel
+        """The part of a subject that comes to a panel at ``now``; raises what ``coming`` does."""
+        panel, open_to = document.panel, coming(document, now)
         if panel is None:
             raise TypeError("this task has no waves")
-        coming = [n for n, (_, closes) in enumerate(panel.waves) if now < closes]
-        if not coming:
-            raise TaskNotOpen(
-                f"The last wave closed on {in_utc(panel.span[1])}: nothing was drawn and nothing "
-                f"was sent. This device's clock says {in_utc(now)}."
-            )
-        if panel.span[1] - now > MAX_PANEL_SECONDS:
-            raise TaskRefused(
-                f"The last wave closes on {in_utc(panel.span[1])}, more than three years from now: "
-                "until then your ledger would keep what the panel can cost, whether you answer or "
-                "not. Do not answer it, and tell its curator. Nothing was drawn and nothing was "
-                "sent."
-            )
-        wave = coming[_below(len(coming), randomness)] if panel.mode == "rotate" else None
+        wave = open_to[_below(len(open_to), randomness)] if panel.mode == "rotate" else None
         closes = panel.span[1] if wave is None else panel.waves[wave][1]
         return cls(subject, document.whole_panel.id, wave, document.lifetime, closes)
 
@@ -75,8 +59,8 @@ class Membership:
         panel = document.panel
         if panel is None:
             raise TypeError("this task has no waves")
-        coming = (n for n, (_, closes) in enumerate(panel.waves) if now < closes)
-        number = next(coming, len(panel.waves) - 1) if self.wave is None else self.wave
+        unclosed = (n for n, (_, closes) in enumerate(panel.waves) if now < closes)
+        number = next(unclosed, len(panel.waves) - 1) if self.wave is None else self.wave
         opens, closes = panel.waves[number]
         if opens <= now < closes:
             return document.wave_task(number)
@@ -88,6 +72,30 @@ class Membership:
             else f"Your turn was until {in_utc(closes)}, and it is over"
         )
         raise TaskNotOpen(f"{said}. Nothing was sent. This device's clock says {in_utc(now)}.")
+
+
+def coming(document: Task, now: float) -> list[int]:
+    """The numbers of a panel's waves that have not closed, from 0.
+
+    Raises ``TaskNotOpen`` once the last one has, and ``TaskRefused`` where that is more than
+    ``MAX_PANEL_SECONDS`` away.
+    """
+    panel = document.panel
+    if panel is None:
+        raise TypeError("this task has no waves")
+    numbers = [n for n, (_, closes) in enumerate(panel.waves) if now < closes]
+    if not numbers:
+        raise TaskNotOpen(
+            f"The last wave closed on {in_utc(panel.span[1])}: nothing was drawn and nothing was "
+            f"sent. This device's clock says {in_utc(now)}."
+        )
+    if panel.span[1] - now > MAX_PANEL_SECONDS:
+        raise TaskRefused(
+            f"The last wave closes on {in_utc(panel.span[1])}, more than three years from now: "
+            "until then your ledger would keep what the panel can cost. Do not answer it, and "
+            "tell its curator. Nothing was drawn and nothing was sent."
+        )
+    return numbers
 
 
 def reserved(members: Iterable[Membership], spent: Mapping[str, float], now: float) -> float:

@@ -14,8 +14,6 @@ from functools import lru_cache
 from importlib.resources import files
 from string import Template
 
-from privet.protocol.calls import HOLDER_CALLS
-
 INDEX = "index.html"
 LOST = "lost.html"
 """The page at an address that leads to no task."""
@@ -41,14 +39,13 @@ POLICY = (
 
 
 def policy(task_url: str) -> str:
-    """The Content-Security-Policy: no inline script, and nothing but the task's calls.
+    """The Content-Security-Policy: no inline script, and no calls but to the tasks of the server.
 
-    A relative ``task_url`` is one on the page's own host.
+    Those of one task alone would not do: a panel's waves have addresses of their own. A relative
+    ``task_url`` is one on the page's own host.
     """
-    if "://" not in task_url:
-        return POLICY.format("'self'")
-    calls = [call.url(task_url) for call in HOLDER_CALLS if call.from_pages]
-    return POLICY.format(" ".join(calls))
+    is_away = "://" in task_url
+    return POLICY.format(task_url[: task_url.rindex("/") + 1] if is_away else "'self'")
 
 
 def index(task_url: str, curator_key: str = "") -> bytes:

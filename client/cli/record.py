@@ -13,6 +13,7 @@ from rich.console import Console
 from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import Offer
 from privet.protocol.errors import InvalidRecord
+from privet.protocol.task import Task
 
 from ..blocking import BlockingHolder
 from ..explanation import Explanation
@@ -51,7 +52,8 @@ def answer_record(
         _done(earlier, earlier, as_json)
     with faults(), device.holder(subject) as holder, faults(find):
         offer, explanation = explained(holder, url, device.curator_key, printed=not as_json)
-        if earlier is None and offer.task.panel is not None and not dry_run:
+        undrawn = earlier is None and _is_undrawn(device, subject, offer.task)
+        if earlier is None and offer.task.panel is not None and not (undrawn or dry_run):
             offer = holder.turn(offer)
             task_id = offer.task.id
             earlier = find()
@@ -62,8 +64,10 @@ def answer_record(
         if dry_run:
             opened = _opened(holder, offer, fields) if earlier is None else None
             _dry_run(explanation, earlier, opened, as_json)
-        elif yes or earlier is not None or _agreed_to(_opened(holder, offer, fields)):
+        elif yes or earlier is not None or _agreed_to(_opened(holder, offer, fields), undrawn):
             with Console(stderr=True).status("Answering ..."):
+                if undrawn:
+                    task_id = holder.turn(offer).task.id
                 answered = holder.answer(url, fields, invitation)
             if (yes or earlier is not None) and answered.disclosed and not as_json:
                 say(answered.disclosed)
@@ -72,12 +76,15 @@ def answer_record(
             decline()
 
 
+def _is_undrawn(device: Device, subject: str, task: Task) -> bool:
+    """True for a panel whose holders rotate, and of which the subject has no wave yet."""
+    rotates = task.panel is not None and task.panel.mode == "rotate"
+    return rotates and not device.ledger.account(subject).takes_part(task.panel_id)
+
+
 def _opened(holder: BlockingHolder, offer: Offer, fields: dict[str, Any]) -> OpenedRecord:
-    """The record, opened for its owner once the task is checked; of a panel unchecked, since its
-    waves are."""
-    if offer.task.is_panel:
-        return holder.validate(offer.task, fields)
-    return holder.check(offer.task, offer.clock_ahead).open(fields)
+    """The record, opened for its owner once the task is checked, of a panel as a whole."""
+    return holder.check(offer.task.whole_panel, offer.clock_ahead).open(fields)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -101,9 +108,12 @@ def _composed(value: Any) -> Any:
     return normalize("NFC", value) if isinstance(value, str) else value
 
 
-def _agreed_to(opened: OpenedRecord) -> bool:
+def _agreed_to(opened: OpenedRecord, undrawn: bool) -> bool:
     if opened.disclosed:
         say(opened.disclosed)
+    if undrawn:
+        keeps = f"keep epsilon {opened.task.epsilon:g} for it"
+        return agreed(opened.findings, f"your turn, {keeps}, and answer if it is now")
     return agreed(opened.findings)
 
 

@@ -8,12 +8,12 @@
 
 import { people, figure } from "./explanation.js";
 import { element, makeForm } from "./form.js";
-import { answer, check, epsilonOf, status, turn, validate } from "./holder.js";
+import { answer, check, epsilonOf, memberOf, status, turn, validate } from "./holder.js";
 import { collectionOf, loadTask, taskIdIn } from "./http.js";
 import { splitsOf } from "./disclosures.js";
 import { IndexedDBStore } from "./indexeddb-store.js";
 import { MemoryStore, disclosed, keptIn, spent } from "./ledger.js";
-import { isPanel, waveTask } from "./panels.js";
+import { isPanel, lifetimeOf, wholePanel } from "./panels.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
 import { rowsOf } from "./results.js";
@@ -113,6 +113,9 @@ class Visit {
 
   /** Whether a screen has been shown before. */
   #isMoving = false;
+
+  /** Whether the person has just agreed to take part in a panel, so that the next visit goes on with the questions. */
+  #agreed = false;
 
   /** Whether all questions have been answered once, so that a changed answer leads back to the check. */
   #isChecked = false;
@@ -319,7 +322,8 @@ class Visit {
   #sayProblem({ type, why }) {
     const { opens, closes, clockAhead, panel } = this.task ?? {};
     const isEarly = type === "task-not-open" && why === "early";
-    const ofTurn = isEarly && panel?.mode === "rotate" && !isPanel(this.task) ? "yourTurn" : undefined;
+    const isMissed = why === "late" && panel?.mode === "rotate";
+    const ofTurn = panel === undefined || isPanel(this.task) ? undefined : isEarly ? "yourTurn" : isMissed ? "turnOver" : undefined;
     return this.#say(ofTurn ?? SAID[`${type} ${why}`] ?? SAID[type] ?? "failed", {
       host: this.#host, date: this.#texts.date((isEarly ? opens : closes) ?? now()), end: this.#texts.date(closes ?? now()),
       device: this.#texts.date(now()), server: this.#texts.date(now() + (clockAhead ?? 0)),
@@ -336,6 +340,12 @@ class Visit {
     const asked = collectionOf(url, this.options); // beside the task, since each takes a round trip
     asked.catch(() => {}); // said below, if nothing is said before
     this.#open(await loadTask(url, this.options));
+    if (this.task.panel?.mode === "rotate" && await memberOf(this.task, this.options.store) === undefined) {
+      this.#open(await wholePanel(this.task));
+      await check(this.task, this.options);
+      await this.#showForm(await asked);
+      return;
+    }
     const answered = await this.#takeTurn();
     if (answered === undefined) await this.#showForm(await this.#checkAnswerable(this.url === url ? asked : collectionOf(this.url, this.options)));
     else await this.#showEarlier(answered);
@@ -356,7 +366,7 @@ class Visit {
     const task = await readTask(bytes);
     this.url = this.url.replace(/[^/]*$/, task.id);
     const read = { ...task, url: this.url, clockAhead: null, clockSetBy: 0 };
-    this.#open(isPanel(read) ? await waveTask(read, 0) : read);
+    this.#open(read);
     this.#warn("previewTitle");
     if (task.invited) this.options.invitation = "preview";
     await check(this.task, { ...this.options, now: () => Math.max(now(), task.opens ?? 0) });
@@ -393,13 +403,15 @@ class Visit {
     this.#isAmongOthers = !oneOperator && (task.smallest_batch ?? 0) > 1;
     if (oneOperator) this.#warn("oneOperator");
     this.#introduce(asFiles);
-    const isKept = task.panel !== undefined; // for later waves, and so counted already
-    await this.#showLimit({ epsilon: isKept ? 0 : epsilonOf(task), splits: await splitsOf(task) });
+    const member = await memberOf(task, this.options.store); // whose lifetime is counted already
+    await this.#showLimit({ epsilon: member ? 0 : lifetimeOf(task, epsilonOf(task)), splits: await splitsOf(task) });
     const { fields, read } = makeForm(task, this.#texts, this.#wording.own);
     const again = earlier?.task?.id === task.id;
     if (again) earlier.#fields.forEach(({ entered }, i) => fields[i].enter(entered()));
     this.#fields = fields;
     this.random = again && earlier.random || fixedRandomness();
+    const goesOn = earlier !== null && earlier.#agreed;
+    this.#isMoving = goesOn;
     this.earlier = null;
     this.#$("fields").append(...fields.map(({ field }) => field));
     let ready;
@@ -417,11 +429,18 @@ class Visit {
     });
     this.#$("unfit-button").addEventListener("click", () => review(new OpenedRecord(task, null))); // no map of fields: a misfit
     for (const id of ["back", "previous"]) this.#$(id).addEventListener("click", () => this.back());
-    this.#$("begin").addEventListener("click", () => this.#show(0));
+    this.#$("begin").addEventListener("click", () => (isPanel(task) && this.preview === null ? void this.#guarded(() => this.#takePart()) : this.#show(0)));
     this.#$("send").addEventListener("click", () => void this.#guarded(() => this.#submit(ready)));
     this.#tell("");
     this.#isChecked = again && earlier.#isChecked;
-    this.#show(again ? earlier.#at : -1);
+    this.#show(again ? earlier.#at : goesOn ? 0 : -1);
+  }
+
+  /** Draw this person's turn, who has agreed to it, and go on with that wave. */
+  async #takePart() {
+    await turn(this.task, this.options);
+    this.#agreed = true;
+    this.restart();
   }
 
   /** Whatever would refuse a report refuses it now, before anything is drawn. */
@@ -430,8 +449,8 @@ class Visit {
     this.#showResults(collection, this.task, this.#wording.own);
     await check(this.task, this.options);
     const why = collection.results === null ? undefined : "over";
-    if (collection.collecting === false) throw new Problem("task-not-open", "It takes no reports now. Nothing was sent.", why);
-    if (collection.invited && !this.options.invitation) throw new Problem("refused", "It needs an invitation. Nothing was sent.", "invitation");
+    if (collection.collecting === false) throw new Problem("task-not-open", "It takes no reports now.", why);
+    if (collection.invited && !this.options.invitation) throw new Problem("refused", "It needs an invitation.", "invitation");
     return collection;
   }
 
@@ -465,8 +484,9 @@ class Visit {
     if (description !== "") who.append(element("blockquote", {}, theirs(description)));
     if (asker !== undefined || description !== "") who.append(element("p", { className: "help" }, this.#say("whoTheirs")));
     who.hidden = who.childElementCount === 1;
-    if (closes !== null) this.#$("start").querySelector(".help").append(" ", element("span", {}, this.#say("whoDates", { date: this.#texts.date(closes) })));
     const sent = this.#wording.sent({ asFiles, invitation: this.options.invitation });
+    const when = isPanel(this.task) ? sent[1] : closes === null ? "" : this.#say("whoDates", { date: this.#texts.date(closes) });
+    this.#$("start").querySelector(".help").append(" ", element("span", {}, when));
     this.#$("sent").append(...sent.map((words) => element("li", {}, words)));
     const { many, picture, ofMany, ofFew, odds } = this.#wording.learn();
     this.#$("people").append(

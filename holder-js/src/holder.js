@@ -13,11 +13,11 @@ import { clockWasSet, collectionOf, loadTask, pause, send, statusOf, taskIdIn, u
 import { IndexedDBStore } from "./indexeddb-store.js";
 import { FINAL } from "./calls.js";
 import { Store, afford } from "./ledger.js";
-import { drawMember, isPanel, panelIdOf, turnOf, waveTask } from "./panels.js";
+import { drawMember, lifetimeOf, panelIdOf, turnOf, waveTask, wholePanel } from "./panels.js";
 import { MAX_DEPTH } from "./partition.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
-import { hex } from "./task.js";
+import { MAX, hex } from "./task.js";
 import { preferred, translator } from "./translation.js";
 
 const STEPS_PER_FEATURE = 30; // what a value that does not fit may take
@@ -83,6 +83,7 @@ export async function answer(task, record, options = {}) {
   if (kept === undefined) {
     let loaded = typeof task === "string" ? await loadTask(url, options) : task;
     if (clockWasSet(loaded, now)) Object.assign(loaded, await loadTask(url, options)); // with the server's time
+    if (loaded.panel !== undefined && !(record instanceof OpenedRecord)) checkNames(loaded, record); // before anything is kept
     loaded = await turn(loaded, options);
     if (loaded.id !== id) {
       kept = await store.find(loaded.id);
@@ -93,6 +94,7 @@ export async function answer(task, record, options = {}) {
     await check(loaded, options);
     const [epsilon, splits] = [epsilonOf(loaded), await splitsOf(loaded)];
     const panel = loaded.panel === undefined ? null : await panelIdOf(loaded);
+    if (loaded.panel?.mode === "repeat") await store.join(await drawMember(loaded, epsilon, now()), now());
     const leave = departure(loaded, options);
     const ready = record instanceof OpenedRecord ? record : opened(loaded, record, leave);
     const report = ready.take(random);
@@ -111,8 +113,10 @@ export async function answer(task, record, options = {}) {
 }
 
 /**
- * The task that this person answers now: of a panel the wave whose turn it is, which is drawn the first time where
- * holders rotate, and for which the store keeps the panel's lifetime; else `task` itself.
+ * The task that this person answers now: of a panel the wave whose turn it is, else `task` itself.
+ *
+ * Where holders rotate, the first call takes part in the panel, so make it once the person has agreed: it draws the
+ * wave, and the store keeps that with the panel's lifetime. Where they repeat, `answer` keeps that with the first answer.
  * @param {Task} task from `loadTask`
  * @param {Options} [options]
  * @returns {Promise<Task>} whose dates say when the turn is; `check` refuses it outside them
@@ -122,14 +126,23 @@ export async function turn(task, options = {}) {
   checkOptions(options);
   if (task.panel === undefined) return task;
   const { random, now = unixTime, store = ownStore() } = options;
-  const id = await panelIdOf(task);
-  let member = (await store.members()).find((each) => each.task === id);
+  let member = await memberOf(task, store);
   if (member === undefined) {
-    const { waves } = task.panel;
-    checkDates({ ...task, opens: waves[0][0], closes: waves.at(-1)[1] }, now());
-    member = await store.join(await drawMember(task, epsilonOf(task), now(), random), now());
+    checkForEverybody(await wholePanel(task), options);
+    member = await drawMember(task, epsilonOf(task), now(), random);
+    if (task.panel.mode === "rotate") member = await store.join(member, now());
   }
   return waveTask(task, turnOf(member, task, now()));
+}
+
+/**
+ * @param {Task} task
+ * @param {Store} store
+ * @returns {Promise<import("./panels.js").Member | undefined>} a person's part in the task's panel, if there is one
+ */
+export async function memberOf(task, store) {
+  const id = task.panel && await panelIdOf(task);
+  return (await store.members()).find((each) => each.task === id);
 }
 
 /**
@@ -170,7 +183,8 @@ export async function status(task, options = {}) {
 }
 
 /**
- * Whatever would refuse a report refuses it here, without a record.
+ * Whatever would refuse a report refuses it here, without a record; of a panel without a part in it, whatever would
+ * refuse to take part. Nothing is drawn or kept.
  * @param {Task} task
  * @param {Options} [options]
  * @throws {Problem} `wrong-clock`, `task-not-open`, `budget-spent`; `refused` if it expects fewer people than
@@ -179,8 +193,9 @@ export async function status(task, options = {}) {
 export async function check(task, options = {}) {
   checkForEverybody(task, options);
   const { now = unixTime, store = ownStore() } = options;
-  const panel = task.panel === undefined ? null : await panelIdOf(task);
-  afford(await store.rows(), { epsilon: epsilonOf(task), splits: await splitsOf(task), panel }, now(), store.caps);
+  const panel = (await memberOf(task, store))?.task;
+  const epsilon = panel === undefined ? lifetimeOf(task, epsilonOf(task)) : epsilonOf(task);
+  afford(await store.rows(), { epsilon, splits: await splitsOf(task), panel }, now(), store.caps);
 }
 
 /**
@@ -191,13 +206,13 @@ export async function check(task, options = {}) {
 export function checkForEverybody(task, options = {}) {
   checkOptions(options);
   const { smallestGroup = SMALLEST_GROUP, now = unixTime } = options;
-  if (isPanel(task)) throw new Problem("task-not-open", "Its waves have answers: take your turn.");
   checkDates(task, now());
+  if (task.panel?.waves.at(-1)[1] - now() > MAX.panelSeconds) throw new Problem("refused", "Its last wave is years away.");
   // of any stratum: a refusal that depended on the record's own would tell it
   if ((task.group_sizes ?? []).some((size) => size < smallestGroup)) {
-    throw new Problem("refused", `It discloses columns, and expects fewer than ${smallestGroup} people in a stratum. Nothing was sent.`, "groups");
+    throw new Problem("refused", `It expects fewer than ${smallestGroup} people in a stratum.`, "groups");
   }
-  if (task.invited && !options.invitation) throw new Problem("refused", "It needs an invitation. Nothing was sent.", "invitation");
+  if (task.invited && !options.invitation) throw new Problem("refused", "It needs an invitation.", "invitation");
 }
 
 /** Send a kept answer, unless it counts already or the relay at this address has it; note what became of it. */
@@ -249,12 +264,16 @@ async function checkKey(url, options) {
 export const stateAfter = ({ type }) => (FINAL.has(type) ? "refused" : "drawn");
 
 function opened(task, record, leave) {
+  checkNames(task, record);
+  return new OpenedRecord(task, record, leave);
+}
+
+function checkNames(task, record) {
   const [unknown] = unknownNames(task, record);
   if (unknown !== undefined) {
     const asked = [...task.features, task.label].map(({ name }) => JSON.stringify(name));
-    throw new Problem("invalid-record", `The task does not ask for ${JSON.stringify(unknown)}, but for ${asked.join(", ")}. Nothing was sent.`);
+    throw new Problem("invalid-record", `The task does not ask for ${JSON.stringify(unknown)}, but for ${asked.join(", ")}.`);
   }
-  return new OpenedRecord(task, record, leave);
 }
 
 /** What the store keeps for people: the task's name, and what is disclosed, in a language of theirs. */
@@ -280,7 +299,7 @@ function checkOptions(options) {
   }
   const { invitation } = options;
   if (invitation !== undefined && !INVITATION.test(invitation)) {
-    throw new Problem("invalid-request", "The invitation is damaged: give it exactly as you received it. Nothing was sent.", "invitation");
+    throw new Problem("invalid-request", "The invitation is damaged.", "invitation");
   }
 }
 
@@ -300,7 +319,7 @@ function sayInDevelopment(findings, { development = LOCAL.has(globalThis.locatio
  */
 export function checkDates({ opens, closes, clockAhead = null }, now = unixTime()) {
   const clocks = `This device's clock says ${inUtc(now)}${clockAhead === null ? "" : `, the server's ${inUtc(now + clockAhead)}`}.`;
-  if (Math.abs(clockAhead ?? 0) > MOST_APART) throw new Problem("wrong-clock", `${clocks} Set the wrong one, then answer. Nothing was drawn.`);
+  if (Math.abs(clockAhead ?? 0) > MOST_APART) throw new Problem("wrong-clock", `${clocks} Nothing was drawn.`);
   const late = closes !== null && now >= closes;
   if ((opens !== null && now < opens) || late) {
     throw new Problem("task-not-open", `The task ${late ? "closed" : "opens"} on ${inUtc(late ? closes : opens)}: nothing was drawn. ${clocks}`, late ? "late" : "early");

@@ -230,12 +230,11 @@ export function afford(rows, { epsilon, splits = null, panel = null }, now, caps
   const before = spent(earlier, now);
   const kept = keptIn(rows, now, { panel, epsilon });
   if (!(before + kept + epsilon <= caps.year * (1 + SLACK))) {
-    refuse("year", `This task costs epsilon ${epsilon}, and you have spent ${before}${kept > 0 ? `, and keep ${kept} for later waves,` : ""} of ${caps.year} within a year: `
-      + "leave it, to protect what you answered before.");
+    refuse("year", `This task costs epsilon ${epsilon}, and you have spent ${before}${kept > 0 ? `, and keep ${kept} for later waves,` : ""} of ${caps.year} within a year.`);
   }
   if (splits === null) return;
   const [told, telling] = [disclosed(earlier, now), disclosed(earlier, now, splits)];
   if (!(telling <= caps.disclosed * (1 + SLACK))) {
-    refuse("disclosed", `This task discloses ${telling - told} more bits, and you have disclosed ${told} of ${caps.disclosed} within a year: leave it.`);
+    refuse("disclosed", `This task discloses ${telling - told} more bits, and you have disclosed ${told} of ${caps.disclosed} within a year.`);
   }
 }

@@ -1,13 +1,12 @@
 /**
  * A person's part in a panel (docs/holder.md, "Panels"): the wave that this device drew, and the epsilon that is
- * kept for it.
+ * kept for it, once the person agreed to take part.
  *
- * The draw depends on the panel's dates and this device's clock alone, and stays once it is kept.
+ * The draw depends on the panel's dates and this device's clock alone, and stays, since a turn that is known is a kept one.
  */
 
-import { Problem } from "./problem.js";
 import { platformRandom } from "./report.js";
-import { MAX, idOf, packTask } from "./task.js";
+import { idOf, packTask } from "./task.js";
 
 /** @typedef {import("./http.js").Task} Task */
 
@@ -35,40 +34,41 @@ export const isPanel = ({ panel, opens, closes }) => panel !== undefined && `${[
  */
 export const lifetimeOf = ({ panel }, epsilon) => (panel?.mode === "repeat" ? panel.waves.length * epsilon : epsilon);
 
-/**
- * @param {Task} task of a panel
- * @returns {Promise<string>} the panel's id
- */
-export async function panelIdOf(task) {
-  return isPanel(task) ? task.id : idOf(packTask(withDates(task, span(task.panel))));
+/** The same task with other dates of its panel, at its own address. */
+async function dated(task, [opens, closes]) {
+  const id = await idOf(packTask({ ...task, opens, closes }));
+  return { ...task, opens, closes, id, url: task.url.replace(task.id, id) };
 }
 
 /**
  * @param {Task} task of a panel
  * @param {number} wave its number, from 0
- * @returns {Promise<Task>} the wave's task, at its own address
+ * @returns {Promise<Task>} the wave's task
  */
-export async function waveTask(task, wave) {
-  const dated = withDates(task, task.panel.waves[wave]);
-  const id = await idOf(packTask(dated));
-  return { ...dated, id, url: task.url.replace(task.id, id) };
-}
+export const waveTask = (task, wave) => dated(task, task.panel.waves[wave]);
 
-const withDates = (task, [opens, closes]) => ({ ...task, opens, closes });
+/**
+ * @param {Task} task of a panel
+ * @returns {Promise<Task>} the panel's own document
+ */
+export const wholePanel = (task) => dated(task, span(task.panel));
+
+/**
+ * @param {Task} task of a panel
+ * @returns {Promise<string>} the panel's id
+ */
+export const panelIdOf = async (task) => (await wholePanel(task)).id;
 
 /**
  * @param {Task} task of a panel
  * @param {number} epsilon of one answer
  * @param {number} now Unix time in seconds
  * @param {(size: number) => Uint8Array} [random]
- * @returns {Promise<Member>} a person's part who comes to the panel now
- * @throws {Problem} `task-not-open` after its last wave; `refused` where that is more than three years away
+ * @returns {Promise<Member>} a person's part who comes to the panel now, which has a wave that has not closed
  */
 export async function drawMember(task, epsilon, now, random = platformRandom) {
   const { mode, waves } = task.panel;
   const coming = waves.map((_, wave) => wave).filter((wave) => now < waves[wave][1]);
-  if (coming.length === 0) throw new Problem("task-not-open", "Its last wave has closed: nothing was drawn.", "late");
-  if (span(task.panel)[1] - now > MAX.panelSeconds) throw new Problem("refused", "Its last wave is more than three years away.");
   const wave = mode === "rotate" ? coming[below(coming.length, random)] : null;
   return { task: await panelIdOf(task), wave, lifetime: lifetimeOf(task, epsilon), closes: (waves[wave] ?? span(task.panel))[1], bytes: new Uint8Array() };
 }
@@ -80,8 +80,8 @@ export async function drawMember(task, epsilon, now, random = platformRandom) {
  * @returns {number} the number of the wave to answer: the one that was drawn, or the one that is open or comes next
  */
 export function turnOf({ wave }, { panel: { waves } }, now) {
-  const coming = waves.findIndex(([, closes]) => now < closes);
-  return wave ?? (coming < 0 ? waves.length - 1 : coming);
+  const next = waves.findIndex(([, closes]) => now < closes);
+  return wave ?? (next < 0 ? waves.length - 1 : next);
 }
 
 /**

@@ -46,10 +46,9 @@ export class Wording {
    * @returns {string[]} what happens to the answers, step by step
    */
   sent({ asFiles = false, invitation } = {}) {
-    const { disclosed = [], url, panel, opens, closes } = this.task;
-    const when = panel === undefined ? {} : { count: panel.waves.length, from: this.texts.date(opens), to: this.texts.date(closes) };
+    const { disclosed = [], url, panel } = this.task;
     const waves = panel === undefined ? [] : [panel.mode === "rotate" ? "sentRotate" : "sentRepeat"];
-    const values = { ...when, host: new URL(url).host, names: this.texts.list(disclosed.map((name) => this.named(name))) };
+    const values = { count: panel?.waves.length, host: new URL(url).host, names: this.texts.list(disclosed.map((name) => this.named(name))) };
     const keys = ["sentStay", ...waves, ...(disclosed.length > 0 ? ["sentGroup"] : []), "sentMessage", "sentGoes", ...(asFiles ? ["sentFiles"] : []), ...(invitation ? ["sentInvited"] : []), "sentTotal"];
     return keys.map((key) => this.say(key, values));
   }

@@ -32,8 +32,8 @@ export default {
   sentGoes: "Nur diese Nachricht wird gesendet, und zwar an {host}. Wie bei jeder Website sieht dieser Server auch Ihre Netzwerkadresse und den Zeitpunkt Ihres Besuchs.",
   sentFiles: "Ein Relais-Server gibt Nachrichten als Dateien weiter. Deshalb kann es Tage dauern, bis Sie hier sehen, ob Ihre zählt.",
   sentInvited: "Ihre Einladung wird mitgesendet. Sie kann verraten, dass Sie geantwortet haben, aber nicht was.",
-  sentRotate: "Diese Studie fragt {count}-mal, und Sie antworten einmal, von {from} bis {to}. Wann, hat dieses Gerät ausgelost, unabhängig von Ihren Antworten.",
-  sentRepeat: "Diese Studie fragt {count}-mal, und Sie können jedes Mal antworten. Was unten darüber steht, was jemand erfahren könnte, gilt für alle Ihre Antworten zusammen.",
+  sentRotate: "Diese Studie fragt {count}-mal, und Sie antworten einmal. Wenn Sie auf „Beginnen“ drücken, lost dieses Gerät aus, wann Sie an der Reihe sind, unabhängig von Ihren Antworten, und hält frei, was Ihre Antwort verbrauchen würde.",
+  sentRepeat: "Diese Studie fragt {count}-mal, und Sie können jedes Mal antworten, auch wenn sich Ihre Antworten seither geändert haben. Was unten darüber steht, was jemand erfahren könnte, gilt für alle Ihre Antworten zusammen.",
   sentTotal: "Bei Tausenden von Nachrichten gleicht sich der Zufall aus. So zeigt sich, was für viele Menschen gilt, aber nicht, was für Sie gilt.",
 
   learnTitle: "Was könnte jemand über Sie erfahren?",
@@ -131,7 +131,8 @@ export default {
 
   notOpen: "Diese Studie nimmt zurzeit keine Antworten an. Sie ist vielleicht zu Ende oder hat noch nicht begonnen. Es wurde nichts gesendet.",
   opensOn: "Diese Studie beginnt am {date}. Es wurde nichts gesendet.",
-  yourTurn: "Sie sind von {date} bis {end} an der Reihe: Kommen Sie dann wieder. Es wurde nichts gesendet.",
+  yourTurn: "Sie sind von {date} bis {end} an der Reihe. Kommen Sie dann in diesem Browser wieder. Es wurde nichts gesendet.",
+  turnOver: "Sie waren bis {date} an der Reihe, und das ist vorbei. Es wurde nichts gesendet.",
   closedOn: "Diese Studie endete am {date}. Es wurde nichts gesendet.",
   ended: "Diese Studie ist zu Ende. Es wurde nichts gesendet.",
   invitationMissing: "Für diese Studie brauchen Sie eine Einladung. Öffnen Sie den vollständigen Link, den Sie bekommen haben. Es wurde nichts gesendet.",

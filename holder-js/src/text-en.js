@@ -32,8 +32,8 @@ export default {
   sentGoes: "Only this message is sent, and only to {host}. As with any website, that server also sees your network address and when you visit.",
   sentFiles: "A relay server passes messages on as files. So it may take days until you can see here whether yours counts.",
   sentInvited: "Your invitation is sent with it. It can reveal that you answered, but not what you answered.",
-  sentRotate: "This study asks {count} times, and you answer once, from {from} to {to}. This device drew when, whatever your answers are.",
-  sentRepeat: "This study asks {count} times, and you may answer each time. What is said below about what anybody could learn is about all your answers together.",
+  sentRotate: "This study asks {count} times, and you answer once. When you press “Start”, this device draws when it is your turn, whatever your answers are, and sets aside what your answer would use.",
+  sentRepeat: "This study asks {count} times, and you may answer each time, also when your answers have changed since. What is said below about what anybody could learn is about all your answers together.",
   sentTotal: "Over thousands of messages the randomness evens out. That shows what is true of many people, not what is true of you.",
 
   learnTitle: "What could anyone learn about you?",
@@ -131,7 +131,8 @@ export default {
 
   notOpen: "This study takes no answers at the moment. It may have ended, or may not have begun. Nothing was sent.",
   opensOn: "This study begins on {date}. Nothing was sent.",
-  yourTurn: "Your turn is from {date} to {end}: come back then. Nothing was sent.",
+  yourTurn: "Your turn is from {date} to {end}. Come back then, in this browser. Nothing was sent.",
+  turnOver: "Your turn was until {date}, and it is over. Nothing was sent.",
   closedOn: "This study ended on {date}. Nothing was sent.",
   ended: "This study has ended. Nothing was sent.",
   invitationMissing: "You need an invitation to answer this study. Open the full link that you were given. Nothing was sent.",

@@ -32,8 +32,8 @@ export default {
   sentGoes: "Solo se envía ese mensaje, a {host}. Como en cualquier sitio web, ese servidor también ve su dirección de red y cuándo visita la página.",
   sentFiles: "Un servidor intermediario entrega los mensajes en archivos. Por eso pueden pasar días hasta que vea aquí si el suyo cuenta.",
   sentInvited: "Su invitación se envía con él. Puede revelar que usted respondió, pero no qué respondió.",
-  sentRotate: "Este estudio pregunta {count} veces y usted responde una vez, entre {from} y {to}. Este dispositivo sorteó cuándo, sean cuales sean sus respuestas.",
-  sentRepeat: "Este estudio pregunta {count} veces y usted puede responder cada vez. Lo que se dice más abajo sobre lo que alguien podría averiguar vale para todas sus respuestas juntas.",
+  sentRotate: "Este estudio pregunta {count} veces y usted responde una vez. Cuando pulse «Empezar», este dispositivo sortea cuándo le toca, sean cuales sean sus respuestas, y reserva lo que usaría su respuesta.",
+  sentRepeat: "Este estudio pregunta {count} veces y usted puede responder cada vez, también si sus respuestas han cambiado desde entonces. Lo que se dice más abajo sobre lo que alguien podría averiguar vale para todas sus respuestas juntas.",
   sentTotal: "Con miles de mensajes, el azar se compensa. Así se ve lo que es cierto de muchas personas, no lo que es cierto de usted.",
 
   learnTitle: "¿Qué podría alguien averiguar sobre usted?",
@@ -131,7 +131,8 @@ export default {
 
   notOpen: "Este estudio no admite respuestas en este momento. Puede que haya terminado o que no haya empezado. No se ha enviado nada.",
   opensOn: "Este estudio empieza el {date}. No se ha enviado nada.",
-  yourTurn: "Su turno es entre {date} y {end}: vuelva entonces. No se ha enviado nada.",
+  yourTurn: "Su turno es entre {date} y {end}. Vuelva entonces, en este navegador. No se ha enviado nada.",
+  turnOver: "Su turno era hasta {date} y ya ha pasado. No se ha enviado nada.",
   closedOn: "Este estudio terminó el {date}. No se ha enviado nada.",
   ended: "Este estudio ha terminado. No se ha enviado nada.",
   invitationMissing: "Necesita una invitación para responder a este estudio. Abra el enlace completo que recibió. No se ha enviado nada.",

@@ -17,7 +17,7 @@ from privet.client.errors import TaskRefused, WrongClock
 from privet.client.panels import Membership
 from privet.http_client.report_client import Retry
 from privet.protocol import limits
-from privet.protocol.errors import InvalidRequest, TaskNotOpen
+from privet.protocol.errors import InvalidRecord, InvalidRequest, TaskNotOpen
 from privet.protocol.panel import Mode
 from privet.protocol.task import Task
 from tests.client.command import Command
@@ -221,10 +221,12 @@ async def test_a_panel_without_a_near_end_keeps_nothing(mode: Mode) -> None:
         person = Person(document)
         person.now = float(now)
         offer = await person.holder.offer(person.curator.url)
-        with nullcontext() if joined else pytest.raises(TaskRefused, match="three years"):
-            await person.holder.turn(offer)
+        for take in (person.holder.check(offer.task), person.answer(now)):
+            with nullcontext() if joined else pytest.raises(TaskRefused, match="three years"):
+                await take
         assert len(person.ledger.members("me")) == joined
-        assert (person.ledger.reserved("me", now) > 0) == bool(joined)
+        taken = person.ledger.spent("me") + person.ledger.reserved("me", now)
+        assert taken == pytest.approx(joined * document.lifetime)
 
 
 async def test_a_record_opened_against_the_panel_answers_its_wave() -> None:
@@ -237,8 +239,51 @@ async def test_a_record_opened_against_the_panel_answers_its_wave() -> None:
     other = person.holder.validate(make_task(), RECORD)
     with pytest.raises(InvalidRequest, match="validated against the task"):
         await person.answer(JANUARY + DAY, record=other)
-    with pytest.raises(TaskNotOpen, match="its waves have"):
-        await person.holder.check(document)
+
+
+@pytest.mark.parametrize("mode", ["rotate", "repeat"])
+async def test_who_looks_at_a_panel_and_leaves_keeps_nothing(mode: Mode, tmp_path: Path) -> None:
+    """Neither the task, nor whether it can be answered, nor what a record would disclose draws a
+    turn or takes a part of a cap; the first answer does."""
+    document = panel(mode, 0.5)
+    for asked in (document, document.waves[0]):
+        person = Person(document, ledger=SqliteLedger(tmp_path / asked.id))
+        offer = await person.holder.offer(person.curator.url.replace(document.id, asked.id))
+        checked = await person.holder.check(offer.task, offer.clock_ahead)
+        person.holder.explain(offer.task)
+        checked.open(RECORD)
+        if mode == "repeat":
+            assert (await person.holder.turn(offer)).task.id == document.waves[0].id
+        with pytest.raises(InvalidRecord):
+            await person.answer(JANUARY + DAY, asked, {"of no": "column"})
+        assert person.ledger.account("me") == MemoryLedger().account("me")
+        await person.answer(JANUARY + DAY, asked)
+        assert len(person.ledger.members("me")) == 1
+
+
+async def test_a_turn_that_is_known_is_kept() -> None:
+    """Nobody draws again until a turn suits, and what it costs is kept for it."""
+    person = Person(panel(), wave=1)
+    offer = await person.holder.offer(person.curator.url)
+    for _ in range(3):
+        with pytest.raises(TaskNotOpen, match="Your turn is in March 2027"):
+            await person.holder.turn(offer)
+    (member,) = person.ledger.members("me")
+    assert (member.wave, person.ledger.reserved("me", person.now)) == (1, 1.0)
+
+
+async def test_a_panel_past_the_caps_is_refused_before_anybody_agrees() -> None:
+    """By whoever checks it, with the sum of all waves, at any of its addresses."""
+    document = panel("repeat", 1.0)
+    person = Person(document)
+    for asked in (document, document.waves[0]):
+        with pytest.raises(BudgetSpent, match="All waves of this panel together cost epsilon 3"):
+            await person.holder.check(asked)
+    person.ledger.set_caps("me", Caps(task=3.0))
+    await person.holder.check(document)
+    await person.answer(JANUARY + DAY)
+    person.now = float(MARCH)
+    await person.holder.check(document.waves[1])  # of its own part
 
 
 @pytest.mark.parametrize("ledger", ["memory", "file"])
@@ -308,3 +353,24 @@ def test_a_site_is_told_of_a_panels_answers_as_of_a_tasks(
             curator.busy = busy
             done = command.answer_lines(curator.url, "p,30,shop,yes", "--yes")
             assert (done.exit_code, said in done.stderr) == (status, True)
+
+
+def test_a_person_is_asked_before_a_turn_is_drawn(tmp_path: Path) -> None:
+    """At the command line: who only looks, or says no, keeps nothing; who agrees answers if its
+    turn is now, and else is told when it is."""
+    now = int(time.time())
+    ends = ((now - DAY, 0, "Counted"), (now + 60 * DAY, 1, "Your turn is in"))
+    for opens, status, said in ends:
+        document = panel(waves=((now - 9 * DAY, now - 8 * DAY), (opens, opens + 20 * DAY)))
+        curator, command = FakeCurator(document, *document.waves), Command(tmp_path)
+        with serving(curator):
+            looked = command.answer(curator.url, "--dry-run")
+            refused = command.answer(curator.url, stdin="n\n")
+            assert "Draw your turn, keep epsilon 1 for it" in refused.stderr
+            assert (looked.exit_code, command.ledger.members("me")) == (0, [])
+            agreed = command.answer(curator.url, stdin="y\n")
+        assert (agreed.exit_code, len(curator.counted)) == (status, int(status == 0))
+        assert said in " ".join((agreed.stdout + agreed.stderr).split())
+        (member,) = command.ledger.members("me")
+        assert member.wave == 1
+        command.ledger.path.unlink()

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -748,6 +749,81 @@ def test_too_many_disclosures_are_refused_before_the_form(
         tab.reload()
         tab.get_by_text("more would be revealed about you openly in a year").wait_for()
         assert tab.is_hidden("#start")
+
+
+DRAWING = """{
+    const real = crypto.getRandomValues.bind(crypto);
+    crypto.getRandomValues = (bytes) => (bytes.byteLength === 4 && bytes.length === 4 ? (bytes.set([0, 0, 0, %d]), bytes) : real(bytes));
+}"""  # noqa: E501
+"""Has a turn drawn that is this one."""
+
+
+def two_waves(curator: RunningCurator, mode: str) -> tuple[str, list[str]]:
+    """The id of a panel that is open now and in a month, and those of its waves."""
+    now = datetime.now(UTC)
+    ends = [(now + timedelta(days=days)).isoformat() for days in (-1, 1, 30, 60)]
+    waves = [f"{a}/{b}" for a, b in (ends[:2], ends[2:])]
+    panel = make_task(curator, waves=waves, mode=mode, epsilon=1)
+    return panel, [wave["id"] for wave in curator.get(f"/v1/tasks/{panel}")["waves"]]
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_turn_is_drawn_once_a_person_agrees(curator: RunningCurator, tab: Any, turn: int) -> None:
+    """Who looks at a panel and leaves keeps nothing; who starts is asked, if it is its turn, and
+    else told when it is, each time; and nothing else arrives at the curator."""
+    panel, waves = two_waves(curator, "rotate")
+    tab.add_init_script(DRAWING % turn)
+    recorder = Recorder(curator.url)
+    with (
+        serving(recorder.server) as address,
+        serving(answer_page_server(f"{address}/v1/tasks/{panel}", port=0)) as page,
+    ):
+        for _ in range(2):
+            tab.goto(page)
+            tab.wait_for_selector(READY)
+            assert "When you press “Start”, this device draws when" in tab.inner_text("#start")
+            counted(tab, "This study would use 25% more")
+            assert kept(tab) == "0%"
+        assert {line.rpartition("/")[2] for line in recorder.log} == {panel, "status"}
+        if turn == 0:
+            fill_in(tab)
+            assert kept(tab) == "25%"  # with the turn
+            send(tab)
+            assert outcome(tab) == COUNTED
+            tab.reload()
+            assert outcome(tab) == COUNTED
+            counted(tab, "Used here in the past year: 25%")
+        else:
+            begin(tab)
+            for _ in range(2):
+                tab.get_by_text(re.compile("Your turn is from .* Come back then")).wait_for()
+                assert kept(tab) == "25%"
+                assert tab.is_hidden("#start")
+                tab.reload()
+            for language, said in (("de", "an der Reihe"), ("es", "Su turno"), ("zh-Hans", "轮到")):
+                tab.locator("#language").select_option(language)
+                tab.get_by_text(said).wait_for()
+                assert violations(tab) == []
+    assert [reports(curator, wave) for wave in waves] == [int(turn == 0), 0]
+    posts = [line for line in recorder.log if line.startswith("POST")]
+    assert posts == [f"POST /v1/tasks/{waves[0]}/reports"] * (turn == 0)
+
+
+def test_a_panel_that_repeats_keeps_its_lifetime_with_the_first_answer(
+    curator: RunningCurator, tab: Any
+) -> None:
+    """Whoever starts and leaves keeps nothing; the first answer has all waves counted."""
+    panel, waves = two_waves(curator, "repeat")
+    with serving(answer_page_server(f"{curator.url}/v1/tasks/{panel}", port=0)) as page:
+        tab.goto(page)
+        counted(tab, "This study would use 50% more")
+        fill_in(tab)
+        assert "also when your answers have changed since" in tab.text_content("#sent")
+        assert kept(tab) == "0%"
+        send(tab)
+        assert outcome(tab) == COUNTED
+        counted(tab, "Used here in the past year: 50%")
+    assert [reports(curator, wave) for wave in waves] == [1, 0]
 
 
 def test_a_wrong_clock_is_named(curator: RunningCurator, tab: Any) -> None:

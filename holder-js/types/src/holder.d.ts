@@ -62,14 +62,22 @@ export declare function validate(task: import("./task.js").Task, record: Record<
  */
 export declare function answer(task: Task | string, record: Record<string, unknown> | OpenedRecord, options?: Options): Promise<Answer>;
 /**
- * The task that this person answers now: of a panel the wave whose turn it is, which is drawn the first time where
- * holders rotate, and for which the store keeps the panel's lifetime; else `task` itself.
+ * The task that this person answers now: of a panel the wave whose turn it is, else `task` itself.
+ *
+ * Where holders rotate, the first call takes part in the panel, so make it once the person has agreed: it draws the
+ * wave, and the store keeps that with the panel's lifetime. Where they repeat, `answer` keeps that with the first answer.
  * @param {Task} task from `loadTask`
  * @param {Options} [options]
  * @returns {Promise<Task>} whose dates say when the turn is; `check` refuses it outside them
  * @throws {Problem} `budget-spent` if all waves together pass a cap; `wrong-clock`; `task-not-open` outside all waves
  */
 export declare function turn(task: Task, options?: Options): Promise<Task>;
+/**
+ * @param {Task} task
+ * @param {Store} store
+ * @returns {Promise<import("./panels.js").Member | undefined>} a person's part in the task's panel, if there is one
+ */
+export declare function memberOf(task: Task, store: Store): Promise<import("./panels.js").Member | undefined>;
 /**
  * Send again what nobody has accepted, and ask relays what became of what they hold.
  * @param {Options} [options] for all answers
@@ -86,7 +94,8 @@ export declare function resend(options?: Options): Promise<Answer[]>;
  */
 export declare function status(task: Task | string, options?: Options): Promise<Answer | undefined>;
 /**
- * Whatever would refuse a report refuses it here, without a record.
+ * Whatever would refuse a report refuses it here, without a record; of a panel without a part in it, whatever would
+ * refuse to take part. Nothing is drawn or kept.
  * @param {Task} task
  * @param {Options} [options]
  * @throws {Problem} `wrong-clock`, `task-not-open`, `budget-spent`; `refused` if it expects fewer people than

@@ -1,8 +1,8 @@
 /**
  * A person's part in a panel (docs/holder.md, "Panels"): the wave that this device drew, and the epsilon that is
- * kept for it.
+ * kept for it, once the person agreed to take part.
  *
- * The draw depends on the panel's dates and this device's clock alone, and stays once it is kept.
+ * The draw depends on the panel's dates and this device's clock alone, and stays, since a turn that is known is a kept one.
  */
 export type Task = import("./http.js").Task;
 export type Member = {
@@ -40,22 +40,26 @@ export declare const isPanel: ({ panel, opens, closes }: import("./task.js").Tas
 export declare const lifetimeOf: ({ panel }: import("./task.js").Task, epsilon: number) => number;
 /**
  * @param {Task} task of a panel
- * @returns {Promise<string>} the panel's id
+ * @param {number} wave its number, from 0
+ * @returns {Promise<Task>} the wave's task
  */
-export declare function panelIdOf(task: Task): Promise<string>;
+export declare const waveTask: (task: Task, wave: number) => Promise<Task>;
 /**
  * @param {Task} task of a panel
- * @param {number} wave its number, from 0
- * @returns {Promise<Task>} the wave's task, at its own address
+ * @returns {Promise<Task>} the panel's own document
  */
-export declare function waveTask(task: Task, wave: number): Promise<Task>;
+export declare const wholePanel: (task: Task) => Promise<Task>;
+/**
+ * @param {Task} task of a panel
+ * @returns {Promise<string>} the panel's id
+ */
+export declare const panelIdOf: (task: Task) => Promise<string>;
 /**
  * @param {Task} task of a panel
  * @param {number} epsilon of one answer
  * @param {number} now Unix time in seconds
  * @param {(size: number) => Uint8Array} [random]
- * @returns {Promise<Member>} a person's part who comes to the panel now
- * @throws {Problem} `task-not-open` after its last wave; `refused` where that is more than three years away
+ * @returns {Promise<Member>} a person's part who comes to the panel now, which has a wave that has not closed
  */
 export declare function drawMember(task: Task, epsilon: number, now: number, random?: (size: number) => Uint8Array): Promise<Member>;
 /**

@@ -120,6 +120,7 @@ declare const _default: {
     notOpen: string;
     opensOn: string;
     yourTurn: string;
+    turnOver: string;
     closedOn: string;
     ended: string;
     invitationMissing: string;
