@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from privet.learning.display.tree import TreeDisplay
     from privet.learning.planning import plan
     from privet.learning.simulation import simulate
-    from privet.learning.sklearn import PrivateTreeClassifier, PrivateTreeRegressor
+    from privet.learning.sklearn import (
+        PrivatePanel,
+        PrivateTreeClassifier,
+        PrivateTreeRegressor,
+    )
     from privet.protocol.errors import PrivetError
     from privet.protocol.task import Task
 
@@ -40,6 +44,7 @@ _HOMES = {
     "CuratorClient": "privet.admin.client",
     "Holder": "privet.client",
     "MemoryLedger": "privet.client",
+    "PrivatePanel": "privet.learning.sklearn",
     "PrivateTreeClassifier": "privet.learning.sklearn",
     "PrivateTreeRegressor": "privet.learning.sklearn",
     "PrivetError": "privet.protocol.errors",
@@ -56,6 +61,7 @@ __all__ = [
     "CuratorClient",
     "Holder",
     "MemoryLedger",
+    "PrivatePanel",
     "PrivateTreeClassifier",
     "PrivateTreeRegressor",
     "PrivetError",

@@ -16,6 +16,10 @@ from .limits import MAX_WAVES
 Second = Annotated[int, Field(ge=0, lt=2**53)]
 Dates = Annotated[tuple[Second, Second], Field(strict=False)]
 Mode = Literal["rotate", "repeat"]
+REPEATED_DISCLOSURE = (
+    "In a panel that repeats, a record may have changed from wave to wave, so that each would "
+    "disclose more of it: disclose nothing, or let the holders rotate."
+)
 
 
 class Panel(wire.Message):

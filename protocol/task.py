@@ -50,7 +50,7 @@ from .limits import (
 from .mechanisms import create_mechanism
 from .mechanisms.base import Mechanism
 from .mechanisms.stratified import StratifiedMechanism
-from .panel import Panel
+from .panel import REPEATED_DISCLOSURE, Panel
 from .partition import Partition, Tree
 from .strata import Strata, disclosed_columns
 
@@ -246,10 +246,7 @@ class Task(wire.Message):
         if self.invited:
             raise InvalidTask("A panel is for everybody: invitations are for tasks without waves.")
         if panel.mode == "repeat" and self.disclosed:
-            raise InvalidTask(
-                "In a panel that repeats, a record may have changed from wave to wave, so that "
-                "each would disclose more of it: disclose nothing, or let the holders rotate."
-            )
+            raise InvalidTask(REPEATED_DISCLOSURE)
 
     def _check_trees(self) -> None:
         if any(tree.columns != len(self.columns) for tree in self.trees):

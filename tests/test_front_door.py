@@ -16,6 +16,7 @@ from scripts.servers import running_curator
 from tests.processes import output_of
 
 NEED_THE_EXTRA = {
+    "PrivatePanel",
     "PrivateTreeClassifier",
     "PrivateTreeRegressor",
     "TreeDisplay",

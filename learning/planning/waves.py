@@ -14,7 +14,7 @@ from dataclasses import replace
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Label
 from privet.protocol.limits import MAX_WAVES
-from privet.protocol.panel import Mode
+from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
 from ..findings.changes import comparisons_of
 from .detection import MOST_EPSILON, Detection, Difference
@@ -30,10 +30,7 @@ def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:
             f"A panel has from 2 to {MAX_WAVES} waves, not {waves}: for one, plan without waves."
         )
     if mode == "repeat" and disclosed:
-        raise InvalidRequest(
-            "A panel that repeats discloses nothing: plan without disclosed columns, or let the "
-            "holders rotate."
-        )
+        raise InvalidRequest(REPEATED_DISCLOSURE)
 
 
 def planned_panel(

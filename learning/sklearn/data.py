@@ -287,7 +287,7 @@ def warn_of_classes(y: NDArray[Any], y_public: NDArray[Any]) -> None:
             f"No public record is of class {only!s}: a curator would have to declare it as one "
             "of the classes, and the tree has no splits for it.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from string import Template
 from textwrap import fill
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,6 +86,30 @@ def with_help_of_tasks(cls: type) -> type:
     return cls
 
 
+class CheckedRecords(NamedTuple):
+    """Checked records; labels are class numbers or values, and ``name`` is theirs."""
+
+    X: Any
+    y: NDArray[Any]
+    public: tuple[Any, Any] | None
+    register: Columns | None
+    name: str
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedTask:
+    """All of a simulation but the reports: the encoded private records, ``rows`` of those given,
+    and what is fitted from."""
+
+    rows: NDArray[np.intp]
+    X: Floats
+    y: Floats
+    public: PublicData
+    fitting: Fitting
+    rng: np.random.Generator
+
+
 @dataclass(eq=False, repr=False)
 class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn carries no types
     """Base of the classifier and the regressor; see ``PrivateTreeClassifier``."""
@@ -134,6 +158,17 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         if others:
             msg = f"fit got the unexpected argument {next(iter(others))!r}"
             raise TypeError(msg)
+        self._collect(self._publish(self._given(X, y, public, register)))
+        return self
+
+    def _given(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        public: tuple[ArrayLike, ArrayLike] | None,
+        register: Any,
+    ) -> CheckedRecords:
+        """The records as ``fit`` gets them, checked."""
         name = str(getattr(y, "name", None) or LABEL)
         X = checked_table(self, X, reset=True)
         y = checked_labels(X, y)
@@ -142,20 +177,12 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
         seed = int(check_random_state(self.random_state).randint(2**31))
         coded = None if given is None else (given[0], self._codes(given[1]))
         people = None if register is None else columns_of_register(register, self)
-        self._fit(X, self._codes(y), coded, people, name, seed)
-        return self
+        return CheckedRecords(X, self._codes(y), coded, people, name, seed)
 
-    def _fit(
-        self,
-        X: Any,
-        y: NDArray[Any],
-        public: tuple[Any, Any] | None,
-        register: Columns | None,
-        name: str,
-        seed: int,
-    ) -> None:
-        """Publish a task, simulate the reports, fit; labels are class numbers or values."""
-        rng = np.random.default_rng(seed)
+    def _publish(self, given: CheckedRecords, waves: int = 1) -> SimulatedTask:
+        """Publish the task, for as many holders in each of the ``waves``."""
+        X, y, public, register, name, seed = given
+        rng, rows = np.random.default_rng(seed), np.arange(len(y))
         self.public_indices_ = None
         if public is None:
             is_private, is_public = split_public(self, y, self.public_fraction, rng)
@@ -166,14 +193,16 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
                 stacklevel=3,
             )
             public, self.public_indices_ = (X[is_public], y[is_public]), np.flatnonzero(is_public)
-            X, y = X[is_private], y[is_private]
+            X, y, rows = X[is_private], y[is_private], np.flatnonzero(is_private)
         X_public, y_public = public
         with value_errors():
             columns, others = named_columns(X_public, self), named_columns(X, self)
             name = LABEL if name in columns else name
             while name in columns:
                 name = f"{name} of the task"
-            settings = self._settings(len(y), seed, imputation_defaults(columns), name)
+            settings = self._settings(
+                round(len(y) / waves), seed, imputation_defaults(columns), name
+            )
             check_names(settings)
             columns[name] = self._label_column(y_public)
             with value_errors("The public records: "):
@@ -197,19 +226,26 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
                 warn_of_ranges(features, others)
             encoded = encode_table(features, others)
             labels = encode_labels(label, self._label_column(y))
-            questions = simulate_counts(self.task_, encoded, labels, rng)
             estimator = DEFAULT_ESTIMATOR if self.estimator is None else self.estimator
             if estimator in ESTIMATORS and not ESTIMATORS[estimator].takes_base:
                 base = None
             parameters = dict(self.estimator_parameters or {})
             fitting = Fitting.of(estimator, label, public_data, base, **parameters)
+        return SimulatedTask(rows, encoded, labels, public_data, fitting, rng)
+
+    def _collect(self, published: SimulatedTask) -> list[QuestionCounts]:
+        """Simulate the reports and fit; returns their counts."""
+        X, y, fitting, rng = published.X, published.y, published.fitting, published.rng
+        questions = simulate_counts(self.task_, X, y, rng)
+        with value_errors():
             self.model_ = fitting.model(questions)
         each_one = self.task_.allocation == "one"
         self.n_reports_ = sum(e.n for e in questions) if each_one else len(y)
         self.report_bytes_ = sum(e.mechanism.report_bytes for e in questions)
         self._fitted_at = time.time()
-        self._judge(encoded, labels, fitting, rng)
-        self._examine(public_data, questions)
+        self._judge(X, y, fitting, rng)
+        self._examine(published.public, questions)
+        return questions
 
     def _judge(
         self,

@@ -49,9 +49,10 @@ def test_a_plan_is_for_the_settings_of_the_task(
         "--label", "label", "--holders", "5000", "--epsilon", "2", "--grower", "max_edge",
         "--depth", "4", "--mechanism", "auto", "--max-report-bytes", "4",
     )  # fmt: skip
-    planned = cli.json("plan", "--public", survey, *given)
+    planned = cli.json("plan", "--public", survey, *given, "--waves", "2")
     made = cli.json("task", "create", survey, *given)
     assert planned["report_bytes"] == made["report_bytes"]
+    assert [each["mode"] for each in planned["panel"]["modes"]] == ["rotate", "repeat"]
     (mine,), (theirs,) = planned["questions"], made["questions_in_numbers"]
     assert (mine["mechanism"], mine["cells"]) == (theirs["mechanism"], theirs["cells"])
 

@@ -149,7 +149,7 @@ def test_with_disclosed_columns_a_panel_only_rotates() -> None:
         ({"waves": 1}, "from 2 to 64 waves, not 1"),
         ({"waves": 65}, "from 2 to 64 waves, not 65"),
         ({"waves": 3, "central_epsilon": 0.2}, "plan waves without it"),
-        ({"waves": 3, "mode": "repeat", "disclosed": ["a"]}, "repeats discloses nothing"),
+        ({"waves": 3, "mode": "repeat", "disclosed": ["a"]}, "In a panel that repeats"),
     ],
 )
 def test_impossible_panels_are_refused(options: dict[str, Any], says: str) -> None:
