@@ -13,8 +13,8 @@ theta with u = a b / D, whose value is h = a' D^-1 e. With r = u' C u and the ga
 g = gamma / (1 + gamma r), the mean gains g C u (h - u' mean), and C loses g C u u' C.
 
 *Earlier waves.* They add v to J, and H, of the tree (``waves``), and the priors are repeated for
-each step in time. What all cells share takes off k v v': C gains k C v v' C / (1 - k v' C v), and
-the same goes for all that C multiplies.
+each sequence of steps in time. What all cells share takes off k v v': C gains
+k C v v' C / (1 - k v' C v), and the same goes for all that C multiplies.
 
 *The label alone.* Holders asked for it give the share sum w p of all up to a variance v: one more
 observation of the same form, of u' theta with u = w p' and the value
@@ -31,7 +31,7 @@ from ..core.public_data import Floats
 from .likelihood import Contrasts
 from .prior import Expected, Prior
 from .tree_smoothing import smooth
-from .waves import PROBABILITIES, History, Past, loosened, past_evidence
+from .waves import History, Past, loosened, past_evidence
 
 NEWTON_STEPS = 12
 """More than are needed: steps stop once they are below ``CONVERGED``."""
@@ -93,7 +93,7 @@ def shift_posterior(
 ) -> Posterior:
     """theta under each prior, and how well each prior predicts the contrasts.
 
-    With the ``history`` of earlier waves under each prior for each step in time.
+    With the ``history`` of earlier waves under each prior for each step of each of its sequences.
     """
     from scipy.special import logsumexp, softmax  # slow to import
 
@@ -104,13 +104,14 @@ def shift_posterior(
         log_prior = np.log(prior.probabilities)[:, None]
     past = None
     if history is not None:
-        count, times = len(steps), len(PROBABILITIES)
+        count, odds = len(steps), history.odds_arriving
+        times = len(odds)
         past = history.arriving(expected).repeated(count)
         steps, slope_variance = np.tile(steps, (times, 1)), np.tile(slope_variance, (times, 1))
         every = np.tile(log_prior, (times, 1))
         alone = every + past_evidence(tree, steps, slope_variance, z, past)
         known = logsumexp(alone.reshape(times, count, -1), axis=1)
-        log_prior = every + np.repeat(np.log(PROBABILITIES)[:, None] - known, count, axis=0)
+        log_prior = every + np.repeat(odds - known, count, axis=0)
     theta = np.zeros((len(steps), *expected.q.shape))
     for _ in range(NEWTON_STEPS):
         normal = _linearised(tree, contrasts, expected, theta, z, steps, slope_variance, past)

@@ -78,7 +78,7 @@ def estimate_shift(
     ``alone`` is the question about the label alone, where some holders answered it; ``history``
     what earlier waves of a panel say.
     """
-    contrasts, average = _averaged(question, expected, prior, rounds, alone, history)
+    contrasts, average = averaged(question, expected, prior, rounds, alone, history)
     shares = average.shares
     posterior = average.shaped
     holders = question.plausible.sum(axis=1, keepdims=True)
@@ -97,7 +97,7 @@ def estimate_shift(
 
 def shift_shares(question: QuestionCounts, expected: Expected) -> Floats:
     """Only the shares of the model average, ``(cells, slots)``."""
-    return _averaged(question, expected, None, ROUNDS)[1].shares
+    return averaged(question, expected)[1].shares
 
 
 def history_with(
@@ -107,19 +107,20 @@ def history_with(
     alone: QuestionCounts | None = None,
 ) -> History:
     """The history for the next wave: ``history`` and one more wave."""
-    contrasts, average = _averaged(question, expected, None, ROUNDS, alone, history)
+    contrasts, average = averaged(question, expected, alone=alone, history=history)
     shaped = average.shaped
     return passed_on(history, contrasts, average.shares, shaped.theta, shaped.weights, expected)
 
 
-def _averaged(
+def averaged(
     question: QuestionCounts,
     expected: Expected,
-    prior: Prior | None,
-    rounds: int,
+    prior: Prior | None = None,
+    rounds: int = ROUNDS,
     alone: QuestionCounts | None = None,
     history: History | None = None,
 ) -> tuple[Contrasts, Average]:
+    """The contrasts, and the model average; arguments as of ``estimate_shift``."""
     prior = Prior.default(numeric=expected.numeric) if prior is None else prior
     shares = expected.q
     for _ in range(rounds):

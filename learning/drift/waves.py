@@ -1,34 +1,38 @@
 """A shift in time: what earlier waves of a panel say of the cells of the next one.
 
-Wave t has a shift theta_t on the tree, and its prior is what wave t - 1 left, with a step in time,
-one of several: a random walk
+Wave t has a shift theta_t on the tree, and its prior is what the waves before it left, with a step
+in time, one of several: a random walk
 
     theta_t = theta_(t-1) + common + own,    common ~ N(0, g),  own ~ N(0, r) in each cell,     (1)
 
-where the common part moves all cells. The past is one more normal observation of each cell's theta,
-of precision A around a. It hangs below the cell in the tree of ``tree_smoothing``, a step further
-away with each wave, and arrives as
+where the common part moves all cells; or nothing is left, and wave t is fitted alone. After a
+sequence of steps the past is one more normal observation of each cell's theta, of precision A
+around a. It hangs below the cell in the tree of ``tree_smoothing``, a step further away with each
+wave, and arrives as
 
     v = A / (1 + r A)    around a,                                                              (2)
 
 a vector over the cells, of which the common part takes off what it says of all of them together:
-their precision is diag(v) - k v v', with k = 1 / (1 / g + sum v) (Sherman and Morrison). The last
-step forgets, v = 0: then wave t is fitted alone.
+their precision is diag(v) - k v v', with k = 1 / (1 / g + sum v) (Sherman and Morrison). The step
+that forgets has v = 0.
 
-Each slot weighs the steps by how well they predict wave t: the evidence of both over that of the
-past alone, under the same priors of the tree,
+How often people change is not known, and learned: a sequence that took each step c times goes on by
+(c + ``PSEUDO``) over their sum, and each slot weighs it by how well it predicts wave t, the
+evidence of both over that of the past alone, under the same priors of the tree,
 
-    w ~ P(step) p(wave t and past | step) / p(past | step).                                     (3)
+    w ~ P(sequence, step) p(wave t and past | sequence, step) / p(past | sequence, step).       (3)
 
-With the contrasts of wave t (``shift``) linearised at its fitted shares, these are the precision
-J = b^2 / D around theta + e / b of one more observation, and waves go on by
+So the step's variance has a prior and its marginal likelihood over all waves so far. A sequence
+that forgets starts anew, whatever was before, so there is one of these; of all others those of most
+weight are kept. With the contrasts of wave t (``shift``) linearised at its fitted shares, these are
+the precision J = b^2 / D around theta + e / b of one more observation, and each sequence goes on by
 
-    A_t = J_t + sum over steps of w v,    the past moved by the mean of its common part,        (4)
+    A_t = J_t + v,    the past moved by the mean of its common part,                            (4)
 
-which is Kalman's filter where one step has all of the weight. So noise is averaged over waves where
-little changes, and where much does the past is left behind. Left out: which counts of a past wave
-had correlated noise, how unsure a common part is once it is past, and chance that waves of the same
-people share.
+which is Kalman's filter. So noise is averaged over waves where little changes, and where much does
+the past is left behind. Nothing goes back: a wave's model stays what it was when it was published.
+Left out: which counts of a past wave had correlated noise, how unsure a common part is once it is
+past, and chance that waves of the same people share.
 """
 
 from dataclasses import dataclass
@@ -43,13 +47,15 @@ from .likelihood import Contrasts
 from .prior import Expected
 from .tree_smoothing import Smoothed, smooth
 
-DEVIATIONS = ((0.02, 0.02), (0.1, 0.3), (0.3, 1.0), (1.0, 1.0))
-"""Standard deviations of the steps' own and common parts; the last step forgets, whatever it says.
-Chosen, not measured: too little to matter (``prior.NO_SHIFT``); 25 % to 31 % in all cells; 25 % to
-48 %."""
-PROBABILITIES = np.array([0.4, 0.35, 0.2, 0.05])
-"""Chosen, not measured: one wave in twenty has nothing to do with the one before."""
-REMEMBERS = np.array([1.0, 1.0, 1.0, 0.0])
+STEPS = ((0.02, 0.02), (0.3, 1.0))
+"""Standard deviations of the steps' own and common parts: too little to matter
+(``prior.NO_SHIFT``), and 25 % to 48 % in all cells. Chosen, not measured."""
+PSEUDO = np.array([0.2, 0.2, 0.6])
+"""Pseudo-counts of the steps and of forgetting: the second wave has more likely than not nothing to
+do with the first, so that little is lost by a jump, and few waves teach otherwise
+(docs/tables/tried.md)."""
+KEPT = 6
+"""Sequences that are passed on. Chosen, not measured: each costs time."""
 
 
 class Past(NamedTuple):
@@ -71,20 +77,56 @@ class Past(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Past waves as one observation of each cell, ``(cells, slots)``: ``precision`` of theta around
-    ``place``, which is the expected share's (``Expected.origin``) plus theta."""
+    """Past waves under each of several sequences of steps, as one observation of each cell,
+    ``(sequences, cells, slots)``: ``precision`` of theta around ``place``, which is the expected
+    share's (``Expected.origin``) plus theta.
+
+    ``odds`` are the logarithms of the sequences' probabilities, ``(sequences, slots)``; ``taken``
+    says how often each took each step, the last being forgetting, ``(sequences, steps)``.
+    """
 
     place: Floats
     precision: Floats
+    odds: Floats
+    taken: Floats
+
+    @property
+    def places(self) -> Floats:
+        """``place`` for each step of each sequence, step by step, and for forgetting."""
+        return np.concatenate([self.place] * len(STEPS) + [self.place[:1]])
+
+    @property
+    def next_odds(self) -> Floats:
+        """The odds of each step of each sequence, ``(steps, sequences, slots)``."""
+        counts = PSEUDO + self.taken
+        chances = np.log(counts / counts.sum(axis=1, keepdims=True))
+        return np.asarray(self.odds + chances.T[:, :, None])
+
+    @property
+    def odds_arriving(self) -> Floats:
+        """The odds of what ``arriving`` returns: forgetting is the same after all sequences."""
+        *steps, forgetting = self.next_odds
+        return np.concatenate([*steps, np.logaddexp.reduce(forgetting, axis=0)[None]])
 
     def arriving(self, expected: Expected) -> Past:
-        """(2) for each step."""
-        own, common = (np.array(each)[:, None, None] ** 2 for each in zip(*DEVIATIONS, strict=True))
-        v = REMEMBERS[:, None, None] * self.precision / (1.0 + own * self.precision)
-        k = REMEMBERS[:, None] / (1.0 / common[:, 0] + v.sum(axis=1))
-        a = self.place - expected.origin
+        """(2) for each step of each sequence, step by step, and last for forgetting."""
+        A, slots = self.precision, self.precision.shape[2]
+        own, common = (np.array(each)[:, None] ** 2 for each in zip(*STEPS, strict=True))
+        v = A / (1.0 + own[:, :, None, None] * A)
+        k = 1.0 / (1.0 / common[:, :, None] + v.sum(axis=2))
+        v = np.concatenate([v.reshape(-1, *A.shape[1:]), np.zeros_like(A[:1])])
+        k = np.concatenate([k.reshape(-1, slots), np.zeros((1, slots))])
         past = Past(v, k, v)
-        return past._replace(H=past.times(a))
+        return past._replace(H=past.times(self.places - expected.origin))
+
+    def taken_with(self) -> Floats:
+        """``taken`` with one more step, for each that arrives."""
+        *_, forgetting = self.next_odds
+        of_each = np.exp(forgetting - np.logaddexp.reduce(forgetting, axis=0)).mean(axis=1)
+        *steps, last = np.eye(len(PSEUDO))
+        return np.concatenate(
+            [*(self.taken + step for step in steps), (of_each @ self.taken + last)[None]]
+        )
 
 
 def loosened(smoothed: Smoothed, past: Past) -> tuple[Smoothed, Floats]:
@@ -121,23 +163,27 @@ def passed_on(
 ) -> History:
     """The history for the next wave: (4), with a wave's contrasts at its fitted ``shares``.
 
-    ``theta``, ``(steps times priors, cells, slots)``, and ``weights``, ``(steps times priors,
-    slots)``, are those of all priors, step by step.
+    ``theta``, ``(what arrived times priors, cells, slots)``, and ``weights``, without the cells,
+    are those of all priors, for one that arrived after the other.
     """
     b = contrasts.size * expected.derivative(shares)
     e = contrasts.values - contrasts.size * (shares - contrasts.reference)
-    A = b**2 / contrasts.variance
-    H = A * expected.place(shares) + b * e / contrasts.variance
-    if before is not None:
-        past, shape = before.arriving(expected), (len(REMEMBERS), -1)
-        of_priors = weights.reshape(*shape, weights.shape[1])
-        of_steps = of_priors.sum(axis=1)
-        of_theta = theta.reshape(*shape, *theta.shape[1:])
-        mean = (of_priors[:, :, None] * of_theta).sum(axis=1)
-        mean = mean / np.maximum(of_steps, 1e-300)[:, None]
-        moved = mean - (before.place - expected.origin)
-        common = past.k * (past.v * moved).sum(axis=1)
-        kept = of_steps[:, None] * past.v
-        A = A + kept.sum(axis=0)
-        H = H + (kept * (before.place + common[:, None])).sum(axis=0)
-    return History(H / np.maximum(A, 1e-300), A)
+    J = b**2 / contrasts.variance
+    H = J * expected.place(shares) + b * e / contrasts.variance
+    if before is None:
+        none_taken, slots = np.zeros((1, len(PSEUDO))), J.shape[1]
+        return History((H / np.maximum(J, 1e-300))[None], J[None], np.zeros((1, slots)), none_taken)
+    past = before.arriving(expected)
+    of_priors = weights.reshape(len(past.v), -1, weights.shape[1])
+    of_each = of_priors.sum(axis=1)
+    of_theta = theta.reshape(*of_priors.shape[:2], *theta.shape[1:])
+    mean = (of_priors[:, :, None] * of_theta).sum(axis=1)
+    mean = mean / np.maximum(of_each, 1e-300)[:, None]
+    moved = mean - (before.places - expected.origin)
+    common = past.k * (past.v * moved).sum(axis=1)
+    A = J + past.v
+    place = (H + past.v * (before.places + common[:, None])) / np.maximum(A, 1e-300)
+    odds = np.log(np.maximum(of_each, 1e-300))
+    best = np.argsort(-of_each.max(axis=1), kind="stable")[:KEPT]
+    odds = odds[best] - np.logaddexp.reduce(odds[best], axis=0)
+    return History(place[best], A[best], odds, before.taken_with()[best])

@@ -8,6 +8,7 @@ from scipy.stats import kendalltau, wilcoxon
 from scipy.stats import t as student
 
 from scripts.pages import markdown
+from scripts.reproduce import waves
 from scripts.reproduce.datasets import Floats
 from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
 from scripts.reproduce.experiment import EXPECTED, Experiment, points, printed
@@ -420,6 +421,39 @@ def what_disclosing_costs(_experiment: Experiment, table: pd.DataFrame) -> str:
         f"Mean over the sets: {over_sets}. Worse beyond chance (5 % over all {len(known)} rows, "
         f"Bonferroni): {listed or 'none'}.\n"
     )
+
+
+def what_earlier_waves_gain(_experiment: Experiment, table: pd.DataFrame) -> str:
+    """Squared errors with earlier waves over those alone, paired by replication, for each part of
+    the error; and how many ratios are above 1 by more than two standard errors."""
+    runs = table.set_index(["of", "panel", "kind", "epsilon", "series"])["scores"]
+    runs = runs.map(lambda scores: np.array(str(scores).split(), dtype=np.float64))
+    columns = list(dict.fromkeys(zip(table["kind"], table["epsilon"], strict=True)))
+    texts = []
+    for of in dict.fromkeys(table["of"]):
+        rows, outside = [], []
+        for panel in dict.fromkeys(table["panel"]):
+            row = [panel]
+            for column in columns:
+                if (of, panel, *column, waves.ALONE) not in runs:
+                    row.append("–")
+                    continue
+                alone, smoothed = (runs[of, panel, *column, name] for name in WITH_AND_WITHOUT)
+                ratio = smoothed.mean() / alone.mean()
+                error = (smoothed - ratio * alone).std(ddof=1) / np.sqrt(len(alone)) / alone.mean()
+                outside.append(np.sign(ratio - 1.0) * (abs(ratio - 1.0) > 2.0 * error))
+                row.append(f"{ratio:.2f} ± {error:.2f}")
+            rows.append(row)
+        heads = (f"{kind}, ε = {epsilon:g}" for kind, epsilon in columns)
+        texts.append(markdown([f"{of}: with over alone", *heads], rows))
+        texts.append(
+            f"By more than two standard errors, {outside.count(1)} of {len(outside)} are above 1 "
+            f"and {outside.count(-1)} below.\n"
+        )
+    return "\n".join(texts)
+
+
+WITH_AND_WITHOUT = (waves.ALONE, waves.SMOOTHED)
 
 
 def _number(value: float | None) -> str:

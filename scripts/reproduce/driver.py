@@ -228,4 +228,7 @@ def _listed(scores: "pd.Series[float]") -> str:
     return " ".join(f"{score:.6g}" for score in scores)
 
 
-MEASURES = ("score", "found", "brier", "log_loss", "coverage", "seconds")
+MEASURES = (
+    *("score", "found", "brier", "log_loss", "coverage", "seconds"),
+    *("changes", "missed", "listed"),
+)

@@ -22,6 +22,7 @@ from scripts.reproduce.derived import (
     rank_sums,
     ranks_and_tests,
     what_disclosing_costs,
+    what_earlier_waves_gain,
     what_shifts_show,
     what_showing_gains,
 )
@@ -48,6 +49,18 @@ from scripts.reproduce.statements import (
     OTHER_LABELS,
     by_default,
 )
+from scripts.reproduce.waves import (
+    ALONE,
+    DRIFTS,
+    FRESH,
+    LAST,
+    MEMOIZED,
+    ROTATED,
+    SMOOTHED,
+    WAVES,
+)
+from scripts.reproduce.waves import EVERY as EVERY_LOOK
+from scripts.reproduce.waves import KINDS as WAVE_KINDS
 
 LARGEST = 64.0
 """The protocol's largest ε, for the papers' 1000."""
@@ -679,6 +692,45 @@ OURS = [
         series=REMEMBERING,
         best="min",
         errors=True,
+    ),
+    Experiment(
+        "waves-smoothed",
+        "Squared error of cells' shares, in points², of waves fitted alone and with earlier ones",
+        jobs(
+            *("panel", ("earlier waves",), BUDGETS[:3]),
+            **{"waves": WAVES[:2], "drift": DRIFTS, "kind": WAVE_KINDS},
+        )
+        + jobs(
+            *("panel", ("earlier waves",), (1.0,)),
+            **{"waves": WAVES[2:], "drift": DRIFTS, "kind": WAVE_KINDS[:1]},
+        ),
+        x="panel",
+        line=("epsilon", "series"),
+        panels=("kind", "of"),
+        series=(ALONE, SMOOTHED),
+        best="min",
+        notes=what_earlier_waves_gain,
+    ),
+    Experiment(
+        "waves-lifetimes",
+        "Error of shares and of their changes since the wave before, in points; lifetime ε = 2",
+        jobs("panel", ("equal lifetimes",), (2.0,), waves=WAVES, drift=DRIFTS, categories=(2, 64)),
+        x="panel",
+        panels=("categories",),
+        series=(FRESH, ROTATED, *MEMOIZED),
+        best="min",
+        measures=("score", "changes"),
+    ),
+    Experiment(
+        "waves-changes",
+        "Of the changes that were listed at any look, the part that is false and the part whose "
+        "interval misses, how many there are, and the part of the true ones that is found",
+        jobs("panel", ("listed changes",), (2.0,), waves=WAVES, drift=DRIFTS),
+        x="panel",
+        series=(LAST, EVERY_LOOK),
+        best="min",
+        measures=("score", "missed", "listed", "found"),
+        replications=60,
     ),
     Experiment(
         "ablations",

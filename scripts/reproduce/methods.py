@@ -67,6 +67,7 @@ from scripts.reproduce.scored import judge
 from scripts.reproduce.sent_falsely import alarms
 from scripts.reproduce.shapes import Compared
 from scripts.reproduce.statements import list_differences, look_often
+from scripts.reproduce.waves import earlier_waves, equal_lifetimes, listed_changes
 
 RATES = tuple(10.0**k for k in range(-5, 1))
 BANDWIDTHS = (None, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -223,6 +224,9 @@ METHODS: dict[str, Method] = {
     **CASES,
     "list differences": list_differences,
     "look often": look_often,
+    "earlier waves": earlier_waves,
+    "equal lifetimes": equal_lifetimes,
+    "listed changes": listed_changes,
     "say where none is seen": say,
     "judge": judge,
     "remember": remember,

@@ -33,6 +33,7 @@ PAGES = {
     "tables/lpct-tables.md": ("lpct-table",),
     "tables/lpdt.md": ("lpdt",),
     "tables/semi-private.md": ("abm",),
+    "tables/panels.md": ("waves-smoothed", "waves-lifetimes", "waves-changes"),
     "tables/plans.md": ("plans-one-population", "plans-as-collected"),
 }
 """Places of pages, each for the experiments whose names begin with it."""
@@ -142,7 +143,15 @@ def panels(
     ]
 
 
-NAMES = {"epsilon": "ε", "series": "", "collection": "", "depth": "p", "weight": "λ", "gamma": "γ"}
+NAMES = {
+    "epsilon": "ε",
+    "series": "",
+    "collection": "",
+    "panel": "",
+    "depth": "p",
+    "weight": "λ",
+    "gamma": "γ",
+}
 
 
 def heading(column: str, value: Setting) -> str:

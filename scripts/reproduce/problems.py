@@ -38,6 +38,7 @@ from scripts.reproduce.scored import Judged
 from scripts.reproduce.sent_falsely import Sent
 from scripts.reproduce.shapes import Shapes
 from scripts.reproduce.statements import Collection
+from scripts.reproduce.waves import Panel
 
 TEST_POINTS = 10_000
 SINE_RANGE = (-5.0, 5.0)
@@ -216,6 +217,7 @@ PROBLEMS: dict[str, Problem] = {
     "judged": Problem(lambda _folder, _seed, **settings: Judged(**settings)),
     "sent": Problem(lambda _folder, _seed, **settings: Sent(**settings)),
     "moved": Problem(lambda _folder, _seed, **settings: Moved(**settings)),
+    "panel": Problem(lambda _folder, _seed, **settings: Panel(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
     "survey": Problem(survey),
     "made, far numbers": Problem(far_numbers),

@@ -1,0 +1,110 @@
+"""Panels in simulation: equal lifetimes are equal, what is listed is there, waves lend strength."""
+
+import numpy as np
+import pytest
+
+from privet.baselines.memoized import Memoized
+from scripts.reproduce import waves
+from scripts.reproduce.derived import what_earlier_waves_gain
+from scripts.reproduce.driver import summarized
+from scripts.reproduce.experiment import Experiment
+from scripts.reproduce.experiments import EXPERIMENTS
+from scripts.reproduce.waves import (
+    ALONE,
+    FRESH,
+    HISTORIES,
+    MEMOIZED,
+    OF,
+    ROTATED,
+    SMOOTHED,
+    Panel,
+    earlier_waves,
+    equal_lifetimes,
+    listed_changes,
+    memoized_at,
+)
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_lifetimes_are_equal(count: int) -> None:
+    """Of what is said to be of whole histories, all reports have the epsilon that they are to have,
+    and not much less."""
+    found = memoized_at(2.0, count, 2)
+    of_histories = [each for name, each in found.items() if name.endswith(HISTORIES)]
+    assert len(of_histories) == 2
+    for each in of_histories:
+        assert 1.9 < each.whole_history(count) <= 2.0 + 1e-9
+    assert found["L-GRR, every value"].lifetime(count) == pytest.approx(2.0)
+    assert found["LOLOHA, every value"].lifetime(count) == pytest.approx(2.0)
+    assert isinstance(found["L-GRR, one value"], Memoized)
+    assert found["L-GRR, one value"].lifetime(1) == 2.0
+
+
+def test_rotating_is_better_than_fresh_answers_of_the_same_lifetime(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(waves, "PEOPLE", 2_000)
+    found = equal_lifetimes(Panel(5, "slow", categories=64), 2.0, 0)
+    scores = {name: each["score"] for name, _, each in found}
+    assert scores[ROTATED] < 0.6 * scores[FRESH]
+    assert set(scores) == {FRESH, ROTATED, *MEMOIZED} - {f"L-GRR, {HISTORIES}"}
+
+
+def test_what_is_listed_over_waves_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing where nothing changes, at every look and over all waves; and what changed a lot."""
+    monkeypatch.setattr(waves, "LOOKS", 2)
+    for seed in range(4):
+        for _, _, found in listed_changes(Panel(5, "none"), 2.0, seed):
+            assert found["listed"] == 0.0
+    monkeypatch.setattr(waves, "MANY", 1_000_000)
+    for _, _, found in listed_changes(Panel(2, "sudden"), 2.0, 0):
+        assert (found["score"], found["found"]) == (0.0, 1.0)
+
+
+def errors_of(panel: Panel, epsilon: float, seeds: int) -> dict[tuple[str, str], list[float]]:
+    errors: dict[tuple[str, str], list[float]] = {}
+    for seed in range(seeds):
+        for name, point, scores in earlier_waves(panel, epsilon, seed):
+            errors.setdefault((name, str(point["of"])), []).append(scores["score"])
+    return errors
+
+
+def test_each_error_is_measured_with_earlier_waves_and_alone() -> None:
+    errors = errors_of(Panel(2, "none"), 2.0, 1)
+    assert set(errors) == {(name, of) for name in (ALONE, SMOOTHED) for of in OF}
+    assert errors[ALONE, OF[0]] == errors[ALONE, OF[1]], "The second wave is that of the jump."
+
+
+@pytest.mark.slow
+def test_a_jump_between_two_waves_loses_no_more_than_noise() -> None:
+    """In cells, and by less than a tenth; of all holders, one figure, by less than a third."""
+    errors = {of: np.array(each) for of, each in errors_of(Panel(2, "sudden"), 2.0, 24).items()}
+    cells = errors[SMOOTHED, OF[0]] - errors[ALONE, OF[0]]
+    assert cells.mean() < 2.0 * cells.std() / np.sqrt(len(cells))
+    assert cells.mean() < 0.1 * errors[ALONE, OF[0]].mean()
+    assert errors[SMOOTHED, OF[2]].mean() < 1.33 * errors[ALONE, OF[2]].mean()
+
+
+def test_ratios_are_those_of_means() -> None:
+    """The note divides the mean error with earlier waves by that alone, and counts."""
+    import pandas as pd
+
+    made: Experiment = next(each for each in EXPERIMENTS if each.name == "waves-smoothed")
+    rows = [
+        {
+            "job": repr(made.jobs[0]),
+            "series": name,
+            "of": of,
+            "panel": " 2 waves, none",
+            "kind": "classes",
+            "epsilon": 0.5,
+            "seed": seed,
+            "score": score,
+        }
+        for of in OF
+        for name, scores in ((ALONE, (1.0, 3.0)), (SMOOTHED, (2.0, 6.0)))
+        for seed, score in enumerate(scores)
+    ]
+    note = what_earlier_waves_gain(made, summarized(made, pd.DataFrame(rows)))
+    assert note.count("| 2.00 ± 0.00 |") == len(OF)
+    assert note.count("1 of 1 are above 1 and 0 below.") == len(OF)
