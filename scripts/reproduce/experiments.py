@@ -95,6 +95,7 @@ EVERY_SET = (
     *("survey", *(f"made, {kind}" for kind in disclosure.MADE), *REGRESSION, *FEW_COLUMNS),
     *(f"{name}, {shift}" for name in tuple(KNOWN)[:4] for shift in ("volunteers", "changed")),
 )
+with_earlier = partial(jobs, "panel", ("earlier waves",), drift=DRIFTS)
 COLLECTIONS = ((10_000, 0.5), (10_000, 4.0), (100_000, 2.0), (1_000_000, 0.5), (10_000_000, 64.0))
 """Holders, and epsilon."""
 
@@ -696,13 +697,9 @@ OURS = [
     Experiment(
         "waves-smoothed",
         "Squared error of cells' shares, in points², of waves fitted alone and with earlier ones",
-        jobs(
-            *("panel", ("earlier waves",), BUDGETS[:3]),
-            **{"waves": WAVES[:2], "drift": DRIFTS, "kind": WAVE_KINDS},
-        )
-        + jobs(
-            *("panel", ("earlier waves",), (1.0,)),
-            **{"waves": WAVES[2:], "drift": DRIFTS, "kind": WAVE_KINDS[:1]},
+        (
+            *with_earlier(BUDGETS[:3], waves=WAVES[:2], kind=WAVE_KINDS),
+            *with_earlier((1.0,), waves=WAVES[2:], kind=WAVE_KINDS[:1]),
         ),
         x="panel",
         line=("epsilon", "series"),
