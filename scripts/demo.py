@@ -9,7 +9,8 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from datetime import UTC, datetime
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,7 @@ from privet.learning.task_building.encode import encode_records
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.features import Classes
+from privet.protocol.limits import MAX_WAVES
 from scripts import fair_survey
 from scripts.fair_survey import Population, Record, has_affair, without_label
 from scripts.holder_pool import HolderPool
@@ -37,6 +39,11 @@ from scripts.servers import RunningCurator, running_curator
 FOLDER = Path("privet-data/demo")
 LEAF_SIZES = (5, 10, 20)
 DATABASE = "demo.db"
+GROWING_SECONDS, WAVE_SECONDS, VISITS_A_SECOND = 20, 8, 200
+"""A panel's first wave waits for the task to be made; all waves have time for every holder."""
+PANEL_DEPTH = 2
+"""Few cells: a wave has a part of the holders, and a change is found where cells are few."""
+CHANGED = 0.5
 console = Console()
 
 
@@ -63,6 +70,15 @@ def main(
     disclosed: Annotated[
         list[str] | None, typer.Option(help="A column that reports disclose, such as age.")
     ] = None,
+    waves: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=MAX_WAVES,
+            help="Waves of a panel, each of some seconds, between which "
+            "people change; 1 for a task that is asked once.",
+        ),
+    ] = 1,
     folder: Annotated[Path, typer.Option(help="Where the curator keeps its data.")] = FOLDER,
 ) -> None:
     """Run the demonstration; what an earlier one left in the folder is removed first."""
@@ -74,19 +90,28 @@ def main(
     database = f"sqlite:///{(folder / DATABASE).absolute()}"
     with HolderPool() as pool, running_curator(folder, database=database) as curator:
         admin = CuratorClient(curator.url, curator.token)
-        settings = fair_survey.settings(epsilon, len(answering), disclosed=disclosed or [])
+        in_each = max(1, len(answering) // waves)
+        settings = fair_survey.settings(epsilon, in_each, disclosed=disclosed or [])
+        if waves > 1:
+            settings |= {"waves": wave_dates(waves, len(answering)), "depth": PANEL_DEPTH}
         try:
             task = admin.create(fair_survey.as_csv(population.public), **settings)
         except PrivetError as refusal:
             raise typer.BadParameter(refusal.detail) from refusal
         task_url = admin.task_url(task)
         _introduce(curator, task, task_url, population)
-        sent, seconds = _collect(pool, admin, task_url, answering)
-        results = compare(admin, task_url, population)
-    taken = effort(len(answering), sent / len(answering), epsilon)
-    taken += f"\nThey answered at {len(answering) / seconds:,.0f} a second."
-    print_results(console, results, population, taken)
-    _print_next(folder, task_url, without_label(population.test[0]))
+        if waves > 1:
+            follow_panel(pool, admin, task, answering)
+            asked = f"panel status {task['id']}"
+        else:
+            sent, seconds = _collect(pool, admin, task_url, answering)
+            results = compare(admin, task_url, population)
+            taken = effort(len(answering), sent / len(answering), epsilon)
+            taken += f"\nThey answered at {len(answering) / seconds:,.0f} a second."
+            print_results(console, results, population, taken)
+            record = json.dumps(without_label(population.test[0]))
+            asked = f"predict {task['id']} --record '{record}'"
+    _print_next(folder, asked)
     console.print(f"[dim]All of it took {time.perf_counter() - started:.0f} s.[/dim]")
 
 
@@ -123,6 +148,64 @@ def _collect(
             progress.update(bar, completed=admin.status(task_url)["reports"])
 
         return pool.answer(task_url, records, look)
+
+
+def wave_dates(waves: int, holders: int) -> list[str]:
+    """Waves one after the other, from now on, with time for the task to be made before the first
+    one and for all holders to come to each."""
+    seconds = WAVE_SECONDS + holders // VISITS_A_SECOND
+    ends = [int(time.time()) + GROWING_SECONDS + seconds * number for number in range(waves + 1)]
+    ends[0] -= GROWING_SECONDS
+    dates = [datetime.fromtimestamp(end, UTC).isoformat() for end in ends]
+    return [f"{opens}/{closes}" for opens, closes in pairwise(dates)]
+
+
+def as_changed(records: Sequence[Record]) -> list[Record]:
+    """The same people later: ``CHANGED`` of those without an affair have one."""
+    chance = np.random.default_rng(fair_survey.SHUFFLE_SEED).random(len(records))
+    return [
+        {**record, fair_survey.LABEL: "yes"} if one < CHANGED else record
+        for record, one in zip(records, chance, strict=True)
+    ]
+
+
+def follow_panel(
+    pool: HolderPool, admin: CuratorClient, task: Document, records: Sequence[Record]
+) -> None:
+    """Let everybody come to each wave, of which a device answers one; fit them, and print what
+    changed."""
+    opens = [datetime.fromisoformat(wave["opens"]).timestamp() for wave in task["waves"]]
+    later = as_changed(records)
+    of_wave = [*[records] * (len(opens) - 1), later]
+    console.print(
+        f"Each device draws one of {len(opens)} waves. Before the last one, {CHANGED:.0%} of those "
+        "who had no affair have one.",
+        highlight=False,
+    )
+    columns = (TextColumn("Holders answer"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task("", total=len(records))
+
+        def look() -> None:
+            waves = admin.waves(task)["waves"]
+            progress.update(bar, completed=sum(wave["reports"] for wave in waves))
+
+        pool.answer_in_waves(admin.task_url(task), list(zip(opens, of_wave, strict=True)), look)
+    panel = admin.waves(task)
+    for wave in panel["waves"]:
+        if wave["reports"]:
+            admin.fit(wave["id"])
+    answered = [wave["reports"] for wave in panel["waves"]]
+    console.print(f"The waves have {', '.join(map(str, answered))} answers.", highlight=False)
+    if missed := len(records) - sum(answered):
+        console.print(f"{missed} devices were too slow for their wave: take fewer --holders.")
+    console.print(f"The curator says: {panel['sentence']}", highlight=False)
+    before, after = share_of(records)[0], share_of(later)[0]
+    console.print(
+        f"In truth it was {before:.0%} before the last wave and {after:.0%} in it. Each holder "
+        f"spent ε = {task['lifetime']:g} in all.",
+        highlight=False,
+    )
 
 
 def compare(admin: CuratorClient, task_url: str, population: Population) -> list[Result]:
@@ -207,14 +290,13 @@ def effort(reports: int, report_bytes: float, epsilon: float) -> str:
     )
 
 
-def _print_next(folder: Path, task_url: str, record: Record) -> None:
-    task_id = task_url.rsplit("/", 1)[1]
-    console.print("\nEverything is kept. Start the curator again and ask the model:\n")
+def _print_next(folder: Path, asked: str) -> None:
+    console.print("\nEverything is kept. Start the curator again and ask it:\n")
     console.print(
         f"  .venv/bin/privet serve --database sqlite:///{folder / DATABASE}", soft_wrap=True
     )
     console.print(
-        f"  .venv/bin/privet predict {task_id} --record '{json.dumps(record)}'\n",
+        f"  .venv/bin/privet {asked}\n",
         soft_wrap=True,
         highlight=False,
     )

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import numpy as np
@@ -5,6 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from privet.curator.publication import dates_of
+from privet.protocol.panel import Panel
 from scripts import demo, fair_survey
 from scripts.demo import public_model, raw_forest, score, share_of
 from scripts.fair_survey import has_affair
@@ -33,6 +36,40 @@ def test_scores_are_those_of_the_definition() -> None:
     result = score("nobody", np.full(len(population.test), 0.2), population, (0.2, (0.1, 0.3)))
     assert result.accuracy == pytest.approx(1.0 - truth)
     assert result.brier == pytest.approx(truth * 0.8**2 + (1.0 - truth) * 0.2**2)
+
+
+def test_later_more_people_have_had_an_affair_and_nobody_fewer() -> None:
+    """What changes before a demonstrated panel's last wave; its waves follow one another."""
+    holders = fair_survey.load().holders
+    later = demo.as_changed(holders)
+    before, after = share_of(holders)[0], share_of(later)[0]
+    assert after - before == pytest.approx(demo.CHANGED * (1.0 - before), abs=0.03)
+    assert all(
+        has_affair(new) or not has_affair(old) for old, new in zip(holders, later, strict=True)
+    )
+    panel = Panel(mode="rotate", waves=tuple(map(dates_of, demo.wave_dates(3, 600))))
+    assert [opens for opens, _ in panel.waves][1:] == [closes for _, closes in panel.waves][:-1]
+
+
+@pytest.mark.slow
+def test_a_demonstrated_panel_says_what_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Devices answer their wave, and no other; the curator fits the waves and says what it sees."""
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    monkeypatch.setattr(demo, "WAVE_SECONDS", 5)
+    app = typer.Typer()
+    app.command()(demo.main)
+    options = ["--waves", "2", "--holders", "40", "--epsilon", "8", "--folder", str(tmp_path)]
+    result = CliRunner().invoke(app, options)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    answered = re.search(r"The waves have (\d+), (\d+) answers\.", said)
+    assert answered is not None
+    missed = re.search(r"(\d+) devices were too slow", said)
+    assert sum(map(int, answered.groups())) + (int(missed[1]) if missed else 0) == 40
+    assert "The curator says: " in said
+    assert "Each holder spent ε = 8 in all." in said
 
 
 @pytest.mark.slow
