@@ -347,6 +347,7 @@ def test_who_is_number_one_is_tested_split_by_split() -> None:
         "uneven": [score + 0.001 for score in best[:10]] + [0.7, 0.7],
         "short": best[:10],
         "Privet": [score + 0.01 for score in best],
+        "best, published rules": [score + 0.01 for score in best],
     }
     published: Numbers = {(name, "rice"): 0.9 for name in methods if name != "Privet"}
     experiment = Experiment("e", "E", (), tuple(methods), x="problem", published=published)
@@ -356,7 +357,7 @@ def test_who_is_number_one_is_tested_split_by_split() -> None:
     assert rows[3] == "| lower | < .001 | 0 |"
     assert rows[4].endswith("| 1 |")
     assert rows[5] == "| short | 1.000 | 1 |"
-    assert len(rows) == 6, "Privet is not in print."
+    assert len(rows) == 6, "Privet is not in print, and rules of the code are one method twice."
     without = scored(**methods).drop(columns="scores")
     assert derived.number_ones(experiment, without) == ""
 
