@@ -20,6 +20,8 @@ from scripts.reproduce.methods import PRUNED
 from scripts.reproduce.problems import design
 
 RESAMPLES = 1000
+EXACT = 0.005
+"""Half of an interval without noise: slopes are given to two digits."""
 ALPHA, BETA, COLUMNS = 0.1, 10.0, 2
 """Hölder and margin exponent of LPCT's design, the latter up to logarithms, and its columns."""
 
@@ -135,6 +137,6 @@ def verdict(exponent: float, found: tuple[float, float]) -> str:
     middle, half = found
     if np.isnan(exponent):
         return "–"
-    if abs(middle - exponent) <= half:
+    if abs(middle - exponent) <= max(half, EXACT):
         return "holds it"
     return "steeper" if abs(middle) > abs(exponent) and middle * exponent >= 0 else "flatter"

@@ -500,3 +500,4 @@ def test_promised_exponents() -> None:
     said = [rates.verdict(-0.3, found) for found in ((-0.35, 0.1), (-0.5, 0.1), (-0.1, 0.1))]
     assert said == ["holds it", "steeper", "flatter"]
     assert rates.verdict(1.0, (-0.5, 0.1)) == "flatter"
+    assert rates.verdict(1.0, (1.0 - 1e-9, 0.0)) == "holds it"

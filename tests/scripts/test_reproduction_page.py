@@ -242,3 +242,15 @@ def test_what_the_page_says_against_lpdts_figures() -> None:
     errors = table.pivot_table(index="epsilon", columns="series", values="mean")
     for name in ("PHIST", "DECONV"):
         assert (errors[name] < errors["LPDT-M"]).tolist() == [True, True, False, False, False]
+
+
+def test_the_costs_of_lpdts_table_1() -> None:
+    """What the page says of prediction, numbers kept and training, by the slopes' intervals."""
+    experiment, table = named("lpdt-table-1")
+    rows = [row.split("|") for row in rates.slopes(experiment, table).splitlines()[2:]]
+    said = {cells[1].strip(): (float(cells[2].split()[0]), cells[5].strip()) for cells in rows}
+    for name in ("LPDT-M", "PHIST", "DECONV"):
+        assert said[f"{name}, testing"][1] == "holds it"
+        assert said[f"{name}, training"][0] < 0.5
+    assert abs(said["PHIST, space"][0] - 0.25) < 0.05
+    assert [said[f"{name}, space"][1] for name in ("LPDT-M", "DECONV")] == ["holds it"] * 2
