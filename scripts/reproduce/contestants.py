@@ -143,7 +143,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of processor time to fit once and to predict, and how many numbers predict."""
+    """Milliseconds of processor time to fit once and to predict, and the numbers that are kept."""
 
     name: str
     estimator: Callable[..., Any]
@@ -155,8 +155,8 @@ class Costs:
         fitted_at = time.process_time()
         model.predict(split.test.X)
         costs = {
-            "training": fitted_at - started,
-            "testing": time.process_time() - fitted_at,
+            "training": 1000.0 * (fitted_at - started),
+            "testing": 1000.0 * (time.process_time() - fitted_at),
             "space": float(self.stored(model)),
         }
         for cost, value in costs.items():

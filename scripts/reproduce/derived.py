@@ -129,8 +129,8 @@ def by_split(experiment: Experiment, table: pd.DataFrame) -> dict[str, dict[str,
     other rules than the text's.
     """
     sign = 1.0 if experiment.best == "max" else -1.0
-    shown = {str(series) for series, _ in experiment.published} - {"CT-W", "DT"}
-    names = {series for series in shown if not series.endswith(RULES)}
+    in_print = {str(series) for series, _ in experiment.published} - {"CT-W", "DT"}
+    names = {series for series in in_print if not series.endswith(RULES)}
     rows = table.reindex(columns=["problem", "series", "scores"])
     lines = rows[rows["series"].isin(names)].groupby("problem", sort=False)
     return {

@@ -223,8 +223,10 @@ def cell(
 
 
 def measured(value: float) -> str:
-    """Three decimals, or four digits."""
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.4g}"
+    """Three decimals, or four digits, or a whole number."""
+    if abs(value) < 10:
+        return f"{value:.3f}"
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:.0f}"
 
 
 def as_text(value: Setting) -> str:

@@ -110,7 +110,7 @@ def slopes(experiment: Experiment, table: pd.DataFrame) -> str:
                 verdict(exponent, whole),
             ]
         )
-    heads = ("all n", "upper half", "theorem", "all n against it")
+    heads = ("all n", "upper half", "in print", "all n against it")
     return markdown([f"slope of ln({promised.what}) over ln {experiment.x}", *heads], rows)
 
 
