@@ -134,9 +134,6 @@ def panels(
     if not experiment.panels:
         return [("", (), table)]
 
-    def named(column: str, value: Setting) -> str:
-        return value if isinstance(value, str) else f"{NAMES.get(column, column)} = {value:g}"
-
     return [
         (", ".join(map(named, experiment.panels, values)), values, part)
         for values, part in table.groupby(list(experiment.panels), sort=False)
@@ -152,6 +149,11 @@ NAMES = {
     "weight": "λ",
     "gamma": "γ",
 }
+
+
+def named(column: str, value: Setting) -> str:
+    """A name, or a number with what it is of."""
+    return value if isinstance(value, str) else f"{NAMES.get(column, column)} = {value:g}"
 
 
 def heading(column: str, value: Setting) -> str:
@@ -258,7 +260,7 @@ def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
     for axis, (title, values, panel) in zip(axes.flat, parts, strict=False):
         for name, line in panel.groupby(column, sort=False):
             x = line[experiment.x].astype(float)
-            label = name if isinstance(name, str) else f"{NAMES.get(column, column)} = {name:g}"
+            label = named(column, name)
             axis.errorbar(x, line["mean"], line["standard_error"], marker="o", ms=3, label=label)
             printed = [experiment.published.get((*values, name, place)) for place in x]
             if any(height is not None for height in printed):

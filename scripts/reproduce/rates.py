@@ -17,6 +17,7 @@ from scripts.pages import markdown
 from scripts.reproduce.datasets import Floats
 from scripts.reproduce.experiment import Experiment, Key
 from scripts.reproduce.methods import PRUNED
+from scripts.reproduce.pages import named
 from scripts.reproduce.problems import design
 
 RESAMPLES = 1000
@@ -104,7 +105,7 @@ def slopes(experiment: Experiment, table: pd.DataFrame) -> str:
         exponent = promised.exponents[key]
         rows.append(
             [
-                ", ".join(value if isinstance(value, str) else f"{value:g}" for value in key),
+                ", ".join(map(named, lines, key)),
                 *(f"{middle:.2f} ± {half:.2f}" for middle, half in (whole, upper)),
                 "–" if np.isnan(exponent) else f"{exponent:.2f}",
                 verdict(exponent, whole),

@@ -16,9 +16,9 @@ from scripts.reproduce.methods import PRUNED
 from scripts.reproduce.pages import kept
 
 ROOT = Path(__file__).parents[2]
-PAGE, FIGURES = (
+PAGE, FIGURES, LPDT = (
     " ".join((ROOT / "docs" / name).read_text().split())
-    for name in ("reproduction.md", "tables/lpct-figures.md")
+    for name in ("reproduction.md", "tables/lpct-figures.md", "tables/lpdt.md")
 )
 
 
@@ -254,3 +254,16 @@ def test_the_costs_of_lpdts_table_1() -> None:
         assert said[f"{name}, training"][0] < 0.5
     assert abs(said["PHIST, space"][0] - 0.25) < 0.05
     assert [said[f"{name}, space"][1] for name in ("LPDT-M", "DECONV")] == ["holds it"] * 2
+
+
+def test_neither_rules_of_lpdt_come_to_print_at_epsilon_2() -> None:
+    """How many errors of LPDT-M and LPDT-V are within three standard errors of the printed ones."""
+    apart = pages.distances(*named("lpdt-table-2-epsilon-2"))
+    by_code, by_text = (
+        apart[[f"LPDT-{rule}{ending}" for rule in ("M", "V")]]
+        for ending in (", published rules", "")
+    )
+    assert len(by_code) == len(by_text) == 12
+    met = [int((z.abs() <= pages.FAR).sum()) for z in (by_code, by_text)]
+    said = f"By them {met[0]} of 12 errors are within three standard errors of print, by the text's"
+    assert f"{said} {met[1]}." in LPDT
