@@ -9,6 +9,7 @@ from privet.learning.core.amounts import about, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
+    asked,
     bounds_of,
     figures_to_state,
     finding,
@@ -28,6 +29,8 @@ from .visitor import Visitor
 MOST_LISTED = 50
 """Cells that differ are listed on the page up to this number; the API has all."""
 A_DAY = timedelta(days=1)
+FEWEST_DAYS = 3
+"""Fewer days are no picture of how a collection goes on."""
 MANY_MORE = 1.1
 """Factor of a model's reports from which on fitting again is worth a sentence."""
 REFUSALS_IN_WORDS = {
@@ -65,11 +68,11 @@ class Chart:
 
 
 def chart_of(buckets: Sequence[BucketView]) -> Chart | None:
-    """A bar for each day with reports, at its place in time; None without reports."""
-    if not buckets:
+    """A bar for each day with reports, at its place in time; None before there are enough days."""
+    days = (buckets[-1].starts - buckets[0].starts) // A_DAY + 1 if buckets else 0
+    if days < FEWEST_DAYS:
         return None
     first, last = buckets[0].starts, buckets[-1].starts
-    days = max((last - first) // A_DAY + 1, 1)
     top = _round_up(max(bucket.reports for bucket in buckets))
     bars = tuple(
         Bar(
@@ -202,12 +205,17 @@ def next_step(
     is_false: bool,
     planned: int | None,
     looks: Looks,
+    more: int = 0,
 ) -> Step | None:
-    """The first of these steps that there is reason for; None for strangers."""
+    """The first of these steps that there is reason for; None for strangers.
+
+    ``more`` answers are missing until there is something to read.
+    """
     if not visitor.reads:
         return None
     reports, fitted = status.reports, max([model.reports for model in models or ()], default=0)
     all_in = planned is not None and reports >= planned
+    until_read = f"about {about(more)} more answers until there is something to read"
     steps = (
         (is_false, "Find out who sends false reports before you trust any figure.", "false"),
         (not visitor.admin and bool(models), "Read the model that serves.", "models"),
@@ -221,6 +229,18 @@ def next_step(
         (bool(status.over) and not reports, "Nobody answered: create another task.", "holders"),
         (not (reports or status.collecting), "Open the task: nobody has answered yet.", "state"),
         (not reports, "Give people the link: nobody has answered yet.", "holders"),
+        (
+            bool(more) and not status.collecting and not status.over,
+            f"Open the task again: {until_read}.",
+            "state",
+        ),
+        (
+            bool(more and status.over),
+            f"Create another task: {until_read}.",
+            "holders",
+        ),
+        (bool(more) and all_in, f"Ask more people: {until_read}.", "holders"),
+        (bool(more), f"Wait: {until_read}.", "holders"),
         (not models, "Fit a model: it shows what the answers say.", "models"),
         (
             reports > MANY_MORE * fitted,
@@ -239,7 +259,9 @@ def next_step(
     return next(Step(sentence, where) for there_is, sentence, where in steps if there_is)
 
 
-SAMPLE_LABEL = Classes(name="readmitted", classes=("no", "yes"))
+SAMPLE_LABEL = Classes(
+    name="readmitted", classes=("no", "yes"), prompt="Were you in hospital again within 30 days?"
+)
 SAMPLE_FIGURE = Comparison("yes", 0.23, 0.17, 0.29, 0.34, 0.001, None)
 SAMPLE_DAYS = (40, 310, 480, 390, 210, 90, 60, 180, 120, 60)
 
@@ -249,6 +271,7 @@ class Sample:
     """A made-up collection that has begun."""
 
     reports: int
+    question: str
     finding: Finding
     chart: Chart | None
 
@@ -261,4 +284,4 @@ class Sample:
         ]
         sentence = verdict(SAMPLE_LABEL, [row], sum(SAMPLE_DAYS), None)
         found = Finding(sentence, row.reported, row.low, row.high, row.public)
-        return cls(sum(SAMPLE_DAYS), found, chart_of(buckets))
+        return cls(sum(SAMPLE_DAYS), asked(SAMPLE_LABEL), found, chart_of(buckets))

@@ -5,8 +5,14 @@ from typing import Annotated, Any
 import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from privet.learning.core.amounts import TELLING
-from privet.learning.findings.sentences import verdict
+from privet.learning.core.amounts import TELLING, tells_nothing
+from privet.learning.findings.sentences import (
+    asked,
+    bounds_of,
+    figures_to_state,
+    too_few,
+    verdict,
+)
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASK, TASKS
 from privet.protocol.errors import InvalidRequest
@@ -37,8 +43,8 @@ from .poster import texts_for
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
 PER_PAGE = 50
-WANTED = 2.0
-"""Precision wanted of the overall figures: points, or percent of a number's range."""
+WANTED = (25.0, 20.0, 15.0, 10.0, 5.0, 2.0, 1.0, 0.5)
+"""Precisions that a page asks for by itself: points, or percent of a number's range."""
 MOST_WANTED = 100.0
 MOVES = (Move.OPEN, Move.CLOSE)
 
@@ -82,16 +88,19 @@ def collection(
 
     ``wanted`` is the precision as typed, perhaps with a decimal comma.
     """
-    precise, unusable = wanted_of(wanted)
+    number, unusable = wanted_of(wanted)
     stored = cases.read_task(curator, visitor, task_id)
     standing, task = cases.read_status(curator, visitor, task_id), stored.task
     overall = None if visitor.reads else reading.read_overall(curator, visitor, task_id)
     status, planned = StatusView.of(standing), stored.settings.get("holders")
-    insight, needed, impossible, known, models = None, "", None, "", None
+    insight, needed, impossible, known, models, more = None, "", None, "", None, 0
+    precise = WANTED[0] if number is None else number
     if reading.sees_models(curator, visitor):
         found = reading.list_models(curator, visitor, task_id)
         models = [ModelView.of(task_id, info) for info in found]
     if visitor.reads:
+        if number is None:
+            precise = target_near(curator, visitor, task, planned or 0, status.reports)
         goal = reading.reports_needed(curator, visitor, task_id, half_width(task, precise))
         needed = "" if goal is None else precision(task.label, goal, status.reports, precise)
         insight = insight_of(task_id, curator, visitor)
@@ -101,19 +110,28 @@ def collection(
             else tuple(insight.overall)
         )
         impossible = reading.read_impossible(curator, visitor, task_id)
-    if visitor.reads and overall:
+    if visitor.reads and status.reports and not impossible:
         reports = status.reports if insight is None else insight.reports
         telling = half_width(task, 100.0 * TELLING)
         least = reading.reports_needed(curator, visitor, task_id, telling)
-        more = None if least is None else max(least - reports, 0)
-        known = verdict(task.label, overall, reports, more)
+        more = 0 if least is None else max(least - reports, 0)
+        stated = figures_to_state(task.label, overall or ())
+        if stated:
+            known = verdict(task.label, overall or (), reports, more)
+            ends = bounds_of(task.label)
+            if not all(tells_nothing(row.low, row.high, *ends) for row in stated):
+                more = 0
+        elif more and least is not None:
+            known = too_few(task.label, reports, more)
     looks = stored.settings.get("looks", "many")
     return {
         "task": task,
         "stored": stored,
         "status": status,
         "classes": isinstance(task.label, Classes),
-        "wanted": wanted or f"{WANTED:g}",
+        "question": asked(task.label),
+        "typed": wanted,
+        "wanted": wanted or f"{precise:g}",
         "unusable": unusable,
         "needed": needed,
         "planned": planned,
@@ -126,6 +144,7 @@ def collection(
             is_false=impossible is not None,
             planned=planned,
             looks=looks,
+            more=more,
         ),
         "insight": insight,
         "impossible": impossible,
@@ -273,14 +292,28 @@ def delete_task(
     return see_other(f"/?deleted={task_id}")
 
 
-def wanted_of(typed: str) -> tuple[float, str]:
-    """The precision that is typed, and what is wrong with it; then it is the default."""
+def wanted_of(typed: str) -> tuple[float | None, str]:
+    """The precision that is typed, None if none is, and what is wrong with it."""
     if not typed:
-        return WANTED, ""
+        return None, ""
     number = float(plain_number(typed.strip().replace(",", "."), "point") or 0.0)
     if not 0.0 < number <= MOST_WANTED:
-        return WANTED, f"Give a number above 0 and up to {MOST_WANTED:g}, such as 2.5."
+        return None, f"Give a number above 0 and up to {MOST_WANTED:g}, such as 2.5."
     return number, ""
+
+
+def target_near(
+    curator: Curator, visitor: Visitor, task: Task, planned: int, reports: int
+) -> float:
+    """The finest of ``WANTED`` that the planned answers give, or the first that they do not where
+    that is reached."""
+    found = None
+    for each in WANTED:
+        needed = reading.reports_needed(curator, visitor, task.id, half_width(task, each)) or 0
+        if needed > max(planned, reports):
+            return found or each
+        found = each if needed > reports else None
+    return found or WANTED[-1]
 
 
 def half_width(task: Task, wanted: float) -> float:

@@ -22,7 +22,7 @@ from starlette.requests import HTTPConnection
 from privet.http_server.addresses import client_address
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, Overloaded
 
-from ..access.tokens import Scope
+from ..access.tokens import ENVIRONMENT, Scope
 from ..http.requests import bearer_of
 from ..http.state import State, state_of
 from ..service import Curator
@@ -56,6 +56,11 @@ class Visitor:
     @property
     def admin(self) -> bool:
         return self.scope == Scope.ADMIN
+
+    @property
+    def shown(self) -> str:
+        """The visitor as a page's head names them."""
+        return "Administrator" if self.name == ENVIRONMENT else f"{self.name} ({self.scope})"
 
     @property
     def reads(self) -> bool:

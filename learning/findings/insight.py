@@ -241,8 +241,8 @@ def reports_for(
     """Reports with which every overall figure has a 95 % interval of at most ± ``half_width``.
 
     In shares, or in the label's units; ``part`` of the holders are asked for the label ``alone``.
-    A variance falls as 1 / n, and is that of the reports so far, or
-    without any of ``REFERENCE`` holders spread evenly.
+    A variance falls as 1 / n, and is that of the reports so far, or of ``REFERENCE`` holders spread
+    evenly before these tell that any record fits.
     """
     planned = None if question.planned is None else question.planned / (1.0 - part)
     variances = []
@@ -260,10 +260,12 @@ def reports_for(
 
 def _of_one(label: Label, question: QuestionCounts, weights: Floats) -> float:
     """The variance of the mean of ``weights`` over as many reports as there are, times these."""
-    if question.n:
+    fit = Estimate(question.n - question.misfits.value, question.misfits.variance)
+    if question.n and fit.value > fit.factor * fit.variance**0.5:
         centre = 1.0 / label.slots
         if isinstance(label, Range):
-            centre = question.mean(weights).value
+            mean = question.mean(weights).value  # of a few reports it may be anything
+            centre = min(max(mean, label.low), label.high)
         return question.n * question.mean(weights - centre).variance
     even = np.full(weights.shape, REFERENCE / weights.size)
     centred = weights - weights.mean()

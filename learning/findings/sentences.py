@@ -53,15 +53,9 @@ class Located(Figured, Protocol):
 
 
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
-    """A figure with its interval: ``30 % ± 11``, or ``5 % (0 % to 27 %)`` where that is cut.
-
-    What follows ± leaves no share below 0 or above 1.
-    """
-    half, unit, text = max(high - value, value - low), 100.0 if is_share else 1.0, _text(is_share)
-    leaves = is_share and not half <= value <= 1.0 - half
-    if leaves or abs(high + low - 2.0 * value) > 0.1 * half:
-        return f"{text(value)} ({text(low)} to {text(high)})"
-    return f"{text(value)} ± {amount(float(f'{unit * half:.2g}'))}"
+    """A figure with its interval, such as ``31 % (20 % to 41 %)``."""
+    text = _text(is_share)
+    return f"{text(value)} ({text(low)} to {text(high)})"
 
 
 def bounds_of(label: Label) -> tuple[float, float]:
@@ -75,19 +69,26 @@ def differs(label: Label, row: Compared) -> bool:
 
 
 def finding(label: Label, row: Compared) -> str:
-    """A sentence on one overall figure."""
+    """A sentence on one overall figure, to stand below ``asked``."""
     is_share = isinstance(label, Classes)
-    of_what = f"{label.name} is {row.name}" if is_share else f"the mean {label.name}"
     if tells_nothing(row.low, row.high, *bounds_of(label)):
-        return f"The answers do not tell yet {'for how many ' if is_share else ''}{of_what}."
+        return (
+            f"The answers do not tell yet how many say {row.name}."
+            if is_share
+            else ("The answers do not tell the mean yet.")
+        )
     stated = figure(row.reported, row.low, row.high, is_share=is_share)
     public = _text(is_share)(row.public)
-    first = f"{of_what} for {stated} of the holders"
-    if not is_share:
-        first = f"The mean {label.name} of the holders is {stated}"
+    first = f"{row.name if is_share else 'Mean'}: {stated} among the holders"
     if not differs(label, row):
-        return f"{first}, which cannot be told from the public {public}."
-    return f"{first}, {_side(row)} than the public {public}."
+        return f"{first}, which cannot be told from {public} in the public records."
+    return f"{first}, {_side(row)} than {public} in the public records."
+
+
+def asked(label: Label) -> str:
+    """The question about a label as people read it, or its name, with the unit of a number."""
+    unit = "" if isinstance(label, Classes) or not label.unit else f" ({label.unit})"
+    return f"{label.prompt or label.name}{unit}"
 
 
 def finding_in_cell(label: Label, row: Located) -> str:
@@ -121,6 +122,11 @@ def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int |
     others = sum(differs(label, row) for row in rows[1:])
     also = {0: "", 1: " One more figure differs."}.get(others, f" {others} more figures differ.")
     return f"{finding(label, rows[0])}{also}"
+
+
+def too_few(label: Label, reports: int, more: int) -> str:
+    """A sentence on a number that ``reports`` do not tell to ``TELLING``; ``more`` would."""
+    return f"{_answers(reports)} too little yet: {would_tell(label, more, 'the mean')}."
 
 
 def would_tell(label: Label, more: int, where: str = "every figure") -> str:

@@ -178,14 +178,16 @@ async function refresh() {
   lastSeen = new Date();
   const page = parser.parseFromString(await response.text(), "text/html");
   const fresh = page.getElementById(old.id);
-  if (fresh.dataset.visitor !== old.dataset.visitor) {
-    location.reload(); // the session has ended, or another began
+  const sameSession = fresh.dataset.visitor === old.dataset.visitor;
+  if (!sameSession || fresh.dataset.shape !== old.dataset.shape) { // the rest of the page has other parts now
+    if (!sameSession || !document.activeElement?.matches("input, select, textarea")) location.reload();
     return;
   }
-  const open = [...old.querySelectorAll("details")].map((each) => each.open);
-  fresh.querySelectorAll("details").forEach((each, place) => {
-    each.open = open[place] ?? false;
-  });
+  for (const each of fresh.querySelectorAll("details")) each.open = old.querySelector(`#${each.id}`)?.open ?? false;
+  for (const each of fresh.querySelectorAll("input")) {
+    const typed = old.querySelector(`[name="${each.name}"]`);
+    if (typed && typed.value !== typed.defaultValue) each.value = typed.value;
+  }
   if (fresh.innerHTML !== old.innerHTML) old.replaceWith(fresh);
 }
 

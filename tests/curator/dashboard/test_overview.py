@@ -21,11 +21,13 @@ from privet.curator.dashboard.overview import (
 )
 from privet.curator.dashboard.pages import STATIC
 from privet.curator.dashboard.poster import TEXTS, texts_for
+from privet.curator.dashboard.tasks import WANTED
 from privet.curator.dashboard.visitor import Visitor
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.http.models import ModelView
 from privet.curator.http.tasks import BucketView, RelayView, StatusView
-from privet.curator.service import relays
+from privet.curator.service import reading, relays
+from privet.learning.core.amounts import TELLING, about
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import finding
 from privet.protocol.features import Classes, Range
@@ -49,6 +51,80 @@ ADMIN, READER = Visitor("a", "admin"), Visitor("r", "reader")
 def text_of(page: str) -> str:
     """The words of a page."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", page)))
+
+
+@pytest.mark.parametrize("label", ["label", "age"])
+async def test_the_page_says_how_many_answers_are_missing(
+    http: Http, app: CuratorApp, clock: ManualClock, label: str
+) -> None:
+    """Of a class and of a number, before a model is fitted: by the number that ``privet`` gives for
+    as wide an interval, and the next step is to wait for as many."""
+    task = await http.task(name=label, label=label, holders=1_000, epsilon=0.5)
+    answer_all(app, task, clock, 20)
+    form, curator = await http.sign_in(), app.state.curator
+    await form(f"/tasks/{task}/link", relay="https://relay.example")
+    page = text_of((await http.get(f"/tasks/{task}")).text)
+    of = curator.store.tasks.read(task).task.label
+    width = 1.0 if isinstance(of, Classes) else of.high - of.low
+    least = reading.reports_needed(curator, ADMIN, task, TELLING * width)
+    assert least is not None
+    assert least < 1e6
+    more = about(least - 20).replace("\u202f", " ")
+    assert f"about {more} more would give" in page
+    assert f"about {more} more answers until there is something to read" in page
+    assert "Fit a model: it shows" not in page
+
+
+async def test_the_target_is_near_the_plan(http: Http, app: CuratorApp, clock: ManualClock) -> None:
+    """The finest that the planned answers give; the next once it is reached; else one's own."""
+    task, curator = await http.task(holders=1_000, epsilon=2.0), app.state.curator
+    await http.sign_in()
+
+    def finest(most: int) -> float:
+        needed = {each: reading.reports_needed(curator, ADMIN, task, each / 100) for each in WANTED}
+        return min((each for each, n in needed.items() if n is not None and n <= most), default=25)
+
+    async def shown() -> float:
+        page = (await http.get(f"/tasks/{task}")).text
+        found = re.search(r'name="wanted" inputmode="decimal" value="([^"]+)"', page)
+        assert found
+        return float(found[1])
+
+    assert await shown() == finest(1_000) < 25.0
+    answer_all(app, task, clock, 1_000)
+    assert await shown() == WANTED[WANTED.index(finest(1_000)) + 1]
+
+
+async def test_the_link_comes_first_until_somebody_answers(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Then what they say; and a page that is open turns into the other one."""
+    task = await http.task(holders=1_000, epsilon=8.0)
+    await http.sign_in()
+    parts, shapes = ("The link for people", "How it is going", "Models"), []
+    for people in (0, 30):
+        if people:
+            answer_all(app, task, clock, people)
+        page = (await http.get(f"/tasks/{task}")).text
+        places = [page.index(f">{part}<") for part in parts]
+        assert (places == sorted(places)) == (not people)
+        assert ("Fit a model</button>" in page) == bool(people)
+        shapes += re.findall(r'data-shape="([^"]*)"', page)
+    await http.fit(task, estimator="weighted")
+    shapes += re.findall(r'data-shape="([^"]*)"', (await http.get(f"/tasks/{task}")).text)
+    assert len(set(shapes)) == len(shapes) == 3
+
+
+async def test_a_closed_collection_asks_nobody(http: Http) -> None:
+    """Its page recommends neither the link nor the poster any more."""
+    task, form = await http.task(), await http.sign_in()
+    await form(f"/tasks/{task}/link", relay="https://relay.example")
+    assert "Copy the link" in (await http.get(f"/tasks/{task}")).text
+    await form(f"/tasks/{task}/move", move="close")
+    page = (await http.get(f"/tasks/{task}")).text
+    for part in ("Copy the link", "/poster", "Give everybody", "img class"):
+        assert part not in page
+    assert "nobody can answer there until the task is opened again" in page
 
 
 def status(**values: object) -> StatusView:
@@ -90,6 +166,38 @@ def model_of(reports: int) -> ModelView:
         ),
         ("Give people the link", "holders", ADMIN, {}, [], {}),
         ("Fit a model: it", "models", ADMIN, {"reports": 9}, [], {}),
+        (
+            "Wait: about 640 more answers until there is something",
+            "holders",
+            ADMIN,
+            {"reports": 9},
+            [],
+            {"more": 640},
+        ),
+        (
+            "Ask more people: about 640 more answers",
+            "holders",
+            ADMIN,
+            {"reports": 9},
+            [9],
+            {"more": 640, "planned": 9},
+        ),
+        (
+            "Open the task again: about 640",
+            "state",
+            ADMIN,
+            {"reports": 9, "collecting": False},
+            [],
+            {"more": 640},
+        ),
+        (
+            "Create another task: about 640",
+            "holders",
+            ADMIN,
+            {"reports": 9, "collecting": False, "over": True},
+            [],
+            {"more": 640},
+        ),
         ("again: 4 more answers are in", "models", ADMIN, {"reports": 9}, [5, 3], {}),
         ("Read the model", "models", ADMIN, {"reports": 9, "collecting": False}, [9], {}),
         ("All planned answers are in", "state", ADMIN, {"reports": 9}, [9], {"planned": 9}),
@@ -132,10 +240,9 @@ def test_bars_stand_where_their_day_is() -> None:
     assert [bar.height * chart.top / 100 for bar in chart.bars] == pytest.approx([10, 5, 130])
     assert [day.day for day in chart.days] == [4, 6, 8]
     assert chart_of([]) is None
-    single = chart_of(buckets[:1])
-    assert single is not None
-    assert (len(single.days), single.top) == (1, 10)
-    assert [chart_of([b.model_copy(update={"reports": n}) for b in buckets[:1]]).top  # type: ignore[union-attr]
+    assert chart_of(buckets[:2]) is None  # one day or two are no picture of anything
+    ends = [buckets[0], buckets[2]]
+    assert [chart_of([b.model_copy(update={"reports": n}) for b in ends]).top  # type: ignore[union-attr]
             for n in (0, 1, 2, 3, 7, 40, 41)] == [2, 2, 2, 4, 10, 40, 60]  # fmt: skip
 
 
@@ -205,15 +312,15 @@ async def test_the_page_begins_with_what_is_known(
     insight = (await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)).json()
     row = Comparison(**insight["overall"][-1])
     assert f"{insight['reports']} people so far" in said
-    assert "Of 1 000 planned: 30 %" in said
+    assert "30 % of the 1 000 planned have answered" in said
     assert "about 20 waiting at relays 4 lost at relays" in said
     found = re.search(r'id="known">([^<]+)<', page)
     assert found
     assert unescape(found[1]) == finding(label, row)
     assert before[1] == found[1]  # the shares of all need no model
-    assert "more than the public" in found[1]
-    order = ("people so far", "waiting at", "lost at", "more than", "Next:", "Answers by day")
-    places = [said.index(part) for part in (*order, "What is asked")]
+    assert "more than" in found[1]
+    order = ("people so far", "waiting at", "lost at", "more than", "Next:", "How many more")
+    places = [said.index(part) for part in (*order, "Close the task", "What is asked", "Models")]
     assert places == sorted(places)
 
 
@@ -230,7 +337,7 @@ async def test_strangers_read_the_results_of_a_closed_collection(
     sentence = finding(label, Comparison(**insight["overall"][-1]))
     page = unescape((await http.get(f"/tasks/{task}")).text)
     assert sentence in page
-    assert page.count("of the holders,") == 1
+    assert page.count("among the holders,") == 1
     await http.sign_in()
     assert sentence in unescape((await http.get(f"/tasks/{task}")).text)
 

@@ -337,9 +337,11 @@ async def test_no_remark_speaks_in_options(http: Http) -> None:
 
 
 def test_no_page_speaks_in_options() -> None:
-    """Whoever reads the pages has no command line: none of its flags stands there."""
+    """Whoever reads the pages has no command line: none of its flags stands there but the one of
+    a trial, which its reader started there."""
     home = Path(wizard.__file__).parent
     files = [*(home / "templates").glob("*.html"), *home.glob("static/*.js")]
     assert len(files) > 25
-    flags = {file.name: re.findall(r"[^-\w]--[a-z][a-z-]+", file.read_text()) for file in files}
+    texts = {file.name: file.read_text().replace("privet pilot --phone", "") for file in files}
+    flags = {name: re.findall(r"[^-\w]--[a-z][a-z-]+", text) for name, text in texts.items()}
     assert {name: found for name, found in flags.items() if found} == {}

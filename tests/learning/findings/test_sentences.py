@@ -8,6 +8,7 @@ from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.findings.insight import Comparison, insight, reports_for
 from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
 from privet.learning.findings.sentences import (
+    asked,
     bounds_of,
     figure,
     finding,
@@ -15,6 +16,7 @@ from privet.learning.findings.sentences import (
     how_often_right,
     moved_in_words,
     right_more_often,
+    too_few,
     verdict,
     which_is_better,
 )
@@ -42,14 +44,11 @@ def test_numbers_are_read_without_exponents() -> None:
     assert [plain(about(n)) for n in (7, 94, 1_949, 150_499)] == ["7", "94", "1 900", "150 000"]
 
 
-def test_an_interval_that_is_cut_is_shown_by_its_ends() -> None:
-    """± only where both ends are as far away."""
-    assert plain(figure(0.23, 0.01, 0.45, is_share=True)) == "23 % ± 22"
-    assert plain(figure(0.303, 0.25, 0.356, is_share=True)) == "30 % ± 5.3"
+def test_every_interval_has_one_form() -> None:
+    """The figure, and both ends in brackets."""
+    assert figure(0.23, 0.01, 0.45, is_share=True) == ("23\u00a0% (1\u00a0% to 45\u00a0%)")
     assert plain(figure(0.05, 0.0, 0.27, is_share=True)) == "5 % (0 % to 27 %)"
-    assert plain(figure(0.45, 0.0, 0.91, is_share=True)) == "45 % (0 % to 91 %)"
-    assert plain(figure(5.94, 5.6, 6.28, is_share=False)) == "5.94 ± 0.34"
-    assert plain(figure(20_000, 17_000, 23_000, is_share=False)) == "20 000 ± 3000"
+    assert plain(figure(20_000, 17_000, 23_000, is_share=False)) == "20 000 (17 000 to 23 000)"
     assert plain(figure(1.0, 0.0, 4.0, is_share=False)) == "1 (0 to 4)"
 
 
@@ -61,23 +60,28 @@ def row(**values: float | str) -> Comparison:
 
 def test_a_figure_is_more_less_not_told_or_not_known() -> None:
     """By the p-value of the comparison, not by whether the interval holds the public figure."""
-    of = "y is yes for 23 % ± 22 of the holders, "
-    assert plain(finding(BINARY, row())) == f"{of}which cannot be told from the public 19 %."
+    of, end = "yes: 23 % (1 % to 45 %) among the holders, ", " in the public records."
+    assert plain(finding(BINARY, row())) == f"{of}which cannot be told from 19 %{end}"
     differs = row(p_value=0.04, public=0.1)
-    assert plain(finding(BINARY, differs)) == f"{of}more than the public 10 %."
-    assert (
-        plain(finding(BINARY, row(p_value=0.04, public=0.5))) == f"{of}less than the public 50 %."
-    )
+    assert plain(finding(BINARY, differs)) == f"{of}more than 10 %{end}"
+    assert plain(finding(BINARY, row(p_value=0.04, public=0.5))) == f"{of}less than 50 %{end}"
     assert "cannot be told" in finding(THREE, row(name="high", p_value=0.04)), "of three figures"
     assert finding(BINARY, row(low=0.0, high=1.0, p_value=0.0)) == (
-        "The answers do not tell yet for how many y is yes."
+        "The answers do not tell yet how many say yes."
     )
     number = row(name="y", reported=1.0, low=0.5, high=1.5, public=2.0, p_value=0.01)
     assert finding(NUMBER, number) == (
-        "The mean y of the holders is 1 ± 0.5, less than the public 2."
+        "Mean: 1 (0.5 to 1.5) among the holders, less than 2 in the public records."
     )
     unknown = row(name="y", low=NUMBER.low, high=NUMBER.high)
-    assert finding(NUMBER, unknown) == "The answers do not tell yet the mean y."
+    assert finding(NUMBER, unknown) == "The answers do not tell the mean yet."
+
+
+def test_a_finding_stands_below_its_question() -> None:
+    """As people read it; the column's name where it has none, with the unit of a number."""
+    assert asked(BINARY) == "y"
+    assert asked(BINARY.model_copy(update={"prompt": "Are you ill?"})) == "Are you ill?"
+    assert asked(NUMBER.model_copy(update={"unit": "mmHg"})) == "y (mmHg)"
 
 
 def test_a_cell_that_is_listed_is_located() -> None:
@@ -87,11 +91,12 @@ def test_a_cell_that_is_listed_is_located() -> None:
 
     cell = Cell()
     assert plain(finding_in_cell(BINARY, cell)) == (
-        "Where x < 1 and z >= 2, y is yes for 50 % ± 10 of the holders, more than the public 30 %."
+        "Where x < 1 and z >= 2, y is yes for 50 % (40 % to 60 %) of the holders, more than the "
+        "public 30 %."
     )
     cell.name = None  # type: ignore[assignment]
     assert plain(finding_in_cell(NUMBER, cell)) == (
-        "50 % ± 10 of the holders have x < 1 and z >= 2, more than the public 30 %."
+        "50 % (40 % to 60 %) of the holders have x < 1 and z >= 2, more than the public 30 %."
     )
 
 
@@ -102,6 +107,10 @@ def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
         "points."
     )
     assert verdict(BINARY, nothing, 1, None) == "This answer tells nothing yet."
+    assert plain(too_few(NUMBER, 800, 13_876)) == (
+        "These 800 answers tell too little yet: about 14 000 more would give the mean to ± 25 % of "
+        "its range."
+    )
     three = [row(name=name, p_value=p) for name, p in zip("abc", (0.01, 0.001, 0.9), strict=True)]
     said = verdict(THREE, three, 40, None)
     assert said.startswith(finding(THREE, three[1]))
@@ -197,6 +206,6 @@ def test_accuracy_is_told_in_people() -> None:
         "confidence for 12 fewer to 32 more."
     )
     assert plain(how_often_right(Interval(0.63, 0.49, 0.77))) == (
-        "Its cells are right for 63 % ± 14 of people like the holders."
+        "Its cells are right for 63 % (49 % to 77 %) of people like the holders."
     )
     assert "do not tell yet" in how_often_right(Interval(1.0, 0.0, 1.0))
