@@ -9,6 +9,7 @@ class PosterTexts:
 
     language: str
     how: str
+    questions: str
     disclosed: str
     until: str
 
@@ -16,28 +17,32 @@ class PosterTexts:
 TEXTS = (
     PosterTexts(
         "en",
-        "Scan the code or type the address. Your answers stay on your device; in what it sends "
-        "they are changed at random.",
+        "Scan the code with your phone. Your answers stay on it; in what it sends they are changed "
+        "at random.",
+        "Questions: {count}.",
         "What can be read, as far as it tells groups of people apart: {columns}.",
         "Until {moment}.",
     ),
     PosterTexts(
         "de",
-        "Scannen Sie den Code oder geben Sie die Adresse ein. Ihre Antworten bleiben auf Ihrem "
-        "Gerät; in dem, was es sendet, sind sie zufällig verändert.",
+        "Scannen Sie den Code mit Ihrem Telefon. Ihre Antworten bleiben darauf; in dem, was es "
+        "sendet, sind sie zufällig verändert.",
+        "Fragen: {count}.",
         "Lesbar ist, soweit es Gruppen von Menschen unterscheidet: {columns}.",
         "Bis {moment}.",
     ),
     PosterTexts(
         "es",
-        "Escanee el código o escriba la dirección. Sus respuestas se quedan en su dispositivo; en "
-        "lo que este envía están cambiadas al azar.",
+        "Escanee el código con su teléfono. Sus respuestas se quedan en él; en lo que envía están "
+        "cambiadas al azar.",
+        "Preguntas: {count}.",
         "Se puede leer, en la medida en que distingue grupos de personas: {columns}.",
         "Hasta {moment}.",
     ),
     PosterTexts(
         "zh",
-        "扫描二维码或输入网址。您的回答留在您的设备上；设备发出的内容经过随机改动。",
+        "请用手机扫描二维码。您的回答留在手机上；手机发出的内容经过随机改动。",
+        "问题数：{count}。",
         "可以按人群分组读出的内容：{columns}。",
         "截止时间：{moment}。",
     ),

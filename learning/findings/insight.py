@@ -242,9 +242,12 @@ def reports_for(
 
     In shares, or in the label's units; ``part`` of the holders are asked for the label ``alone``.
     A variance falls as 1 / n, and is that of the reports so far, or of ``REFERENCE`` holders spread
-    evenly before these tell that any record fits.
+    evenly before these tell that any record fits. Numbers about a centre tell nothing before their
+    mean is known to a quarter of the width of what is reported.
     """
     planned = None if question.planned is None else question.planned / (1.0 - part)
+    if isinstance(label, Range) and question.centred:
+        half_width = min(half_width, question.scale_of(label).width / 4.0)
     variances = []
     for _, weights in figure_weights(label, question):
         variance = _of_one(label, question, weights) / (1.0 - part)

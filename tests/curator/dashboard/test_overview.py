@@ -371,10 +371,18 @@ async def test_a_poster_has_the_link_and_the_askers_words(
     await form(f"/tasks/{task}/link", relay="https://relay.example")
     page = (await http.get(f"/tasks/{task}/poster")).text
     said = text_of(page)
-    for words in (f"https://relay.example/answer/{task}", *ASKER.values(), "Bis 2040-01-01 00:00"):
-        assert words in said
+    words = (f"https://relay.example/answer/{task}", *ASKER.values(), "Bis 2040-01-01 00:00")
+    assert "Fragen: 5." in said
+    assert "Only this machine" not in said
+    for each in words:
+        assert each in said
     assert texts_for("de").how in said
+    assert said.index("Fragen: 5.") < said.index(f"https://relay.example/answer/{task}")
     assert 'src="data:image/svg+xml' in page
+    await form(f"/tasks/{task}/link", relay="http://127.0.0.1:8100")
+    assert "Only this machine can open" in (await http.get(f"/tasks/{task}/poster")).text
+    assert "privet pilot --phone" in (await http.get(f"/tasks/{task}")).text
+    await form(f"/tasks/{task}/link", relay="https://relay.example")
     assert (await http.get(f"/tasks/{invited}/poster")).status_code == 422
     assert "/poster" not in (await http.get(f"/tasks/{invited}")).text
     assert f'href="/tasks/{task}/poster"' in (await http.get(f"/tasks/{task}")).text

@@ -8,7 +8,7 @@ import pytest
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.findings.clipping import public_distances, unclipped
-from privet.learning.findings.insight import insight
+from privet.learning.findings.insight import insight, reports_for
 from privet.learning.findings.node_shares import node_shares
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
@@ -31,13 +31,31 @@ def public_rows(distances: Floats) -> PublicData:
     return PublicData(X, CENTRES[cells] + distances)
 
 
-def asked(t: Floats) -> QuestionCounts:
+def asked(t: Floats, holders: int = HOLDERS, epsilon: float = 4.0) -> QuestionCounts:
     """What equally many holders per cell report whose clipped labels have the means ``t``."""
-    ones = np.rint(HOLDERS / 4 * t).astype(np.int64)
-    counts = np.column_stack([HOLDERS // 4 - ones, ones])
-    mechanism = create_mechanism("subset", 4.0, 4, 2, regression=True)
+    ones = np.rint(holders / 4 * t).astype(np.int64)
+    counts = np.column_stack([holders // 4 - ones, ones])
+    mechanism = create_mechanism("subset", epsilon, 4, 2, regression=True)
     sums = simulate_sums(mechanism, counts, np.random.default_rng(0))
-    return QuestionCounts(TREE, mechanism, sums, HOLDERS, scale=SCALE)
+    return QuestionCounts(TREE, mechanism, sums, holders, scale=SCALE)
+
+
+def test_as_many_more_as_are_asked_for_tell_something() -> None:
+    """Where the interval is all that is possible more are missing, and with so many it is not."""
+    u = np.random.default_rng(0).normal(0.0, 1.0, 400)
+    public, missing = public_rows(u), 0
+    for holders in (12, 40, 120, 400):
+        few = asked(np.full(4, 0.5), holders, 0.5)
+        needed = reports_for(LABEL, few, 25.0)
+        enough = asked(np.full(4, 0.5), 4 * -(-needed // 4), 0.5)
+        for question in (few, enough):
+            model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
+            (row,) = insight(LABEL, public, [question], model).overall
+            tells = row.high - row.low < 100.0
+            assert tells or question is few
+            missing += not tells
+            assert tells or needed > holders
+    assert missing
 
 
 @pytest.mark.parametrize("rows", [10, 400, 9_000])
