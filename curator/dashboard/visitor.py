@@ -58,7 +58,7 @@ class Visitor:
         return self.scope == Scope.ADMIN
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """The visitor as a page's head names them."""
         return "Administrator" if self.name == ENVIRONMENT else f"{self.name} ({self.scope})"
 

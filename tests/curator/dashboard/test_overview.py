@@ -84,15 +84,15 @@ async def test_the_target_is_near_the_plan(http: Http, app: CuratorApp, clock: M
         needed = {each: reading.reports_needed(curator, ADMIN, task, each / 100) for each in WANTED}
         return min((each for each, n in needed.items() if n is not None and n <= most), default=25)
 
-    async def shown() -> float:
+    async def wanted() -> float:
         page = (await http.get(f"/tasks/{task}")).text
         found = re.search(r'name="wanted" inputmode="decimal" value="([^"]+)"', page)
         assert found
         return float(found[1])
 
-    assert await shown() == finest(1_000) < 25.0
+    assert await wanted() == finest(1_000) < 25.0
     answer_all(app, task, clock, 1_000)
-    assert await shown() == WANTED[WANTED.index(finest(1_000)) + 1]
+    assert await wanted() == WANTED[WANTED.index(finest(1_000)) + 1]
 
 
 async def test_the_link_comes_first_until_somebody_answers(
