@@ -205,6 +205,8 @@ def test_the_front_pages_say_in_three_sentences_what_for_whom() -> None:
     )
     assert row
     drawn = (ROOT / "docs/images/front.svg").read_text(encoding="utf-8")
+    served = (ROOT / "curator/dashboard/static/front.svg").read_text(encoding="utf-8")
+    assert served == drawn
     assert drawn.count("{} % ({} % to {} %)".format(*row.groups())) == 2
     public = re.search(r"its public model, no reports .* (\d+)% \[", readme.read_text())
     assert public

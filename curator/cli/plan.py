@@ -117,11 +117,12 @@ def variations(plan: "Plan") -> Table:
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
-    for heading in ("holders", "ε", "power", "", "± overall", "shift", "in a cell"):
+    for heading in ("holders", "ε", "cells", "power", "", "± overall", "shift", "in a cell"):
         table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
     for prospect in plan.others:
         at = prospect.holders == plan.holders and prospect.epsilon == plan.epsilon
         power, *rest = plan.row(prospect)
         bar = "█" * round(BAR * prospect.power) + ("◀" if at else "")
-        table.add_row(as_text(prospect.holders), f"{prospect.epsilon:g}", power, bar, *rest)
+        chosen = (as_text(prospect.holders), f"{prospect.epsilon:g}", str(prospect.cells))
+        table.add_row(*chosen, power, bar, *rest)
     return table

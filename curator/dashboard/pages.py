@@ -36,7 +36,7 @@ OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 FLAGS = re.compile(r" \(--[a-z][^()]*\)")
 STATIC = {
     name: (files(__package__) / "static" / name).read_bytes()
-    for name in ("page.js", "wizard.js", "style.css", "sample.csv")
+    for name in ("page.js", "wizard.js", "style.css", "sample.csv", "front.svg")
 }
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 """Changes with the files, so browsers may keep them."""
@@ -92,11 +92,24 @@ def day(moment: datetime) -> str:
     return f"{moment.day} {moment:%b}"
 
 
+def as_question(name: str) -> str:
+    """A column's name as people read it where no question is given."""
+    words = name.replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def unbroken(text: str) -> str:
+    """A sentence whose numbers, and signs before them, no line break parts."""
+    return PARTED.sub("\u00a0", text)
+
+
 def without_flags(text: str) -> str:
     """A sentence without the options of a command that stand in brackets."""
     return FLAGS.sub("", text)
 
 
+PARTED = re.compile(r"(?<=[0-9]) (?=[0-9]{3}\b)|(?<=[±=≤≥]) (?=[0-9])|(?<=ε) (?==)")
+"""Spaces within a number, and of the signs before one."""
 OWN_LINK = re.compile(rb'( (?:href|src|action|formaction|data-refresh)=")/(?!/)')
 """The beginning of a link to an own page in HTML; text that people gave has no such quotes."""
 
@@ -114,10 +127,12 @@ templates.filters |= {
     "day": day,
     "duration": duration,
     "about": about,
+    "as_question": as_question,
     "in_words": in_words,
     "known_share": known_share,
     "set_by_hand": set_by_hand,
     "thousands": thousands,
+    "unbroken": unbroken,
     "without_flags": without_flags,
     "when": when,
 }

@@ -11,7 +11,12 @@ from ..http.state import state_of
 from .pages import STATIC, PageRoute, own_page, page, see_other, set_cookie, sign_in_page
 from .visitor import COOKIE, SESSION_SECONDS, OwnForm, Sessions, TheForm, Visitor
 
-MEDIA_TYPES = {"js": "text/javascript", "css": "text/css", "csv": "text/csv"}
+MEDIA_TYPES = {
+    "js": "text/javascript",
+    "css": "text/css",
+    "csv": "text/csv",
+    "svg": "image/svg+xml",
+}
 A_YEAR = "public, max-age=31536000, immutable"
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -60,11 +60,14 @@ OF_COLUMNS = (
 OF_FILE = ("encoding", "separator", "decimal")
 IN_WORDS = ("name", "holders", "description", "invited", "closes", "epsilon")
 """Settings that the form asks for in words of its own."""
+ORDINARY = ("opens", "quota", "draft")
+"""Settings of the study that need no word of explanation beside their help."""
 APART = ("epsilon", "closes", "asker", "language")
 ADVANCED = tuple(
     name
     for name in INPUTS
-    if name not in (*OF_COLUMNS, *OF_FILE, *IN_WORDS, "asker", "language", "translations")
+    if name
+    not in (*OF_COLUMNS, *OF_FILE, *IN_WORDS, *ORDINARY, "asker", "language", "translations")
 )
 """Settings that the form keeps folded up."""
 UNPLANNED = ("name", "description", "describe", "asker", "language", "translations", "draft")
@@ -102,7 +105,7 @@ async def show_columns(
         proposals=preview.proposals,
         settings=INPUTS,
         of_file=OF_FILE,
-        of_columns=OF_COLUMNS,
+        in_words=ORDINARY,
         advanced=ADVANCED,
         languages=LANGUAGES,
         of_hundred=of_hundred,
@@ -226,8 +229,9 @@ def settings_of(form: FormData) -> Publication:
             for key, value in fields.items()
             if key.endswith(f".{place}") and value
         }
-        if "rename" in of and (name == label or "use" in of):
-            settings["rename"][name] = _renaming(of["rename"])
+        if name == label or "use" in of:
+            names = {**_merged(name, of), **_renaming(of.get("rename", ""))}
+            settings["rename"] |= {name: names} if names else {}
         described = {key: of[key] for key in ("prompt", "description", "unit") if key in of}
         if name == label:
             settings |= _label(of, fields.get("label_type", ""))
@@ -247,7 +251,7 @@ def _written(fields: dict[str, str]) -> dict[str, Any]:
     """The settings of the collection, which are left out where their field is empty."""
     written: dict[str, Any] = {}
     in_words = [name for name in IN_WORDS if name not in APART]
-    for name in (*OF_FILE, *in_words, *ADVANCED, "translations"):
+    for name in (*OF_FILE, *in_words, *ORDINARY, *ADVANCED, "translations"):
         text = fields.get(name, "")
         if text and (INPUTS[name].kind, text) == ("flag", "on"):  # a box that is checked
             written[name] = True
@@ -292,6 +296,24 @@ def _label(of: dict[str, str], kind: str) -> dict[str, Any]:
     elif declared and kind == "range":
         settings["label_range"] = [_number(of, "low"), _number(of, "high")]
     return settings
+
+
+def _merged(name: str, of: dict[str, str]) -> dict[str, str]:
+    """New names of the categories that are one with another, as somebody has decided."""
+    names: dict[str, str] = {}
+    for key, old in of.items():
+        kind, dash, place = key.partition("-")
+        if (kind, dash) != ("old", "-"):
+            continue
+        new, decided = of[f"new-{place}"], of.get(f"one-{place}")
+        if decided is None:
+            raise InvalidRequest(
+                f"{name}: say whether {old!r} and {new!r} are one answer. Both would be asked for, "
+                "and a published task cannot be changed."
+            )
+        if decided == "yes":
+            names[old] = new
+    return {old: names.get(new, new) for old, new in names.items()}
 
 
 def _renaming(text: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from html import escape
 from math import ceil, exp, sqrt
 from typing import Any
 
+from privet.protocol.limits import TASK_CAP
 from privet.protocol.panel import Mode
 
 from ..core.amounts import TELLING, about, percent
@@ -37,11 +38,13 @@ class Prospect:
     ``half_width`` is that of the widest overall 95 % interval. ``overall_shift`` and ``cell_shift``
     are the smallest differences between holders and public records detected with the plan's power,
     of a class's share, or of a mean in the label's units; None where the largest possible
-    one is not. ``power`` is the probability that the plan's target is detected.
+    one is not. ``power`` is the probability that the plan's target is detected. The task planned
+    for them has ``cells``: more of them tell more groups apart, each less precisely.
     """
 
     holders: int
     epsilon: float
+    cells: int
     half_width: float
     overall_shift: float | None
     cell_shift: float | None
@@ -256,22 +259,24 @@ class Plan:
         often = f"in {percent(self.power)} of such collections"
         local = f"In a single cell they show {cell}{least} {often}."
         when = "at every look" if self.looks == "many" else "at one look, set beforehand"
-        known = f"They give every overall figure to ± {self.amount(here.half_width)} {when}. "
+        known = f"{of} give every overall figure to ± {self.amount(here.half_width)} {when}."
         if not self.tells(here):
             known = (
-                f"They are {TOO_FEW} any overall figure: about {_about(self.telling_after)} "
-                f"reports of this task would give them to ± {self.amount(TELLING * self.span)}. "
+                f"{of} are {TOO_FEW} any overall figure: about {_about(self.telling_after)} "
+                f"reports of this task would give them to ± {self.amount(TELLING * self.span)}."
             )
         ways = self._ways(self.for_width)
         anew = f"it takes {ways}" if ways else "neither more holders nor a larger ε is enough"
-        width = (
-            f"{known}For ± {self.amount(self.half_width)} this task takes about "
-            f"{_about(self.stop_after)} reports; planned anew, {anew}.{self._fewer_cells}"
+        known = (
+            f"{known} For ± {self.amount(self.half_width)} this task takes about "
+            f"{_about(self.stop_after)} reports."
         )
+        width = f"Planned anew for ± {self.amount(self.half_width)}, {anew}.{self._fewer_cells}"
         compared = [self._compared()] if self.showing else []
         rare = [] if self.rare is None else [self._of_rare(self.rare)]
         panel = [] if self.panel is None else self._of_panel(self.panel)
-        sentences = [fair, *rare, shift, local, width, *compared, self._stopping(), *panel]
+        first = [known, shift, local, fair, *rare, width]
+        sentences = [*first, *compared, self._stopping(), *panel]
         return sentences if self.relay is None else [*sentences, *self._behind_relay(self.relay)]
 
     def _of_rare(self, rare: RareClass) -> str:
@@ -367,7 +372,7 @@ class Plan:
             other = needed.cells not in (None, _most_cells(self.questions))
             tree = f" with the {needed.cells} cells that so many get by default" if other else ""
             ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}{tree}")
-        if needed.epsilon is not None:
+        if needed.epsilon is not None and needed.epsilon <= TASK_CAP:
             ways.append(f"ε = {needed.epsilon:g} with {_number(self.holders)} holders")
         if needed.holders_at_depth is not None:
             ways.append(
@@ -491,9 +496,18 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """The answers, what the plan and its variations show, and the gains, in a notebook."""
-        headings = ("holders", "ε", "power", "± overall", "shift overall", "shift in a cell")
+        headings = (
+            "holders",
+            "ε",
+            "cells",
+            "power",
+            "± overall",
+            "shift overall",
+            "shift in a cell",
+        )
         rows = [
-            (_number(each.holders), f"{each.epsilon:g}", *self.row(each)) for each in self.others
+            (_number(each.holders), f"{each.epsilon:g}", str(each.cells), *self.row(each))
+            for each in self.others
         ]
         gains = [(sentence, self.gain_in_words(gain)) for sentence, gain in self.gains.items()]
         return (

@@ -358,9 +358,11 @@ class Planner:
     def prospect(self, holders: float, epsilon: float, target: float, power: float) -> Prospect:
         """In figures: what is detected with probability ``power``, and the target's power."""
         detected = self.detection(holders, epsilon)
+        task = self.task(_changed(self.settings, holders, epsilon), self.fair)
         return Prospect(
             max(1, round(holders)),
             epsilon,
+            max(tree.cells for tree in task.trees),
             detected.half_width,
             detected.overall.smallest(power),
             detected.cell.smallest(power),

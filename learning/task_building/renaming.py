@@ -1,7 +1,10 @@
 """Categories renamed and merged, before anything is inferred from a column."""
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations, product
 
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import ColumnValues, category_text
@@ -9,6 +12,12 @@ from privet.protocol.spellings import look_alike
 
 from .columns import Columns, Table
 
+MOST_COMPARED = 200
+"""Categories of a column up to which each is compared with each; more are no list of answers."""
+RARE = 0.1
+"""Rows of a misspelling, at most, for each row of the right spelling."""
+LETTERS_PER_SLIP = 4
+"""Letters that a text needs for each slip by which it is another."""
 Renaming = Mapping[str, Mapping[str, str]]
 """New names of categories by column and old name; an empty one is a missing value."""
 
@@ -44,3 +53,70 @@ def alike(texts: Iterable[str]) -> list[list[str]]:
     for text in sorted(texts):
         groups[look_alike(text)].append(text)
     return [spellings for spellings in groups.values() if len(spellings) > 1]
+
+
+@dataclass(frozen=True)
+class Resemblance:
+    """Two categories that may be one: that with fewer rows, and the one to count it as."""
+
+    old: str
+    old_rows: int
+    new: str
+    new_rows: int
+
+    @property
+    def by_case(self) -> bool:
+        """True if they differ only in case or spaces."""
+        return look_alike(self.old) == look_alike(self.new)
+
+
+def resemblances(rows: Mapping[str, int]) -> list[Resemblance]:
+    """Categories that look like a more frequent one, by their numbers of rows; each once.
+
+    They differ only in case, spaces, accents or punctuation, or are rare and a slip away: a letter
+    more, fewer, changed or exchanged with its neighbour, for each four letters that they have, and
+    two at most. What has digits is a code, and no slip.
+    """
+    found = []
+    for spellings in alike(rows):
+        new = max(spellings, key=rows.__getitem__)
+        found += [Resemblance(old, rows[old], new, rows[new]) for old in spellings if old != new]
+    left = sorted({*rows}.difference(each.old for each in found), key=lambda text: -rows[text])
+    taken = set[str]()
+    for new, old in combinations(left if len(left) <= MOST_COMPARED else (), 2):
+        if not taken & {new, old} and _resemble(old, new, rows[old], rows[new]):
+            taken.add(old)
+            found.append(Resemblance(old, rows[old], new, rows[new]))
+    return found
+
+
+def _resemble(old: str, new: str, old_rows: int, new_rows: int) -> bool:
+    one, other = _letters(old), _letters(new)
+    if not one or any(character.isdigit() for character in one + other):
+        return False
+    slips = min(len(one), len(other)) // LETTERS_PER_SLIP
+    rare = old_rows <= RARE * new_rows
+    return one == other or (rare and _distance(one, other) <= min(slips, 2))
+
+
+def _letters(text: str) -> str:
+    """A text in lower case without accents, spaces and punctuation."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(character for character in plain if character.isalnum())
+
+
+def _distance(one: str, other: str) -> int:
+    """The slips between two texts (optimal string alignment); 3 stands for more."""
+    if abs(len(one) - len(other)) > 2:
+        return 3
+    table = {(-1, -1): 0}
+    table |= {(i, -1): i + 1 for i in range(len(one))}
+    table |= {(-1, j): j + 1 for j in range(len(other))}
+    for i, j in product(range(len(one)), range(len(other))):
+        same = one[i] == other[j]
+        table[i, j] = min(
+            table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (not same)
+        )
+        if i and j and (one[i], one[i - 1]) == (other[j - 1], other[j]):
+            table[i, j] = min(table[i, j], table[i - 2, j - 2] + 1)
+    return min(table[len(one) - 1, len(other) - 1], 3)

@@ -3,6 +3,7 @@
 One set of remarks for command line, wizard and Python, about features and the label alike.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ from privet.tables.cells import NUMBERS, plain_number
 from privet.tables.text_format import TextFormat, bare
 
 from .columns import Columns, Table, units_of
-from .renaming import alike, renamed
+from .renaming import Resemblance, alike, renamed, resemblances
 from .schema import describe, infer_feature
 from .settings import TaskSettings
 
@@ -59,15 +60,29 @@ def review(columns: Columns, settings: TaskSettings) -> list[str]:
 class Proposal:
     """The ``feature`` that a column would be, None if it cannot be one, and what looks wrong.
 
-    ``note`` says how its cells were read, where not as they stand; ``rename`` has other spellings
-    of its categories, by the one to keep.
+    ``note`` says how its cells were read, where not as they stand; ``rows`` has the number of rows
+    of each category. Of ``merges`` somebody has to decide whether each is one category.
     """
 
     name: str
     feature: Numeric | Categorical | None
     remarks: tuple[str, ...]
     note: str
-    rename: Mapping[str, str]
+    rows: Mapping[str, int]
+    merges: tuple[Resemblance, ...]
+
+    @property
+    def round(self) -> tuple[float, float]:
+        """The range of a numeric feature with round ends, each at most a tenth of it farther."""
+        if not isinstance(self.feature, Numeric):
+            raise TypeError(f"{self.name!r} has no range.")
+        low, high = self.feature.low, self.feature.high
+        tenth = (high - low) / 10.0
+        power = 10.0 ** math.floor(math.log10(tenth)) if tenth > 0.0 else 0.0
+        step = max((k * power for k in (1.0, 2.0, 5.0) if k * power <= tenth), default=0.0)
+        if step == 0.0:
+            return low, high
+        return math.floor(low / step) * step, math.ceil(high / step) * step
 
 
 @dataclass(frozen=True)
@@ -89,18 +104,38 @@ def propose(columns: Columns) -> list[Proposal]:
     notes = columns.notes if isinstance(columns, Table) else {}
     proposals = []
     for name, values in columns.items():
-        feature, remarks = None, tuple(f"It {remark}" for remark in remarks_on(values))
+        feature, remarks = None, tuple(f"It {remark}" for remark in _remarks(values))
+        counts = _counts(values)
         try:
             feature = describe(infer_feature(name, values), PREVIEW, units_of(columns))
         except InvalidPublicData as error:
             remarks = (error.detail, *remarks)
         note = f"It {notes[name]}" if name in notes else ""
-        proposals.append(Proposal(name, feature, remarks, note, _other_spellings(values)))
+        merges = tuple(resemblances(counts))
+        proposals.append(Proposal(name, feature, remarks, note, counts, merges))
     return proposals
 
 
 def remarks_on(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
     """Remarks on what looks wrong about a column, as sentences without a subject."""
+    yield from _remarks(values, label=label)
+    counts = _counts(values)
+    for spellings in alike(counts):
+        some = ", ".join(map(repr, spellings))
+        yield (
+            f"has categories that differ only in case or spaces ({some}): spell them alike, or "
+            "rename them."
+        )
+    for each in resemblances(counts):
+        if not each.by_case:
+            yield (
+                f"has {each.old!r} in {each.old_rows} and {each.new!r} in {each.new_rows} rows: "
+                "rename one if they are the same."
+            )
+
+
+def _remarks(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
+    """Remarks on a column, without those on categories that look alike."""
     if isinstance(values, np.ndarray):
         present = values[~np.isnan(values)]
         distinct = len(np.unique(present))
@@ -116,6 +151,8 @@ def remarks_on(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
 
 
 def _counts(values: ColumnValues) -> Counter[str]:
+    if isinstance(values, np.ndarray):
+        return Counter()
     return Counter(category_text(value) for value in values if not is_missing(value))
 
 
@@ -134,12 +171,6 @@ def _remarks_on_texts(counts: Counter[str], values: ColumnValues) -> Iterator[st
         yield (
             "holds dates or times, which become categories: turn them into a number, such as the "
             "days since a fixed day, or ignore the column."
-        )
-    for spellings in alike(counts):
-        some = ", ".join(map(repr, spellings))
-        yield (
-            f"has categories that differ only in case or spaces ({some}): spell them alike, or "
-            "rename them."
         )
     words = sorted(text for text in counts if text in NO_ANSWER or text.startswith("#"))
     if words:
@@ -162,16 +193,3 @@ def _remarks_on_marks(counts: Counter[str], texts: list[str]) -> Iterator[str]:
                 "decimal mark of the file, or write the column in one way."
             )
             return
-
-
-def _other_spellings(values: ColumnValues) -> dict[str, str]:
-    """The rarer spellings of a column's categories, and the most frequent one of each."""
-    if isinstance(values, np.ndarray):
-        return {}
-    counts = _counts(values)
-    return {
-        text: max(spellings, key=counts.__getitem__)
-        for spellings in alike(counts)
-        for text in spellings
-        if text != max(spellings, key=counts.__getitem__)
-    }

@@ -28,7 +28,7 @@ async function load(url, into, options = {}) {
     }
     const page = parser.parseFromString(await response.text(), "text/html");
     const part = page.getElementById(into);
-    target.replaceChildren(...(part ? part.childNodes : [page.getElementById("problem")]));
+    target.replaceChildren(...(part ? part.childNodes : [problemIn(page)]));
     prepare(target);
     target.dispatchEvent(new CustomEvent("privet-loaded", { bubbles: true }));
     markPath(target);
@@ -41,6 +41,15 @@ async function load(url, into, options = {}) {
     waiting.end();
     if (latest.get(into) === abort) target.removeAttribute("aria-busy");
   }
+}
+
+/** What a page says is wrong, as a part of another page that is scrolled to. */
+function problemIn(page) {
+  const problem = page.getElementById("problem");
+  problem.querySelector("h1").remove();
+  problem.tabIndex = -1;
+  requestAnimationFrame(() => problem.focus()); // which scrolls to it
+  return problem;
 }
 
 /** After a second: how long it has taken, and a button that stops it here and at the curator. */

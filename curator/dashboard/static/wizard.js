@@ -31,9 +31,11 @@ function stored(mode, work) {
 const discard = () => stored("readwrite", (drafts) => drafts.delete(KEY)).catch(() => undefined);
 const columns = () => [...form.querySelectorAll("[name^='name.']")].map((each) => each.value).join("\n");
 
+const isChoice = (field) => ["checkbox", "radio"].includes(field.type);
+
 function changed(field) {
   if (!field.name || ["file", "hidden"].includes(field.type)) return false;
-  if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+  if (isChoice(field)) return field.checked !== field.defaultChecked;
   if (field.tagName !== "SELECT") return field.value !== field.defaultValue;
   return field.selectedIndex !== Math.max([...field.options].findIndex((each) => each.defaultSelected), 0);
 }
@@ -56,7 +58,7 @@ async function restore() {
   for (const [name, value] of draft.fields) {
     const field = form.elements.namedItem(name);
     if (field?.type === "checkbox") field.checked = value;
-    else if (field) field.value = value;
+    else if (field) field.value = value; // of radio buttons that with this value
   }
   sayOdds();
   showTranslations();
@@ -94,16 +96,36 @@ function sayOdds() {
 
 // ---- translations: a field for each text of the task, in each language that was chosen
 
-/** The texts of the task, each once, in the order in which people read them. */
+/** The texts of the task by what they belong to, each text once, in the order in which people read them. */
 function originals() {
-  const asked = [...form.querySelectorAll("fieldset")].filter(isAsked).flatMap((column) => {
+  const seen = new Set();
+  const once = (title, texts) => {
+    const left = texts.map((each) => each.trim()).filter((each) => each && !seen.has(each) && seen.add(each));
+    return left.length > 0 ? [{ title, texts: left }] : [];
+  };
+  const study = ["name", "description", "asker_name", "asker_purpose"].map((name) => form.elements[name].value);
+  return [...once("The study", study), ...[...form.querySelectorAll("[data-column]")].filter(isAsked).flatMap((column) => {
+    const name = column.querySelector("[name^='name.']").value;
     const prompt = column.querySelector("[name^='prompt.']");
     const more = [...column.querySelectorAll(".texts [data-text]")].map((each) => each.value);
-    const categories = column.querySelector("[name^='categories.']")?.value.split("\n") ?? [];
-    return [prompt.value || column.querySelector("[name^='name.']").value, ...more, ...categories];
-  });
-  const texts = ["name", "description", "asker_name", "asker_purpose"].map((name) => form.elements[name].value);
-  return [...new Set([...texts, ...asked].map((each) => each.trim()).filter(Boolean))];
+    const title = prompt.value || prompt.placeholder;
+    return once(title, [prompt.value || name, ...more, ...answers(column)]);
+  })];
+}
+
+/** The categories of a column, as they are to be called. */
+function answers(column) {
+  const called = new Map();
+  for (const yes of column.querySelectorAll("[value='yes']:checked")) {
+    const [old, name] = yes.closest("fieldset").querySelectorAll("[type='hidden']");
+    called.set(old.value, name.value);
+  }
+  for (const line of column.querySelector("[name^='rename.']")?.value.split("\n") ?? []) {
+    const at = line.lastIndexOf("=");
+    if (at >= 0) called.set(line.slice(0, at).trim(), line.slice(at + 1).trim());
+  }
+  const found = column.querySelector("[name^='categories.']")?.value.split("\n") ?? [];
+  return found.map((each) => called.get(each.trim()) ?? each);
 }
 
 const isAsked = (column) => column.querySelector("[name^='use.']")?.checked || column.querySelector("[name^='name.']")?.value === form.elements.label.value;
@@ -118,7 +140,9 @@ function showTranslations() {
     const known = new Map(texts);
     const group = Object.assign(document.createElement("fieldset"), { lang: language });
     group.append(Object.assign(document.createElement("legend"), { textContent: names[language] ?? language }));
-    for (const original of originals()) {
+    for (const { title, texts: own } of originals()) {
+      group.append(Object.assign(document.createElement("b"), { textContent: title }));
+      for (const original of own) {
       const label = Object.assign(document.createElement("label"), { textContent: original });
       const field = Object.assign(document.createElement("textarea"), { rows: 1, value: known.get(original) ?? "" });
       field.addEventListener("input", () => {
@@ -130,6 +154,7 @@ function showTranslations() {
       });
       label.append(field);
       group.append(label);
+      }
     }
     return group;
   }));
@@ -151,7 +176,7 @@ form.addEventListener("input", (event) => {
 });
 form.addEventListener("change", (event) => {
   if (event.target.dataset.translate !== undefined) addLanguage(event.target);
-  else if (event.target.dataset.text !== undefined || event.target.name === "label") showTranslations();
+  else if (event.target.dataset.text !== undefined || event.target.name === "label" || event.target.closest("[data-column]")) showTranslations();
 });
 form.addEventListener("formdata", ({ formData }) => {
   const full = translations().filter(({ texts }) => texts.length > 0); // a language without a text is none

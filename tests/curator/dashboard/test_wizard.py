@@ -21,6 +21,7 @@ from privet.curator.dashboard.wizard import (
 from privet.learning.task_building.inputs import inputs_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.features import Categorical, Classes
 from privet.protocol.status import RelayDescription
 from privet.protocol.task import Task
 from tests.curator import samples
@@ -146,7 +147,7 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
     form = await http.sign_in()
     page = html.unescape((await form("/new/columns", FILES)).text)
     for setting in inputs_of(TaskSettings).values():
-        assert setting.help in page or setting.name in (*IN_WORDS, "features", "describe")
+        assert setting.help in page or setting.name in (*IN_WORDS, *OF_COLUMNS)
         named = "last_day" if setting.name == "closes" else setting.name
         assert setting.name in OF_COLUMNS or f'name="{named}"' in page
 
@@ -169,21 +170,40 @@ async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -
     assert wrong.status_code == 422
     assert "separator" in wrong.text
     spelled = {"public": ("a.csv", b"x,y\n1,NO\n2,No\n3,No\n4,yes\n")}
-    assert "NO = No" in (await form("/new/columns", spelled)).text
+    assert "y: “NO” (1 row) and “No” (2): one answer?" in (await form("/new/columns", spelled)).text
 
 
-async def test_a_row_with_a_proposal_is_open_and_one_left_out_says_why(http: Http) -> None:
-    """A merge that is filled in is not hidden; a column without remarks is ticked, and closed."""
+async def test_two_spellings_of_one_answer_are_asked_about(http: Http) -> None:
+    """A column with them is ticked, and nothing is made of it before somebody has decided."""
     form = await http.sign_in()
-    files = {"public": ("a.csv", b"x,town,y\n1,Bern,a\n2,bern,b\n2,bern,b\n3,Chur,a\n")}
-    rows = (await form("/new/columns", files)).text.split("<fieldset>")[1:]
-    said = "For this reason the column is not ticked"
-    for name, row in zip(("x", "town", "y"), rows, strict=True):
-        is_spelled_twice = name == "town"
-        assert ("<details open>" in row) == is_spelled_twice
-        assert (said in row) == is_spelled_twice
-        assert (" checked>" in row) != is_spelled_twice
-        assert ("Bern = bern" in row) == is_spelled_twice
+    rows = ["1,Bern,no", "2,bern,no", "3,bern,yes", "4,Chur,Yes"] * 2
+    files = {"public": ("a.csv", "\n".join(["x,town,y", *rows, "5,Churr,no", *rows]).encode())}
+    parts = (await form("/new/columns", files)).text.split("<fieldset data-column>")[1:]
+    for part, asked in zip(parts, (0, 1, 1), strict=True):
+        assert part.count(": one answer?") == asked
+        assert " checked>" in part
+    assert "Rows: Bern 4, bern 8, Chur 4, Churr 1." in parts[1]
+    fields = dict(
+        re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', "".join(parts))
+    )
+    for i, kind in enumerate(("numeric", "categorical", "categorical")):
+        fields |= {f"use.{i}": "on", f"kind.{i}": kind}
+        fields |= {f"categories.{i}": fields[f"found.{i}"]} if kind == "categorical" else {}
+    fields |= {"low.0": fields["found_low.0"], "high.0": fields["found_high.0"]}
+    fields |= {"label": "y", "name": "merged", "epsilon": "1", "holders": "50", "unplanned": "on"}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
+    assert (fields["old-0.1"], fields["new-0.1"]) == ("Bern", "bern")
+    undecided = await form("/new", files, **fields, **{"one-0.2": "yes"})
+    assert undecided.status_code == 422
+    assert "town: say whether &#39;Bern&#39; and &#39;bern&#39; are one answer" in undecided.text
+    one = {"one-0.1": "yes", "one-0.2": "no"}
+    made = await form("/new", files, **fields, **one)
+    task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
+    (town,) = (each for each in task.features if each.name == "town")
+    assert isinstance(town, Categorical)
+    assert town.categories == ("Chur", "Churr", "bern")
+    assert isinstance(task.label, Classes)
+    assert task.label.classes == ("Yes", "no", "yes")
 
 
 async def test_a_register_comes_with_the_form(http: Http) -> None:
@@ -208,7 +228,8 @@ async def test_a_register_comes_with_the_form(http: Http) -> None:
 
 
 async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> None:
-    """It gives the task of the same file without any declaration, once it says who asks."""
+    """It gives the task of the same file without any declaration but round ends, once it says who
+    asks."""
     form = await http.sign_in()
     page = await form("/new/columns", FILES)
     fields = dict(re.findall(r'<input[^>]*name="([^"]+)"[^>]*value="([^"]*)"', page.text))
@@ -229,7 +250,8 @@ async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> N
     assert (await http.get("/v1/tasks")).json() == []
     made = await form("/new", FILES, **fields, **asker)
     assert made.status_code == 303, made.text
-    plain = await http.create(depth=None, grower="distilled", asker=ASKER)
+    ends = {"age": {"low": 15.0, "high": 70.0}, "hours": {"low": 0.0, "high": 60.0}}
+    plain = await http.create(depth=None, grower="distilled", asker=ASKER, features=ends)
     assert made.headers["location"] == f"/tasks/{plain.json()['id']}#holders"
     assert plain.status_code == 200  # the same task was there already
 

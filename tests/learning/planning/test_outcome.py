@@ -10,7 +10,7 @@ from privet.learning.task_building.review import review
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 
-HERE = Prospect(10_000, 1.0, 0.015, 0.04, 0.1, 0.9)
+HERE = Prospect(10_000, 1.0, 8, 0.015, 0.04, 0.1, 0.9)
 PLAN = Plan(
     score="accuracy",
     label="ill",
@@ -23,7 +23,7 @@ PLAN = Plan(
     report_bytes=86,
     expected=Mean(0.8, 0.01),
     here=HERE,
-    others=(Prospect(1_000, 1.0, 0.05, None, None, 0.3), HERE),
+    others=(Prospect(1_000, 1.0, 8, 0.05, None, None, 0.3), HERE),
     target_shift=0.05,
     power=0.8,
     for_shift=Needed(7_400, 0.8, cells=8),
@@ -38,15 +38,16 @@ def test_a_plan_answers_what_was_asked() -> None:
     """True if the collection is enough, what would be, and when to stop."""
     assert PLAN.enough
     assert PLAN.answers == [
-        "If the public data are fair, expect accuracy 0.8 ± 0.01 from them only, and no more from "
-        "the reports.",
+        "10 000 holders at ε = 1 give every overall figure to ± 1.5 points at every look. For "
+        "± 2.0 points this task takes about 5 500 reports.",
         "To show that holders and public records differ by 5.0 points overall, 10 000 holders at "
         "ε = 1 are enough: 90\u00a0% of such collections do. For 80\u00a0% it takes 7 400 holders "
         "at ε = 1, or ε = 0.8 with 10 000 holders.",
         "In a single cell they show 10.0 points or more in 80\u00a0% of such collections.",
-        "They give every overall figure to ± 1.5 points at every look. For ± 2.0 points this task "
-        "takes about 5 500 reports; planned anew, it takes 6 000 holders at ε = 1, or ε = 0.7 with "
-        "10 000 holders.",
+        "If the public data are fair, expect accuracy 0.8 ± 0.01 from them only, and no more from "
+        "the reports.",
+        "Planned anew for ± 2.0 points, it takes 6 000 holders at ε = 1, or ε = 0.7 with 10 000 "
+        "holders.",
         "Stop at ± 2.0 points, expected after about 5 500 reports of this task, or as soon as the "
         "difference that matters is listed: looking early or often does no harm.",
     ]
@@ -56,7 +57,7 @@ def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
     """Accuracy is .98 for who predicts that nobody has it."""
     gains = {"There are few records.": Mean(0.012, 0.001), "They are others.": Mean(-0.0004, 0.002)}
     rare = RareClass("yes", 0.02, Mean(0.081, 0.006), 0.098, Mean(0.712, 0.03), gains)
-    assert replace(PLAN, rare=rare).answers[1] == (
+    assert replace(PLAN, rare=rare).answers[4] == (
         "ill is yes for 0.02 of the public records, so accuracy says little. Expect a log loss of "
         "0.081 ± 0.006, where the same shares for everybody have 0.098, and an AUC of 0.71 ± 0.03 "
         "for yes against the rest. Reports lower the log loss by +0.012 ± 0.001 if there are few "
@@ -66,7 +67,7 @@ def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
 
 def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -> None:
     """Before, "± 601.4 points", gains of zero, and a number of reports to nine digits."""
-    few = Prospect(100, 0.1, 6.0144, None, None, 0.0001)
+    few = Prospect(100, 0.1, 2, 6.0144, None, None, 0.0001)
     plan = replace(PLAN, holders=100, epsilon=0.1, here=few, others=(few, HERE))
     plan = replace(plan, stop_after=19_927_714, telling_after=127_536)
     said = " ".join([plan.verdict, *plan.answers, plan.board])
@@ -75,8 +76,8 @@ def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -
     assert "less than 1\u00a0% of such collections do" in said
     assert "with a probability of less than 1\u00a0%" in said
     assert (
-        "They are too few to tell any overall figure: about 130 000 reports of this task would "
-        "give them to ± 25.0 points."
+        "100 holders at ε = 0.1 are too few to tell any overall figure: about 130 000 reports of "
+        "this task would give them to ± 25.0 points."
     ) in said
     assert "± 2.0 points is out of reach of this task, which would take about 20 000 000" in said
     assert plan.row(few) == ("less than 1\u00a0%", "too few to tell", "none", "none")
@@ -105,6 +106,8 @@ def test_a_plan_says_what_nothing_gives() -> None:
 
 def test_a_plan_says_which_depth_takes_fewest() -> None:
     """With what its cells are for."""
+    beyond = replace(PLAN, for_width=Needed(None, 2.5))
+    assert "ε = 2.5" not in " ".join(beyond.answers), "holders refuse as much"
     said = " ".join(replace(PLAN, for_width=Needed(11_000, None, 1, 5_500)).answers)
     assert "takes 11 000 holders at ε = 1, or 5 500 holders at ε = 1 with depth 1." in said
     assert "for these the default depth, 8 cells here" in said
@@ -115,7 +118,7 @@ def test_a_plan_says_which_depth_takes_fewest() -> None:
         "or 3 000 holders at ε = 1 of whom 20\u00a0% answer the label alone (label_part)." in some
     )
     alone = " ".join(replace(PLAN, for_width=Needed(None, None, 1, 5_500)).answers)
-    assert "planned anew, it takes 5 500 holders at ε = 1 with depth 1." in alone
+    assert "Planned anew for ± 2.0 points, it takes 5 500 holders at ε = 1 with depth 1." in alone
 
 
 def test_a_plan_has_one_number_for_this_task_and_says_what_others_change() -> None:
@@ -123,13 +126,15 @@ def test_a_plan_has_one_number_for_this_task_and_says_what_others_change() -> No
     wide = Needed(11_000_000, None, 1, 83_000, cells=64)
     said = " ".join(replace(PLAN, holders=300, stop_after=120_400, for_width=wide).answers)
     assert (
-        "For ± 2.0 points this task takes about 120 000 reports; planned anew, it takes 11 000 000 "
+        "Planned anew for ± 2.0 points, it takes 11 000 000 "
         "holders at ε = 1 with the 64 cells that so many get by default, or 83 000 holders at "
         "ε = 1 with depth 1."
     ) in said
     assert "out of reach of this task, which would take about 120 000 reports" in said
     nothing = " ".join(replace(PLAN, for_width=Needed(None, None)).answers)
-    assert "planned anew, neither more holders nor a larger ε is enough." in nothing
+    assert (
+        "Planned anew for ± 2.0 points, neither more holders nor a larger ε is enough." in nothing
+    )
 
 
 def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:
@@ -149,7 +154,10 @@ def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:
 def test_a_plan_is_tables_in_a_notebook() -> None:
     """With names from elsewhere as text."""
     disclosed = PLAN._repr_html_()
-    assert "<td>1 000</td><td>1</td><td>30\u00a0%</td><td>5.0 points</td><td>none</td>" in disclosed
+    assert (
+        "<td>1 000</td><td>1</td><td>8</td><td>30\u00a0%</td><td>5.0 points</td><td>none</td>"
+        in disclosed
+    )
     assert "<td>They are &lt;others&gt;.</td><td>+5.1 ± 0.4</td>" in disclosed
 
 

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
+from privet.learning.task_building.renaming import resemblances
 from privet.learning.task_building.review import propose, review
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
@@ -92,10 +94,59 @@ def test_the_wizard_says_what_the_command_says() -> None:
     data = "x,y\n" + "\n".join(["Ja,a", "ja,b", "ja,a", "nein,b", "-,a"] * 3)
     table = read_table(data.encode())
     of_x, of_y = propose(table)
-    assert [f"'x' {remark.removeprefix('It ')}" for remark in of_x.remarks] == review(
-        table, SETTINGS
-    )
-    assert (of_x.rename, of_y.rename) == ({"Ja": "ja"}, {})
+    said, *alike = review(table, SETTINGS)
+    assert [f"'x' {remark.removeprefix('It ')}" for remark in of_x.remarks] == [said]
+    assert [(each.old, each.new) for each in of_x.merges] == [("Ja", "ja")]
+    assert len(alike) == 1
+    assert "('Ja', 'ja')" in alike[0]
+    assert of_y.merges == ()
+    assert of_x.rows == {"Ja": 3, "ja": 6, "nein": 3, "-": 3}
+
+
+@pytest.mark.parametrize(
+    ("rows", "merges"),
+    [
+        ({"male": 190, "female": 201, "femal": 2, "Male": 3}, {"femal": "female", "Male": "male"}),
+        ({"south": 80, "west": 70, "Suoth": 1, "wset": 1}, {"Suoth": "south", "wset": "west"}),
+        ({"Hessen": 60, "Hesen": 2, "Hamburg": 3}, {"Hesen": "Hessen"}),
+        ({"Thüringen": 50, "Thueringen": 2}, {"Thueringen": "Thüringen"}),
+        ({"Zürich": 50, "Zurich": 40}, {"Zurich": "Zürich"}),
+        ({"St. Gallen": 5, "St Gallen": 4, "Sankt Gallen": 3}, {"St Gallen": "St. Gallen"}),
+        ({"Iran": 60, "Iraq": 20}, {}),
+        ({"A1": 100, "A2": 1, "level 10": 200, "level 11": 2}, {}),
+        ({"yes": 100, "no": 3, "Monday": 100, "Sunday": 2}, {}),
+        ({"Österreich": 90, "Ostereich": 3, "": 1, "–": 2}, {"Ostereich": "Österreich"}),
+    ],
+)
+def test_likely_misspellings_are_found(rows: dict[str, int], merges: dict[str, str]) -> None:
+    """Rare ones; two that are both frequent, short or codes are two answers."""
+    found = resemblances(rows)
+    assert {each.old: each.new for each in found} == merges
+    assert all(each.old_rows <= each.new_rows for each in found)
+
+
+def test_a_misspelling_is_remarked_on() -> None:
+    """With the rows of both."""
+    assert remarks(["north"] * 30 + ["south"] * 20 + ["nort"]) == [
+        "'x' has 'nort' in 1 and 'north' in 30 rows: rename one if they are the same."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [
+        (0.1, 15.1, (0.0, 16.0)),
+        (18.0, 79.0, (15.0, 80.0)),
+        (1.0, 5.0, (1.0, 5.0)),
+        (12_345.0, 98_765.0, (10_000.0, 100_000.0)),
+        (-0.37, 0.02, (-0.38, 0.02)),
+        (3.0, 3.0, (3.0, 3.0)),
+    ],
+)
+def test_round_ends_are_proposed(low: float, high: float, ends: tuple[float, float]) -> None:
+    """They hold the range, and are at most a tenth of it wider on each side."""
+    (proposal, _) = propose({"x": np.array([low, high]), "y": ["a", "b"]})
+    assert proposal.round == pytest.approx(ends)
 
 
 def test_percents_are_published_with_their_unit() -> None:
