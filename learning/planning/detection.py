@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 from math import ceil, sqrt
 from typing import TypeVar
 
@@ -193,12 +192,23 @@ def least(
     more is enough wherever less is only while what is ``chosen`` stays the same.
     """
     start = 0
-    for _, run in groupby(values, chosen):
-        end = start + len(list(run))
+    while start < len(values):
+        end = _end_of_run(chosen, values, start)
         if enough(values[end - 1]):
             return values[bisect_left(values, True, start, end, key=enough)]
         start = end
     return None
+
+
+def _end_of_run(chosen: Callable[[N], object], values: Sequence[N], start: int) -> int:
+    """The first place after ``start`` where something else is chosen, which does not come back."""
+    first, step = chosen(values[start]), 1
+    while start + step < len(values) and chosen(values[start + step]) == first:
+        step *= 2
+    end = min(start + step, len(values))
+    return bisect_left(
+        values, True, start + step // 2, end, key=lambda value: chosen(value) != first
+    )
 
 
 def label_question(task: Task) -> int | None:
