@@ -123,11 +123,12 @@ def averaged(
     """The contrasts, and the model average; arguments as of ``estimate_shift``."""
     prior = Prior.default(numeric=expected.numeric) if prior is None else prior
     shares = expected.q
-    for _ in range(rounds):
+    for left in reversed(range(rounds)):
         masses = cell_masses(question, shares, expected)
         overall = overall_of(alone, shares, masses)
         contrasts = contrasts_of(question, shares, masses.mean, overall)
-        average = average_posterior(question.partition, contrasts, expected, prior, history)
+        before = None if left else history  # references need not lean on it, and it takes time
+        average = average_posterior(question.partition, contrasts, expected, prior, before)
         shares = average.shares
     return contrasts, average
 

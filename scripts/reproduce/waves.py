@@ -121,7 +121,8 @@ def earlier_waves(of: Panel, epsilon: float, seed: int) -> Iterator[Scored]:
         law = np.stack([mass * (1.0 - share), mass * share], axis=1)
         question = asked(tree, mechanism, law, PEOPLE // of.waves, rng)
         for name, before in ((ALONE, None), (SMOOTHED, history)):
-            contrasts, average = averaged(question, expected, history=before)
+            if name == ALONE or before is not None:
+                contrasts, average = averaged(question, expected, history=before)
             errors[name].append(100.0 * (average.shares[:, 1] - share))
         shaped = average.shaped
         history = passed_on(
