@@ -39,6 +39,7 @@ from .overview import (
     precision,
 )
 from .pages import BrowserRoute, PageRoute, own_address, page, see_other
+from .panels import next_step_of_panel, panel_part
 from .poster import texts_for
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
 
@@ -124,8 +125,11 @@ def collection(
         elif more and least is not None:
             known = too_few(task.label, reports, more)
     looks = stored.settings.get("looks", "many")
+    panel = panel_part(curator, visitor, task) if task.panel else None
+    has_link = relays.relay_of(curator) is not None
     return {
         "task": task,
+        "panel": panel,
         "stored": stored,
         "status": status,
         "classes": isinstance(task.label, Classes),
@@ -136,11 +140,13 @@ def collection(
         "needed": needed,
         "planned": planned,
         "known": impossible.sentence if impossible else known,
-        "next_step": next_step(
+        "next_step": next_step_of_panel(panel, stored.state, visitor, has_link=has_link)
+        if panel is not None and task.is_panel
+        else next_step(
             status,
             visitor,
             models,
-            has_link=relays.relay_of(curator) is not None,
+            has_link=has_link,
             is_false=impossible is not None,
             planned=planned,
             looks=looks,
@@ -214,7 +220,8 @@ def _task_page(
     if standing.stored.is_earlier:
         status, task = StatusView.of(standing), standing.stored.task
         return page(request, "earlier.html", code, task=task, status=status, fault=fault)
-    values, link = collection(task_id, curator, visitor, wanted), holders_link(task_id, curator)
+    values = collection(task_id, curator, visitor, wanted)
+    link = holders_link(values["task"].panel_id or task_id, curator)
     is_draft = standing.stored.state is TaskState.DRAFT
     preview = (
         preview_address(link["relay"].address, values["task"])

@@ -222,12 +222,15 @@ class TaskStore:
         """Store a new task in ``state``, in one transaction; False if the same task already exists.
 
         A panel is stored with the tasks of all its waves. An existing task is left as it is, state,
-        settings and public data included.
+        settings and public data included; and so are a panel's waves, deleted ones too, since their
+        holders would be asked again.
         """
         with self.database.writing() as connection:
-            every = (task, *(task.waves if task.is_panel else ()))
-            created = [_create(connection, each, settings, public, now, state) for each in every]
-            return created[0]
+            waves = task.waves if task.is_panel else ()
+            is_new = _create(connection, task, settings, public, now, state)
+            for wave in waves if is_new else ():
+                _create(connection, wave, settings, public, now, state)
+            return is_new
 
     def read(self, task_id: str) -> StoredTask:
         """The task; raises ``TaskNotFound``."""

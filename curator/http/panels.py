@@ -6,7 +6,7 @@ from typing import Self
 from fastapi import APIRouter
 from pydantic import Field
 
-from privet.learning.findings.changes import Line
+from privet.learning.findings.changes import Line, WaveFigure
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.lifecycle import TaskState
@@ -56,6 +56,18 @@ class WaveChangeView(View):
     low: float = Field(description="The change lies between this and `high`.")
     high: float
     p_value: float
+    sentence: str = Field(
+        examples=["yes rose from 18 % in wave 1 to 24 % in wave 3, by between 2.0 and 10.0 points."]
+    )
+
+
+class CellLineView(View):
+    """A figure of a cell that changed, wave by wave."""
+
+    cell: int
+    path: list[str] = Field(description="The splits that lead to the cell.")
+    name: str = Field(examples=["yes"])
+    figures: tuple[WaveFigure, ...]
 
 
 class PanelView(View):
@@ -65,6 +77,10 @@ class PanelView(View):
     lines: list[Line] = Field(
         description="The share of each class, or the mean label, wave by wave, with 95 % intervals."
     )
+    cells: list[CellLineView] = Field(
+        description="The same of cells that certainly changed, with intervals of which one in "
+        "twenty misses."
+    )
     changes: list[WaveChangeView] = Field(
         description="Changes since the wave before and since the first, of all holders and of "
         "cells, beyond chance at a false discovery rate of 5 % over all looks and waves."
@@ -73,7 +89,7 @@ class PanelView(View):
         description="Comparisons of which these are, planned waves included.", examples=[45]
     )
     sentence: str = Field(
-        examples=["yes rose from 18% in wave 1 to 24% in wave 3, by between 2.0 and 10.0 points."]
+        examples=["yes rose from 18 % in wave 1 to 24 % in wave 3, by between 2.0 and 10.0 points."]
     )
 
     @classmethod
@@ -106,12 +122,21 @@ class PanelView(View):
                 low=each.low,
                 high=each.high,
                 p_value=each.p_value,
+                sentence=each.sentence,
             )
             for each in found.changes
+        ]
+        cells = [
+            CellLineView(
+                cell=each.cell, path=standing.paths[each.cell], name=each.name, figures=each.figures
+            )
+            for each in found.in_cells
+            if each.cell is not None
         ]
         return cls(
             waves=waves,
             lines=list(found.lines),
+            cells=cells,
             changes=changes,
             comparisons=found.comparisons,
             sentence=found.sentence,

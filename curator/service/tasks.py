@@ -110,7 +110,7 @@ def _create(
             "The last wave would close in more than three years, and holders take part in no such "
             "panel: publish another one for the waves after that."
         )
-    while any(store.tasks.was_deleted(each.id) for each in (task, *task.waves)):
+    while store.tasks.was_deleted(task.id):
         task = task.model_copy(update={"edition": task.edition + 1})
     people = None if data.register is None else packed(data.register)
     brought = {PUBLIC_MODEL: _fingerprint(uploaded.onnx), REGISTER: _fingerprint(people)}

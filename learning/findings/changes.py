@@ -11,8 +11,9 @@ selected by Benjamini and Hochberg's rule among all comparisons of all waves, th
 included: each with the wave before it and with the first one, of all holders and of every cell. So
 of the changes listed at any look, after any wave, ``FALSE_DISCOVERY_RATE`` are false in expectation
 (Wang and Ramdas, 2022), and where R of C are listed the interval of each is where (1) stays below
-log(C / (0.05 R)), so that one in twenty misses (Xu, Wang and Ramdas, 2022). Holders who answer
-several waves make differences surer than (1) says.
+log(C / (0.05 R)), so that one in twenty misses (Xu, Wang and Ramdas, 2022). So are the lines of
+cells that changed: of S figures in K the intervals are those of level 0.05 S / K. Holders who
+answer several waves make differences surer than (1) says.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,9 +25,10 @@ import numpy as np
 
 from privet.protocol.features import Classes, Label
 
+from ..core.amounts import percent
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, QuestionCounts
-from ..core.looks import LEVEL, NARROWEST
+from ..core.looks import LEVEL, NARROWEST, factor_at
 from ..core.overall import joined, without_label_question
 from ..core.public_data import Floats
 from .insight import FALSE_DISCOVERY_RATE, figure_weights, on_simplex
@@ -38,7 +40,7 @@ compared."""
 
 @dataclass(frozen=True)
 class WaveFigure:
-    """A figure of all holders in one wave, with its 95 % interval."""
+    """A figure in one wave, with its interval."""
 
     wave: int
     reports: int
@@ -49,10 +51,11 @@ class WaveFigure:
 
 @dataclass(frozen=True)
 class Line:
-    """The share of a class, or the mean label, wave by wave."""
+    """The share of a class, or the mean label, wave by wave, of all holders or in a cell."""
 
     name: str
     figures: tuple[WaveFigure, ...]
+    cell: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class WaveChange:
     """The change lies between this and ``high``."""
     high: float
     p_value: float
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class OverTime:
     changes: tuple[WaveChange, ...]
     comparisons: int
     sentence: str
+    in_cells: tuple[Line, ...] = ()
+    """Lines of the cells that changed, the surest change first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +114,11 @@ def over_time(
     }
     ((some,), _) = next(iter(asked.values()))
     comparisons = comparisons_of(label, some.partition.cells, planned)
-    changes = _changes(figures, _names(label, some), comparisons)
+    names = _names(label, some)
+    changes = _changes(figures, names, comparisons, in_parts=isinstance(label, Classes))
     lines = _lines(label, asked)
-    sentence = _sentence(lines, changes, in_parts=isinstance(label, Classes))
-    return OverTime(lines, changes, comparisons, sentence)
+    in_cells = _lines_in_cells(label, asked, figures, names, changes)
+    return OverTime(lines, changes, comparisons, _sentence(lines, changes), in_cells)
 
 
 def comparisons_of(label: Label, cells: int, waves: int) -> int:
@@ -178,7 +185,11 @@ def _cells(label: Label, question: QuestionCounts) -> list[_Figures]:
 
 
 def _changes(
-    figures: Mapping[int, Sequence[_Figures]], names: Sequence[str], comparisons: int
+    figures: Mapping[int, Sequence[_Figures]],
+    names: Sequence[str],
+    comparisons: int,
+    *,
+    in_parts: bool,
 ) -> tuple[WaveChange, ...]:
     """The changes that are listed, the surest first."""
     numbers = list(figures)
@@ -204,7 +215,8 @@ def _changes(
         before, after = float(one.value[slot]), float(other.value[slot])
         cell, change = None if place == 0 else place - 1, after - before
         ends = (float(change - half), float(change + half))
-        changes.append(WaveChange(since, wave, cell, names[slot], before, after, *ends, p))
+        said = _said(names[slot], (since, before), (wave, after), ends, in_parts=in_parts)
+        changes.append(WaveChange(since, wave, cell, names[slot], before, after, *ends, p, said))
     return tuple(changes)
 
 
@@ -253,7 +265,33 @@ def _lines(
     return tuple(Line(name, tuple(each)) for name, each in figures.items())
 
 
-def _sentence(lines: Sequence[Line], changes: Sequence[WaveChange], *, in_parts: bool) -> str:
+def _lines_in_cells(
+    label: Label,
+    asked: Mapping[int, tuple[Sequence[QuestionCounts], QuestionCounts | None]],
+    figures: Mapping[int, Sequence[_Figures]],
+    names: Sequence[str],
+    changes: Sequence[WaveChange],
+) -> tuple[Line, ...]:
+    """The lines of the cells that changed, with intervals of which one in twenty misses."""
+    low, high = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
+    chosen = dict.fromkeys((each.cell, each.name) for each in changes if each.cell is not None)
+    cells = len(next(iter(figures.values()))) - 1
+    level, lines = LEVEL * len(chosen) / (cells * len(names)), []
+    for cell, name in chosen:
+        found = []
+        for number, ((question,), _) in asked.items():
+            of_cell, slot = figures[number][cell + 1], names.index(name)
+            value = float(of_cell.value[slot])
+            half = factor_at(of_cell.progress, level) * float(np.sqrt(of_cell.variance[slot]))
+            if not np.isnan(value):
+                ends = (float(np.clip(value + side, low, high)) for side in (-half, half))
+                value = float(np.clip(value, low, high))
+                found.append(WaveFigure(number, question.n, value, *ends))
+        lines.append(Line(name, tuple(found), cell))
+    return tuple(lines)
+
+
+def _sentence(lines: Sequence[Line], changes: Sequence[WaveChange]) -> str:
     """A sentence on what changed of all holders from the first wave to the last."""
     first, last = lines[0].figures[0].wave, lines[0].figures[-1].wave
     if first == last:
@@ -261,7 +299,7 @@ def _sentence(lines: Sequence[Line], changes: Sequence[WaveChange], *, in_parts:
     since = [each for each in changes if (each.since, each.wave) == (first, last)]
     of_all = [each for each in since if each.cell is None]
     cells = len({each.cell for each in since} - {None})
-    said = [_said(each, in_parts=in_parts) for each in of_all]
+    said = [each.sentence for each in of_all]
     if not said:
         said = [f"No change of all holders since wave {first} is certain."]
     if cells:
@@ -270,16 +308,23 @@ def _sentence(lines: Sequence[Line], changes: Sequence[WaveChange], *, in_parts:
     return " ".join(said)
 
 
-def _said(change: WaveChange, *, in_parts: bool) -> str:
-    verb = "rose" if change.after > change.before else "fell"
-    ends = sorted((abs(change.low), abs(change.high)))
+def _said(
+    name: str,
+    since: tuple[int, float],
+    now: tuple[int, float],
+    change: tuple[float, float],
+    *,
+    in_parts: bool,
+) -> str:
+    """A change in words, of a share or a mean, by the numbers of two waves and their values."""
+    (first, before), (wave, after) = since, now
+    verb, (least, most) = "rose" if after > before else "fell", sorted(map(abs, change))
     if in_parts:
         return (
-            f"{change.name} {verb} from {change.before:.0%} in wave {change.since} to "
-            f"{change.after:.0%} in wave {change.wave}, by between {100 * ends[0]:.1f} and "
-            f"{100 * ends[1]:.1f} points."
+            f"{name} {verb} from {percent(before)} in wave {first} to {percent(after)} in wave "
+            f"{wave}, by between {100 * least:.1f} and {100 * most:.1f} points."
         )
     return (
-        f"{change.name} {verb} from {change.before:.4g} in wave {change.since} to "
-        f"{change.after:.4g} in wave {change.wave}, by between {ends[0]:.4g} and {ends[1]:.4g}."
+        f"{name} {verb} from {before:.4g} in wave {first} to {after:.4g} in wave {wave}, by "
+        f"between {least:.4g} and {most:.4g}."
     )

@@ -1,25 +1,131 @@
 """A panel on the dashboard: its own page and those of its waves, before and after reports."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from privet.curator.app import CuratorApp
+from privet.curator.dashboard.panels import charts_of
+from privet.learning.core.amounts import percent
+from privet.learning.findings.changes import Line, WaveFigure
+from privet.protocol.calls import TASK_MEDIA_TYPE
+from privet.protocol.features import Classes
+from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.http.conftest import Http
+from tests.curator.use_cases import answer
 from tests.manual_clock import ManualClock
+
+YES = {"age": 50, "hours": 40.0, "job": "smith", "member": True, "label": 1}
+NO = {**YES, "label": 0}
+
+
+def waves(clock: ManualClock, *days: int) -> list[str]:
+    """Waves that begin and end so many days from now."""
+    now = datetime.fromtimestamp(clock(), UTC)
+    ends = [(now + timedelta(days=each)).isoformat() for each in days]
+    return [f"{a}/{b}" for a, b in zip(ends[::2], ends[1::2], strict=True)]
+
+
+async def created(http: Http, dates: list[str], **more: Any) -> Task:
+    """A new panel's document."""
+    given = {"label": "label", "epsilon": 2, "depth": 1, "waves": dates, **more}
+    made = await http.create(samples.survey(), **given)
+    assert made.status_code == 201, made.text
+    headers = {**http.admin, "Accept": TASK_MEDIA_TYPE}
+    return Task.parse((await http.get(f"/v1/tasks/{made.json()['id']}", headers=headers)).content)
 
 
 async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) -> None:
-    """Nobody meets an error there."""
-    now = datetime.fromtimestamp(clock(), UTC)
-    ends = [now + timedelta(days=days) for days in (-1, 1, 30, 40)]
-    waves = [f"{a.isoformat()}/{b.isoformat()}" for a, b in (ends[:2], ends[2:])]
-    made = await http.create(samples.survey(), label="label", epsilon=1, depth=1, waves=waves)
-    assert made.status_code == 201, made.text
-    panel = made.json()
-    ids = [panel["id"], *(wave["id"] for wave in panel["waves"])]
-    for task_id in ids:
-        page = await http.get(f"/tasks/{task_id}")
+    """Nobody meets an error there; strangers see no counts, and every page leads to the panel."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40))
+    for each in (panel, *panel.waves):
+        page = await http.get(f"/tasks/{each.id}")
         assert page.status_code == 200, page.text
+        assert (f'href="/tasks/{panel.id}"' in page.text) is not each.is_panel
+        part = await http.get(f"/tasks/{each.id}/collection")
+        assert part.status_code == 200
     overview = await http.get("/")
     assert overview.status_code == 200
-    seen = await http.get(f"/v1/tasks/{panel['id']}/waves", headers=http.admin)
+    seen = await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
+    page = await http.get(f"/tasks/{panel.id}")
+    assert states(page.text) == ["open now", "not yet"]
+    assert "people so far" not in page.text
+
+
+def states(page: str) -> list[str]:
+    """What a panel's page says of its waves."""
+    table = re.search(r'<table id="waves">.*?</table>', page, re.DOTALL)
+    assert table
+    return re.findall(r'class="state[ \w]*">([^<]+)', table[0])
+
+
+async def test_a_panels_page_says_what_to_do_next(http: Http, clock: ManualClock) -> None:
+    """From a draft to the waves' models; a wave that was deleted is said to be."""
+    await http.sign_in()
+    panel = await created(http, waves(clock, -1, 1, 30, 40, 60, 70), draft=True)
+
+    async def said(step: str) -> None:
+        assert f'</b> <a href="#{step}' in (await http.get(f"/tasks/{panel.id}")).text
+
+    await said('state">Open the panel')
+    await http.post(f"/v1/tasks/{panel.id}/open", headers=http.admin)
+    await said('holders">Name a relay')
+    fields = {"relay": "https://relay.example"}
+    await (await http.form())(f"/tasks/{panel.id}/link", **fields)
+    for each in (panel, panel.waves[1]):  # that has not begun
+        page = (await http.get(f"/tasks/{each.id}")).text
+        assert f'id="link" href="https://relay.example/answer/{panel.id}"' in page
+    await said('holders">Give people')
+    await http.delete(f"/v1/tasks/{panel.waves[2].id}", headers=http.admin)
+    clock.advance(10 * 86_400)
+    assert states((await http.get(f"/tasks/{panel.id}")).text) == ["over", "not yet", "deleted"]
+
+
+async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: ManualClock) -> None:
+    """A line for each class and for each cell that changed, with the sentences of insight."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40, 60, 70), epsilon=4)
+    first, second, _ = panel.waves
+    answer(app.state.curator, first, [YES] * 200 + [NO] * 200)
+    clock.advance(35 * 86_400)
+    answer(app.state.curator, second, [YES] * 400)
+    await http.sign_in()
+    page = (await http.get(f"/tasks/{panel.id}")).text
+    told = (await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)).json()
+    assert "rose from" in told["sentence"]
+    assert told["sentence"] in page
+    for change in told["changes"]:
+        assert change["sentence"] in page
+    charts = re.findall(r'role="img" aria-label="([^"]+)"', page)
+    assert len(told["lines"]) == 2
+    assert told["cells"]
+    assert len(charts) == len(told["lines"]) + len(told["cells"])
+    for chart, line in zip(charts, [*told["lines"], *told["cells"]], strict=True):
+        assert chart.startswith(line["name"])
+        for figure in line["figures"]:
+            assert f"wave {figure['wave']} {percent(figure['value'])} (" in chart
+    assert states(page) == ["over", "open now", "not yet"]
+    assert '<b id="reports">800</b>' in page
+
+
+def test_a_chart_has_its_figures_where_they_are() -> None:
+    """In time by the middle of each wave, on an axis of round numbers that holds every band."""
+    label = Classes(name="ill", classes=("no", "yes"))
+    figures = (WaveFigure(1, 9, 0.18, 0.16, 0.2), WaveFigure(3, 9, 0.24, 0.21, 0.27))
+    lone = Line("no", figures[:1])
+    (chart,) = charts_of(label, [Line("yes", figures), lone], {1: 10.0, 3: 90.0}, {None: ()})
+    marks = [text for _, text in chart.ticks]
+    assert marks == [percent(share) for share in (0.3, 0.25, 0.2, 0.15)]
+    low, high = 0.15, 0.3
+    for point, figure in zip(chart.points, figures, strict=True):
+        for at, value in (
+            (point.value, figure.value),
+            (point.low, figure.low),
+            (point.high, figure.high),
+        ):
+            assert 0.0 <= at <= 100.0
+            assert abs(high - at / 100 * (high - low) - value) < 1e-9
+    assert [point.at for point in chart.points] == [10.0, 90.0]
+    assert chart.line.split()[0].startswith("10.00,")
+    assert len(chart.band.split()) == 4

@@ -141,6 +141,18 @@ def test_a_panel_is_deleted_as_a_whole_or_wave_by_wave(curator: Curator) -> None
     assert deleted.detail["reports"] == 3
 
 
+def test_a_deleted_wave_is_not_asked_again(curator: Curator) -> None:
+    """Publishing the same panel again gives the one that is there, without that wave: another
+    panel would ask the people of all the others twice."""
+    document = created(curator)
+    cases.delete_task(curator, ADMIN, document.waves[1].id)
+    given = Publication.model_validate(settings())
+    again, is_new = done(cases.create_task(curator, ADMIN, given, PUBLIC))
+    assert (again.task, is_new) == (document, False)
+    ids = [each.task.id for each in cases.list_tasks(curator, ADMIN)]
+    assert ids == [document.id, document.waves[0].id, document.waves[2].id]
+
+
 def test_a_panel_opens_and_closes_with_its_waves(curator: Curator) -> None:
     """And one of them by itself; a move that none of them can make is refused."""
     document = created(curator, draft=True)

@@ -76,3 +76,20 @@ def test_of_listed_changes_few_are_false_and_intervals_hold() -> None:
     assert listed > 1_200
     assert np.mean(parts) < 0.05 + 3.0 * np.std(parts) / 20.0
     assert missed / listed < 0.05 + 0.015
+
+
+@pytest.mark.parametrize("planned", [20_000, None])
+def test_a_cell_that_changed_has_a_line(planned: float | None) -> None:
+    """With intervals that hold the truth in each wave; one that did not change has none."""
+    shares = [[0.2, 0.3, 0.4, 0.3], [0.2, 0.3, 0.9, 0.3]]
+    over = found(shares, planned=planned)
+    (line,) = over.in_cells
+    assert (line.cell, line.name) == (2, "yes")
+    assert [each.wave for each in line.figures] == [1, 2]
+    for each, truth in zip(line.figures, (0.4, 0.9), strict=True):
+        assert each.low < truth < each.high
+        assert 0.0 <= each.low < each.value < each.high <= 1.0
+    said = {each.cell: each.sentence for each in over.changes}
+    assert said[2].startswith("yes rose from 4")
+    assert over.sentence.startswith(said[None])
+    assert found([shares[0], shares[0]]).in_cells == ()

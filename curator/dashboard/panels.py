@@ -1,0 +1,231 @@
+"""The part of a panel's page that shows its waves, and what changed between them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import ceil, floor, log10
+
+from privet.learning.core.amounts import amount, percent
+from privet.learning.findings.changes import Line, WaveChange
+from privet.protocol.features import Classes, Label
+from privet.protocol.lifecycle import TaskState
+from privet.protocol.task import Task
+
+from ..datastore.tasks import StoredTask
+from ..service import Curator
+from ..service import tasks as cases
+from ..service.panels import PanelStanding, read_panel
+from .overview import Step
+from .visitor import Visitor
+
+TICKS = 4
+"""Steps of the axis of figures, at most."""
+MOST_LISTED = 50
+"""Changes and cells that are shown, at most; the API has all."""
+
+
+@dataclass(frozen=True)
+class WaveRow:
+    """A wave as a row; ``reports`` and ``models`` are None for strangers."""
+
+    number: int
+    id: str
+    opens: datetime
+    closes: datetime
+    state: str
+    is_there: bool
+    reports: int | None
+    models: int | None
+    honest: bool = True
+
+
+@dataclass(frozen=True)
+class Point:
+    """A wave's figure; ``at`` in percent of the axis of time, the others of the one of figures,
+    from above."""
+
+    wave: int
+    at: float
+    value: float
+    low: float
+    high: float
+    in_words: str
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """A figure over time; ``ticks`` are heights in percent, from above, and what they say."""
+
+    name: str
+    path: Sequence[str]
+    points: tuple[Point, ...]
+    ticks: tuple[tuple[float, str], ...]
+
+    @property
+    def line(self) -> str:
+        """Points of the line, in a picture of 100 by 100."""
+        return " ".join(f"{each.at:.2f},{each.value:.2f}" for each in self.points)
+
+    @property
+    def band(self) -> str:
+        """Corners of the band of intervals, likewise."""
+        ends = [(each.at, each.high) for each in self.points]
+        ends += [(each.at, each.low) for each in reversed(self.points)]
+        return " ".join(f"{at:.2f},{end:.2f}" for at, end in ends)
+
+
+@dataclass(frozen=True)
+class PanelPart:
+    """The waves of a panel; what changed is None for strangers."""
+
+    id: str
+    mode: str
+    lifetime: float
+    rows: tuple[WaveRow, ...]
+    current: int | None
+    """The number of the wave whose page this is; None on the panel's own."""
+    sentence: str | None
+    charts: tuple[LineChart, ...]
+    changes: tuple[tuple[Sequence[str], str], ...]
+    in_cells: tuple[LineChart, ...]
+
+    @property
+    def reports(self) -> int:
+        """The reports of all waves together."""
+        return sum(row.reports or 0 for row in self.rows)
+
+    @property
+    def is_answerable(self) -> bool:
+        """True if somebody who opens the panel's link now answers, now or at a turn to come."""
+        return any(row.state in {"open now", "not yet"} for row in self.rows)
+
+    @property
+    def refreshes(self) -> bool:
+        """True while a wave takes answers."""
+        return any(row.state == "open now" for row in self.rows)
+
+
+def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
+    """The part about the panel that a task is or is a wave of."""
+    panel, now = task.panel, curator.clock()
+    if panel is None or task.panel_id is None:
+        raise TypeError("this task has no waves")
+    standing = read_panel(curator, visitor, task.id) if visitor.reads else None
+    there = {each.task.id: each for each in cases.waves_of(curator, task.whole_panel)}
+    rows = []
+    for number, wave in enumerate(task.waves, 1):
+        (opens, closes), stored = panel.waves[number - 1], there.get(wave.id)
+        ends = (datetime.fromtimestamp(opens, UTC), datetime.fromtimestamp(closes, UTC))
+        state = _state(stored, opens, closes, now)
+        counts: tuple[int, int, bool] | tuple[None, None] = (None, None)
+        if standing is not None:
+            of_wave = standing.waves[number - 1]
+            counts = (of_wave.reports, of_wave.models, of_wave.honest)
+        rows.append(WaveRow(number, wave.id, *ends, state, stored is not None, *counts))
+    found = None if standing is None else standing.over_time
+    ways, places = _ways(standing), _places(rows)
+    return PanelPart(
+        task.panel_id,
+        panel.mode,
+        task.lifetime,
+        tuple(rows),
+        None if task.wave is None else task.wave + 1,
+        None if found is None else found.sentence,
+        charts_of(task.label, found.lines if found else (), places, ways),
+        tuple((ways[each.cell], each.sentence) for each in _changes(standing)[:MOST_LISTED]),
+        charts_of(task.label, (found.in_cells if found else ())[:MOST_LISTED], places, ways),
+    )
+
+
+def next_step_of_panel(
+    panel: PanelPart, state: TaskState, visitor: Visitor, *, has_link: bool
+) -> Step | None:
+    """The first of these steps that there is reason for; None for strangers."""
+    if not visitor.admin:
+        return None
+    unfitted = [row.number for row in panel.rows if row.reports and not row.models]
+    steps = (
+        (state is TaskState.DRAFT, "Open the panel: nobody can answer a draft.", "state"),
+        (not has_link, "Name a relay: without one there is no link for people.", "holders"),
+        (panel.refreshes and not panel.reports, "Give people the panel's link.", "holders"),
+        (bool(unfitted), f"Fit a model to wave {(unfitted or [0])[0]}.", "waves"),
+    )
+    return next((Step(sentence, where) for there_is, sentence, where in steps if there_is), None)
+
+
+def _state(stored: StoredTask | None, opens: int, closes: int, now: float) -> str:
+    if stored is None:
+        return "deleted"
+    if stored.takes_reports(now):
+        return "open now"
+    if stored.filled is not None:
+        return "all answers are in"
+    if now >= closes:
+        return "over"
+    if stored.state is not TaskState.OPEN:
+        return stored.state.value
+    return "not yet" if now < opens else "over"
+
+
+def _changes(standing: PanelStanding | None) -> Sequence[WaveChange]:
+    return () if standing is None else standing.over_time.changes
+
+
+def _ways(standing: PanelStanding | None) -> dict[int | None, Sequence[str]]:
+    """The splits that lead to each cell that changed; none for all holders."""
+    return {None: ()} | ({} if standing is None else dict(standing.paths))
+
+
+def _places(rows: Sequence[WaveRow]) -> dict[int, float]:
+    """The middle of each wave on the axis of time, in percent."""
+    first, last = rows[0].opens, rows[-1].closes
+    middles = {row.number: row.opens + (row.closes - row.opens) / 2 for row in rows}
+    return {number: 100.0 * ((each - first) / (last - first)) for number, each in middles.items()}
+
+
+def charts_of(
+    label: Label,
+    lines: Sequence[Line],
+    places: dict[int, float],
+    ways: dict[int | None, Sequence[str]],
+) -> tuple[LineChart, ...]:
+    """A chart for each line with two figures or more, all with the same axes."""
+    lines = [line for line in lines if len(line.figures) > 1]
+    if not lines:
+        return ()
+    figures = [figure for line in lines for figure in line.figures]
+    low, high = min(each.low for each in figures), max(each.high for each in figures)
+    is_share = isinstance(label, Classes)
+    ticks = _ticks(low, high, 0.01 if is_share else 1e-9)  # percent are whole numbers
+    bottom, top = ticks[0], ticks[-1]
+    said = percent if is_share else amount
+    scale = 100.0 / (top - bottom)
+
+    def height(value: float) -> float:
+        return scale * (top - value)
+
+    charts = []
+    for line in lines:
+        points = tuple(
+            Point(
+                each.wave,
+                places[each.wave],
+                height(each.value),
+                height(each.low),
+                height(each.high),
+                f"{said(each.value)} ({said(each.low)} to {said(each.high)})",
+            )
+            for each in line.figures
+        )
+        marks = tuple((height(tick), said(tick)) for tick in reversed(ticks))
+        charts.append(LineChart(line.name, ways[line.cell], points, marks))
+    return tuple(charts)
+
+
+def _ticks(low: float, high: float, least: float) -> list[float]:
+    """Round numbers at one distance, ``least`` or more, from below ``low`` to above ``high``."""
+    width = max((high - low) / TICKS, least)
+    power = 10.0 ** floor(log10(width))
+    step = next(power * each for each in (1, 2, 5, 10) if power * each >= 0.999 * width)
+    first, last = floor(low / step), ceil(high / step)
+    return [step * each for each in range(first, last + 1)]
