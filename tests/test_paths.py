@@ -19,7 +19,7 @@ MOST = {
     "POST": Size(files=24, functions=90, moves=22),
     "fit": Size(files=54, functions=189, moves=80),
     "predict": Size(files=27, functions=98, moves=20),
-    "plan": Size(files=60, functions=386, moves=156),
+    "plan": Size(files=60, functions=393, moves=157),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

@@ -130,7 +130,7 @@ def test_from_a_file_to_the_first_answer(
     admin.locator("#plan:not([aria-busy])").wait_for(state="attached")
     assert admin.inner_text("#plan") == ""
     admin.get_by_role("button", name="Plan", exact=True).click()
-    fair = admin.get_by_text("If the public data are fair")
+    fair = admin.get_by_text("points this task takes about")
     fair.wait_for(timeout=120_000)
     assert "left out: member" in admin.inner_text("#plan")
     assert "Institute for Work (survey@institute.example) asks" in admin.inner_text("#plan")
