@@ -4,9 +4,10 @@ import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
 from bench.figures import MOST_ROUNDS, Figure
-from scripts.pages import markdown, measured_on
+from scripts.pages import markdown, measured_on, table_of
 
 
 @dataclass(frozen=True)
@@ -62,19 +63,37 @@ def judged(figures: Sequence[Figure]) -> Iterator[str]:
             yield f"{mark.says}: {figure.line}, at most {mark.limit:g}: {verdict}"
 
 
-def document(figures: Sequence[Figure], load_average: float) -> dict[str, str]:
-    """The contents of the page's places, by name; the load average is that before the run."""
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "opendp"))
+def document(
+    figures: Sequence[Figure], load_average: float, part_of: Path | None = None
+) -> dict[str, str]:
+    """The contents of the page's places, by name; the load average is that before the run.
+
+    Of sections that are ``part_of`` a page that was written before, their tables say themselves
+    where they were measured, and the marks of its other sections stay.
+    """
+    sections = dict.fromkeys(figure.section for figure in figures)
+    used = ["numpy", "scikit-learn", *(["opendp"] if "privatizing" in sections else [])]
+    versions = ", ".join(f"{name} {version(name)}" for name in used)
     others = " (other work was running, so read the ratios)" if load_average > 1.0 else ""
     machine = (
         f"{measured_on()}, python {platform.python_version()}, {versions}.\n"
         f"Load average before the run: {load_average:.1f}{others}.\n"
         f"Times are the best of up to {MOST_ROUNDS} rounds, those over HTTP medians."
     )
-    marks = "\n".join(f"- {line}" for line in judged(figures))
-    sections = dict.fromkeys(figure.section for figure in figures)
     tables = {name: _table([f for f in figures if f.section == name]) for name in sections}
-    return {"machine": machine, "marks": marks, **tables}
+    marks = [f"- {line}" for line in judged(figures)]
+    if part_of is None:
+        return {"machine": machine, "marks": "\n".join(marks), **tables}
+    kept = [line for line in table_of(part_of, "marks") if _section(line) not in sections]
+    places = {mark.says: place for place, mark in enumerate(MARKS)}
+    marks = sorted(kept + marks, key=lambda line: places[line[2:].partition(":")[0]])
+    of_part = {name: f"{machine}\n\n{table}" for name, table in tables.items()}
+    return {"marks": "\n".join(marks), **of_part}
+
+
+def _section(line: str) -> str:
+    """The section that a line about a mark is about."""
+    return line.partition(": ")[2].partition(".")[0]
 
 
 def _table(figures: Sequence[Figure]) -> str:

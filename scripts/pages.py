@@ -31,6 +31,12 @@ def fill(page: Path, tables: Mapping[str, str]) -> None:
     page.write_text(text, encoding="utf-8")
 
 
+def table_of(page: Path, name: str) -> list[str]:
+    """The lines of a page's table, by its name."""
+    text = page.read_text(encoding="utf-8")
+    return text.partition(f"<!-- table {name} -->\n")[2].partition("<!-- end -->")[0].splitlines()
+
+
 def shell_block(page: Path, containing: str) -> str:
     """The only block of shell commands of a page that contains a text."""
     blocks = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)

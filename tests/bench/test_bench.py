@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import typer
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from bench import __main__ as command
 from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
 from bench.report import document, judged
+from scripts.pages import fill, table_of
 
 SLOW = {
     "collecting",
@@ -55,7 +57,6 @@ def test_marks_are_judged() -> None:
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["missed", "held"]
 
 
-@pytest.mark.slow  # states the version of OpenDP
 def test_the_page_has_every_figure() -> None:
     """A section's table has a line for every case."""
     figures = [
@@ -66,8 +67,25 @@ def test_the_page_has_every_figure() -> None:
     assert all(f"| {figure.case} | {figure.value:.4g} |" in table for figure in figures)
 
 
+def test_a_part_of_the_page_keeps_the_marks_of_the_others(tmp_path: Path) -> None:
+    """A section measured anew replaces its own marks, in their order, and says where it was."""
+    page = tmp_path / "page.md"
+    slow = Figure("waiting", "plan", "time", 9.0, "s")
+    other = Figure("pages", "first_page,tasks=1000", "time", 0.2, "s")
+    places = "".join(f"<!-- table {name} -->\n<!-- end -->\n" for name in ("waiting", "pages"))
+    page.write_text(
+        f"<!-- table marks -->\n<!-- end -->\n<!-- table machine -->\n<!-- end -->\n{places}"
+    )
+    fill(page, document([slow, other], 0.0))
+    fill(page, document([replace(slow, value=1.0)], 0.0, part_of=page))
+    marks, tables = table_of(page, "marks"), table_of(page, "waiting")
+    assert [line.rsplit(": ", 1)[1] for line in marks] == ["held", "missed"]
+    assert tables[0].startswith("Measured")
+    assert any("plan | 1" in line for line in tables)
+
+
 def test_the_command_prints_and_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line per figure; an unknown section, or a page from part of a run, is refused."""
+    """One line per figure; an unknown section, or a page of tiny sizes, is refused."""
     app = typer.Typer()
     app.command()(command.main)
     figure = Figure("growing", "case", "time", 0.25, "s")
