@@ -43,6 +43,27 @@ def first_right(threshold: Floats) -> Floats:
     return np.where(goes_left, np.nextafter(middle, np.inf), middle)
 
 
+def random_tree(
+    X: Single, Y: Floats, weights: Floats, seed: int, *, columns_tried: float, least: float
+) -> "Tree":
+    """The tree of scikit-learn's ``ExtraTreeRegressor``, to the last bit.
+
+    A split tries a part ``columns_tried`` of the columns, and a leaf has a part ``least`` of the
+    weights. Of few rows the checks of ``fit`` take longer than the tree, so they are left out.
+    """
+    from sklearn.tree._criterion import MSE  # slow to import
+    from sklearn.tree._splitter import RandomSplitter
+    from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
+
+    columns, outputs = X.shape[1], Y.shape[1]
+    lightest, tried = least * weights.sum(), max(1, int(columns_tried * columns))
+    random, deepest = np.random.RandomState(seed), np.iinfo(np.int32).max
+    splitter = RandomSplitter(MSE(outputs, len(X)), tried, 1, lightest, random, None)
+    tree = Tree(columns, np.ones(outputs, dtype=np.intp), outputs)
+    DepthFirstTreeBuilder(splitter, 2, 1, lightest, deepest, 0.0).build(tree, X, Y, weights)
+    return tree
+
+
 def to_sklearn(
     columns: int,
     roots: NDArray[np.int32],

@@ -148,9 +148,8 @@ def _of_forest(
     return _join([_arrays(tree) for tree in trees], values, link, offset)
 
 
-def as_trees(fitted: Sequence[Any], width: int) -> Trees:
-    """The mean of fitted regression trees with ``width`` values a row."""
-    trees = [estimator.tree_ for estimator in fitted]
+def as_trees(trees: Sequence[Any], width: int) -> Trees:
+    """The mean of scikit-learn's regression trees with ``width`` values a row."""
     values = [(tree.value[:, :, 0] / len(trees)).astype(np.float32) for tree in trees]
     return _join([_arrays(tree) for tree in trees], values, "identity", np.zeros(width))
 

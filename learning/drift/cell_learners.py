@@ -43,6 +43,7 @@ from ..core.model import SlotEstimates
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Trees, mixture
 from ..core.ratio import project_on_simplex
+from ..core.sklearn_trees import random_tree
 from ..core.trees import cell_sums, locate
 from .knowledge import Knowledge
 from .likelihood import LEAST_SPREAD
@@ -345,28 +346,23 @@ def _linear_influence(rows: Rows, A: Floats, p: Floats) -> Floats:
 
 
 def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
-    """A forest of Geurts et al. (2006) with at least about ``leaf`` reports in a leaf.
+    """A forest of Geurts et al. (2006) with at least about ``leaf`` reports in a leaf."""
+    from .candidates import as_trees  # imports scikit-learn
 
-    Its trees are those of scikit-learn's forest, which checks what it is given at length.
-    """
-    from sklearn import config_context  # slow to import
-    from sklearn.tree import ExtraTreeRegressor
-    from sklearn.utils import check_random_state
-
-    from .candidates import as_trees
-
-    Y = rows.T - rows.public if residual else rows.T
-    least, seeds = min(leaf / float(rows.holders.sum()), 0.5), check_random_state(0)
+    Y = np.ascontiguousarray(rows.T - rows.public if residual else rows.T)
+    least, seeds = min(leaf / float(rows.holders.sum()), 0.5), np.random.RandomState(0)
     X = rows.X.astype(np.float32)
-    with config_context(skip_parameter_validation=True, assume_finite=True):
-        trees = [
-            ExtraTreeRegressor(
-                max_features=COLUMNS_TRIED,
-                min_weight_fraction_leaf=least,
-                random_state=seeds.randint(np.iinfo(np.int32).max),
-            ).fit(X, Y, sample_weight=rows.precision, check_input=False)
-            for _ in range(EXTRA_TREES)
-        ]
+    trees = [
+        random_tree(
+            X,
+            Y,
+            rows.precision,
+            seeds.randint(np.iinfo(np.int32).max),
+            columns_tried=COLUMNS_TRIED,
+            least=least,
+        )
+        for _ in range(EXTRA_TREES)
+    ]
     component: Trees = as_trees(trees, Y.shape[1])
     changed = np.full_like(rows.T, rows.change / leaf)
     name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
