@@ -493,10 +493,22 @@ def test_slopes_of_known_powers() -> None:
     assert wrong <= 12
 
 
-def test_promised_exponents() -> None:
+def test_promised_orders() -> None:
     """Those of LPCT's Theorems 4 and 7 on its design, and what an interval says of one."""
-    assert rates.theorem_4_exponents(0.5) == pytest.approx((-1.1 / 4.2, -1.1 / 2.1))
-    assert rates.theorem_7_exponent() == pytest.approx(-1.1 / 4.2 * 0.7)
+    private, public = (
+        rates.PROMISED[f"lpct-rates-{kind}"].orders for kind in ("private", "public")
+    )
+    far = np.array([1e12, 1e14, 1e16])
+    for order, exponent in (
+        (private[0.5, "LPCT"], -1.1 / 4.2),
+        (private[0.5, "LPCT-prune, text"], -1.1 / 4.2 * 2.1 / 3.0),
+        (public[0.5, "LPCT"], -1.1 / 2.1),
+        (public[5.0, "LPCT"], -1.1 / 3.0),
+    ):
+        assert order is not None
+        assert order.exponent == pytest.approx(exponent)
+        with_logarithms = float(rates.against(order, far, (0.0, 0.0))[1])
+        assert exponent < with_logarithms < 0.95 * exponent
     said = [rates.verdict(-0.3, found) for found in ((-0.35, 0.1), (-0.5, 0.1), (-0.1, 0.1))]
     assert said == ["holds it", "steeper", "flatter"]
     assert rates.verdict(1.0, (-0.5, 0.1)) == "flatter"

@@ -248,7 +248,7 @@ def test_the_costs_of_lpdts_table_1() -> None:
     """What the page says of prediction, numbers kept and training, by the slopes' intervals."""
     experiment, table = named("lpdt-table-1")
     rows = [row.split("|") for row in rates.slopes(experiment, table).splitlines()[2:]]
-    said = {cells[1].strip(): (float(cells[2].split()[0]), cells[5].strip()) for cells in rows}
+    said = {cells[1].strip(): (float(cells[2].split()[0]), cells[6].strip()) for cells in rows}
     for name in ("LPDT-M", "PHIST", "DECONV"):
         assert said[f"{name}, testing"][1] == "holds it"
         assert said[f"{name}, training"][0] < 0.5
