@@ -149,7 +149,7 @@ def slopes(experiment: Experiment, table: pd.DataFrame) -> str:
         "upper half",
         "exponent in print",
         "with its logarithms",
-        "all n against that",
+        "all n against it",
     )
     return markdown([f"slope of ln({promised.what}) over ln {experiment.x}", *heads], rows)
 

@@ -267,3 +267,27 @@ def test_neither_rules_of_lpdt_come_to_print_at_epsilon_2() -> None:
     met = [int((z.abs() <= pages.FAR).sum()) for z in (by_code, by_text)]
     said = f"By them {met[0]} of 12 errors are within three standard errors of print, by the text's"
     assert f"{said} {met[1]}." in LPDT
+
+
+def test_the_slopes_of_lpct_against_its_theorems() -> None:
+    """LPCT's at the orders of Theorems 3 and 4, or not; LPCT-prune's never at that of Theorem 7."""
+    found = {}
+    for kind in ("private", "public"):
+        experiment, table = named(f"lpct-rates-{kind}")
+        for row in rates.slopes(experiment, table).splitlines()[2:]:
+            line, slope, _, _, order, said = (cell.strip() for cell in row.split("|")[1:-1])
+            found[kind, line] = slope.replace("-", "−"), order.replace("-", "−"), said
+    over_private, (first, _), (second, _) = (
+        (f"{found[key][0]} for {found[key][1]}", found[key][2])
+        for key in (
+            ("private", "γ = 0.5, LPCT"),
+            ("public", "γ = 0.5, LPCT"),
+            ("public", "γ = 5, LPCT"),
+        )
+    )
+    assert f"over n_Q by {first} at γ = 0.5 and {second} at γ = 5" in FIGURES
+    assert f"over n_P by {over_private[0]}" in FIGURES
+    pruned = {kind: of for kind, of in found.items() if kind[1].endswith("text")}
+    assert {said for _, _, said in pruned.values()} == {"flatter"}
+    slope, order, _ = pruned["private", "γ = 0.5, LPCT-prune, text"]
+    assert f"{slope} over n_P for {order}" in FIGURES
