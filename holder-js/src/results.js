@@ -5,6 +5,8 @@ import { element } from "./form.js";
 import { capitalized } from "./translation.js";
 
 const [WIDTH, HEIGHT, MARGIN] = [300, 20, 8];
+/** An interval of a share that is wider says nothing by decimals. */
+const WIDE = 0.02;
 
 /**
  * @typedef {object} Figure
@@ -21,21 +23,25 @@ const [WIDTH, HEIGHT, MARGIN] = [300, 20, 8];
  * @param {import("./texts.js").Texts} texts
  * @param {(text: string) => {text: string, lang: string}} translate
  * @param {(...children: (Node | string)[]) => HTMLElement} heading
- * @returns {HTMLElement[]} what was asked for, where that is a class, and a row for each figure
+ * @returns {HTMLElement[]} what was asked for, where that is a class, and a row for each figure; of two classes
+ *   for the second, whose share is the rest
  */
 export function rowsOf({ figures }, { label }, texts, translate, heading) {
   const isShare = label.kind === "classes";
   const [least, most] = isShare ? [0, 1] : [label.low, label.high];
   const within = (value) => Math.min(Math.max(value, least), most);
-  const worded = (value) => (isShare ? texts.percent(within(value)) : texts.number(Number(within(value).toPrecision(3))));
+  const worded = (value, digits) => (isShare ? texts.percent(within(value), digits) : texts.number(Number(within(value).toPrecision(3))));
   const at = (value) => MARGIN + ((within(value) - least) / (most - least)) * (WIDTH - 2 * MARGIN);
   const asked = translate(label.name);
   const unit = label.unit === undefined ? "" : ` (${translate(label.unit).text})`;
-  const rows = figures.map(({ name, ...values }) => {
+  const stated = isShare && figures.length === 2 ? figures.slice(1) : figures;
+  const rows = stated.map(({ name, ...values }) => {
+    const digits = values.high - values.low > WIDE ? 0 : 1;
     const own = isShare ? translate(name) : asked;
     const title = element("b", { lang: own.lang }, isShare ? own.text : capitalized(own.text) + unit);
-    const said = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, worded(value)]));
-    const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said)].join("");
+    const said = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, worded(value, digits)]));
+    const isSame = values.low <= values.public && values.public <= values.high;
+    const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said), isSame ? ` ${texts.say("resultsSame")}` : ""].join("");
     return element("div", { className: "figure-row" }, element("p", {}, title), line(values, at), element("p", { className: "help" }, words));
   });
   if (!isShare) return rows;

@@ -120,7 +120,8 @@ export default {
   resultsTitle: "Ergebnisse",
   resultsLead: "Das sind Schätzungen aus allen Antworten. Die Linie zeigt, wie weit sie durch Zufall danebenliegen können: In 19 von 20 solchen Studien liegt der wahre Wert auf ihr. Der Ring zeigt, was öffentliche Daten vorher besagten.",
   resultsMayChange: "Einzelne Antworten können noch unterwegs sein: Bis drei Tage nach dem Ende können sich diese Zahlen ändern.",
-  resultsFigure: "{value}, zwischen {low} und {high}. Öffentliche Daten: {public}",
+  resultsFigure: "{value}, zwischen {low} und {high} (Ring: öffentliche Daten, {public}).",
+  resultsSame: "Von den öffentlichen Daten nicht zu unterscheiden.",
   resultsMean: "Im Durchschnitt",
   resultsLater: "Wenn die Erhebung zu Ende ist, zeigt diese Seite die Ergebnisse.",
 

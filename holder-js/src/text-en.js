@@ -120,7 +120,8 @@ export default {
   resultsTitle: "Results",
   resultsLead: "These are estimates from everybody who answered. The line shows how far off they may be by chance: in 19 of 20 studies like this one, the true value lies on it. The ring shows what public records said before.",
   resultsMayChange: "A few answers may still be on their way: these figures can change for three days after the end.",
-  resultsFigure: "{value}, between {low} and {high}. Public records: {public}",
+  resultsFigure: "{value}, between {low} and {high} (ring: public records, {public}).",
+  resultsSame: "Too close to tell apart from the public records.",
   resultsMean: "On average",
   resultsLater: "When the collection has ended, this page shows the results.",
 

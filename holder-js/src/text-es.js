@@ -120,7 +120,8 @@ export default {
   resultsTitle: "Resultados",
   resultsLead: "Son estimaciones a partir de todas las respuestas. La línea muestra cuánto pueden desviarse por azar: en 19 de cada 20 estudios como este, el valor verdadero está en ella. El anillo muestra lo que decían antes los datos públicos.",
   resultsMayChange: "Puede que aún falten por llegar algunas respuestas: estas cifras pueden cambiar hasta tres días después del final.",
-  resultsFigure: "{value}, entre {low} y {high}. Datos públicos: {public}",
+  resultsFigure: "{value}, entre {low} y {high} (anillo: datos públicos, {public}).",
+  resultsSame: "No se distingue de los datos públicos.",
   resultsMean: "En promedio",
   resultsLater: "Cuando termine la recogida de respuestas, esta página mostrará los resultados.",
 

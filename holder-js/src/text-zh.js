@@ -120,7 +120,8 @@ export default {
   resultsTitle: "调查结果",
   resultsLead: "以下是根据所有回答得出的估计。线段表示由随机性可能造成的偏差：在 20 项这样的调查中，有 19 项的真实值落在线段上。圆环表示此前公开数据的数值。",
   resultsMayChange: "可能还有少量回答正在传送途中：收集结束后三天内，这些数字仍可能变化。",
-  resultsFigure: "{value}，介于 {low} 与 {high} 之间。公开数据：{public}",
+  resultsFigure: "{value}，介于 {low} 与 {high} 之间（圆环：公开数据，{public}）。",
+  resultsSame: "与公开数据无法区分。",
   resultsMean: "平均",
   resultsLater: "收集结束后，本页面会显示调查结果。",
 

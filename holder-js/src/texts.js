@@ -68,9 +68,12 @@ export class Texts {
     return new Intl.ListFormat(this.language, { type: "conjunction" }).format(items);
   }
 
-  /** @param {number} share */
-  percent(share) {
-    return new Intl.NumberFormat(this.region, { style: "percent", maximumFractionDigits: 1 }).format(share);
+  /**
+   * @param {number} share
+   * @param {number} [digits] after the decimal sign, at most
+   */
+  percent(share, digits = 1) {
+    return new Intl.NumberFormat(this.region, { style: "percent", maximumFractionDigits: digits }).format(share);
   }
 
   /** @param {number} seconds Unix time */

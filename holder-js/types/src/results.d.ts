@@ -20,7 +20,8 @@ export type Figure = {
  * @param {import("./texts.js").Texts} texts
  * @param {(text: string) => {text: string, lang: string}} translate
  * @param {(...children: (Node | string)[]) => HTMLElement} heading
- * @returns {HTMLElement[]} what was asked for, where that is a class, and a row for each figure
+ * @returns {HTMLElement[]} what was asked for, where that is a class, and a row for each figure; of two classes
+ *   for the second, whose share is the rest
  */
 export declare function rowsOf({ figures }: {
     figures: Figure[];

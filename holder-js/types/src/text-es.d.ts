@@ -111,6 +111,7 @@ declare const _default: {
     resultsLead: string;
     resultsMayChange: string;
     resultsFigure: string;
+    resultsSame: string;
     resultsMean: string;
     resultsLater: string;
     limitTitle: string;

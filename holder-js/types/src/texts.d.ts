@@ -26,8 +26,11 @@ export declare class Texts {
     number(value: number): string;
     /** @param {string[]} items */
     list(items: string[]): string;
-    /** @param {number} share */
-    percent(share: number): string;
+    /**
+     * @param {number} share
+     * @param {number} [digits] after the decimal sign, at most
+     */
+    percent(share: number, digits?: number): string;
     /** @param {number} seconds Unix time */
     date(seconds: number): string;
     /**
