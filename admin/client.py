@@ -141,6 +141,11 @@ class CuratorClient:
         """The waves of a panel: their states, each class over time, and what certainly changed."""
         return self._json("GET", f"{self._path(task)}/waves")
 
+    def export_waves(self, task: TaskName, *, format: str = "json") -> bytes:  # noqa: A002
+        """The same as a ``json`` or ``csv`` file."""
+        path = f"{self._path(task)}/waves/export"
+        return self.call("GET", path, params={"format": format}).content
+
     def open(self, task: TaskName) -> Document:
         """Take reports, for the first time or again."""
         return self._json("POST", f"{self._path(task)}/open")

@@ -16,7 +16,7 @@ from privet.protocol.task import Task
 from privet.tables.cells import Decimal
 from privet.tables.text_format import HELP, Encoding, Separator, Stated, TextFormat
 
-from .options import AsJson, Force, ModelNumber, TaskName, parsed, remote
+from .options import AsJson, ExportFile, Force, ModelNumber, TaskName, parsed, remote
 from .output import (
     PLAIN,
     check_free,
@@ -28,6 +28,7 @@ from .output import (
     print_table,
     show_reading,
     when,
+    write_export,
 )
 
 ROWS_LISTED = 20
@@ -134,12 +135,7 @@ def export(
     api: CuratorClient,
     task: TaskName,
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", help="File to write, by default in this folder; - for standard output."
-        ),
-    ] = None,
+    out: ExportFile = None,
     format_: Annotated[str, typer.Option("--format", help="json, csv or onnx.")] = "json",
     force: Force = False,
     model: ModelNumber = None,
@@ -148,14 +144,8 @@ def export(
     task_id = api.task_id(task)
     number = api.model_number(task_id) if model is None else model
     content = api.export(task_id, model=number, format=format_)
-    if str(out) == "-":
-        typer.get_binary_stream("stdout").write(content)
-        return
-    check_free(out, force)
-    target = out or Path(f"privet-{task_id[:12]}-{number}.{format_}")
-    with naming_target(target):
-        target.write_bytes(content)
-    err().print(f"Wrote model {number} to {target} ({len(content)} bytes).")
+    default = f"privet-{task_id[:12]}-{number}.{format_}"
+    write_export(content, f"model {number}", out, default, force=force)
 
 
 @remote()

@@ -42,6 +42,12 @@ Register = Annotated[
     ),
 ]
 PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]
+ExportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="File to write, by default in this folder; - for standard output."
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 

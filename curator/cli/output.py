@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -66,6 +67,18 @@ def naming_target(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise PrivetError(f"Cannot write {path}: {error.strerror}.") from None
+
+
+def write_export(content: bytes, what: str, out: Path | None, default: str, *, force: bool) -> None:
+    """Write an exported file to ``out``, or to a file called ``default``; - is standard output."""
+    if str(out) == "-":
+        typer.get_binary_stream("stdout").write(content)
+        return
+    target = out or Path(default)
+    check_free(target, force)
+    with naming_target(target):
+        target.write_bytes(content)
+    err().print(f"Wrote {what} to {target} ({len(content)} bytes).")
 
 
 def print_table(

@@ -1,13 +1,13 @@
 """``privet panel``: the waves of a panel beside each other, and their models."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from privet.admin.client import CuratorClient, Document
 
-from .options import TaskName, remote
-from .output import SHORT_ID, day, out, print_table
+from .options import ExportFile, Force, TaskName, remote
+from .output import SHORT_ID, day, out, print_table, write_export
 
 ROWS_LISTED = 20
 
@@ -69,3 +69,20 @@ def fit(api: CuratorClient, task: TaskName) -> list[Document]:
     """Fit a model to each wave that has reports, which starts from the waves before it."""
     waves = [wave for wave in api.waves(task)["waves"] if wave["reports"]]
     return [{"wave": wave["wave"], **api.fit(wave["id"])} for wave in waves]
+
+
+@app.command(epilog="Example: privet panel export Months --format csv --out months.csv")
+@remote()
+def export(
+    api: CuratorClient,
+    task: TaskName,
+    *,
+    target: ExportFile = None,
+    format_: Annotated[str, typer.Option("--format", help="json or csv.")] = "json",
+    force: Force = False,
+) -> None:
+    """Export the waves, each class over time and what certainly changed as a file."""
+    task_id = api.task_id(task)
+    content = api.export_waves(task_id, format=format_)
+    default = f"privet-{task_id[:12]}-waves.{format_}"
+    write_export(content, "the waves", target, default, force=force)

@@ -1,11 +1,14 @@
 """Panels over HTTP: their waves and what changed between them."""
 
+import csv
+import io
 from datetime import datetime
-from typing import Self
+from typing import Annotated, Literal, Self
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
+from privet.learning.core.escaping import csv_cell
 from privet.learning.findings.changes import Line, WaveFigure
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRequest
@@ -153,3 +156,67 @@ def read_waves(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> Panel
     """The waves of the panel that the task is, or is a wave of: their states, one line over time
     for each class, and what certainly changed. Needs a token of scope reader or admin."""
     return PanelView.of(read_panel(curator, caller, task_id), curator.clock())
+
+
+@router.get(
+    "/{task_id}/waves/export",
+    summary="Export a panel over time",
+    dependencies=[CountsReader],
+    response_class=Response,
+    responses={
+        200: {
+            "description": "As a panel over time; of CSV a row for each wave, figure and change.",
+            "model": PanelView,
+            "content": {"text/csv": {}},
+        },
+        **described(InvalidRequest),
+    },
+)
+def export_waves(
+    task_id: TaskId,
+    curator: TheCurator,
+    caller: TheCaller,
+    format_: Annotated[Literal["json", "csv"], Query(alias="format")] = "json",
+) -> Response:
+    """A panel's waves, figures and changes as a file. Needs a token of scope reader or admin."""
+    view = PanelView.of(read_panel(curator, caller, task_id), curator.clock())
+    name = f"privet-{task_id[:12]}-waves.{format_}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    if format_ == "csv":
+        return Response(table_of(view), media_type="text/csv", headers=headers)
+    return Response(view.model_dump_json(), media_type="application/json", headers=headers)
+
+
+COLUMNS = (
+    *("row", "since", "wave", "opens", "closes", "state", "reports", "cell", "splits", "name"),
+    *("before", "value", "low", "high", "p_value"),
+)
+
+
+def table_of(view: PanelView) -> str:
+    """A row for each wave, each figure of all holders and of cells that changed, and each change.
+
+    The value of a change, with its ends, is the change itself.
+    """
+    text = io.StringIO()
+    table = csv.DictWriter(text, COLUMNS)
+    table.writeheader()
+    for wave in view.waves:
+        known = wave.model_dump(mode="json", include={"wave", "opens", "closes", "state"})
+        table.writerow({"row": "wave", "reports": wave.reports, **known})
+    for line in (*view.lines, *view.cells):
+        texts = {"name": csv_cell(line.name)}
+        if isinstance(line, CellLineView):
+            texts |= {"cell": line.cell, "splits": csv_cell(" and ".join(line.path))}
+        for figure in line.figures:
+            ends = {"value": figure.value, "low": figure.low, "high": figure.high}
+            of_wave = {"wave": figure.wave, "reports": figure.reports, **ends}
+            table.writerow({"row": "figure", **texts, **of_wave})
+    for change in view.changes:
+        known = change.model_dump(include={"since", "wave", "cell", "before", "low", "high"})
+        texts = {"name": csv_cell(change.name), "splits": csv_cell(" and ".join(change.path))}
+        value = change.after - change.before
+        table.writerow(
+            {"row": "change", **known, **texts, "value": value, "p_value": change.p_value}
+        )
+    return text.getvalue()

@@ -1,6 +1,7 @@
 """A panel from its creation to its models, by the commands of curators and holders."""
 
 import csv
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -48,6 +49,17 @@ def test_a_panel_from_its_waves_to_its_models(cli: Cli, panel: str, curator_url:
     assert [(wave["wave"], wave["reports"]) for wave in waves] == [(1, 2), (2, 0)]
     fitted = cli.json("panel", "fit", "survey")
     assert [(model["wave"], model["number"]) for model in fitted] == [(1, 1)]
+    exported = cli("panel", "export", "survey", "--format", "csv", "--out", "waves.csv")
+    assert exported.code == 0
+    rows = list(csv.DictReader(Path("waves.csv").read_text().splitlines()))
+    assert [row["reports"] for row in rows if row["row"] == "wave"] == ["2", "0"]
+    assert {row["name"] for row in rows if row["row"] == "figure"} == {"0", "1"}
+    again = cli("panel", "export", "survey", "--format", "csv", "--out", "waves.csv")
+    assert "already exists" in again.err
+    assert cli("panel", "export", "survey").code == 0
+    assert json.loads(Path(f"privet-{panel[:12]}-waves.json").read_text()) == cli.json(
+        "panel", "status", panel
+    )
     assert [each["wave"] for each in cli.json("task", "list")] == [None, 1, 2]
     assert "2 waves, all for each holder" in cli("task", "show", "survey").out
     assert "fit each of them (privet panel fit)" in cli("fit", "survey").err

@@ -1,12 +1,15 @@
 """Panels at the curator: created together, counted wave by wave, deleted together."""
 
 import asyncio
+import csv
+import io
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from privet.curator.collection.task_cache import task_cache
+from privet.curator.http.panels import PanelView, table_of
 from privet.curator.publication import Publication
 from privet.curator.service import fitting
 from privet.curator.service import tasks as cases
@@ -212,6 +215,15 @@ def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
     assert [wave.stored is None for wave in standing.waves] == [False, True, False]
     assert "yes fell from" in standing.over_time.sentence
     assert {change.cell for change in standing.over_time.changes} >= {None}
+    rows = list(csv.DictReader(io.StringIO(table_of(PanelView.of(standing, curator.clock())))))
+    assert [row["state"] for row in rows if row["row"] == "wave"] == ["open", "deleted", "open"]
+    assert len([row for row in rows if row["row"] == "figure"]) == 2 * 2
+    changes = [row for row in rows if row["row"] == "change"]
+    for row, change in zip(changes, standing.over_time.changes, strict=True):
+        assert (row["since"], row["wave"], row["name"]) == ("1", "3", "yes")
+        assert float(row["low"]) < float(row["value"]) < float(row["high"]) < 0.0
+        assert float(row["before"]) + float(row["value"]) == pytest.approx(change.after)
+        assert bool(row["splits"]) == (change.cell is not None)
     with pytest.raises(NotAuthorized):
         read_panel(curator, Someone("stranger", None), document.id)
     plain = settings()
