@@ -3,14 +3,14 @@
 import csv
 import io
 from datetime import datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from privet.learning.core.escaping import csv_cell
 from privet.learning.findings.changes import Line, WaveFigure
-from privet.protocol.calls import TASKS
+from privet.protocol.calls import JSON_MEDIA_TYPE, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.lifecycle import TaskState
 
@@ -184,7 +184,7 @@ def export_waves(
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     if format_ == "csv":
         return Response(table_of(view), media_type="text/csv", headers=headers)
-    return Response(view.model_dump_json(), media_type="application/json", headers=headers)
+    return Response(view.model_dump_json(), media_type=JSON_MEDIA_TYPE, headers=headers)
 
 
 COLUMNS = (
@@ -204,14 +204,15 @@ def table_of(view: PanelView) -> str:
     for wave in view.waves:
         known = wave.model_dump(mode="json", include={"wave", "opens", "closes", "state"})
         table.writerow({"row": "wave", "reports": wave.reports, **known})
-    for line in (*view.lines, *view.cells):
-        texts = {"name": csv_cell(line.name)}
-        if isinstance(line, CellLineView):
-            texts |= {"cell": line.cell, "splits": csv_cell(" and ".join(line.path))}
+    lines: list[tuple[Line | CellLineView, dict[str, Any]]]
+    lines = [(line, {}) for line in view.lines]
+    for each in view.cells:
+        lines.append((each, {"cell": each.cell, "splits": csv_cell(" and ".join(each.path))}))
+    for line, where in lines:
         for figure in line.figures:
             ends = {"value": figure.value, "low": figure.low, "high": figure.high}
             of_wave = {"wave": figure.wave, "reports": figure.reports, **ends}
-            table.writerow({"row": "figure", **texts, **of_wave})
+            table.writerow({"row": "figure", "name": csv_cell(line.name), **where, **of_wave})
     for change in view.changes:
         known = change.model_dump(include={"since", "wave", "cell", "before", "low", "high"})
         texts = {"name": csv_cell(change.name), "splits": csv_cell(" and ".join(change.path))}
