@@ -5,6 +5,7 @@ The file stays in the browser's form and comes with every step, so nothing is ke
 
 import json
 import math
+import re
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
@@ -23,13 +24,15 @@ from privet.protocol.wire import first_fault
 from privet.tables.text_format import Stated
 
 from ..http.requests import TheCurator, while_waited
-from ..publication import Publication
+from ..publication import Publication, dates_of
 from ..service import relays
 from ..service.tasks import create_task, plan_task, preview_table, preview_task
 from .embedding import preview_address
 from .pages import PageRoute, own_address, page, see_other
 from .visitor import Admins, TheForm, TheVisitor
 
+MOST_WAVES = 12
+"""Maximum number of waves in the form; the command line takes more."""
 MOST_COLUMNS = 300
 """Maximum number of columns in the form; the command line takes more."""
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
@@ -58,11 +61,11 @@ OF_COLUMNS = (
 )
 """Settings that the fields of single columns make."""
 OF_FILE = ("encoding", "separator", "decimal")
-IN_WORDS = ("name", "holders", "description", "invited", "closes", "epsilon")
+IN_WORDS = ("name", "holders", "description", "invited", "closes", "epsilon", "waves", "mode")
 """Settings that the form asks for in words of its own."""
 ORDINARY = ("opens", "quota", "draft")
 """Settings of the study that need no word of explanation beside their help."""
-APART = ("epsilon", "closes", "asker", "language")
+APART = ("epsilon", "closes", "asker", "language", "waves", "mode")
 ADVANCED = tuple(
     name
     for name in INPUTS
@@ -108,6 +111,7 @@ async def show_columns(
         in_words=ORDINARY,
         advanced=ADVANCED,
         languages=LANGUAGES,
+        most_waves=MOST_WAVES,
         of_hundred=of_hundred,
         relay=await run_in_threadpool(relays.probe, curator),
         start=None,
@@ -129,7 +133,16 @@ async def show_plan(
     names = [str(form[f"name.{i}"]) for i in range(MOST_COLUMNS) if f"name.{i}" in form]
     asked = [name for name in names if name not in {settings.label, *settings.ignore}]
     digest = plan_digest(public, settings)
-    return page(request, "plan.html", plan=made, settings=settings, asked=asked, digest=digest)
+    return page(
+        request,
+        "plan.html",
+        plan=made,
+        settings=settings,
+        asked=asked,
+        digest=digest,
+        waves=[_days(wave) for wave in settings.waves],
+        lifetime=_lifetime(settings),
+    )
 
 
 @router.post(PREVIEW)
@@ -214,6 +227,7 @@ def settings_of(form: FormData) -> Publication:
         "label": label,
         "epsilon": epsilon,
         **_introduction(fields),
+        **_waves(fields),
         "ignore": [],
         "disclosed": [],
         "features": {},
@@ -244,7 +258,59 @@ def settings_of(form: FormData) -> Publication:
             settings["disclosed"].append(name)
         if described:
             settings["describe"][name] = described
-    return Publication.parse(json.dumps(settings))
+    return _affordable(Publication.parse(json.dumps(settings)))
+
+
+def _affordable(settings: Publication) -> Publication:
+    """The settings; raises ``InvalidRequest`` if all waves together pass what people's pages
+    take."""
+    lifetime = _lifetime(settings)
+    if lifetime > TASK_CAP:
+        raise InvalidRequest(
+            f"All {len(settings.waves)} waves together cost epsilon {lifetime:g}, and the answer "
+            f"page refuses more than {TASK_CAP:g}: choose a smaller epsilon, or let each person "
+            "answer one wave."
+        )
+    return settings
+
+
+def _lifetime(settings: Publication) -> float:
+    """The epsilon that all answers of one person cost together."""
+    each = settings.epsilon or 0.0
+    return each * len(settings.waves) if settings.mode == "repeat" and settings.waves else each
+
+
+def _days(wave: str) -> tuple[datetime, datetime]:
+    """The first and the last day of a wave."""
+    opens, closes = (datetime.fromtimestamp(each, UTC) for each in dates_of(wave))
+    return opens, closes - timedelta(seconds=1)
+
+
+def _waves(fields: dict[str, str]) -> dict[str, Any]:
+    """The waves, each with all of its first and its last day, and who answers them; nothing
+    without waves."""
+    count = fields.get("wave_count", "")
+    if not count:
+        return {}
+    if not count.isdecimal() or not 2 <= int(count) <= MOST_WAVES:
+        raise InvalidRequest(f"A panel has 2 to {MOST_WAVES} waves here, and not {count!r}.")
+    if fields.get("last_day"):
+        raise InvalidRequest("Each wave has a last day of its own: leave that of the study empty.")
+    waves = []
+    for number in range(1, int(count) + 1):
+        first, last = (_midnight(fields, f"wave_{end}.{number}") for end in ("first", "last"))
+        waves.append(f"{first.isoformat()}/{(last + timedelta(days=1)).isoformat()}")
+    return {"waves": waves, "mode": fields.get("mode") or "rotate"}
+
+
+def _midnight(fields: dict[str, str], name: str) -> datetime:
+    """The beginning of a day in UTC; raises ``InvalidRequest`` that names the field."""
+    try:
+        return datetime.combine(date.fromisoformat(fields.get(name, "")), time(), UTC)
+    except ValueError:
+        wave = re.fullmatch(r"wave_(first|last)\.(\d+)", name)
+        field = name if wave is None else f"The {wave[1]} day of wave {wave[2]}"
+        raise InvalidRequest(f"{field} is not a date: give one such as 2030-12-31.") from None
 
 
 def _written(fields: dict[str, str]) -> dict[str, Any]:
@@ -267,11 +333,7 @@ def _introduction(fields: dict[str, str]) -> dict[str, Any]:
     if fields.get("language"):
         given["language"] = fields["language"]
     if fields.get("last_day"):
-        try:
-            midnight = datetime.combine(date.fromisoformat(fields["last_day"]), time(), UTC)
-        except ValueError:
-            raise InvalidRequest("last_day is not a date: give one such as 2030-12-31.") from None
-        given["closes"] = (midnight + timedelta(days=1)).isoformat()
+        given["closes"] = (_midnight(fields, "last_day") + timedelta(days=1)).isoformat()
     return given
 
 

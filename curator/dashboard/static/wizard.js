@@ -61,6 +61,7 @@ async function restore() {
     else if (field) field.value = value; // of radio buttons that with this value
   }
   sayOdds();
+  sayWaves();
   showTranslations();
 }
 
@@ -92,6 +93,18 @@ function sayOdds() {
   const epsilon = Number(form.elements.epsilon?.value);
   const place = form.querySelector("[data-of-hundred]");
   if (place && epsilon > 0) place.textContent = Math.ceil(100 / (1 + Math.exp(-epsilon)));
+}
+
+/** Show as many waves as were chosen, and what all answers of one person cost together. */
+function sayWaves() {
+  const count = form.elements.wave_count?.value;
+  if (count === undefined) return;
+  for (const each of form.querySelectorAll("[data-wave]")) each.hidden = Number(each.dataset.wave) > Number(count);
+  const [epsilon, place] = [Number(form.elements.epsilon.value), document.getElementById("lifetime")];
+  const lifetime = form.elements.mode.value === "repeat" ? Number(count) * epsilon : epsilon;
+  const more = lifetime > Number(place.dataset.cap) ? `, more than the ${place.dataset.cap} that the answer page takes` : "";
+  place.className = more ? "problem" : "help";
+  place.textContent = count && epsilon > 0 ? `All answers of one person together cost ε ${Number(lifetime.toPrecision(6))} at most (the lifetime ε)${more}.` : "";
 }
 
 // ---- translations: a field for each text of the task, in each language that was chosen
@@ -172,6 +185,7 @@ function addLanguage(select) {
 
 form.addEventListener("input", (event) => {
   if (event.target.name === "epsilon") sayOdds();
+  if (["epsilon", "mode", "wave_count"].includes(event.target.name)) sayWaves();
   save();
 });
 form.addEventListener("change", (event) => {
@@ -183,7 +197,7 @@ form.addEventListener("formdata", ({ formData }) => {
   if (form.elements.translations) formData.set("translations", full.length > 0 ? JSON.stringify(full) : "");
 });
 form.addEventListener("privet-loaded", (event) => {
-  if (event.target.id === "columns") void restore().then(save);
+  if (event.target.id === "columns") void restore().then(sayWaves).then(save);
 });
 form.addEventListener("privet-done", (event) => event.detail.until.push(saving.then(discard)));
 void offer();

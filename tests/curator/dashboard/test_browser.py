@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -191,6 +192,62 @@ def test_from_a_file_to_the_first_answer(
         holder.wait_for_selector("#receipt:not([hidden])", timeout=60_000)
         admin.bring_to_front()
         admin.locator("#reports").get_by_text("1", exact=True).wait_for(timeout=60_000)
+
+
+def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
+    """Its waves, who answers, what that costs, and when people are asked; then its own link."""
+    file = tmp_path / "survey.csv"
+    file.write_bytes(samples.survey())
+    today = datetime.now(UTC).date()
+    days = [(today + timedelta(days=day)).isoformat() for day in (0, 9, 60, 69)]
+    with RunningCurator(tmp_path) as curator:
+        sign_in(tab, curator.url, curator.token)
+        tab.goto(f"{curator.url}/new")
+        tab.get_by_label("Public records").set_input_files(file)
+        tab.get_by_role("button", name="Read the file").click()
+        tab.get_by_label("Which column should be predicted?").select_option("label")
+        tab.get_by_label("Name of the study").fill("Months")
+        for name, text in (
+            ("Responsible", "Institute"),
+            ("Contact", "survey@institute.example"),
+            ("Link", "https://institute.example"),
+            ("Purpose", "To learn."),
+        ):
+            tab.get_by_label(name).fill(text)
+        tab.get_by_text("Ask several times: a panel").click()
+        assert tab.get_by_role("group", name="Wave 1").is_hidden()
+        tab.locator("[name=wave_count]").select_option("2")
+        tab.get_by_label("Who answers").select_option("repeat")
+        tab.get_by_text("All answers of one person together cost ε 2 at most").wait_for()
+        tab.get_by_label("Privacy of each answer").fill("1.5")
+        tab.get_by_text("cost ε 3 at most (the lifetime ε), more than the 2").wait_for()
+        tab.get_by_label("Who answers").select_option("rotate")
+        lifetime = tab.get_by_text("cost ε 1.5 at most (the lifetime ε).")
+        for wave, (first, last) in enumerate(zip(days[::2], days[1::2], strict=True), 1):
+            row = tab.get_by_role("group", name=f"Wave {wave}")
+            row.get_by_label("First day").fill(first)
+            row.get_by_label("Last day").fill(last)
+        assert tab.get_by_role("group", name="Wave 3").is_hidden()
+        assert violations(lifetime) == []
+        tab.set_viewport_size({"width": 390, "height": 740})
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+        tab.get_by_role("button", name="Plan", exact=True).click()
+        asked = tab.locator("#asked-when", has_text="They are asked 2 times. Each person answers")
+        asked.wait_for(timeout=120_000)
+        assert violations(asked) == []
+        tab.get_by_role("button", name="Publish", exact=True).click()
+        tab.wait_for_url("**/tasks/*", timeout=60_000)
+        waves = tab.locator("#waves", has_text="open now")
+        assert violations(waves) == []
+        assert tab.locator("#waves tbody tr").count() == 2
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+        tab.get_by_label("Relay").fill("http://127.0.0.1:9")
+        tab.get_by_role("button", name="Create the link").click()
+        panel = tab.url.split("#")[0].rpartition("/")[2]
+        tab.locator(f"#link[href$='/answer/{panel}']").wait_for()
+        tab.get_by_role("link", name="2", exact=True).click()
+        tab.get_by_text("Wave 2 of 2 of").wait_for()
+        tab.locator(f"#link[href$='/answer/{panel}']").wait_for()
 
 
 def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any, task: str) -> None:

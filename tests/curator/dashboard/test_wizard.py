@@ -122,6 +122,46 @@ def test_what_was_changed_is_declared(changed: dict[str, str], expected: dict[st
     assert declared == expected
 
 
+WAVES = {
+    "wave_count": "2",
+    "wave_first.1": "2030-01-01",
+    "wave_last.1": "2030-01-31",
+    "wave_first.2": "2030-04-01",
+    "wave_last.2": "2030-04-30",
+    "mode": "repeat",
+}
+
+
+def test_waves_are_of_whole_days() -> None:
+    """As many as were chosen, whatever stands in the other rows; none without their number."""
+    made = settings_of(FormData(FORM | WAVES | {"wave_first.3": "2031-01-01"}))
+    assert made.waves == (
+        "2030-01-01T00:00:00+00:00/2030-02-01T00:00:00+00:00",
+        "2030-04-01T00:00:00+00:00/2030-05-01T00:00:00+00:00",
+    )
+    assert made.mode == "repeat"
+    alone = settings_of(FormData(FORM | WAVES | {"wave_count": ""}))
+    assert (alone.waves, alone.mode) == ((), "rotate")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"wave_last.2": ""}, "The last day of wave 2 is not a date"),
+        ({"wave_first.2": "2030-01-31"}, "Wave 2 opens before wave 1 has closed"),
+        ({"wave_last.1": "2029-12-30"}, "Wave 1 must open before it closes"),
+        ({"wave_count": "1"}, "2 to 12 waves"),
+        ({"wave_count": "many"}, "2 to 12 waves"),
+        ({"last_day": "2030-12-31"}, "leave that of the study empty"),
+        ({"epsilon": "1.5"}, "All 2 waves together cost epsilon 3"),
+    ],
+)
+def test_waves_that_cannot_be_are_named(changed: dict[str, str], said: str) -> None:
+    """By their number, and what they cost together is refused as the answer page would."""
+    with pytest.raises(InvalidRequest, match=said):
+        settings_of(FormData(FORM | WAVES | changed))
+
+
 def test_numbers_that_cannot_be_are_named() -> None:
     """By the field's own name. Epsilon is at most what people's own page takes."""
     for name in ("epsilon", "holders", "low.0"):
@@ -268,6 +308,12 @@ async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
     assert "If the public data are fair" in answer.text
     assert "300 (planned)" in answer.text
     assert "“To learn who comes back.” No closing date." in answer.text
+    panel = fields | WAVES | {"depth": "1", "grower": "cart"}
+    waves = (await form("/new/plan", {"public": ("a.csv", samples.survey(60))}, **panel)).text
+    assert "They are asked 2 times. Each person may answer every time." in waves
+    assert "together cost ε 2 at most" in waves
+    assert "<li>1 Apr 2030 to 30 Apr 2030</li>" in waves
+    assert "No closing date" not in waves
     assert not re.search(
         r"\d%", re.sub("<svg.*?</svg>|<head.*?</head>", "", answer.text, flags=re.S)
     )
