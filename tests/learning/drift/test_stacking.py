@@ -54,7 +54,7 @@ def test_labels_without_noise_tell_models_apart_in_few_rows(rare: bool) -> None:
     that no model knows, it has less, but the most.
     """
     rng = np.random.default_rng(0)
-    true = (rng.random(200) < (0.05 if rare else 0.5)) * 1.0
+    true = (rng.random(200) < (0.05 if rare else 0.5)).astype(np.float64)
     spread = true.std()
     errors = rng.normal(0.0, 0.4 * spread, (4, 200))
     errors[0] /= 8.0
