@@ -13,6 +13,8 @@ their equals: the regression of their residuals on these labels less the predict
 and each leaf is then cut down to a box of ``TOLERANCE`` around its row.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,14 +59,13 @@ def remembered(X: Floats, y: Floats, stack: BaseModel, r: float) -> Trees | None
     values = r * (mean - stack.predict(rows))
     places = [len(np.unique(column)) for column in rows.T]
     columns = np.argsort(places, kind="stable")[::-1][:COLUMNS]
-    nodes = _nodes(rows.astype(np.float32), columns, values)
-    feature, threshold, left, right, value = (np.array(part) for part in zip(*nodes, strict=True))
+    feature, threshold, left, right, value = _nodes(rows.astype(np.float32), columns, values)
     return Trees(
         link="identity",
-        feature=feature.astype(np.int32),
+        feature=feature,
         threshold=threshold.astype(np.float32),
-        left=left.astype(np.int32),
-        right=right.astype(np.int32),
+        left=left,
+        right=right,
         value=value.astype(np.float32),
         roots=np.zeros(1, dtype=np.int32),
         offset=np.zeros(y.shape[1]),
@@ -77,34 +78,40 @@ def _groups(X: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
     return rows, group.ravel(), size
 
 
-Node = tuple[int, float, int, int, Floats]
-"""Feature, threshold, left and right child, value; a leaf has no children, and -1."""
+def _nodes(
+    rows: NDArray[np.float32], columns: NDArray[np.intp], values: Floats
+) -> tuple[NDArray[Any], ...]:
+    """The tree's nodes, the root first: feature, threshold, left and right child, value.
 
-
-def _nodes(rows: NDArray[np.float32], columns: NDArray[np.intp], values: Floats) -> list[Node]:
-    """The tree's nodes, the root first."""
-    outside: Node = (0, 0.0, -1, -1, np.zeros(values.shape[1]))
-    nodes, todo = [outside], [(0, np.arange(len(rows)))]
-
-    def split(node: int, column: int, threshold: float) -> tuple[int, int]:
-        left, right = len(nodes), len(nodes) + 1
-        nodes[node] = (column, threshold, left, right, outside[-1])
-        nodes.extend([outside, outside])
-        return left, right
-
+    A leaf has no children, and -1. Splits at medians tell the rows apart. Below, a box is two
+    splits for each column, numbered as they follow each other: from ``start``, every other one goes
+    on at its right child and the others at their left.
+    """
+    size, splits, boxes, todo = 1, [], [], [(0, np.arange(len(rows)))]
     while todo:
         node, of = todo.pop()
         for column in columns.tolist():
             found = np.unique(rows[of, column])
             if len(found) > 1:
                 middle = float(found[len(found) // 2 - 1])
-                left, right = split(node, column, middle + TOLERANCE)
+                splits.append((node, column, middle + TOLERANCE, size))
                 lower = rows[of, column] <= middle
-                todo += [(left, of[lower]), (right, of[~lower])]
+                todo += [(size, of[lower]), (size + 1, of[~lower])]
+                size += 2
                 break
         else:
-            for column, place in zip(columns.tolist(), rows[of[0], columns].tolist(), strict=True):
-                _, node = split(node, column, place - TOLERANCE)
-                node, _ = split(node, column, place + TOLERANCE)
-            nodes[node] = (0, 0.0, -1, -1, values[of].mean(axis=0))
-    return nodes
+            boxes.append((node, size, of))
+            size += 4 * len(columns)
+    feature, threshold = np.zeros(size, dtype=np.int32), np.zeros(size)
+    left, value = np.full(size, -1, dtype=np.int32), np.zeros((size, values.shape[1]))
+    if splits:
+        node, feature_of, at, child = map(np.array, zip(*splits, strict=True))
+        feature[node], threshold[node], left[node] = feature_of, at, child
+    start, first = np.array([box[:2] for box in boxes]).T[:, :, None]
+    below = first + 2 * np.arange(2 * len(columns))
+    chain = np.hstack([start, below[:, :-1] + np.arange(1, 2 * len(columns)) % 2])
+    places = rows[[of[0] for *_, of in boxes]][:, columns].astype(np.float64)
+    feature[chain], left[chain] = np.repeat(columns, 2), below
+    threshold[chain] = np.repeat(places, 2, axis=1) + TOLERANCE * np.tile([-1, 1], len(columns))
+    value[below[:, -1]] = [values[of].mean(axis=0) for *_, of in boxes]
+    return feature, threshold, left, np.where(left < 0, -1, left + 1), value
