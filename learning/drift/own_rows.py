@@ -105,8 +105,8 @@ def _nodes(
     feature, threshold = np.zeros(size, dtype=np.int32), np.zeros(size)
     left, value = np.full(size, -1, dtype=np.int32), np.zeros((size, values.shape[1]))
     if splits:
-        node, feature_of, at, child = map(np.array, zip(*splits, strict=True))
-        feature[node], threshold[node], left[node] = feature_of, at, child
+        parents, column_of, at, children = map(np.array, zip(*splits, strict=True))
+        feature[parents], threshold[parents], left[parents] = column_of, at, children
     start, first = np.array([box[:2] for box in boxes]).T[:, :, None]
     below = first + 2 * np.arange(2 * len(columns))
     chain = np.hstack([start, below[:, :-1] + np.arange(1, 2 * len(columns)) % 2])
