@@ -723,12 +723,13 @@ OURS = [
         "waves-changes",
         "Of the changes that were listed at any look, the part that is false and the part whose "
         "interval misses, how many there are, and the part of the true ones that is found",
-        jobs("panel", ("listed changes",), (2.0,), waves=WAVES, drift=DRIFTS),
+        jobs("panel", ("listed changes",), (0.5, 2.0), waves=WAVES, drift=DRIFTS),
         x="panel",
+        panels=("epsilon",),
         series=(LAST, EVERY_LOOK),
         best="min",
         measures=("score", "missed", "listed", "found"),
-        replications=60,
+        replications=100,
     ),
     Experiment(
         "ablations",

@@ -1,13 +1,14 @@
 """Panels in simulation: equal lifetimes are equal, what is listed is there, waves lend strength."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from privet.baselines.memoized import Memoized
 from scripts.reproduce import waves
 from scripts.reproduce.derived import what_earlier_waves_gain
 from scripts.reproduce.driver import summarized
-from scripts.reproduce.experiment import Experiment
+from scripts.reproduce.experiment import EXPECTED, Experiment
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.waves import (
     ALONE,
@@ -87,8 +88,6 @@ def test_a_jump_between_two_waves_loses_no_more_than_noise() -> None:
 
 def test_ratios_are_those_of_means() -> None:
     """The note divides the mean error with earlier waves by that alone, and counts."""
-    import pandas as pd
-
     made: Experiment = next(each for each in EXPERIMENTS if each.name == "waves-smoothed")
     rows = [
         {
@@ -108,3 +107,38 @@ def test_ratios_are_those_of_means() -> None:
     note = what_earlier_waves_gain(made, summarized(made, pd.DataFrame(rows)))
     assert note.count("| 2.00 ± 0.00 |") == len(OF)
     assert note.count("1 of 1 are above 1 and 0 below.") == len(OF)
+
+
+def measured(name: str) -> pd.DataFrame:
+    return pd.read_csv(EXPECTED / f"{name}.csv")
+
+
+def test_as_measured_earlier_waves_never_lose_by_more_than_noise() -> None:
+    """Of cells, in no setting by three standard errors; at most one in twenty by two."""
+    table = measured("waves-smoothed")
+    cells = table[table["of"] == OF[0]].set_index(["panel", "kind", "epsilon", "series"])["scores"]
+    lost = []
+    for setting in dict.fromkeys(key[:3] for key in cells.index):
+        alone, smoothed = (
+            np.array(cells[*setting, name].split(), float) for name in (ALONE, SMOOTHED)
+        )
+        off = smoothed - alone
+        lost.append(off.mean() / max(off.std(ddof=1) / np.sqrt(len(off)), 1e-12))
+        assert len(off) >= 20
+    assert max(lost) < 3.0
+    assert np.mean(np.array(lost) > 2.0) <= 0.05
+
+
+def test_as_measured_rotation_is_better_than_answers_of_the_same_epsilon_over_histories() -> None:
+    """With five waves and more; the sentences of the page."""
+    table = measured("waves-lifetimes")
+    table = table[~table["panel"].str.startswith(" 2")].set_index(["panel", "categories", "series"])
+    error = table["mean"].unstack()
+    best = error[[name for name in MEMOIZED if name.endswith(HISTORIES)]].min(axis=1)
+    ratio = best / error[ROTATED]
+    assert (error[FRESH] / error[ROTATED]).min() > 2.0
+    assert ratio.min() > 1.35
+    assert ratio.max() < 5.1
+    twenty = error[error.index.get_level_values("panel").str.startswith("20")].xs(2, level=1)
+    assert (twenty["L-GRR, one value"].round(1) <= 0.7).all()
+    assert (twenty[ROTATED].round(1) >= 2.0).all()
