@@ -140,12 +140,12 @@ def _estimates(
     weights = figure_weights(label, question)
     if isinstance(label, Classes):
         units = np.eye(len(weights))
-        rest = [question.mean(each) for _, each in weights]
-        return [
-            joined(one, question.holders, alone, unit)
-            for one, unit in zip(rest, units, strict=True)
-        ]
-    return [question.mean(each) for _, each in weights]
+    else:
+        units = np.array([[label.low, label.high]])
+    rest = [question.mean(each) for _, each in weights]
+    return [
+        joined(one, question.holders, alone, unit) for one, unit in zip(rest, units, strict=True)
+    ]
 
 
 def _overall(label: Label, question: QuestionCounts, alone: QuestionCounts | None) -> _Figures:

@@ -199,6 +199,19 @@ def test_a_waves_model_starts_from_the_waves_before(curator: Curator) -> None:
     assert "earlier waves" not in curator.models.get(third.id).model.facts
 
 
+def test_a_plan_is_for_the_waves_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the wizard asks for one."""
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(cases, "plan", lambda _public, **values: given.update(values))
+    cases.planned(PUBLIC, Publication.model_validate(settings(mode="repeat")), None)
+    assert (given["waves"], given["mode"]) == (3, "repeat")
+    plain = settings()
+    del plain["waves"]
+    given.clear()
+    cases.planned(PUBLIC, Publication.model_validate(plain), None)
+    assert "waves" not in given
+
+
 def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
     """With what changed since, by any of their addresses; deleted ones are said to be, and
     strangers see no counts."""

@@ -6,8 +6,9 @@ import pytest
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.findings.changes import OverTime, over_time
 from privet.learning.simulation.sums import simulate_sums
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Range
 from privet.protocol.mechanisms.registry import create_mechanism
+from privet.protocol.partition import Partition
 from tests.learning.drift.test_waves import CELLS, TREE
 
 LABEL = Classes(name="ill", classes=("no", "yes"))
@@ -48,6 +49,32 @@ def test_a_change_is_listed_with_both_ends(planned: float | None) -> None:
     assert [line.name for line in over.lines] == ["no", "yes"]
     assert [each.wave for each in over.lines[1].figures] == [1, 2, 3]
     assert over.comparisons == 5 * 1 * (1 + CELLS)
+
+
+def test_numbers_of_those_asked_for_the_label_alone_count_too() -> None:
+    """Half are asked for a number alone: figures of all are theirs too, and so are more precise,
+    and their intervals hold."""
+    label = Range(name="score", low=0.0, high=10.0)
+    mechanisms = [create_mechanism("subset", 1.0, cells, 2) for cells in (CELLS, 1)]
+    trees = (TREE, Partition.root(1))
+    held = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        waves: dict[int, list[QuestionCounts]] = {}
+        for number in (1, 2):
+            waves[number] = []
+            for tree, mechanism in zip(trees, mechanisms, strict=True):
+                p = np.tile([0.7, 0.3], (tree.cells, 1)) / tree.cells
+                counts = rng.multinomial(5_000, p.ravel()).reshape(tree.cells, 2)
+                sums = simulate_sums(mechanism, counts, rng)
+                waves[number].append(QuestionCounts(tree, mechanism, sums, 5_000))
+        cells_alone = {number: questions[:1] for number, questions in waves.items()}
+        (line,), (without,) = (over_time(label, each, 2).lines for each in (waves, cells_alone))
+        for one, other in zip(line.figures, without.figures, strict=True):
+            assert (one.reports, other.reports) == (10_000, 5_000)
+            assert one.high - one.low < 0.8 * (other.high - other.low)
+            held += one.low < 3.0 < one.high
+    assert held >= 20 - 7  # of 20 intervals eight miss once in 10^5 times
 
 
 def test_what_did_not_change_is_not_listed() -> None:
