@@ -11,16 +11,18 @@ from privet.protocol.partition import Partition
 from .public_data import Floats, Single
 
 if TYPE_CHECKING:
-    from sklearn.tree import BaseDecisionTree
     from sklearn.tree._tree import Tree
 
 
-def from_sklearn(fitted: "BaseDecisionTree") -> Partition:
-    """The cells of a fitted scikit-learn tree."""
-    tree = fitted.tree_
+DEEPEST = np.iinfo(np.int32).max
+"""The depth that scikit-learn gives a tree that may be as deep as it likes."""
+
+
+def from_sklearn(tree: "Tree") -> Partition:
+    """The cells of a scikit-learn tree."""
     is_leaf = tree.children_left < 0
     return Partition.build(
-        fitted.n_features_in_,
+        tree.n_features,
         np.where(is_leaf, -1, tree.feature),
         np.where(is_leaf, 0.0, first_right(tree.threshold)),
         tree.children_left,
@@ -53,15 +55,33 @@ def random_tree(
     """
     from sklearn.tree._criterion import MSE  # slow to import
     from sklearn.tree._splitter import RandomSplitter
-    from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
+    from sklearn.tree._tree import DepthFirstTreeBuilder
 
-    columns, outputs = X.shape[1], Y.shape[1]
-    lightest, tried = least * weights.sum(), max(1, int(columns_tried * columns))
-    random, deepest = np.random.RandomState(seed), np.iinfo(np.int32).max
-    splitter = RandomSplitter(MSE(outputs, len(X)), tried, 1, lightest, random, None)
-    tree = Tree(columns, np.ones(outputs, dtype=np.intp), outputs)
-    DepthFirstTreeBuilder(splitter, 2, 1, lightest, deepest, 0.0).build(tree, X, Y, weights)
+    lightest, tried = least * weights.sum(), max(1, int(columns_tried * X.shape[1]))
+    random, criterion = np.random.RandomState(seed), MSE(Y.shape[1], len(X))
+    splitter = RandomSplitter(criterion, tried, 1, lightest, random, None)
+    tree = _seedling(X, Y)
+    DepthFirstTreeBuilder(splitter, 2, 1, lightest, DEEPEST, 0.0).build(tree, X, Y, weights)
     return tree
+
+
+def best_first_tree(X: Single, Y: Floats, seed: int, *, leaves: int, least_rows: int) -> "Tree":
+    """The tree of scikit-learn's ``DecisionTreeRegressor`` with at most so many leaves, alike."""
+    from sklearn.tree._criterion import MSE  # slow to import
+    from sklearn.tree._splitter import BestSplitter
+    from sklearn.tree._tree import BestFirstTreeBuilder
+
+    random, criterion = np.random.RandomState(seed), MSE(Y.shape[1], len(X))
+    splitter = BestSplitter(criterion, X.shape[1], least_rows, 0.0, random, None)
+    tree = _seedling(X, Y)
+    BestFirstTreeBuilder(splitter, 2, least_rows, 0.0, DEEPEST, leaves, 0.0).build(tree, X, Y)
+    return tree
+
+
+def _seedling(X: Single, Y: Floats) -> "Tree":
+    from sklearn.tree._tree import Tree  # slow to import
+
+    return Tree(X.shape[1], np.ones(Y.shape[1], dtype=np.intp), Y.shape[1])
 
 
 def to_sklearn(

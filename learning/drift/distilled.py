@@ -12,7 +12,7 @@ import numpy as np
 from privet.protocol.partition import Partition
 
 from ..core.growth import Growth, check_cells, distinguishable
-from ..core.sklearn_trees import from_sklearn
+from ..core.sklearn_trees import best_first_tree, from_sklearn
 from .knowledge import public_knowledge
 
 MAX_DEFAULT_DEPTH = 12
@@ -43,16 +43,14 @@ def distilled(growth: Growth) -> Partition:
     spec = growth.spec
     if spec.depth == 0:
         return Partition.root(growth.X.shape[1])
-    from sklearn import config_context  # slow to import
-    from sklearn.tree import DecisionTreeRegressor
-
-    with config_context(skip_parameter_validation=True, assume_finite=True):
-        fitted = DecisionTreeRegressor(
-            max_leaf_nodes=2**spec.depth,
-            min_samples_leaf=max(spec.min_leaf, 2),  # a single point is no mean of a cell
-            random_state=int(growth.rng.integers(2**31)),
-        ).fit(growth.X.astype(np.float32), growth.y, check_input=False)
-    return from_sklearn(fitted)
+    tree = best_first_tree(
+        growth.X.astype(np.float32),
+        np.ascontiguousarray(growth.y),
+        int(growth.rng.integers(2**31)),
+        leaves=2**spec.depth,
+        least_rows=max(spec.min_leaf, 2),  # a single point is no mean of a cell
+    )
+    return from_sklearn(tree)
 
 
 def distilled_depth(
