@@ -17,6 +17,7 @@ IN_WORDS: dict[Relation, str] = {
     "is": "is",
     "is not": "is not",
 }
+SIGNS: dict[Relation, str] = {">=": "≥", "<=": "≤"}
 SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 
 
@@ -45,6 +46,17 @@ class Condition:
 
     def __str__(self) -> str:
         return f"{self.feature.name} {self.relation} {self._value}"
+
+    @property
+    def readable(self) -> str:
+        """As pages show it: ``age ≥ 37.5``; of two categories the one that it is."""
+        if self.relation in SIGNS:
+            return f"{self.feature.name} {SIGNS[self.relation]} {self._value}"
+        if self.relation == "is not" and isinstance(self.feature, Categorical):
+            others = [name for name in self.feature.categories if name != self.value]
+            if len(others) == 1:
+                return f"{self.feature.name} is {others[0]}"
+        return str(self)
 
     @property
     def in_words(self) -> str:

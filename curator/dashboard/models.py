@@ -1,7 +1,8 @@
 """Pages about models: the tree, a prediction, other settings tried, models side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from math import log
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -9,20 +10,27 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
-from privet.learning.core.amounts import thousands
+from privet.learning.core.amounts import tells_nothing, thousands
 from privet.learning.core.counts import Interval
 from privet.learning.core.model import FittedModel, Model
-from privet.learning.core.trees import describe_node, path_to
+from privet.learning.core.trees import path_to, readable_path
 from privet.learning.display.picture import to_svg
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.sentences import (
+    asked,
+    average_of_cells,
+    bounds_of,
     cells_in_words,
     figures_to_state,
     finding,
+    how_much_better,
     how_often_right,
     moved_in_words,
     right_more_often,
     which_is_better,
+    which_to_keep,
+    why_less,
+    worth_of_accuracy,
 )
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
@@ -38,7 +46,7 @@ from ..http.requests import TheCurator, count_as_post, while_waited
 from ..service import Change, Curator, fitting, prediction, reading
 from ..service.tasks import read_task
 from .overview import insight_of
-from .pages import PageRoute, page, see_other
+from .pages import PageRoute, asked_of, own_address, page, see_other
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
 MOST_DRAWN = 512
@@ -74,12 +82,17 @@ def show_model(
     info = reading.read_model(curator, visitor, task_id, number)
     model = reading.fitted_model(curator, visitor, task_id, number).model
     is_draft = read_task(curator, visitor, task_id).state is TaskState.DRAFT
+    than = reading.accuracy_in_context(curator, visitor, task_id, number) if visitor.reads else None
     return page(
         request,
         "model.html",
+        question=asked(task.label),
+        why_less="" if than is None else why_less(than),
         info=ModelView.of(task_id, info),
         serving=SERVING in info.aliases,
         exports=EXPORTS,
+        even=even_scores(task),
+        address=f"{own_address(request)}{request.url.path}",
         guarded=curator.guard_models or is_draft,
         says=verdict_of(task, model, info, curator, visitor),
         **picture(
@@ -114,7 +127,8 @@ def show_node(
         "node.html",
         task=task,
         number=number,
-        splits=describe_node(model.partition, task.columns, node),
+        splits=readable_path(model.partition, task.columns, node),
+        question=asked(task.label),
         rows=[] if cell < 0 else values_of_cell(task, model, cell),
         public_share=None if cell < 0 else float(model.public_share[cell]),
         shares=reading.read_node(curator, visitor, task_id, number, node),
@@ -138,6 +152,13 @@ def predict(
         for place, feature in enumerate(task.features)
         if (text := str(form.get(f"{FIELD}{place}", "")).strip())
     }
+    empty = [
+        asked_of(feature)
+        for feature in task.features
+        if feature.name not in record and feature.missing is None
+    ]
+    if empty:
+        raise InvalidRecord(f"Fill in what is empty: {'; '.join(empty)}.")
     try:
         answers = prediction.predict(curator, visitor, task_id, number, records=[record])
     except InvalidRecord as error:  # which names a row, and a form has one record
@@ -148,6 +169,9 @@ def predict(
         request,
         "prediction.html",
         task=task,
+        question=asked(task.label),
+        told=is_told(task, predicted),
+        splits=readable_path(partition, task.columns, int(partition.leaves[predicted["cell"]])),
         nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
         number=number,
         record=record,
@@ -273,8 +297,20 @@ async def compare(
         return {"info": info, **picture(task, model, curator, visitor, f"model {number}")}
 
     sides = [await run_in_threadpool(side, number) for number in (one, other)]
-    better = better_of(task, f"model {one}", f"model {other}", change)
-    return page(request, "compare.html", task=task, sides=sides, change=change, better=better)
+    axes = [each["axis"] for each in sides if each["axis"] is not None]
+    shown = [[(path, node.value.name) for node, path in each["cells"]] for each in sides]
+    return page(
+        request,
+        "compare.html",
+        task=task,
+        question=asked(task.label),
+        sides=sides,
+        same_cells=shown[0] == shown[1],
+        axis=(min(low for low, _ in axes), max(high for _, high in axes)) if axes else None,
+        change=change,
+        better=better_of(task, f"model {one}", f"model {other}", change),
+        advice=advice_of(task, [each["info"] for each in sides], change),
+    )
 
 
 @router.get("/models/{number}/export", dependencies=[Depends(_visible_task)])
@@ -329,7 +365,7 @@ def picture(
         "number_of_cells": model.partition.cells,
     }
     if model.partition.cells > MOST_DRAWN:
-        return {**parts, "svg": None, "cells": [], "note": "", "colors": ""}
+        return {**parts, "svg": None, "cells": [], "note": "", "colors": "", "axis": None}
     layout = reading.layout(curator, visitor, task.id, model)
     href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
     name = whose.replace(" ", "-")
@@ -340,6 +376,7 @@ def picture(
         "cells": [(node, layout.path(node)) for node in layout.nodes if node.cell is not None],
         "note": layout.note,
         "colors": layout.colors,
+        "axis": layout.axis,
     }
 
 
@@ -358,9 +395,13 @@ def verdict_of(
     insight = insight_of(task.id, curator, visitor, info.number)
     if insight is not None and insight.impossible is not None:
         return [insight.sentence]
-    says, known = [], []
+    says, known, average = [], [], ""
     if insight is not None:
         says = [finding(task.label, row) for row in figures_to_state(task.label, insight.overall)]
+        of_cells = reading.average_value(curator, visitor, task.id, info.number)
+        row = insight.overall[-1]
+        if of_cells is not None and not tells_nothing(row.low, row.high, *bounds_of(task.label)):
+            average = average_of_cells(task.label, of_cells, row.reported)
         found = reading.untold_in_cells(curator, visitor, task.id, info.number)
         if found is not None:
             untold, needed = found
@@ -369,22 +410,54 @@ def verdict_of(
         known.append(moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells))
     accuracy = ModelView.of(task.id, info).scores.get("accuracy")
     if accuracy is not None:
-        says.append(how_often_right(Interval(accuracy.value, accuracy.low, accuracy.high)))
-    if says := [*says, *known]:
+        right = how_often_right(Interval(accuracy.value, accuracy.low, accuracy.high))
+        than = None
+        if insight is not None:
+            than = reading.accuracy_in_context(curator, visitor, task.id, info.number)
+        says.append(right if than is None else f"{right} {worth_of_accuracy(than)}")
+    if says := [*says, *known, *filter(None, (average,))]:
         return says
     if info.summary["reports"]:
         return [f"Answers that went into this model: {thousands(info.summary['reports'])}."]
     return ["No answers went into this model: it is one of the public records only."]
 
 
-def better_of(task: Task, first: str, second: str, change: Change) -> list[str] | None:
-    """Sentences on which of two models is better; None for strangers."""
+def better_of(task: Task, first: str, second: str, change: Change) -> dict[str, Any] | None:
+    """Sentences on which of two models is better, and in detail; None for strangers."""
     if change.scores is None:
         return None
     says = [which_is_better(task.label, first, second, change.scores)]
     if (accuracy := change.scores.get("accuracy")) is not None:
         says.append(right_more_often(first, second, accuracy))
-    return says
+    return {"says": says, "detail": how_much_better(task.label, first, second, change.scores)}
+
+
+def advice_of(task: Task, infos: Sequence[ModelView], change: Change) -> str:
+    """Which of two models should serve, if one does and readers may know which is better."""
+    serving = [SERVING in info.aliases for info in infos]
+    if not change.scores or not any(serving) or infos[0].number == infos[1].number:
+        return ""
+    first, second = (f"model {info.number}" for info in infos)
+    if serving[0]:
+        return which_to_keep(task.label, first, second, change.scores)
+    turned = {name: Interval(-of.value, -of.high, -of.low) for name, of in change.scores.items()}
+    return which_to_keep(task.label, second, first, turned)
+
+
+def even_scores(task: Task) -> dict[str, float]:
+    """The scores of a model that gives every class the same share."""
+    slots = task.label.slots if isinstance(task.label, Classes) else 1
+    return {"Brier score": (1.0 - 1.0 / slots) / 2.0, "log loss": log(slots)}
+
+
+def is_told(task: Task, prediction: Mapping[str, Any]) -> bool:
+    """True if a class is surely the likeliest in the record's cell, or a mean's interval says
+    anything."""
+    low, high = prediction["cell_low"], prediction["cell_high"]
+    if not isinstance(task.label, Classes):
+        return not tells_nothing(low, high, *bounds_of(task.label))
+    mine = str(prediction["label"])
+    return bool(low[mine] > max(end for name, end in high.items() if name != mine))
 
 
 def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:

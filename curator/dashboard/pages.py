@@ -22,6 +22,7 @@ from privet.learning.core.amounts import about, amount, percent, tells_nothing, 
 from privet.learning.findings.sentences import figure
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import PrivetError, problem_of
+from privet.protocol.features import Categorical, Numeric
 
 from ..http.models import IntervalView
 from ..http.state import state_of
@@ -87,6 +88,17 @@ def known_share(of: IntervalView) -> str:
     return figure(of.value, of.low, of.high, is_share=True)
 
 
+def asked_of(feature: Numeric | Categorical) -> str:
+    """A feature's question as people read it, or its name, with the unit of a number."""
+    unit = f" ({feature.unit})" if isinstance(feature, Numeric) and feature.unit else ""
+    return f"{feature.prompt or feature.name}{unit}"
+
+
+def amount_of(number: float, digits: int) -> str:
+    """A number in at most so many digits, without an exponent."""
+    return amount(float(f"{number:.{digits}g}"))
+
+
 def day(moment: datetime) -> str:
     """A day without its year, as a mark on an axis."""
     return f"{moment.day} {moment:%b}"
@@ -124,6 +136,8 @@ templates = Environment(
 templates.filters |= {
     "percent": percent,
     "amount": amount,
+    "amount_of": amount_of,
+    "asked": asked_of,
     "day": day,
     "duration": duration,
     "about": about,

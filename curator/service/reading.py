@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from privet.learning.core.amounts import TELLING
 from privet.learning.core.counts import public_counts
 from privet.learning.core.model import FittedModel, Model
@@ -24,10 +26,12 @@ from privet.learning.findings.insight import (
 from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
 from privet.learning.findings.node_shares import (
     NodeShares,
+    node_masses,
     node_shares,
     reports_for_cells,
     untold_cells,
 )
+from privet.learning.findings.scores import Yardsticks, yardsticks
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes
 from privet.protocol.lifecycle import TaskState
@@ -205,13 +209,16 @@ def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout
     task = may_read_models(curator, actor, task_id).task
     public = curator.store.tasks.public_data(task_id)
     question = question_about(model, curator.question_counts(task_id)) if actor.reads else None
+    ends = None
     if question is None:
         mass = public_counts(task.label, public, model.partition).sum(axis=1)
     else:
-        mass = question.counts.sum(axis=1)
+        mass, ends = question.counts.sum(axis=1), node_masses(question)
     some = public.X[:: max(1, -(-len(public) // RANGED_ROWS))]
     ranges = model.ranges(some)
-    return lay_out(model.partition, task.columns, model=model, mass=mass, ranges=ranges)
+    return lay_out(
+        model.partition, task.columns, model=model, mass=mass, ranges=ranges, mass_ends=ends
+    )
 
 
 def read_node(
@@ -264,6 +271,33 @@ def untold_in_cells(
     public = curator.store.tasks.public_data(task_id)
     needed = reports_for_cells(model.label, public, question, TELLING)
     return None if needed is None else (untold_cells(model.label, question), needed)
+
+
+def accuracy_in_context(
+    curator: Curator, actor: Actor, task_id: str, number: int
+) -> Yardsticks | None:
+    """What the accuracy of a model's cells is worth; None where it is not known.
+
+    Raises ``TaskNotFound`` or ``ModelNotFound``.
+    """
+    actor.need(Scope.READER, COUNTS)
+    model = curator.models.get(task_id, number).model
+    public, counts = curator.store.tasks.public_data(task_id), curator.question_counts(task_id)
+    return yardsticks(model, counts, public)
+
+
+def average_value(curator: Curator, actor: Actor, task_id: str, number: int) -> float | None:
+    """The average of a model's cells, weighed by their holders: of the last class, or the mean.
+
+    None of more than two classes, and without reports in its cells.
+    """
+    actor.need(Scope.READER, COUNTS)
+    model = curator.models.get(task_id, number).model
+    question = question_about(model, curator.question_counts(task_id))
+    if question is None or model.values.shape[1] > 2:
+        return None
+    mass = np.maximum(question.counts.sum(axis=1), 0.0)
+    return float(mass @ model.values[:, -1] / mass.sum()) if mass.any() else None
 
 
 def write_export(task: Task, number: int, created: float, document: bytes, form: str) -> bytes:

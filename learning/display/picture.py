@@ -1,23 +1,27 @@
 """A tree for people: as text, as an SVG picture, and as a layout for other drawings.
 
 Every node has a row, indented by its depth: the split that leads to it in words, a bar as wide as
-its part of the mass in the colour of its prediction, and for a cell the prediction on an axis with
-the 95 % interval of the cell's share or mean. The picture needs no style sheet: text has the colour
-of the text around it, and the other colours suit light and dark ground. With a public model the
-tree is a summary: predictions differ within a cell, and their range there is shown.
+its part of the mass, and for a cell the prediction on an axis with the 95 % interval of the cell's
+share or mean. Cells have the colour of their prediction where they can be told apart. The picture
+needs no style sheet: text has the colour of the text around it, and the other colours suit light
+and dark ground. With a public model the tree is a summary: predictions differ within a cell, and
+their range there is shown.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
+from math import floor, log10
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.protocol.conditions import Condition
 from privet.protocol.features import Classes, Column
 from privet.protocol.partition import LEAF, Index, Partition
 
-from ..core.amounts import percent, tells_nothing
+from ..core.amounts import percent, tells_nothing, thousands
 from ..core.model import Model
 from ..core.public_data import Floats
 from ..core.trees import node_depth, node_sums
@@ -34,15 +38,17 @@ SUMMARY = (
     "The tree is a summary of the model: predictions differ within a cell, by the public model."
 )
 RANGES = " Ranges are those for public records."
+NO_RANGE = " None is given where the cell's own figure lies outside."
 
 ROW, INDENT, MARGIN = 24.0, 16.0, 8.0
 """Pixels between rows, between levels, and around the picture."""
-BAR, AXIS, GAP = 80.0, 170.0, 46.0
-"""Pixels of the bar of all the mass, of the axis, and after a bar for its share in percent."""
+BAR, AXIS, GAP, WIDE_GAP = 80.0, 170.0, 46.0, 128.0
+"""Pixels of the bar of all the mass, of the axis, and after a bar for its share in percent, without
+and with its interval."""
 LETTER = 6.4
 """Pixels of a letter on average."""
-BOLD = 7.1
-"""The same in bold, as a page may set the rows that lead to a prediction."""
+WIDEST = 7.1
+"""The same of texts with many digits."""
 
 
 @dataclass(frozen=True)
@@ -59,22 +65,28 @@ class CellValue:
     high: float
     public: float | None = None
     within: tuple[float, float] | None = None
+    decimals: int = 0
+    """Those of a number, the same in all cells."""
 
     def __str__(self) -> str:
-        text = self.text_of
-        name = f"{self.name} " if self.name else ""
+        predicted, text = "", self.text_of
+        if self.within is not None:
+            predicted = f", predicts {text(self.within[0])} to {text(self.within[1])}"
+        return f"{self.figure}{predicted}"
+
+    @property
+    def figure(self) -> str:
+        """The value with its interval."""
+        text, name = self.text_of, f"{self.name} " if self.name else ""
         ends = f" ({text(self.low)} to {text(self.high)})"
         if self.name and tells_nothing(self.low, self.high, 0.0, 1.0):
             ends = ", reports tell nothing yet"
-        predicted = ""
-        if self.within is not None:
-            predicted = f", predicts {text(self.within[0])} to {text(self.within[1])}"
-        return f"{name}{text(self.value)}{ends}{predicted}"
+        return f"{name}{text(self.value)}{ends}"
 
     @property
     def text_of(self) -> Callable[[float], str]:
         """Text of a share in percent, or of a number."""
-        return percent if self.name else "{:.3g}".format
+        return percent if self.name else partial(number_text, decimals=self.decimals)
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,8 @@ class Node:
     """One node in its row, from 0: parents above their children.
 
     ``condition`` is the split that leads to it in words, empty at the root; ``mass`` its part of
-    the whole, 0 to 1. ``cell`` and ``value`` are None at inner nodes, ``value`` without a model.
+    the whole, 0 to 1, with its 95 % interval ``mass_ends`` if it is estimated. ``cell`` and
+    ``value`` are None at inner nodes, ``value`` without a model.
     """
 
     number: int
@@ -94,6 +107,16 @@ class Node:
     color: str
     cell: int | None
     value: CellValue | None
+    mass_ends: tuple[float, float] | None = None
+
+    @property
+    def mass_text(self) -> str:
+        """The mass in percent, with its interval if it is known."""
+        if self.mass_ends is None:
+            return percent(self.mass)
+        return (
+            f"{percent(self.mass)} ({percent(self.mass_ends[0])} to {percent(self.mass_ends[1])})"
+        )
 
 
 @dataclass(frozen=True)
@@ -122,7 +145,7 @@ class Layout:
         """All about a node in one line."""
         about = [
             " and ".join(self.path(node)) or "all records",
-            f"{percent(node.mass)} of the mass",
+            f"{node.mass_text} of the mass",
         ]
         if node.value is not None:
             about.append(str(node.value))
@@ -138,24 +161,26 @@ def lay_out(
     model: Model | None = None,
     mass: Floats | None = None,
     ranges: tuple[Floats, Floats] | None = None,
+    mass_ends: Sequence[tuple[float, float]] | None = None,
 ) -> Layout:
     """The rows of a tree.
 
     ``columns`` are the features' own (``columns_of``). ``mass``, ``(cells,)``, weighs the cells,
-    negative ones as 0, and equally by default. ``ranges`` are ``Model.ranges`` of public records.
+    negative ones as 0, and equally by default; ``mass_ends`` are intervals of nodes. ``ranges`` are
+    ``Model.ranges`` of public records.
     """
     weights = np.ones(partition.cells) if mass is None else np.maximum(mass, 0.0)
     sums = node_sums(partition, weights)
     shares = sums / max(float(sums[0]), 1e-300)
     rows, depths = _rows(partition), node_depth(partition)
-    colors = _colors(model, weights, partition.nodes)
+    colors = _colors(model, partition)
     nodes = []
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
         condition = ""
         if parent >= 0:
             left = int(partition.left[parent]) == node
-            condition = str(Condition.of(partition, columns, parent, left))
+            condition = Condition.of(partition, columns, parent, left).readable
         nodes.append(
             Node(
                 number=node,
@@ -167,6 +192,7 @@ def lay_out(
                 color=colors[node],
                 cell=None if cell < 0 else cell,
                 value=None if cell < 0 or model is None else _value(model, cell, ranges),
+                mass_ends=None if mass_ends is None or parent < 0 else mass_ends[node],
             )
         )
     axis, note = None, ""
@@ -176,6 +202,9 @@ def lay_out(
         axis = (0.0, 1.0) if isinstance(model.label, Classes) else ends
         if model.base_values is not None:
             note = SUMMARY if ranges is None else SUMMARY + RANGES
+            missing = (node.value is not None and node.value.within is None for node in nodes)
+            if ranges is not None and any(missing):
+                note += NO_RANGE
     return Layout(tuple(nodes), axis, note, "" if model is None else _legend(model))
 
 
@@ -187,9 +216,15 @@ def _value(model: Model, cell: int, ranges: tuple[Floats, Floats] | None) -> Cel
     without = model.values_without_reports
     before = None if without is None else float(without[cell, slot])
     within = None
-    if ranges is not None and not np.isnan(ranges[0][cell, slot]):
+    if ranges is not None and ranges[0][cell, slot] <= value <= ranges[1][cell, slot]:
         within = float(ranges[0][cell, slot]), float(ranges[1][cell, slot])
-    return CellValue(classes[slot], value, low, high, before, within)
+    return CellValue(classes[slot], value, low, high, before, within, _decimals(model))
+
+
+def number_text(number: float, decimals: int) -> str:
+    """A number with so many decimals, and thousands apart."""
+    whole, point, rest = f"{number:,.{decimals}f}".partition(".")
+    return f"{whole.replace(',', thousands(1000)[1])}{point}{rest}"
 
 
 def to_text(layout: Layout) -> str:
@@ -230,10 +265,11 @@ class _Drawing:
         self.layout, self.name = layout, escape(name)
         words = max(n.depth * INDENT + len(_words(n)) * LETTER for n in layout.nodes)
         self.bars = MARGIN + words + 14.0
-        self.axis = self.bars + BAR + GAP
+        known = any(node.mass_ends is not None for node in layout.nodes)
+        self.axis = self.bars + BAR + (WIDE_GAP if known else GAP)
         self.values = self.axis + AXIS
         values = [len(str(node.value)) for node in layout.nodes if node.value is not None]
-        self.width = self.values + max(values) * BOLD if values else self.axis
+        self.width = self.values + max(values) * WIDEST if values else self.axis
         self.top = MARGIN + (14.0 if values else 0.0)
         self.height = self.top + len(layout.nodes) * ROW + MARGIN
 
@@ -277,19 +313,22 @@ class _Drawing:
         """The words and the bar, and for a cell its value and interval."""
         x, y = MARGIN + node.depth * INDENT, self.y(node)
         opacity = ' opacity=".45"' if node.cell is None else ""
-        mass = (
-            "&lt;1\u00a0%"
-            if 0.0 < node.mass < 0.005
-            else f"{node.mass:.0%}".replace("%", "\u00a0%")
-        )
+        mass, end, whisker = escape(node.mass_text), node.mass, ""
+        if node.mass_ends is not None:
+            low, end = (self.bars + BAR * each for each in node.mass_ends)
+            whisker = (
+                f'<path d="M{low:.5g} {y - 3:g}v6m0-3H{end:.5g}m0-3v6" stroke="currentColor" '
+                'fill="none"/>'
+            )
+            end = max(node.mass, node.mass_ends[1])
         parts = [
             f"<title>{escape(self.layout.describe(node))}</title>"
             f'<rect x="{x:g}" y="{y - ROW / 2:g}" width="{self.width - x:g}" height="{ROW:g}" '
             'fill="none" pointer-events="all"/>'
             f'<text x="{x:g}" y="{y + 4:g}">{escape(_words(node))}</text>'
             f'<rect x="{self.bars:g}" y="{y - 6:g}" width="{max(BAR * node.mass, 1.0):.4g}" '
-            f'height="12" fill="{node.color}"{opacity}/>'
-            f'<text x="{self.bars + max(BAR * node.mass, 1.0) + 4:.5g}" y="{y + 4:g}" '
+            f'height="12" fill="{node.color}"{opacity}/>{whisker}'
+            f'<text x="{self.bars + max(BAR * end, 1.0) + 4:.5g}" y="{y + 4:g}" '
             f'font-size="10" opacity=".8">{mass}</text>'
         ]
         if node.value is not None and self.layout.axis is not None:
@@ -334,7 +373,10 @@ class _Drawing:
     def mark(self, value: float) -> str:
         """A mark on the axis."""
         names = [node.value.name for node in self.layout.nodes if node.value is not None]
-        return percent(value) if any(names) else f"{value:.3g}"
+        decimals = max(
+            (node.value.decimals for node in self.layout.nodes if node.value is not None), default=0
+        )
+        return percent(value) if any(names) else number_text(value, decimals)
 
     def along(self, axis: tuple[float, float], value: float) -> float:
         low, high = axis
@@ -360,34 +402,75 @@ def _rows(partition: Partition) -> Index:
     return rows
 
 
+def told_apart(model: Model) -> NDArray[np.bool_]:
+    """True for the cells whose colour tells something, ``(cells,)``.
+
+    Of a number and of two classes those whose interval has nothing in common with that of another
+    cell; of more classes those whose likeliest class is likelier than every other in its interval.
+    """
+    if model.values.shape[1] > 2:
+        top = model.values.argmax(axis=1)[:, None]
+        others = np.where(np.arange(model.values.shape[1]) == top, -np.inf, model.high)
+        return np.asarray(np.take_along_axis(model.low, top, 1)[:, 0] > others.max(axis=1))
+    low, high = model.low[:, -1], model.high[:, -1]
+    return np.asarray((high < low.max()) | (low > high.min()))
+
+
 def _legend(model: Model) -> str:
     """The meaning of the colours in a sentence: each class's, or the ends of the scale."""
-    label, values = model.label, model.values
-    if isinstance(label, Classes) and len(label.classes) > 2:
+    label, told = model.label, told_apart(model)
+    has_many = isinstance(label, Classes) and len(label.classes) > 2
+    if not told.any():
+        what = (
+            "no cell's likeliest class is certain"
+            if has_many
+            else "no cell can be told from another"
+        )
+        return f"All bars are grey: {what}."
+    rest = "" if told.all() else " Grey cells cannot be told from any other."
+    if isinstance(label, Classes) and has_many:
         named = [
             f"{color}: {', '.join(label.classes[slot :: len(CLASS_COLORS)])}"
             for slot, color in enumerate(COLORS_IN_WORDS[: len(label.classes)])
         ]
-        return f"Colours by the likeliest class. {'; '.join(named)}."
-    least, most = float(values[:, -1].min()), float(values[:, -1].max())
-    if isinstance(label, Classes):
-        what, ends = f"the share of {label.classes[-1]}", (percent(least), percent(most))
-    else:
-        what, ends = f"the mean {label.name}", (f"{least:.3g}", f"{most:.3g}")
-    if ends[0] == ends[1]:
-        return f"All bars have one colour, since {what} is {ends[0]} in each cell."
-    return f"Colours by {what}, from blue: {ends[0]}, to orange: {ends[1]}."
+        rest = "" if told.all() else " Of grey cells it is not certain."
+        return f"Colours by the likeliest class. {'; '.join(named)}.{rest}"
+    shown = model.values[told, -1]
+    least, most = (_value_text(model, float(end)) for end in (shown.min(), shown.max()))
+    what = (
+        f"the share of {label.classes[-1]}"
+        if isinstance(label, Classes)
+        else f"the mean {label.name}"
+    )
+    return f"Colours by {what}, from blue: {least}, to orange: {most}.{rest}"
 
 
-def _colors(model: Model | None, weights: Floats, nodes: int) -> list[str]:
-    """Colours by prediction; inner nodes have their cells' average."""
+def _value_text(model: Model, value: float) -> str:
+    return (
+        percent(value) if isinstance(model.label, Classes) else number_text(value, _decimals(model))
+    )
+
+
+def _decimals(model: Model) -> int:
+    """Those of a number, by the width of all that is possible."""
+    least, most = model.bounds
+    return max(2 - floor(log10(most - least)), 0) if most > least else 0
+
+
+def _colors(model: Model | None, partition: Partition) -> list[str]:
+    """Colours of cells by prediction, where they can be told apart; the rest is grey."""
+    colors = [GREY] * partition.nodes
     if model is None:
-        return [GREY] * nodes
-    means = node_sums(model.partition, (weights + 1e-12)[:, None] * model.values)
-    means /= node_sums(model.partition, weights + 1e-12)[:, None]
-    if means.shape[1] > 2:
-        return [CLASS_COLORS[slot % len(CLASS_COLORS)] for slot in means.argmax(axis=1)]
-    value, (low, high) = means[:, -1], (model.values[:, -1].min(), model.values[:, -1].max())
-    place = (value - low) / max(high - low, 1e-300)
-    mixed = np.outer(1 - place, LOW) + np.outer(place, HIGH)
-    return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.clip(0, 255).astype(int).tolist()]
+        return colors
+    values, told = model.values, told_apart(model)
+    shown = values[told, -1] if told.any() else values[:, -1]
+    low, high = float(shown.min()), float(shown.max())
+    for cell in np.flatnonzero(told).tolist():
+        if values.shape[1] > 2:
+            color = CLASS_COLORS[int(values[cell].argmax()) % len(CLASS_COLORS)]
+        else:
+            place = (float(values[cell, -1]) - low) / max(high - low, 1e-300)
+            mixed = [int((1 - place) * a + place * b) for a, b in zip(LOW, HIGH, strict=True)]
+            color = "#{:02x}{:02x}{:02x}".format(*mixed)
+        colors[int(partition.leaves[cell])] = color
+    return colors

@@ -63,7 +63,7 @@ EXPORTS: dict[str, Export] = {
     "json": Export(
         "application/json",
         "json",
-        "The whole model, to keep, or to draw with TreeDisplay.from_export in a notebook.",
+        "The whole model, to keep, or to draw in a notebook.",
         write_json,
     ),
     "csv": Export("text/csv", "csv", "A row for each cell, for a spreadsheet.", write_csv),

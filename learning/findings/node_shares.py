@@ -86,6 +86,18 @@ def node_shares(
     return NodeShares(share, tuple(rows))
 
 
+def node_masses(question: QuestionCounts) -> list[tuple[float, float]]:
+    """The 95 % interval of the part of the holders below each node, as ``node_shares`` has it."""
+    tree, found = question.partition, []
+    false, depths = impossible([question]) is not None, node_depth(question.partition)
+    for node, depth in enumerate(depths.tolist()):
+        below = ancestors(tree, int(depth)) == node
+        inside = np.broadcast_to(below[:, None], question.counts.shape).astype(np.float64)
+        mass = question.mean(inside).interval(0.0, 1.0)
+        found.append((0.0, 1.0) if false else (mass.low, mass.high))
+    return found
+
+
 def reports_for_cells(
     label: Label, public: PublicData, question: QuestionCounts, half_width: float
 ) -> int | None:

@@ -25,7 +25,7 @@ known: they are less the labels' mean square.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -34,7 +34,7 @@ from privet.protocol.features import Classes, Label
 
 from ..core.counts import Estimate, Interval, QuestionCounts
 from ..core.model import Model
-from ..core.public_data import Floats
+from ..core.public_data import Floats, PublicData
 from .impossible import impossible
 from .insight import question_about
 
@@ -151,6 +151,43 @@ def score_differences(
         difference = _corrected(question, after - before, other_bias - bias, deviation**2)
         found[score] = difference.interval(-np.inf, np.inf)
     return found
+
+
+@dataclass(frozen=True)
+class Yardsticks:
+    """What a model's accuracy is worth: beside that for those who answered, and beside others.
+
+    ``of_holders`` is not corrected for the fit to their answers. ``more_than_public`` and
+    ``more_than_always`` are the accuracy less that of the same estimator without reports, and less
+    that of predicting ``always`` for everybody, the public records' commonest class.
+    """
+
+    of_holders: Interval
+    more_than_public: Interval
+    always: str
+    more_than_always: Interval
+
+
+def yardsticks(
+    model: Model, questions: Sequence[QuestionCounts], public: PublicData
+) -> Yardsticks | None:
+    """The yardsticks of the accuracy of a model's cells; None where ``known_scores`` has none."""
+    label, score = model.label, "accuracy"
+    if not isinstance(label, Classes) or score not in known_scores(model, questions):
+        return None
+    if model.values_without_reports is None:  # as an earlier version fitted it
+        return None
+    fixed = dict.fromkeys(MOST, (0.0, 0.0))
+    before = replace(model.without_reports(), optimism=fixed)
+    commonest = int(np.bincount(public.y.astype(np.int64), minlength=label.slots).argmax())
+    one = np.broadcast_to(np.eye(label.slots)[commonest], model.values.shape)
+    constant = replace(before, values=one)
+    return Yardsticks(
+        known_scores(replace(model, optimism=fixed), questions)[score],
+        score_differences(before, model, questions)[score],
+        label.classes[commonest],
+        score_differences(constant, model, questions)[score],
+    )
 
 
 def _corrected(question: QuestionCounts, weights: Floats, bias: float, variance: float) -> Estimate:

@@ -13,8 +13,10 @@ from privet.protocol.features import Classes, Label
 from ..core.amounts import TELLING, about, amount, percent, tells_nothing, thousands
 from ..core.counts import Interval
 from .insight import FALSE_DISCOVERY_RATE, tests_of
-from .scores import scores_of
+from .scores import Yardsticks, scores_of
 
+HARDLY = 0.005
+"""Mean change of shares that is no news."""
 SCORE_IN_WORDS = {
     "Brier score": "Brier score, the squared error of its probabilities",
     "squared error": "mean squared error",
@@ -138,46 +140,84 @@ def would_tell(label: Label, more: int, where: str = "every figure") -> str:
 def which_is_better(
     label: Label, first: str, second: str, scores: Mapping[str, Interval] | None
 ) -> str:
-    """A sentence on which of two models is better, by what, and how sure.
+    """A sentence on which of two models is better.
 
     ``scores`` are the second one's less the first one's, the smaller the better. Decided
     by the one score that honest probabilities are best in: one comparison, and not three.
     """
-    name = "Brier score" if isinstance(label, Classes) else scores_of(label)[0]
+    name = _deciding(label)
     if not scores or name not in scores:
         return (
             "Which is better is not known: that takes reports about the label in cells that both "
             "models have."
         )
-    of, in_words = scores[name], SCORE_IN_WORDS[name]
+    of = scores[name]
     if of.low == of.high == 0.0:
         return f"{_capital(first)} and {second} are equally good: their cells say the same."
     if of.low <= 0.0 <= of.high:
+        return "The answers cannot tell which is better."
+    return f"{_capital(second if of.high < 0.0 else first)} is better, with 95 % confidence."
+
+
+def how_much_better(label: Label, first: str, second: str, scores: Mapping[str, Interval]) -> str:
+    """A sentence on the score by which two models are compared; empty where it is not known."""
+    name = _deciding(label)
+    if name not in scores or scores[name].low == scores[name].high == 0.0:
+        return ""
+    of, said = scores[name], SCORE_IN_WORDS[name]
+    value, low, high = (amount(float(f"{abs(end):.2g}")) for end in (of.value, of.low, of.high))
+    better, worse = (second, first) if of.value < 0.0 else (first, second)
+    if of.low <= 0.0 <= of.high:
         return (
-            f"Neither is surely better. For people like the holders the {in_words}, differs by "
-            f"{abs(of.value):.2g} in favour of {second if of.value < 0.0 else first}, and "
-            f"with 95 % confidence by anything from {-of.low:.2g} in favour of {second} to "
-            f"{of.high:.2g} in favour of {first}."
+            f"Decided by the {said}. It is less for {better} than for {worse} by {value}, with "
+            f"95 % confidence by anything from {low} in favour of {second} to {high} in favour of "
+            f"{first}."
         )
-    better, sign = (second, -1.0) if of.high < 0.0 else (first, 1.0)
-    ends = sorted((sign * of.low, sign * of.high))
+    least, most = (high, low) if of.high < 0.0 else (low, high)
     return (
-        f"{_capital(better)} is better with 95 % confidence: for people like the holders its "
-        f"{in_words}, is less by {sign * of.value:.2g} ({ends[0]:.2g} to {ends[1]:.2g})."
+        f"Decided by the {said}. It is less for {better} than for {worse} by {value} ({least} to "
+        f"{most})."
     )
+
+
+def which_to_keep(label: Label, first: str, second: str, scores: Mapping[str, Interval]) -> str:
+    """Advice on which of two models should serve; empty where nothing is known.
+
+    ``first`` serves, or comes before.
+    """
+    of = scores.get(_deciding(label))
+    if of is None:
+        return ""
+    if of.high < 0.0:
+        return f"Let {second} serve."
+    reason = "" if of.low > 0.0 else ": a change would rest on nothing that the answers say"
+    return f"Keep {first}{reason}."
+
+
+def _deciding(label: Label) -> str:
+    return "Brier score" if isinstance(label, Classes) else scores_of(label)[0]
 
 
 def right_more_often(first: str, second: str, accuracy: Interval) -> str:
     """The difference of two models' accuracy, in people."""
-    value, low, high = (100.0 * end for end in (accuracy.value, accuracy.low, accuracy.high))
-    return (
-        f"Of 100 people like the holders {second} is right for {_more(value)} than {first}: "
-        f"with 95 % confidence for {_more(low)} to {_more(high)}."
-    )
+    return f"Of 100 people {second} is right for {_in_people(accuracy)} than {first}."
 
 
-def _more(people: float) -> str:
-    return f"{abs(round(people, 1)):.2g} {'fewer' if people < 0 else 'more'}"
+def _in_people(of: Interval) -> str:
+    """A difference of shares in people of 100, with the ends of its interval."""
+    low, high = _more(of.low), _more(of.high)
+    if low.split()[1] == high.split()[1]:
+        ends = sorted((abs(100.0 * of.low), abs(100.0 * of.high)))
+        return f"{_more(of.value)} ({_people(ends[0])} to {_people(ends[1])})"
+    return f"{_more(of.value)} ({low} to {high})"
+
+
+def _more(share: float) -> str:
+    return f"{_people(abs(100.0 * share))} {'fewer' if share < 0 else 'more'}"
+
+
+def _people(number: float) -> str:
+    return f"{number:.0f}" if number >= 1.0 or number == 0.0 else f"{number:.1f}"
 
 
 def _capital(name: str) -> str:
@@ -192,11 +232,15 @@ def cells_in_words(label: Label, cells: int, untold: int, more: int) -> str:
     if not untold:
         return f"The answers tell something of each of its {cells} cells."
     would = f": {would_tell(label, more, 'half of the cells')}" if more else ""
-    return f"In {untold} of its {cells} cells the answers tell nothing yet{would}."
+    where = f"In {untold} of its {cells} cells" if untold < cells else "In none of its cells"
+    what = "nothing" if untold < cells else "anything"
+    return f"{where} the answers tell {what} yet{would}."
 
 
 def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
     """A sentence on how far the reports moved a model's values."""
+    if not relabelled and isinstance(label, Classes) and moved < HARDLY:
+        return "This is the public model: the answers have hardly changed it."
     by = amount(float(f"{(100.0 if isinstance(label, Classes) else 1.0) * moved:.2g}"))
     unit = " points" if isinstance(label, Classes) else ""
     changed = ""
@@ -211,6 +255,50 @@ def how_often_right(accuracy: Interval) -> str:
         return "How often its cells are right, the answers do not tell yet."
     stated = figure(accuracy.value, accuracy.low, accuracy.high, is_share=True)
     return f"Its cells are right for {stated} of people like the holders."
+
+
+def worth_of_accuracy(than: Yardsticks) -> str:
+    """Sentences on whether a model is right more often than its public model, or than one class."""
+    others = {
+        "its public model": than.more_than_public,
+        f"always saying {than.always}": than.more_than_always,
+    }
+    said = [
+        f"Of 100 people it is right for {_in_people(of)} than {name}."
+        for name, of in others.items()
+        if of.low > 0.0 or of.high < 0.0
+    ]
+    if same := [name for name, of in others.items() if of.low == of.high == 0.0]:
+        said.append(f"It is right just as often as {' and as '.join(same)}.")
+    unknown = [name for name, of in others.items() if of.low <= 0.0 <= of.high and of.low < of.high]
+    if unknown:
+        which = " or ".join(unknown)
+        said.append(f"Whether it is right more often than {which}, the answers cannot tell.")
+    return " ".join(said)
+
+
+def why_less(than: Yardsticks) -> str:
+    """Why a model is right less often for people who have not answered."""
+    of = than.of_holders
+    return (
+        f"for those who answered {figure(of.value, of.low, of.high, is_share=True)}, to whose "
+        "answers the cells were fitted"
+    )
+
+
+def average_of_cells(label: Label, average: float, reported: float) -> str:
+    """Why a tree's cells, weighed by their holders, do not average to what holders reported.
+
+    Empty where they do, in as many digits as pages show.
+    """
+    text = _text(isinstance(label, Classes))
+    if text(average) == text(reported):
+        return ""
+    what = f"{label.classes[-1]}: " if isinstance(label, Classes) else ""
+    return (
+        f"The cells of the tree average to {what}{text(average)}, not {text(reported)}: the model "
+        "rests on the public records too."
+    )
 
 
 def _answers(reports: int) -> str:

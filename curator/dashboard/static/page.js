@@ -32,6 +32,7 @@ async function load(url, into, options = {}) {
     prepare(target);
     target.dispatchEvent(new CustomEvent("privet-loaded", { bubbles: true }));
     markPath(target);
+    if (into === "node" && part) mark([new URL(url, location.href).pathname.split("/").at(-1)]);
     return page;
   } catch (error) {
     if (error.name === "AbortError") return null;
@@ -167,8 +168,13 @@ function prepare(part) {
 function markPath(part) {
   const path = part.querySelector("[data-path]")?.dataset.path.split(" ");
   if (!path) return;
-  for (const node of document.querySelectorAll("main > .card .tree .node")) {
-    node.classList.toggle("on-path", path.includes(node.dataset.node));
+  document.getElementById("node")?.replaceChildren(); // what was selected before is no longer marked
+  mark(path);
+}
+
+function mark(nodes) {
+  for (const node of document.querySelectorAll("main > .card :is(.tree .node, .cells [data-node])")) {
+    node.classList.toggle("on-path", nodes.includes(node.dataset.node));
   }
 }
 

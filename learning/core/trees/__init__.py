@@ -1,7 +1,7 @@
 """Trees in bulk: traversal, sums over nodes, descriptions."""
 
 from .cell_table import locate
-from .descriptions import describe_node, describe_path, path_to
+from .descriptions import describe_node, describe_path, path_to, readable_path
 from .nodes import ancestors, boxes, cell_sums, node_depth, node_sums
 from .traversal import Traversal
 
@@ -16,4 +16,5 @@ __all__ = [
     "node_depth",
     "node_sums",
     "path_to",
+    "readable_path",
 ]

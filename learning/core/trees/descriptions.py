@@ -10,6 +10,11 @@ def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) 
     return describe_node(partition, columns, int(partition.leaves[cell]))
 
 
+def readable_path(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:
+    """The conditions of ``describe_node`` as pages show them."""
+    return [condition.readable for condition in conditions_at(partition, columns, node)]
+
+
 def describe_node(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:
     """The conditions from the root to a node, less those that others imply; none for the root."""
     return [str(condition) for condition in conditions_at(partition, columns, node)]

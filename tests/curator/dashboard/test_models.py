@@ -9,24 +9,30 @@ import pytest
 
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard.models import typed_value
+from privet.curator.service import reading
 from privet.learning.core.amounts import percent
 from privet.learning.core.counts import Interval
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.node_shares import untold_cells
 from privet.learning.findings.sentences import (
+    figure,
     finding,
+    how_much_better,
     how_often_right,
     moved_in_words,
     right_more_often,
     which_is_better,
+    which_to_keep,
+    why_less,
+    worth_of_accuracy,
 )
 from privet.protocol.features import Categorical, Numeric
 from tests.curator import samples
 from tests.curator.http.conftest import Http
 from tests.manual_clock import ManualClock
 
-from .test_overview import answer_all
+from .test_overview import ADMIN, answer_all
 
 
 async def test_a_model_begins_with_what_it_says(
@@ -48,12 +54,16 @@ async def test_a_model_begins_with_what_it_says(
     assert moved not in page
     await http.sign_in()
     page = unescape((await http.get(path)).text)
-    for sentence in (found, right, moved):
+    than = reading.accuracy_in_context(app.state.curator, ADMIN, task, 1)
+    assert than is not None
+    for sentence in (found, right, moved, worth_of_accuracy(than), why_less(than)):
         assert sentence in page
     places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
     assert places == sorted(places)
     untold = untold_cells(label, app.state.curator.question_counts(task)[0])
-    said = "tell something of each of its" if not untold else f"In {untold} of its"
+    cells = insight["cells"]
+    said = "tell something of each of its" if not untold else f"In {untold} of its {cells}"
+    said = "In none of its" if untold == cells else said
     assert said in page
     for export in EXPORTS.values():
         assert export.purpose in page
@@ -73,7 +83,7 @@ async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
         page = unescape((await http.get(f"/tasks/{task}/models/{place}")).text)
         said.append(re.findall(r"[^.>]* (?:the|The) answers tell [^<]*", page))
     assert len(said[0]) == 1
-    assert "nothing yet" in said[0][0]
+    assert "In none of its cells the answers tell anything yet" in said[0][0]
     assert said[0] == said[1]
 
 
@@ -114,7 +124,16 @@ async def test_a_comparison_begins_with_which_is_better(
     assert page.index("confidence") < page.index("In detail")
     assert "Model 1 serves" in re.sub(r"<[^>]*>", "", page)
     assert "Model 2 serves" not in re.sub(r"<[^>]*>", "", page)
-    assert page.count("Colours by the share of 1, from blue: ") == 2
+    assert how_much_better(label, "model 1", "model 2", scores) in page
+    assert which_to_keep(label, "model 1", "model 2", scores) in page
+    for number in (1, 2):
+        document = (await http.get(f"/v1/tasks/{task}/models/{number}/export")).json()["model"]
+        for cell in range(len(document["values"])):
+            value, low, high = (document[name][cell][1] for name in ("values", "low", "high"))
+            is_told = (low, high) != (0.0, 1.0)
+            nothing = f"{percent(value)}, reports tell nothing yet"
+            assert (figure(value, low, high, is_share=True) if is_told else nothing) in page
+    assert page.count("<svg") == len(document["values"])
 
 
 @pytest.mark.parametrize(
@@ -158,12 +177,34 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     body = {"records": [record], "model": 1}
     (known,) = (await http.post(f"/v1/tasks/{task}/predict", json=body)).json()["predictions"]
     shares = known["probabilities"]
-    said = f"label: {known['label']}, with {percent(shares[known['label']])}"
-    assert said in unescape(page.text)
+    assert f"{known['label']}, with {percent(shares[known['label']])}" in unescape(page.text)
+    mine = known["label"]
+    told = all(
+        known["cell_low"][mine] > known["cell_high"][other] for other in shares if other != mine
+    )
+    assert ("label: cannot be told" in page.text) == (not told)
     refused = await form(path, **{**asked, "field.1": "twelve"})
     assert refused.status_code == 422
     assert "hours" in refused.text
     assert "Row 1" not in refused.text
+    refused = await form(path, **{"field.1": "12", "field.3": "0"})
+    assert refused.status_code == 422
+    assert "Fill in what is empty: age; job." in refused.text
+
+
+async def test_a_prediction_asks_as_people_are_asked(http: Http) -> None:
+    """By question and unit; what may stay empty says so, and only that is accepted empty."""
+    describe = {"age": {"prompt": "How old are you?", "unit": "years"}}
+    task = await http.task(describe=describe, features={"hours": {"missing": 35}})
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    form = await http.sign_in()
+    page = unescape((await http.get(f"/tasks/{task}/models/1")).text)
+    assert "How old are you? (years)" in page
+    assert "May stay empty: then it counts as 35" in page
+    path, asked = f"/tasks/{task}/models/1/predict", {"field.2": "nurse", "field.3": "0"}
+    assert (await form(path, **asked, **{"field.0": "37"})).status_code == 200
+    refused = await form(path, **asked)
+    assert "Fill in what is empty: How old are you? (years)." in unescape(refused.text)
 
 
 def typed_number(text: str) -> float:

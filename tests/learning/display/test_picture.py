@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privet.learning.core.model import Model
-from privet.learning.display.picture import Node, lay_out, to_svg, to_text
+from privet.learning.display.picture import GREY, Node, lay_out, to_svg, to_text
 from privet.protocol.features import Categorical, Classes, Numeric, Range, columns_of
 from privet.protocol.partition import LEAF, Partition
 
@@ -25,7 +25,7 @@ TREE = Partition.build(
     left=[1, 3, LEAF, LEAF, LEAF],
     right=[2, 4, LEAF, LEAF, LEAF],
 )
-WORDS = ["all", "age < 50", '<script> is not "c"', '<script> is "c"', "age >= 50"]
+WORDS = ["all", "age < 50", "<script> is a & b", '<script> is "c"', "age ≥ 50"]
 """Of all nodes, in the order of their rows."""
 
 
@@ -64,7 +64,7 @@ def test_every_node_has_a_row_in_words() -> None:
     assert [node.get("data-cell") for node in nodes] == [None, None, "1", "2", "0"]
     titles = [node.findtext(f"{SVG}title") or "" for node in nodes]
     mass, value = "33\u00a0% of the mass", "<b> 50\u00a0% (40\u00a0% to 60\u00a0%)"
-    assert titles[2] == f'age < 50 and <script> is not "c"; {mass}; {value}'
+    assert titles[2] == f"age < 50 and <script> is a & b; {mass}; {value}"
 
 
 def test_bars_are_as_wide_as_the_mass() -> None:
@@ -85,7 +85,7 @@ def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
         str(lay_out(TREE, COLUMNS, model=THREE).nodes[4].value)
         == "c 80\u00a0% (70\u00a0% to 90\u00a0%)"
     )
-    assert str(lay_out(TREE, COLUMNS, model=NUMBERS).nodes[3].value) == "5 (4.9 to 5.1)"
+    assert str(lay_out(TREE, COLUMNS, model=NUMBERS).nodes[3].value) == "5.0 (4.9 to 5.1)"
     assert lay_out(TREE, COLUMNS, model=NUMBERS).axis == (0.9, 9.1)
     unknown = replace(TWO, low=np.zeros_like(TWO.low), high=np.ones_like(TWO.high))
     value = lay_out(TREE, COLUMNS, model=unknown).nodes[2].value
@@ -169,8 +169,8 @@ def test_a_tree_that_is_not_the_model_says_so() -> None:
     layout = lay_out(TREE, COLUMNS, model=based, ranges=ranges)
     assert "summary" in layout.note
     assert layout.axis == (0.5, 9.1)
-    assert str(layout.nodes[2].value) == "1 (0.9 to 1.1), predicts 0.5 to 4"
-    assert str(layout.nodes[4].value) == "9 (8.9 to 9.1)"
+    assert str(layout.nodes[2].value) == "1.0 (0.9 to 1.1), predicts 0.5 to 4.0"
+    assert str(layout.nodes[4].value) == "9.0 (8.9 to 9.1)"
     assert to_text(layout).splitlines()[0] == layout.note
     svg = to_svg(layout)
     assert layout.note in svg
@@ -184,17 +184,62 @@ def test_a_tree_that_is_not_the_model_says_so() -> None:
     assert not lay_out(TREE, COLUMNS, model=NUMBERS).note
 
 
+def test_only_what_can_be_told_apart_is_coloured() -> None:
+    """A cell whose interval overlaps all others is grey, as are splits, and the legend says so."""
+    wide = replace(TWO, low=TWO.low - 0.4, high=TWO.high + 0.4)
+    alike = lay_out(TREE, COLUMNS, model=wide)
+    assert {node.color for node in alike.nodes} == {GREY}
+    assert alike.colors == "All bars are grey: no cell can be told from another."
+    some = replace(TWO, high=np.where(np.arange(3)[:, None] == 1, 1.0, TWO.high))
+    some = replace(some, low=np.where(np.arange(3)[:, None] == 1, 0.0, TWO.low))
+    layout = lay_out(TREE, COLUMNS, model=some)
+    grey = [node.cell for node in layout.nodes if node.color == GREY]
+    assert grey == [None, None, 1]
+    assert layout.colors.endswith("Grey cells cannot be told from any other.")
+    unsure = replace(THREE, high=np.where(np.arange(3)[:, None] == 2, 0.9, THREE.high))
+    layout = lay_out(TREE, COLUMNS, model=unsure)
+    assert layout.nodes[int(TREE.leaves[2])].color == GREY
+    assert layout.nodes[int(TREE.leaves[0])].color != GREY
+    assert "Of grey cells it is not certain." in layout.colors
+
+
+def test_a_bar_shows_how_sure_its_mass_is() -> None:
+    """By a line over it and in words, but for the root, which has all."""
+    ends = [(1.0, 1.0), (0.1, 0.5), (0.4, 0.9), (0.0, 0.3), (0.2, 0.6)]
+    layout = lay_out(TREE, COLUMNS, model=TWO, mass_ends=ends)
+    assert layout.nodes[1].mass_text == "67\u00a0% (10\u00a0% to 50\u00a0%)"
+    assert layout.nodes[0].mass_text == "100\u00a0%"
+    svg = to_svg(layout)
+    assert layout.nodes[2].mass_text in svg
+    assert [len(g.findall(f"{SVG}path")) for g in groups(svg)] == [0, 1, 2, 2, 2]
+
+
+def test_numbers_have_as_many_decimals_in_every_cell() -> None:
+    """By the width of the range, with thousands apart."""
+    wide = replace(NUMBERS, label=Range(name="cost", low=0.0, high=90_000.0))
+    wide = replace(wide, **{n: getattr(NUMBERS, n) * 5_000 for n in ("values", "low", "high")})
+    texts = [str(node.value) for node in lay_out(TREE, COLUMNS, model=wide).nodes if node.value]
+    assert texts[-1].replace("\u202f", " ") == "45 000 (44 500 to 45 500)"
+
+
+def test_a_range_without_its_value_is_left_out() -> None:
+    """Since the cell's own figure is then no summary of its predictions, which the note says."""
+    based = replace(NUMBERS, base_values=NUMBERS.values)
+    ranges = np.array([[2.0], [3.0], [8.0]]), np.array([[4.0], [5.5], [9.5]])
+    layout = lay_out(TREE, COLUMNS, model=based, ranges=ranges)
+    within = [node.value.within is None for node in layout.nodes if node.value]
+    assert sorted(within) == [False, False, True]
+    assert layout.note.endswith("None is given where the cell's own figure lies outside.")
+
+
 def test_the_colours_are_explained() -> None:
     """The ends of a scale, or each class's, by the colours that the bars have."""
     said = {id(of): lay_out(TREE, COLUMNS, model=of).colors for of in (TWO, THREE, NUMBERS)}
     share = "Colours by the share of <b>, from blue: 10\u00a0%, to orange: 80\u00a0%."
     assert said[id(TWO)] == share
-    assert said[id(NUMBERS)] == "Colours by the mean cost, from blue: 1, to orange: 9."
+    assert said[id(NUMBERS)] == "Colours by the mean cost, from blue: 1.0, to orange: 9.0."
     classes = "Colours by the likeliest class. blue: a; orange: b; green: c."
     assert said[id(THREE)] == classes
-    alike = replace(TWO, values=np.full_like(TWO.values, 0.5))
-    one = "All bars have one colour, since the share of <b> is 50\u00a0% in each cell."
-    assert lay_out(TREE, COLUMNS, model=alike).colors == one
     nodes = lay_out(TREE, COLUMNS, model=TWO).nodes
     assert (nodes[2].color, nodes[4].color) == ("#2e7ec8", "#d06414")
     assert lay_out(TREE, COLUMNS).colors == ""

@@ -10,12 +10,14 @@ from scipy.stats import binom
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import Floats
+from privet.learning.findings.node_shares import node_shares
 from privet.learning.findings.scores import (
     MOST,
     known_scores,
     optimism,
     score_differences,
     score_weights,
+    yardsticks,
 )
 from privet.learning.methods import Fitting, fit
 from privet.protocol.features import Classes
@@ -103,6 +105,33 @@ def test_which_of_two_models_is_better_is_told_with_its_error() -> None:
             held[score] += of.low <= after - before <= of.high
         assert all(of.value == 0.0 for of in score_differences(model, model, [asked]).values())
     assert min(held.values()) >= binom.ppf(ALPHA, 20, COVERED), held
+
+
+def test_accuracies_agree_with_the_shares_of_the_cells() -> None:
+    """For those who answered: the mass of each cell times its share of the class that it predicts,
+    as the page of each cell shows them. That for others is less by the fit to these answers."""
+    model, asked, _ = collected("weighted", BINARY, 2, 2.0, 4_000, 3)
+    public = public_rows(BINARY, 300, seed=1)
+    assert yardsticks(model, [asked], public) is None  # without its values before any report
+    before = fit("weighted", BINARY, public, [unasked(asked)], **PUBLIC_ALONE)
+    model = replace(model, values_without_reports=before.values)
+    found = yardsticks(model, [asked], public)
+    assert found is not None
+    by_hand = 0.0
+    for cell, node in enumerate(model.partition.leaves.tolist()):
+        shares = node_shares(BINARY, public, asked, model, node)
+        of = shares.rows[int(model.values[cell].argmax())].reported
+        by_hand += shares.mass.reported.value * of.value
+    assert found.of_holders.value == pytest.approx(by_hand, abs=0.02)
+    assert model.optimism is not None
+    corrected = found.of_holders.value - model.optimism["accuracy"][0] / asked.holders
+    assert known_scores(model, [asked])["accuracy"].value == pytest.approx(corrected)
+    commonest = int(np.bincount(public.y.astype(np.int64)).argmax())
+    assert found.always == BINARY.classes[commonest]
+    constant = asked.counts.sum(axis=0)[commonest] / asked.counts.sum()
+    gain = known_scores(model, [asked])["accuracy"].value - constant
+    assert found.more_than_always.value == pytest.approx(gain, abs=1e-9)
+    assert yardsticks(replace(model, optimism=None), [asked], public) is None
 
 
 def test_numbers_have_only_differences() -> None:

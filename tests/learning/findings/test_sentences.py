@@ -1,5 +1,7 @@
 """Sentences about findings state what their numbers show, and nothing else."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,18 +9,24 @@ from privet.learning.core.amounts import TELLING, about, amount, percent, tells_
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.findings.insight import Comparison, insight, reports_for
 from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
+from privet.learning.findings.scores import Yardsticks
 from privet.learning.findings.sentences import (
     asked,
+    average_of_cells,
     bounds_of,
     figure,
     finding,
     finding_in_cell,
+    how_much_better,
     how_often_right,
     moved_in_words,
     right_more_often,
     too_few,
     verdict,
     which_is_better,
+    which_to_keep,
+    why_less,
+    worth_of_accuracy,
 )
 from privet.learning.methods import fit
 from privet.protocol.features import Label
@@ -168,9 +176,9 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
 @pytest.mark.parametrize(
     ("scores", "start"),
     [
-        (Interval(-0.012, -0.02, -0.004), "Model 2 is better with 95 % confidence"),
-        (Interval(0.012, 0.004, 0.02), "Model 1 is better with 95 % confidence"),
-        (Interval(-0.012, -0.12, 0.096), "Neither is surely better."),
+        (Interval(-0.012, -0.02, -0.004), "Model 2 is better, with 95 % confidence."),
+        (Interval(0.012, 0.004, 0.02), "Model 1 is better, with 95 % confidence."),
+        (Interval(-0.012, -0.12, 0.096), "The answers cannot tell which is better."),
         (Interval(0.0, 0.0, 0.0), "Model 1 and model 2 are equally good"),
     ],
 )
@@ -178,16 +186,24 @@ def test_a_model_is_better_only_where_the_interval_says_so(scores: Interval, sta
     """And by how much: the smaller score is the better one."""
     said = which_is_better(BINARY, "model 1", "model 2", {"Brier score": scores})
     assert said.startswith(start)
-    if "confidence: for" in said:
-        assert said.endswith("is less by 0.012 (0.004 to 0.02).")
-    if "Neither" in said:
-        assert "by 0.012 in favour of model 2" in said
-        assert "from 0.12 in favour of model 2 to 0.096 in favour of model 1." in said
+    detail = how_much_better(BINARY, "model 1", "model 2", {"Brier score": scores})
+    advice = which_to_keep(BINARY, "model 1", "model 2", {"Brier score": scores})
+    if "confidence" in said:
+        assert detail.endswith(" by 0.012 (0.004 to 0.02).")
+        assert f"less for {said[:7].lower()} than" in detail
+        assert advice == ("Let model 2 serve." if said.startswith("Model 2") else "Keep model 1.")
+    elif "cannot" in said:
+        assert "less for model 2 than for model 1 by 0.012, with 95 % confidence by any" in detail
+        assert "from 0.12 in favour of model 2 to 0.096 in favour of model 1." in detail
+        assert advice.startswith("Keep model 1: ")
+    else:
+        assert detail == ""
     for unknown in (None, {}, {"accuracy": scores}):
         assert which_is_better(BINARY, "model 1", "model 2", unknown).startswith(
             "Which is better is not known"
         )
-    assert "mean squared error" in which_is_better(
+    assert which_to_keep(BINARY, "model 1", "model 2", {}) == ""
+    assert "mean squared error" in how_much_better(
         NUMBER, "model 1", "model 2", {"squared error": scores}
     ) or (start.startswith("Model 1 and"))
 
@@ -201,11 +217,40 @@ def test_no_cell_is_none() -> None:
 
 def test_accuracy_is_told_in_people() -> None:
     said = right_more_often("model 1", "model 2", Interval(0.101, -0.116, 0.317))
-    assert said == (
-        "Of 100 people like the holders model 2 is right for 10 more than model 1: with 95 % "
-        "confidence for 12 fewer to 32 more."
-    )
+    assert said == "Of 100 people model 2 is right for 10 more (12 fewer to 32 more) than model 1."
+    said = right_more_often("model 1", "model 2", Interval(-0.101, -0.316, -0.004))
+    assert said == "Of 100 people model 2 is right for 10 fewer (0.4 to 32) than model 1."
     assert plain(how_often_right(Interval(0.63, 0.49, 0.77))) == (
         "Its cells are right for 63 % (49 % to 77 %) of people like the holders."
     )
     assert "do not tell yet" in how_often_right(Interval(1.0, 0.0, 1.0))
+    unknown, more = Interval(0.1, -0.1, 0.3), Interval(0.2, 0.1, 0.3)
+    than = Yardsticks(Interval(0.6, 0.5, 0.7), unknown, "no", unknown)
+    assert worth_of_accuracy(than) == (
+        "Whether it is right more often than its public model or always saying no, the answers "
+        "cannot tell."
+    )
+    assert worth_of_accuracy(replace(than, more_than_public=more)) == (
+        "Of 100 people it is right for 20 more (10 to 30) than its public model. Whether it is "
+        "right more often than always saying no, the answers cannot tell."
+    )
+    same = replace(than, more_than_always=Interval(0.0, 0.0, 0.0))
+    assert worth_of_accuracy(same).startswith("It is right just as often as always saying no. Wh")
+    assert worth_of_accuracy(replace(same, more_than_public=same.more_than_always)) == (
+        "It is right just as often as its public model and as always saying no."
+    )
+    assert "60 % (50 % to 70 %), to whose answers" in plain(why_less(than))
+
+
+def test_a_tree_that_averages_to_another_figure_says_why() -> None:
+    assert average_of_cells(BINARY, 0.391, 0.46).replace("\u00a0", " ") == (
+        "The cells of the tree average to yes: 39 %, not 46 %: the model rests on the public "
+        "records too."
+    )
+    assert average_of_cells(BINARY, 0.461, 0.46) == ""
+    assert average_of_cells(NUMBER, 1.5, 1.25).startswith("The cells of the tree average to 1.5, ")
+
+
+def test_a_model_that_answers_left_as_it_was_is_the_public_one() -> None:
+    assert moved_in_words(BINARY, 0.004, 0, 2).startswith("This is the public model")
+    assert not moved_in_words(BINARY, 0.004, 1, 2).startswith("This is the public model")
