@@ -170,7 +170,7 @@ def predict(
         "prediction.html",
         task=task,
         question=asked(task.label),
-        told=is_told(task, predicted),
+        certain=is_certain(task, predicted),
         splits=readable_path(partition, task.columns, int(partition.leaves[predicted["cell"]])),
         nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
         number=number,
@@ -298,14 +298,14 @@ async def compare(
 
     sides = [await run_in_threadpool(side, number) for number in (one, other)]
     axes = [each["axis"] for each in sides if each["axis"] is not None]
-    shown = [[(path, node.value.name) for node, path in each["cells"]] for each in sides]
+    listed = [[(path, node.value.name) for node, path in each["cells"]] for each in sides]
     return page(
         request,
         "compare.html",
         task=task,
         question=asked(task.label),
         sides=sides,
-        same_cells=shown[0] == shown[1],
+        same_cells=listed[0] == listed[1],
         axis=(min(low for low, _ in axes), max(high for _, high in axes)) if axes else None,
         change=change,
         better=better_of(task, f"model {one}", f"model {other}", change),
@@ -427,13 +427,14 @@ def better_of(task: Task, first: str, second: str, change: Change) -> dict[str, 
     if change.scores is None:
         return None
     says = [which_is_better(task.label, first, second, change.scores)]
-    if (accuracy := change.scores.get("accuracy")) is not None:
+    accuracy = change.scores.get("accuracy")
+    if accuracy is not None and accuracy.low < accuracy.high:
         says.append(right_more_often(first, second, accuracy))
     return {"says": says, "detail": how_much_better(task.label, first, second, change.scores)}
 
 
 def advice_of(task: Task, infos: Sequence[ModelView], change: Change) -> str:
-    """Which of two models should serve, if one does and readers may know which is better."""
+    """Advice on which of two models should serve, if one does; empty for strangers."""
     serving = [SERVING in info.aliases for info in infos]
     if not change.scores or not any(serving) or infos[0].number == infos[1].number:
         return ""
@@ -450,7 +451,7 @@ def even_scores(task: Task) -> dict[str, float]:
     return {"Brier score": (1.0 - 1.0 / slots) / 2.0, "log loss": log(slots)}
 
 
-def is_told(task: Task, prediction: Mapping[str, Any]) -> bool:
+def is_certain(task: Task, prediction: Mapping[str, Any]) -> bool:
     """True if a class is surely the likeliest in the record's cell, or a mean's interval says
     anything."""
     low, high = prediction["cell_low"], prediction["cell_high"]

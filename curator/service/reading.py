@@ -276,7 +276,7 @@ def untold_in_cells(
 def accuracy_in_context(
     curator: Curator, actor: Actor, task_id: str, number: int
 ) -> Yardsticks | None:
-    """What the accuracy of a model's cells is worth; None where it is not known.
+    """The yardsticks of the accuracy of a model's cells; None where it is not known.
 
     Raises ``TaskNotFound`` or ``ModelNotFound``.
     """

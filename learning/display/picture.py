@@ -5,7 +5,7 @@ its part of the mass, and for a cell the prediction on an axis with the 95 % int
 share or mean. Cells have the colour of their prediction where they can be told apart. The picture
 needs no style sheet: text has the colour of the text around it, and the other colours suit light
 and dark ground. With a public model the tree is a summary: predictions differ within a cell, and
-their range there is shown.
+their range there is drawn.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ class CellValue:
     public: float | None = None
     within: tuple[float, float] | None = None
     decimals: int = 0
-    """Those of a number, the same in all cells."""
+    """Decimals of a number, the same in all cells."""
 
     def __str__(self) -> str:
         predicted, text = "", self.text_of
@@ -402,7 +402,7 @@ def _rows(partition: Partition) -> Index:
     return rows
 
 
-def told_apart(model: Model) -> NDArray[np.bool_]:
+def cells_apart(model: Model) -> NDArray[np.bool_]:
     """True for the cells whose colour tells something, ``(cells,)``.
 
     Of a number and of two classes those whose interval has nothing in common with that of another
@@ -418,25 +418,25 @@ def told_apart(model: Model) -> NDArray[np.bool_]:
 
 def _legend(model: Model) -> str:
     """The meaning of the colours in a sentence: each class's, or the ends of the scale."""
-    label, told = model.label, told_apart(model)
+    label, apart = model.label, cells_apart(model)
     has_many = isinstance(label, Classes) and len(label.classes) > 2
-    if not told.any():
+    if not apart.any():
         what = (
             "no cell's likeliest class is certain"
             if has_many
             else "no cell can be told from another"
         )
         return f"All bars are grey: {what}."
-    rest = "" if told.all() else " Grey cells cannot be told from any other."
+    rest = "" if apart.all() else " Grey cells cannot be told from any other."
     if isinstance(label, Classes) and has_many:
         named = [
             f"{color}: {', '.join(label.classes[slot :: len(CLASS_COLORS)])}"
             for slot, color in enumerate(COLORS_IN_WORDS[: len(label.classes)])
         ]
-        rest = "" if told.all() else " Of grey cells it is not certain."
+        rest = "" if apart.all() else " Of grey cells it is not certain."
         return f"Colours by the likeliest class. {'; '.join(named)}.{rest}"
-    shown = model.values[told, -1]
-    least, most = (_value_text(model, float(end)) for end in (shown.min(), shown.max()))
+    seen = model.values[apart, -1]
+    least, most = (_value_text(model, float(end)) for end in (seen.min(), seen.max()))
     what = (
         f"the share of {label.classes[-1]}"
         if isinstance(label, Classes)
@@ -452,7 +452,7 @@ def _value_text(model: Model, value: float) -> str:
 
 
 def _decimals(model: Model) -> int:
-    """Those of a number, by the width of all that is possible."""
+    """Decimals of a number, by the width of all that is possible."""
     least, most = model.bounds
     return max(2 - floor(log10(most - least)), 0) if most > least else 0
 
@@ -462,10 +462,10 @@ def _colors(model: Model | None, partition: Partition) -> list[str]:
     colors = [GREY] * partition.nodes
     if model is None:
         return colors
-    values, told = model.values, told_apart(model)
-    shown = values[told, -1] if told.any() else values[:, -1]
-    low, high = float(shown.min()), float(shown.max())
-    for cell in np.flatnonzero(told).tolist():
+    values, apart = model.values, cells_apart(model)
+    seen = values[apart, -1] if apart.any() else values[:, -1]
+    low, high = float(seen.min()), float(seen.max())
+    for cell in np.flatnonzero(apart).tolist():
         if values.shape[1] > 2:
             color = CLASS_COLORS[int(values[cell].argmax()) % len(CLASS_COLORS)]
         else:

@@ -155,7 +155,7 @@ def score_differences(
 
 @dataclass(frozen=True)
 class Yardsticks:
-    """What a model's accuracy is worth: beside that for those who answered, and beside others.
+    """A model's accuracy beside that for those who answered, and beside others.
 
     ``of_holders`` is not corrected for the fit to their answers. ``more_than_public`` and
     ``more_than_always`` are the accuracy less that of the same estimator without reports, and less

@@ -278,7 +278,7 @@ def worth_of_accuracy(than: Yardsticks) -> str:
 
 
 def why_less(than: Yardsticks) -> str:
-    """Why a model is right less often for people who have not answered."""
+    """The reason why a model is right less often for people who have not answered."""
     of = than.of_holders
     return (
         f"for those who answered {figure(of.value, of.low, of.high, is_share=True)}, to whose "
@@ -287,9 +287,9 @@ def why_less(than: Yardsticks) -> str:
 
 
 def average_of_cells(label: Label, average: float, reported: float) -> str:
-    """Why a tree's cells, weighed by their holders, do not average to what holders reported.
+    """A sentence on a tree whose cells do not average to what holders reported.
 
-    Empty where they do, in as many digits as pages show.
+    By their holders; empty where they do, in as many digits as pages have.
     """
     text = _text(isinstance(label, Classes))
     if text(average) == text(reported):

@@ -321,8 +321,8 @@ async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
     for _ in range(2):
         await http.fit(task, **samples.PUBLIC_ALONE)
     page = (await http.get(f"/tasks/{task}/compare?one=1&other=2")).text
-    assert len(re.findall("<svg[^>]*role=", page)) == 2
-    assert "likeliest class stays the same for 100\u00a0%" in page
+    assert 'class="cells pairs"' in page
+    assert "Both predict the same for 100\u00a0%" in page
 
 
 async def test_a_plan_comes_first_or_is_refused_knowingly(http: Http) -> None:
