@@ -197,6 +197,8 @@ CASES: dict[str, Case] = {
     "read_shares": Case(Scope.READER, lambda task: (task,)),
     "reports_needed": Case(Scope.READER, lambda task: (task, 0.1)),
     "untold_in_cells": Case(Scope.READER, lambda task: (task, 2)),
+    "accuracy_in_context": Case(Scope.READER, lambda task: (task, 2)),
+    "average_value": Case(Scope.READER, lambda task: (task, 2)),
     "list_tokens": Case(
         Scope.ADMIN, lambda _: (), route=Call("GET", "/v1/tokens"), page=Call("GET", "/access")
     ),
