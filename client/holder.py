@@ -179,12 +179,8 @@ class Holder:
         account = await self._ask(self.ledger.account, self.subject)
         answer = account.find(address.id)
         if answer is None:
-            offer = await self._offered(address)
-            if offer.task.panel is not None and isinstance(record, Mapping):
-                check_record_names(offer.task, record)  # before anything is kept
-            offer = await self.turn(offer)
-            if offer.task.id != address.id:  # a wave of the panel at this address
-                address = self.http.address(address.url.replace(address.id, offer.task.id))
+            offer, address = await self._take_turn(address, record)
+            if offer.task.panel is not None:
                 account = await self._ask(self.ledger.account, self.subject)
                 answer = account.find(address.id)
             if type(record) is OpenedRecord:
@@ -206,6 +202,23 @@ class Holder:
                 say_in_development(opened)
         misfit = opened.findings[0] if opened is not None and opened.findings else None
         return replace(delivered, misfit=misfit)
+
+    async def _take_turn(
+        self, address: TaskAddress, record: Mapping[str, Any] | OpenedRecord
+    ) -> tuple[Offer, TaskAddress]:
+        """The task to answer and its address: of a panel the wave whose turn it is, which is known
+        to be there unless it is answered already."""
+        offer = await self._offered(address)
+        if offer.task.panel is None:
+            return offer, address
+        if isinstance(record, Mapping):
+            check_record_names(offer.task, record)  # before anything is kept
+        offer = await self.turn(offer)
+        if offer.task.id != address.id:
+            address = self.http.address(address.url.replace(address.id, offer.task.id))
+            if await self._ask(self.ledger.find, self.subject, address.id) is None:
+                await self._offered(address)  # before anything is drawn: it may be deleted
+        return offer, address
 
     async def _join(self, task: Task) -> None:
         """Keep the lifetime of a panel whose holders repeat, with the first answer; where they

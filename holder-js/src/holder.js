@@ -90,6 +90,7 @@ export async function answer(task, record, options = {}) {
       if (kept !== undefined) return deliver(store, kept, loaded.url, options);
       if (record instanceof OpenedRecord) throw new Problem("invalid-request", "The record was validated against another wave.");
       url = loaded.url;
+      await loadTask(url, options); // or it was deleted: told before anything is drawn
     }
     await check(loaded, options);
     const [epsilon, splits] = [epsilonOf(loaded), await splitsOf(loaded)];

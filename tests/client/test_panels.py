@@ -17,7 +17,7 @@ from privet.client.errors import TaskRefused, WrongClock
 from privet.client.panels import Membership
 from privet.http_client.report_client import Retry
 from privet.protocol import limits
-from privet.protocol.errors import InvalidRecord, InvalidRequest, TaskNotOpen
+from privet.protocol.errors import InvalidRecord, InvalidRequest, TaskNotFound, TaskNotOpen
 from privet.protocol.panel import Mode
 from privet.protocol.task import Task
 from tests.client.command import Command
@@ -259,6 +259,21 @@ async def test_who_looks_at_a_panel_and_leaves_keeps_nothing(mode: Mode, tmp_pat
         assert person.ledger.account("me") == MemoryLedger().account("me")
         await person.answer(JANUARY + DAY, asked)
         assert len(person.ledger.members("me")) == 1
+
+
+@pytest.mark.parametrize("mode", ["rotate", "repeat"])
+async def test_a_deleted_wave_costs_nothing(mode: Mode) -> None:
+    """Its panel is still there, and says nothing of that: the wave is asked for before a report is
+    drawn."""
+    document = panel(mode, 0.5)
+    person = Person(document)
+    del person.curator.tasks[document.waves[0].id]
+    with pytest.raises(TaskNotFound):
+        await person.answer(JANUARY + DAY)
+    assert person.ledger.spent("me") == 0.0
+    assert person.ledger.answers("me") == []
+    if mode == "repeat":
+        assert await person.answer(MARCH + DAY) == document.waves[1].id
 
 
 async def test_a_turn_that_is_known_is_kept() -> None:

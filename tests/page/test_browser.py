@@ -4,6 +4,7 @@ import base64
 import re
 import secrets
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,8 +23,11 @@ from privet.client.answer_page import answer_page_server
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
+from privet.protocol.calls import TASK_MEDIA_TYPE
+from privet.protocol.panel import Mode
 from scripts.servers import running_relay
 from tests.browsing import FORBIDDEN, violations
+from tests.client.test_panels import panel
 from tests.curator import samples
 from tests.end_to_end.population import answer_all, survey
 from tests.end_to_end.running_curator import RunningCurator
@@ -808,6 +812,57 @@ def test_a_turn_is_drawn_once_a_person_agrees(curator: RunningCurator, tab: Any,
     assert [reports(curator, wave) for wave in waves] == [int(turn == 0), 0]
     posts = [line for line in recorder.log if line.startswith("POST")]
     assert posts == [f"POST /v1/tasks/{waves[0]}/reports"] * (turn == 0)
+
+
+SAID = {
+    "missed": ("Your turn was until", "Sie waren bis", "Su turno era hasta", "截至"),
+    "between": ("Your turn is from", "Sie sind von", "Su turno es entre", "轮到"),
+    "over": ("This study ended on", "endete am", "terminó el", "结束"),
+}
+"""What a panel's page says to who comes out of turn, in the languages in their order."""
+
+
+@pytest.mark.parametrize(
+    ("mode", "said", "wave", "days"),
+    [
+        ("rotate", "missed", 0, (-20, -10, 20, 30)),
+        ("rotate", "over", None, (-20, -10, -9, -5)),
+        ("repeat", "between", None, (-20, -10, 20, 30)),
+        ("repeat", "over", None, (-20, -10, -9, -5)),
+    ],
+)
+def test_who_comes_out_of_turn_is_told_in_their_language(
+    tab: Any, mode: Mode, said: str, wave: int | None, days: tuple[int, ...]
+) -> None:
+    """That the turn is over or to come, or the whole panel is; without a form."""
+    now = int(time.time())
+    ends = [now + 86_400 * day for day in days]
+    document = panel(mode, 0.5, tuple(zip(ends[::2], ends[1::2], strict=True)))
+    tasks = {each.id: each.canonical for each in (document, *document.waves)}
+    headers = {"Access-Control-Allow-Origin": "*"}
+
+    def answer(route: Any) -> None:
+        asked = urlsplit(route.request.url).path.split("/")[3]
+        if route.request.url.endswith(asked):
+            route.fulfill(body=tasks[asked], headers={**headers, "Content-Type": TASK_MEDIA_TYPE})
+        else:
+            route.fulfill(json={"collecting": False, "settled": False}, headers=headers)
+
+    tab.route("https://curator.example/**", answer)
+    url = f"https://curator.example/v1/tasks/{document.id}"
+    with serving(answer_page_server(url, port=0)) as page:
+        tab.goto(page)
+        tab.get_by_text(re.compile("Your turn is|This study ended|Once|once")).first.wait_for()
+        if wave is not None:
+            row = {"task": document.id, "wave": wave, "lifetime": 0.5, "closes": ends[1]}
+            tab.evaluate(STORED, [row])
+            tab.reload()
+        for language, words in zip(("en", "de", "es", "zh-Hans"), SAID[said], strict=True):
+            tab.locator("#language").select_option(language)
+            state = tab.locator("#state", has_text=words)
+            assert violations(state) == []
+            assert "{" not in state.inner_text()
+            assert tab.is_hidden("#start")
 
 
 def test_a_panel_that_repeats_keeps_its_lifetime_with_the_first_answer(
