@@ -291,3 +291,17 @@ def test_the_slopes_of_lpct_against_its_theorems() -> None:
     assert {said for _, _, said in pruned.values()} == {"flatter"}
     slope, order, _ = pruned["private", "γ = 0.5, LPCT-prune, text"]
     assert f"{slope} over n_P for {order}" in FIGURES
+
+
+def test_the_results_of_lpdts_script() -> None:
+    """How many are met by the code's rules, and where the text's are worse."""
+    experiment, table = named("lpdt-script")
+    apart = pages.distances(experiment, table)
+    met = int((apart.abs() <= pages.FAR).sum())
+    assert f"{met} of {len(apart)} of our errors are within three standard errors of" in LPDT
+    by_text, by_code = (table[table["series"] == name] for name in experiment.series)
+    ours = by_code.set_index("epsilon")["mean"][4.0]
+    theirs = experiment.published[experiment.series[1], 4.0]
+    assert f"At ε = 4 ours is {ours:.3f}, theirs {theirs:.3f} ±" in LPDT
+    ratio = by_text["mean"].to_numpy() / by_code["mean"].to_numpy()
+    assert ratio[0] > 1.2 > 1.05 > ratio[1:].max()
