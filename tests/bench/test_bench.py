@@ -20,6 +20,7 @@ SLOW = {
     "pages",
     "predicting",
     "privatizing",
+    "relaying",
     "rest_predict",
     "scaling",
     "waiting",
