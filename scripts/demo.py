@@ -22,6 +22,7 @@ from rich.table import Table
 
 from privet import CuratorClient, PrivetError
 from privet.admin.client import Document
+from privet.learning.core.amounts import figure, percent
 from privet.learning.core.public_data import Floats
 from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.planning.outcome import listed
@@ -278,11 +279,11 @@ def print_results(
     for name in ("accuracy", "Brier score", "share of affairs"):
         table.add_column(name, justify="right")
     for result in results:
-        share = "{:.0%} [{:.0%}, {:.0%}]".format(result.share, *result.interval)
+        share = figure(result.share, *result.interval, is_share=True)
         table.add_row(result.name, f"{result.accuracy:.3f}", f"{result.brier:.3f}", share)
     console.print(table)
     truth = share_of(population.holders)[0]
-    console.print(f"In truth {truth:.0%} of the holders had an affair.", highlight=False)
+    console.print(f"In truth {percent(truth)} of the holders had an affair.", highlight=False)
     console.print(taken, highlight=False)
 
 

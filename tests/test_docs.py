@@ -201,13 +201,14 @@ def test_the_front_pages_say_in_three_sentences_what_for_whom() -> None:
     assert begins[0] == begins[1]
     assert begins[0].startswith("Privet is for ")
     row = re.search(
-        r"Privet, public data and reports .* (\d+)% \[(\d+)%, (\d+)%\]", readme.read_text()
+        r"Privet, public data and reports .* (\d+)\u00a0% \((\d+)\u00a0% to (\d+)\u00a0%\)",
+        readme.read_text(),
     )
     assert row
     drawn = (ROOT / "docs/images/front.svg").read_text(encoding="utf-8")
     served = (ROOT / "curator/dashboard/static/front.svg").read_text(encoding="utf-8")
     assert served == drawn
     assert drawn.count("{} % ({} % to {} %)".format(*row.groups())) == 2
-    public = re.search(r"its public model, no reports .* (\d+)% \[", readme.read_text())
+    public = re.search(r"its public model, no reports .* (\d+)\u00a0% \(", readme.read_text())
     assert public
     assert f"{public[1]} % of the public records" in drawn

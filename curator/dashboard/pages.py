@@ -18,8 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
-from privet.learning.core.amounts import about, amount, percent, tells_nothing, thousands
-from privet.learning.findings.sentences import figure
+from privet.learning.core.amounts import about, amount, figure, percent, tells_nothing, thousands
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import PrivetError, problem_of
 from privet.protocol.features import Categorical, Numeric

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.escaping import markdown
 from privet.learning.core.looks import MEANING, Looks
@@ -153,7 +154,8 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     lines = [
         f"- Half of the cells' 95 % intervals are at most {np.median(width):.3g} wide, and all at "
         f"most {width.max():.3g}.",
-        f"- On average {model.public_share.mean():.0%} of a cell's value comes from public data.",
+        f"- On average {percent(float(model.public_share.mean()))} of a cell's value comes from "
+        "public data.",
         f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
         f"cells, and by {moved.max():.3g} at most, to first order.",
     ]
@@ -176,7 +178,7 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
             if source["relay"] is None
             else f"in batches of {source['relay']}",
             str(source["reports"]),
-            f"{source['reports'] / total:.1%}",
+            percent(source["reports"] / total),
             "not tried" if source.get("worst_found") is None else f"{source['worst_found']:.3g}",
         ]
         for source in sources
@@ -193,11 +195,12 @@ def _scores(scores: Mapping[str, Interval], looks: Looks) -> str:
     if right.high - right.low > WIDEST:
         return (
             "- Too few reports to estimate how many people have the class that is the likeliest in "
-            f"their cell: the 95 % interval of that share is {right.low:.0%} to {right.high:.0%}."
+            f"their cell: {figure(right.value, right.low, right.high, is_share=True)}."
         )
+    stated = figure(right.value, right.low, right.high, is_share=True)
     return (
-        f"- Of people like the holders, about {right.value:.1%} ({right.low:.1%} to "
-        f"{right.high:.1%}) have the class that is the likeliest in their cell. The cells' "
+        f"- Of people like the holders, {stated} "
+        "have the class that is the likeliest in their cell. The cells' "
         f"probabilities have a Brier score of {brier.value:.3g} ({brier.low:.3g} to "
         f"{brier.high:.3g}) and a log loss of {loss.value:.3g} ({loss.low:.3g} to "
         f"{loss.high:.3g}). These are estimated from perturbed reports, corrected for the model "

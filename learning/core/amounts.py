@@ -23,6 +23,12 @@ def amount(number: float | None) -> str:
     return f"{number:.4g}"
 
 
+def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
+    """A figure with its interval, such as ``31 % (20 % to 41 %)``."""
+    text = percent if is_share else amount
+    return f"{text(value)} ({text(low)} to {text(high)})"
+
+
 def thousands(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 

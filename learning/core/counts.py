@@ -19,6 +19,7 @@ from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
+from .amounts import figure
 from .looks import MEANING, ONE_LOOK, Looks, factor_at
 from .public_data import Floats, PublicData
 from .trees import cell_sums, locate
@@ -301,7 +302,7 @@ def facts_about(questions: Sequence[QuestionCounts]) -> dict[str, str]:
     share = misfit_share(questions)
     if share is not None:
         part = share.interval(0.0, 1.0)
-        facts["records that did not fit"] = f"{part.value:.1%} ({part.low:.1%} to {part.high:.1%})"
+        facts["records that did not fit"] = figure(part.value, part.low, part.high, is_share=True)
     return facts
 
 

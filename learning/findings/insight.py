@@ -40,6 +40,7 @@ import numpy as np
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label, Range
 
+from ..core.amounts import amount, figure, percent
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, misfit_share, public_counts
 from ..core.looks import (
@@ -644,15 +645,13 @@ def _comparison(
 ) -> str:
     """Sentences on where holders and public records differ, or from where on that would show."""
     surest = min(overall[-tests_of(label) :], key=lambda row: row.p_value)
-    if isinstance(label, Classes):
-        as_text, subject, group = "{:.0%}".format, f"{label.name} is {surest.name} for", "of"
-    else:
-        as_text, subject, group = "{:.4g}".format, f"the mean {label.name} is", "among"
-    figures = (
-        f"{subject} {as_text(surest.reported)} [{as_text(surest.low)}, {as_text(surest.high)}] "
-        f"{group} holders and {as_text(surest.public)} {group} public records"
-    )
-    likely = f"would have shown with a probability of {POWER:.0%}"
+    is_share = isinstance(label, Classes)
+    subject = f"{label.name} is {surest.name} for" if is_share else f"the mean {label.name} is"
+    group = "of" if is_share else "among"
+    stated = figure(surest.reported, surest.low, surest.high, is_share=is_share)
+    expected = percent(surest.public) if is_share else amount(surest.public)
+    figures = f"{subject} {stated} {group} holders and {expected} {group} public records"
+    likely = f"would have shown with a probability of {percent(POWER)}"
     if surest.p_value * tests_of(label) <= FALSE_DISCOVERY_RATE:
         first = f"The holders differ from the public records: {figures}."
     else:
@@ -667,7 +666,15 @@ def _comparison(
         return f"{first} {len(differences)} difference{' ' if one else 's '}in cells " + (
             "is listed." if one else "are listed."
         )
-    return f"{first} No cell is listed: in half of them {_least(label, in_cell)} {likely}."
+    if in_cell is None:
+        return (
+            f"{first} In no cell is a difference sure: half of the cells have too few answers for "
+            "any."
+        )
+    return (
+        f"{first} In no cell is a difference sure: in half of the cells {_least(label, in_cell)} "
+        f"{likely}."
+    )
 
 
 def _least(label: Label, difference: float | None) -> str:

@@ -7,6 +7,7 @@ from privet.protocol.conditions import conditions_at
 from privet.protocol.features import Column
 from privet.protocol.partition import Partition
 
+from ..core.amounts import figure, percent
 from ..core.counts import QuestionCounts
 from ..core.looks import LEVEL, factor_at
 from ..core.public_data import Floats
@@ -38,11 +39,11 @@ def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> s
         ends = np.clip(
             [found.reported[stratum] + sign * half[stratum] for sign in (0, -1, 1)], 0, 1
         )
-        named.append("{} ({:.0%} [{:.0%}, {:.0%}])".format(where, *ends))
+        named.append(f"{where} ({figure(*ends.tolist(), is_share=True)})")
     others = f" and in {len(more) - MOST_NAMED} groups more" if len(more) > MOST_NAMED else ""
     return (
         f"Records that did not fit gather where {', where '.join(named)}{others}; of all reports "
-        f"they are {found.overall:.1%}."
+        f"they are {percent(found.overall)}."
     )
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from privet.protocol.features import Classes, Label
 
-from ..core.amounts import TELLING, about, amount, percent, tells_nothing, thousands
+from ..core.amounts import TELLING, about, amount, figure, percent, tells_nothing, thousands
 from ..core.counts import Interval
 from .insight import FALSE_DISCOVERY_RATE, tests_of
 from .scores import Yardsticks, scores_of
@@ -52,12 +52,6 @@ class Located(Figured, Protocol):
     def path(self) -> Sequence[str]: ...
     @property
     def name(self) -> str | None: ...
-
-
-def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
-    """A figure with its interval, such as ``31 % (20 % to 41 %)``."""
-    text = _text(is_share)
-    return f"{text(value)} ({text(low)} to {text(high)})"
 
 
 def bounds_of(label: Label) -> tuple[float, float]:

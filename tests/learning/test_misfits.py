@@ -84,7 +84,7 @@ def test_every_fit_says_how_many_did_not_fit(name: str) -> None:
     """A model's facts state the share of records that did not fit, with an interval."""
     question = answered(epsilon=60.0)
     model = fit(name, BINARY, public_rows(BINARY, 300, seed=1), [question])
-    assert str(model.facts["records that did not fit"]).startswith("25.9% (")
+    assert str(model.facts["records that did not fit"]).startswith("26\u00a0% (")
 
 
 def test_questions_are_joined_by_precision() -> None:

@@ -10,13 +10,12 @@ import pytest
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard.models import typed_value
 from privet.curator.service import reading
-from privet.learning.core.amounts import percent
+from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.node_shares import untold_cells
 from privet.learning.findings.sentences import (
-    figure,
     finding,
     how_much_better,
     how_often_right,

@@ -62,10 +62,10 @@ def test_a_card_says_which_way_reports_came() -> None:
         ("library", n // 4),
     ]
     card = carded(task, public, model, [], ways)
-    assert f"| direct, from anybody | {n - n // 4} | 75.0% | 0.75 |" in card
-    assert f"| in batches of library | {n // 4} | 25.0% | 0.25 |" in card
+    assert f"| direct, from anybody | {n - n // 4} | 75\u00a0% | 0.75 |" in card
+    assert f"| in batches of library | {n // 4} | 25\u00a0% | 0.25 |" in card
     earlier = [{"relay": None, "reports": n, "influence": 1.0}]
-    assert f"| {n} | 100.0% | not tried |" in carded(task, public, model, [], earlier)
+    assert f"| {n} | 100\u00a0% | not tried |" in carded(task, public, model, [], earlier)
 
 
 def test_an_offset_is_unbiased_and_its_error_is_known() -> None:
@@ -108,8 +108,8 @@ def test_an_accuracy_is_stated_only_where_reports_can_tell() -> None:
     """With few reports the card says so in place of a figure that is mostly noise."""
     task, public = published("level")
     for holders, said, unsaid in (
-        (1, "Too few reports to estimate", "about "),
-        (10_000, "about ", "Too few"),
+        (1, "Too few reports to estimate", "Of people like"),
+        (10_000, "Of people like the holders, ", "Too few"),
     ):
         question = asked(task, holders, np.random.default_rng(0))
         fitting = Fitting.of("weighted", task.label, public)

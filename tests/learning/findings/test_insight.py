@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from privet.learning.core.amounts import figure
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.model import Model
@@ -286,10 +287,14 @@ def test_no_difference_is_said_without_the_least_that_would_have_shown() -> None
     assert found.relabelled is None
     least = found.overall[0].seen_from
     assert least is not None
-    assert f"a difference of {least:.3g} or more would have shown with a probability of 80%" in (
-        found.sentence
+    likely = "or more would have shown with a probability of 80\u00a0%"
+    assert f"a difference of {least:.3g} {likely}" in found.sentence
+    of = found.overall[0]
+    assert figure(of.reported, of.low, of.high, is_share=False) in found.sentence
+    assert found.seen_in_a_cell is None
+    assert found.sentence.split(". ")[1] == (
+        "In no cell is a difference sure: half of the cells have too few answers for any"
     )
-    assert "No cell is listed: in half of them no difference would" in found.sentence
     few = counts_of(NUMBER, public_rows(NUMBER, 200, seed=2))
     found, _ = compared(NUMBER, few, public, epsilon=0.5, seed=3)
     assert found.overall[0].seen_from is None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privet.learning.core.amounts import TELLING, about, amount, percent, tells_nothing
+from privet.learning.core.amounts import TELLING, about, amount, figure, percent, tells_nothing
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.findings.insight import Comparison, insight, reports_for
 from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
@@ -14,7 +14,6 @@ from privet.learning.findings.sentences import (
     asked,
     average_of_cells,
     bounds_of,
-    figure,
     finding,
     finding_in_cell,
     how_much_better,
