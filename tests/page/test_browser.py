@@ -603,6 +603,16 @@ def test_a_preview_is_the_page_and_sends_nothing(
         tab.wait_for_selector(READY)
         tab.goto(f"{relay.url}/answer/{answer_page.PREVIEW}?language=de#{behind}")
         tab.get_by_text("Das ist eine Vorschau").wait_for()  # whatever the browser prefers
+        now = int(time.time())
+        ends = [now + 86_400 * day for day in (-1, 9, 20, 30)]
+        document = panel("rotate", 1.0, tuple(zip(ends[::2], ends[1::2], strict=True)))
+        behind = base64.urlsafe_b64encode(document.canonical).decode().rstrip("=")
+        tab.goto(f"{relay.url}/answer/{answer_page.PREVIEW}?language=en#{behind}")
+        tab.get_by_text("When you press “Start”, this device draws when").first.wait_for()
+        fill_anything_in(tab)
+        check(tab)
+        tab.locator("#send").click()
+        tab.get_by_text("This was a preview: nothing was sent.").wait_for()
         assert set(asked) == {f"/answer/{answer_page.PREVIEW}", f"/answer/{answer_page.NAMED}"}
 
 

@@ -47,6 +47,11 @@ async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) 
         assert part.status_code == 200
     overview = await http.get("/")
     assert overview.status_code == 200
+    assert re.findall(r"<small>(\w+ ?\d?)</small></th>", overview.text) == [
+        "wave 2",
+        "wave 1",
+        "panel",
+    ]
     seen = await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
     page = await http.get(f"/tasks/{panel.id}")
