@@ -142,3 +142,10 @@ def test_as_measured_rotation_is_better_than_answers_of_the_same_epsilon_over_hi
     twenty = error[error.index.get_level_values("panel").str.startswith("20")].xs(2, level=1)
     assert (twenty["L-GRR, one value"].round(1) <= 0.7).all()
     assert (twenty[ROTATED].round(1) >= 2.0).all()
+
+
+def test_as_measured_listed_changes_are_false_as_rarely_as_stated() -> None:
+    table = measured("waves-changes")
+    for of, error in (("mean", "standard_error"), ("missed", "missed_error")):
+        assert (table[of] <= 0.05 + 2.0 * table[error].fillna(0.0)).all(), of
+    assert (table["listed"] > 1.0).sum() > len(table) / 4, "Nothing is listed, so nothing is shown."
