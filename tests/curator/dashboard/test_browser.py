@@ -379,9 +379,11 @@ def test_axe_finds_nothing(
 
 def test_a_tree_is_a_list_on_a_phone(curator: RunningCurator, admin: Any, task: str) -> None:
     """Each cell with its path, interval and figure, whose numbers open; no drawing scrolls."""
-    admin.set_viewport_size({"width": 390, "height": 844})
-    admin.goto(f"{curator.url}/tasks/{task}/models/1")
-    assert admin.locator(".tree svg:visible").count() == 0
+    for width in (768, 390):
+        admin.set_viewport_size({"width": width, "height": 844})
+        admin.goto(f"{curator.url}/tasks/{task}/models/1")
+        admin.locator(".cells.narrow").wait_for()
+        assert admin.locator(".tree svg:visible").count() == 0
     cells = admin.locator(".cells [data-node]")
     assert cells.count() == curator.get(f"/v1/tasks/{task}/models/1")["cells"]
     cells.first.locator("a").click()
