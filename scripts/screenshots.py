@@ -110,7 +110,7 @@ def dashboard(
         tab.get_by_label("Purpose").wait_for()
         yield f"wizard-{name}", tab
         tab.goto(f"{curator.url}/tasks/{task}/models/1")
-        tab.locator(".tree .node[data-cell] a").first.click()
+        tab.locator(".tree .node[data-cell] a:visible, .cells a:visible").first.click()
         tab.wait_for_selector("#node table")
         tab.locator(".tree").evaluate("tree => { tree.scrollLeft = 0; }")
         yield f"model-{name}", tab
