@@ -4,16 +4,20 @@ A report changes the contrasts R, and these H = b e / D and, by the noise betwee
 Within a prior theta changes by C dH, C being the posterior covariance; the entry of C between two
 cells is at most the product of their posterior deviations. Between priors the derivative of a mean
 is its covariance with that of the log evidence, at most the product of their deviations (Cauchy and
-Schwarz). The part of the member without the public model's shape (``average``) changes with the
-difference of log evidences. Left out: second order, and how reports change masses, variances and
-references.
+Schwarz). In a label shift x changes with all contrasts. The parts of that member and of the one
+without the public model's shape (``average``) change with differences of log evidences. Left out:
+second order, and how reports change masses, variances and references.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.counts import QuestionCounts
 from ..core.public_data import Floats
 from .average import Average
+from .label_shift import LabelShift
 from .likelihood import Contrasts
 from .posterior import Posterior
 from .tree_smoothing import smooth
@@ -33,21 +37,78 @@ def influence(
     return np.maximum(_of_cells(question, contrasts, average), of_alone)
 
 
+@dataclass(frozen=True, eq=False)
+class _Member:
+    """The bound ``moved``, ``(cells, slots)``, for a member's ``shares``; and ``gain``, the
+    derivative of its log evidence by what reports tell."""
+
+    shares: Floats
+    moved: Floats
+    gain: Floats
+
+
+def _of_average(
+    average: Average,
+    shaped: _Member,
+    label: _Member | None,
+    shapeless: _Member | None,
+    summed: Callable[[Floats], float],
+) -> Floats:
+    """The bound for the average: members change, and so do their parts with their log odds.
+
+    ``summed`` bounds by how much a value changes whose derivative is given.
+    """
+    shares, moved, gain = shaped.shares, shaped.moved, shaped.gain
+
+    def joined(member: _Member, part: float, log_odds: float, against: Floats) -> Floats:
+        bound = (1.0 - part) * moved + part * member.moved
+        of_odds = summed(member.gain - against)
+        if log_odds + of_odds > 0.0:  # or else this member has no part before or after
+            bound += np.abs(member.shares - shares) * (1.0 - part**2) / 2.0 * of_odds
+        return np.asarray(bound)
+
+    if label is not None:
+        moved = joined(label, average.moved, average.label_odds, gain)
+        shares = shares + average.moved * (label.shares - shares)
+        gain = label.gain if average.label_odds > 0.0 else gain
+    if shapeless is not None:
+        moved = joined(shapeless, average.flat, average.log_odds, gain)
+    return moved
+
+
 def _of_alone(average: Average, alone: QuestionCounts | None) -> Floats:
     """The bound for a report about the label alone."""
     if alone is None or alone.n == 0:
         return np.zeros_like(average.shares)
-    change, part = alone.count_influence / alone.holders, average.flat
-    moved = (1.0 - part) * _by_overall(average.shaped, change)
-    if average.shapeless is None:
-        return moved
-    shaped, shapeless, slots = average.shaped, average.shapeless, len(change)
-    moved += part * _by_overall(shapeless, change)
-    gain = (shapeless.weights * shapeless.surprise).sum(axis=0)
-    gain = gain - (shaped.weights * shaped.surprise).sum(axis=0)
-    of_odds = (slots - 1) / slots * float((np.abs(gain) * change).sum())
-    apart = np.abs(shapeless.mean(shapeless.shares) - shaped.mean(shaped.shares))
-    return np.asarray(moved + apart * (1.0 - part**2) / 2.0 * of_odds)
+    change = alone.count_influence / alone.holders
+    slots = len(change)
+
+    def member(posterior: Posterior) -> _Member:
+        gain = (slots - 1) / slots * (posterior.weights * posterior.surprise).sum(axis=0)
+        return _Member(posterior.mean(posterior.shares), _by_overall(posterior, change), gain)
+
+    label = None
+    if (found := average.label) is not None:
+        of_x = np.abs(found.by_share) @ change
+        gain = found.weights @ found.surprise
+        label = _Member(found.shares, _of_label(found, of_x, np.abs(found.surprise) @ change), gain)
+    shapeless = None if average.shapeless is None else member(average.shapeless)
+    return _of_average(
+        average, member(average.shaped), label, shapeless, lambda gain: float(np.abs(gain) @ change)
+    )
+
+
+def _of_label(label: LabelShift, of_x: Floats, of_evidence: Floats) -> Floats:
+    """The bound for the mean shares of the label shift, ``(cells, slots)``.
+
+    x changes by ``of_x``, ``(2, slots)``, and the log evidence of each deviation by at most
+    ``of_evidence``, ``(2,)``.
+    """
+    p = label.each  # of which x_t changes p_s by p_s ([s = t] - p_t)
+    within = p * ((1.0 - 2.0 * p) * of_x[:, None, :] + (p @ of_x[:, :, None]))
+    within = np.tensordot(label.weights, within, 1)
+    apart = np.abs(label.each[0] - label.each[1]) * label.weights.prod()
+    return np.asarray(within + apart * of_evidence.sum())
 
 
 def _by_overall(posterior: Posterior, change: Floats) -> Floats:
@@ -61,21 +122,32 @@ def _by_overall(posterior: Posterior, change: Floats) -> Floats:
 
 def _of_cells(question: QuestionCounts, contrasts: Contrasts, average: Average) -> Floats:
     """The bound for a report about the cell."""
-    change, part = ContrastChange(question, contrasts.reference), average.flat
-    shaped = average.shaped
-    of_shaped = _of_posterior(contrasts, change, shaped)
-    if average.shapeless is None:
-        return of_shaped
-    shapeless, slots = average.shapeless, contrasts.reference.shape[1]
-    moved = (1.0 - part) * of_shaped
-    moved += part * _of_posterior(contrasts, change, shapeless)
-    gain = shapeless.mean(_by_contrasts(contrasts, shapeless))
-    gain -= shaped.mean(_by_contrasts(contrasts, shaped))
-    of_odds = (slots - 1) / slots * float(change.summed(np.abs(gain)).sum())
-    if average.log_odds + of_odds > 0.0:  # or else this member has no part before or after
-        apart = np.abs(shapeless.mean(shapeless.shares) - shaped.mean(shaped.shares))
-        moved += apart * (1.0 - part**2) / 2.0 * of_odds
-    return np.asarray(moved)
+    change = ContrastChange(question, contrasts.reference)
+    slots = contrasts.reference.shape[1]
+    free = (slots - 1) / slots
+
+    def member(posterior: Posterior) -> _Member:
+        gain = free * posterior.mean(_by_contrasts(contrasts, posterior.shares))
+        moved = _of_posterior(contrasts, change, posterior)
+        return _Member(posterior.mean(posterior.shares), moved, gain)
+
+    label = None
+    if (found := average.label) is not None:
+        by = found.by_contrasts  # by counts: less what they change through the cells' totals
+        by = by - (by * contrasts.reference).sum(axis=-1, keepdims=True)
+        of_x = np.array([[question.total_influence(one) for one in each] for each in np.abs(by)])
+        gains = free * _by_contrasts(contrasts, found.each)
+        between = change.summed(np.abs(gains[0] - gains[1])).sum()
+        gain = np.tensordot(found.weights, gains, 1)
+        label = _Member(found.shares, _of_label(found, of_x, np.array([between, 0.0])), gain)
+    shapeless = None if average.shapeless is None else member(average.shapeless)
+    return _of_average(
+        average,
+        member(average.shaped),
+        label,
+        shapeless,
+        lambda gain: float(change.summed(np.abs(gain)).sum()),
+    )
 
 
 def _of_posterior(contrasts: Contrasts, change: "ContrastChange", posterior: Posterior) -> Floats:
@@ -84,17 +156,17 @@ def _of_posterior(contrasts: Contrasts, change: "ContrastChange", posterior: Pos
     of_noise = gamma * change.summed(np.abs(a / D))
     of_theta = _of_theta(contrasts, change, posterior, of_noise)
     within = posterior.mean(posterior.derivative * of_theta)
-    by_R = posterior.deviation(_by_contrasts(contrasts, posterior))
+    by_R = posterior.deviation(_by_contrasts(contrasts, posterior.shares))
     return np.asarray(within + posterior.deviation(posterior.shares) * change.summed(by_R))
 
 
-def _by_contrasts(contrasts: Contrasts, posterior: Posterior) -> Floats:
+def _by_contrasts(contrasts: Contrasts, shares: Floats) -> Floats:
     """The derivative of each prior's log evidence by the contrasts, ``(priors, cells, slots)``.
 
     Up to what is equal for all priors.
     """
     D, a, gamma = contrasts.variance, contrasts.direction, contrasts.common_precision
-    by_R = contrasts.size * posterior.shares / D
+    by_R = contrasts.size * shares / D
     return np.asarray(by_R + gamma * (a / D) * (a * by_R).sum(axis=1, keepdims=True))
 
 

@@ -130,19 +130,21 @@ class Expected:
 class Prior:
     """A mixture of normal priors of theta, the first of them "no shift".
 
-    ``shapeless`` is that of the member without the public model's shape, if there is one.
+    ``shapeless`` is that of the member without the public model's shape, if there is one, and
+    ``label_shift`` says whether there is that member (``average``).
     """
 
     grid: Sequence[Deviations]
     no_shift: float
     shapeless: Deviations | None = None
+    label_shift: bool = False
 
     @classmethod
     def default(cls, *, numeric: bool) -> "Prior":
         """The prior of numbers or of classes."""
         if numeric:
             return cls(GRID, NO_SHIFT_OF_NUMBERS)
-        return cls(GRID, NO_SHIFT_OF_CLASSES, SHAPELESS)
+        return cls(GRID, NO_SHIFT_OF_CLASSES, SHAPELESS, label_shift=True)
 
     @property
     def probabilities(self) -> Floats:

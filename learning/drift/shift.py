@@ -44,7 +44,8 @@ Newton); then all is normal, and linear in the cells, but for the two additions 
 slot has deviations and evidence of its own, so that one class may move alone; two slots mirror each
 other. The share is the mean over the priors of (2) at each one's mode.
 
-**Average** (``average``). For classes, one more member has the same q in all cells.
+**Average** (``average``). For classes, one more member has the same q in all cells, and in another
+one only the classes' odds have moved, alike in all cells.
 
 **Intervals** are those of the reports only: what holds for every shift cannot lean on a prior.
 """
@@ -83,13 +84,15 @@ def estimate_shift(
     posterior = average.shaped
     holders = question.plausible.sum(axis=1, keepdims=True)
     low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
-    unmoved = posterior.variance / np.maximum(posterior.prior_variance, 1e-12)
+    unmoved = posterior.mean(posterior.variance / np.maximum(posterior.prior_variance, 1e-12))
+    if average.label is not None:
+        unmoved = unmoved + average.moved * (average.label.unmoved - unmoved)
     return SlotEstimates(
         shares=shares,
         standard_error=(high - low) / (2.0 * question.factor),
         low=low,
         high=high,
-        public_share=np.clip(posterior.mean(unmoved).mean(axis=1), 0.0, 1.0) * (1.0 - average.flat),
+        public_share=np.clip(unmoved.mean(axis=1), 0.0, 1.0) * (1.0 - average.flat),
         influence=np.minimum(influence(question, contrasts, average, alone), 1.0),
         base_slope=slope_within(expected, average),
     )
@@ -138,5 +141,6 @@ def slope_within(expected: Expected, average: Average) -> Floats:
     q, shares, link = expected.of_public, average.shares, np.ones_like(expected.q)
     if not expected.numeric:
         link = shares * (1.0 - shares) / (q * (1.0 - q))
-    slope = 1.0 + (average.shaped.weights * average.shaped.slope).sum(axis=0)
+    found = (average.shaped.weights * average.shaped.slope).sum(axis=0)
+    slope = 1.0 + (1.0 - average.moved) * found
     return np.asarray(np.clip((1.0 - average.flat) * slope * link, 0.0, 1.0))
