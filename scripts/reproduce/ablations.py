@@ -85,6 +85,7 @@ class Ablation:
     no_shift: float = NO_SHIFT_OF_CLASSES
     rounds: int = ROUNDS
     shapeless: Deviations | None = SHAPELESS
+    label_shift: bool = True
 
     def __call__(self, population: Population, epsilon: float, seed: int) -> Iterator[Scored]:
         design, rng = DESIGNS[population.design], np.random.default_rng([seed, 16])
@@ -101,7 +102,7 @@ class Ablation:
         )
         points = np.full(CELLS, 8000.0 / CELLS)
         expected = Expected.classes(q, points, PUBLIC_ROWS)
-        prior = Prior(self.grid, self.no_shift, self.shapeless)
+        prior = Prior(self.grid, self.no_shift, self.shapeless, label_shift=self.label_shift)
         found = estimate_shift(question, expected, prior, self.rounds)
         error = np.sqrt(np.mean((found.shares - p)[:, -1] ** 2))
         yield self.name, {}, {"score": float(error)}
@@ -131,6 +132,7 @@ ABLATIONS = (
     Ablation("no common step", without("root")),
     Ablation("no slope", without("slope")),
     Ablation("no steps below", without("path")),
+    Ablation("no odds of classes", label_shift=False),
     Ablation("17 priors", FINER),
     Ablation("shift for certain", no_shift=0.0),
     Ablation("one round", rounds=1),

@@ -7,7 +7,7 @@ the same reports, and of ``weighted``.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import softmax
@@ -19,7 +19,7 @@ from privet.learning.core.model import Model, to_model
 from privet.learning.core.public_data import PublicData
 from privet.learning.drift.distilled import distilled_depth
 from privet.learning.drift.knowledge import Knowledge, public_knowledge
-from privet.learning.drift.prior import GRID, NO_SHIFT_OF_CLASSES, Expected, Prior
+from privet.learning.drift.prior import Expected, Prior
 from privet.learning.drift.shift import estimate_shift
 from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes
@@ -101,12 +101,12 @@ class Compared:
         y = drawn(of_public(shapes.kind, law(X), X, rng), rng)
         label = Classes(name="y", classes=tuple(map(str, range(slots))))
         public, truth = PublicData(X, y), law(points)
-        knowledge = public_knowledge(X, y, slots)
+        knowledge, prior = public_knowledge(X, y, slots), Prior.default(numeric=False)
         for holders, epsilon in COLLECTIONS:
             question = collected(public, law, label, holders, epsilon, rng)
             models = {
-                "with": shifted(label, question, knowledge, Prior.default(numeric=False)),
-                "without": shifted(label, question, knowledge, Prior(GRID, NO_SHIFT_OF_CLASSES)),
+                "with": shifted(label, question, knowledge, prior),
+                "without": shifted(label, question, knowledge, replace(prior, shapeless=None)),
                 "weighted": fit("weighted", label, public, [question]),
             }
             scores = {name: scored(model, points, truth) for name, model in models.items()}

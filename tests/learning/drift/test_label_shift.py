@@ -1,0 +1,132 @@
+"""Only the classes' odds have moved: what all cells say together, and how far a report moves it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from privet.learning.core.counts import QuestionCounts
+from privet.learning.drift.average import average_posterior
+from privet.learning.drift.influence import influence
+from privet.learning.drift.label_shift import label_shift
+from privet.learning.drift.likelihood import cell_masses, contrasts_of, overall_of
+from privet.learning.drift.prior import Expected, Prior
+from privet.learning.drift.shift import averaged
+from privet.protocol.partition import Partition
+
+from ..examples import complete, reports
+
+CELLS, CLASSES, HOLDERS = 8, 5, 20_000
+ODDS = np.array([2.0, 1.0, 1.0, 0.5, 0.25])
+PRIOR = Prior.default(numeric=False)
+WITHOUT = replace(PRIOR, label_shift=False)
+
+
+def populations(seed: int, odds: np.ndarray) -> tuple[Expected, np.ndarray]:
+    """Public shares of cells, and true ones where all classes' odds have moved alike."""
+    q = np.random.default_rng(seed).dirichlet(np.ones(CLASSES), CELLS)
+    p = q * odds
+    p /= p.sum(axis=1, keepdims=True)
+    return Expected.classes(q, np.full(CELLS, 500.0), 400), p
+
+
+def asked(
+    seed: int, p: np.ndarray, epsilon: float, alone: float = 0.0
+) -> tuple[QuestionCounts, QuestionCounts | None]:
+    """Reports of holders with shares ``p`` in equal cells, a part of them of the label alone."""
+    rng, beside = np.random.default_rng([seed, 1]), round(alone * HOLDERS)
+    law = p / len(p)
+    question = reports(
+        complete(3), rng.multinomial(HOLDERS - beside, law.ravel()).reshape(p.shape), epsilon, seed
+    )
+    if not beside:
+        return question, None
+    whole = rng.multinomial(beside, law.sum(axis=0))[None]
+    return question, reports(Partition.root(2), whole, epsilon, seed + 99, mechanism="grr")
+
+
+def mean_gain(odds: np.ndarray, alone: float, cells: float = 0.0) -> tuple[float, float]:
+    """By what the member lowers the squared error in 12 collections, with its standard error."""
+    gains = []
+    for seed in range(12):
+        expected, p = populations(seed, odds)
+        if cells:
+            p = p * np.exp(np.random.default_rng([seed, 2]).normal(0.0, cells, p.shape))
+            p /= p.sum(axis=1, keepdims=True)
+        question, beside = asked(seed, p, 1.0, alone)
+        errors = [
+            ((averaged(question, expected, prior, alone=beside)[1].shares - p) ** 2).sum()
+            for prior in (WITHOUT, PRIOR)
+        ]
+        gains.append(errors[0] - errors[1])
+    return float(np.mean(gains)), float(np.std(gains, ddof=1) / np.sqrt(12))
+
+
+@pytest.mark.parametrize("alone", [0.0, 0.2])
+def test_classes_that_all_moved_alike_are_followed(alone: float) -> None:
+    """Five classes with other odds: by more than three standard errors better in 12 collections."""
+    gain, error = mean_gain(ODDS, alone)
+    assert gain > 3.0 * error
+
+
+@pytest.mark.parametrize("cells", [0.0, 0.7])
+def test_where_classes_did_not_move_alike_it_costs_nothing(cells: float) -> None:
+    """No shift, and cells that each moved otherwise: at most .02 of squared error over 8 cells."""
+    gain, error = mean_gain(np.ones(CLASSES), 0.0, cells)
+    assert gain > -0.02 - 2.0 * error
+
+
+@pytest.mark.parametrize("alone", [0.0, 0.3])
+def test_evidence_and_mode_are_those_of_a_grid(alone: float) -> None:
+    """Of two classes, by quadrature over the difference of x, with which alone shares change."""
+    q = np.array([[0.8, 0.2], [0.4, 0.6], [0.55, 0.45], [0.9, 0.1]])
+    expected = Expected.classes(q, np.full(4, 500.0), 400)
+    p = q * [1.0, 1.5]
+    question, beside = asked(3, np.tile(p / p.sum(axis=1, keepdims=True), (2, 1)), 2.0, alone)
+    expected = Expected.classes(np.tile(q, (2, 1)), np.full(8, 500.0), 400)
+    masses = cell_masses(question, expected.q, expected)
+    overall = overall_of(beside, expected.q, masses)
+    contrasts = contrasts_of(question, expected.q, masses.mean, overall)
+    found = label_shift(contrasts, expected)
+    x = np.linspace(-12.0, 12.0, 4801)
+    yes = 1.0 / (1.0 + np.exp(-(np.log(expected.q[:, 1] / expected.q[:, 0])[:, None] + x)))
+    shares = np.stack([1.0 - yes, yes], axis=1)  # (cells, classes, points)
+    left = contrasts.values[:, :, None] - contrasts.size[:, :, None] * (
+        shares - contrasts.reference[:, :, None]
+    )
+    off = (contrasts.direction / contrasts.variance)[:, :, None]
+    misfit = (left**2 / contrasts.variance[:, :, None]).sum(axis=(0, 1))
+    misfit += (contrasts.common_precision[:, None] * (off * left).sum(axis=0) ** 2).sum(axis=0)
+    if overall is not None:
+        beyond = overall.share[:, None] - (contrasts.mass[:, :, None] * shares).sum(axis=0)
+        misfit += (beyond**2 / overall.variance[:, None]).sum(axis=0)
+    total, mean = 0.0, np.zeros_like(expected.q)
+    for deviation, weight in ((0.6, 0.95), (3.0, 0.05)):
+        v = 2.0 * deviation**2  # of a difference
+        law = weight * np.exp(-0.25 * misfit - x**2 / (2.0 * v)) / np.sqrt(2.0 * np.pi * v)
+        total += np.trapezoid(law, x)
+        mean += np.trapezoid(law * shares, x, axis=2)
+    assert found.log_evidence == pytest.approx(np.log(total), abs=0.1)
+    np.testing.assert_allclose(found.shares, mean / total, atol=0.01)
+
+
+@pytest.mark.parametrize("alone", [0.0, 0.2])
+def test_one_report_moves_no_more_than_stated(alone: float) -> None:
+    """Where the member has a part, to first order: a tenth of a report moves a tenth."""
+    expected, p = populations(4, ODDS)
+    question, beside = asked(4, p, 1.0, alone)
+    contrasts, average = averaged(question, expected, alone=beside)
+    assert average.moved > 0.2
+    bound = influence(question, contrasts, average, beside)
+    stated = contrasts_of(
+        question, contrasts.reference, contrasts.mass[:, 0], contrasts.overall
+    )  # what a report leaves as it is
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        change = np.zeros_like(question.sums)
+        change[rng.choice(len(change), 2, replace=False)] = 1, -1
+        other = replace(question, sums=question.sums + change)
+        moved = contrasts_of(other, contrasts.reference, contrasts.mass[:, 0], contrasts.overall)
+        values = replace(stated, values=moved.values)
+        again = average_posterior(question.partition, values, expected, PRIOR)
+        assert (np.abs(again.shares - average.shares) <= 1.05 * bound + 1e-9).all()
