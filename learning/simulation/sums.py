@@ -130,7 +130,7 @@ def _of_label_response(
     """Drawn in stretches of the lattice, to bound memory."""
     lattice, resolution = mechanism.lattice, mechanism.resolution
     inputs = [*range(0, 2 * mechanism.levels, 2), resolution]  # the last is a misfit's
-    laws = np.array([lattice.law(x) for x in inputs], np.float64)
+    laws = lattice.laws(inputs).astype(np.float64)
     by_law = np.zeros((mechanism.levels + 1, mechanism.cells + 1), dtype=np.int64)
     by_law[:-1, :-1], by_law[-1, -1] = counts.T, misfits
     labels = lattice.outputs - resolution

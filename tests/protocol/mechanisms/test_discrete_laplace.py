@@ -74,6 +74,8 @@ def test_clamp_is_symmetric(noise: DiscreteLaplace) -> None:
     for x in range(noise.span + 1):
         assert noise.law(x) == noise.law(noise.span - x)[::-1]
         assert sum(noise.law(x)) == WORD
+    inputs = [0, noise.span // 2, noise.span]
+    assert [tuple(row) for row in noise.laws(inputs).tolist()] == [noise.law(x) for x in inputs]
 
 
 def test_perturb_follows_the_law() -> None:
