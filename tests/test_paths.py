@@ -19,7 +19,7 @@ MOST = {
     "POST": Size(files=24, functions=90, moves=22),
     "fit": Size(files=55, functions=191, moves=80),
     "predict": Size(files=27, functions=98, moves=20),
-    "plan": Size(files=60, functions=393, moves=157),
+    "plan": Size(files=61, functions=401, moves=158),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
