@@ -9,7 +9,8 @@ the checks of mechanisms and the grower's calls of what all growers share. Of th
 are an estimator's, or a finding's, questions to the counts and these to the mechanism and the tree;
 14 are the layers around any call; 13 came with two findings that a fit states since (reports that
 nobody honest can have sent, and a model's scores). The reader of tables that sites share with
-curators is two files, 20 functions and five moves.
+curators is two files, 20 functions and five moves; that a fact has the figures' one form is a file
+and two functions of a fit.
 """
 
 from tests.paths import Size, size_of, trace_paths
