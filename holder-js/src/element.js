@@ -152,7 +152,7 @@ class Visit {
     this.place.lang = this.#texts.language;
     this.#sayAll();
     this.#$("bytes").setAttribute("aria-label", this.#say("bytesLabel"));
-    this.#name({ text: this.#say("heading"), lang: this.#texts.language });
+    this.#name({ text: this.#say("heading"), lang: this.#texts.language }, "loading");
     this.#offerLanguages();
     this.#tell(this.#say("loading"));
     await this.#guarded(async () => {
@@ -285,10 +285,10 @@ class Visit {
     this.#$("state").textContent = text;
   }
 
-  #name({ text, lang }) {
+  #name({ text, lang }, ...step) {
     this.#$("name").replaceChildren(element("span", { lang }, text));
     this.#title = this.#say("title", { name: text });
-    this.#step("loading");
+    this.#step(...step);
   }
 
   /** Show a problem in place of whatever was going on. */
@@ -377,7 +377,7 @@ class Visit {
   #open(task) {
     this.task = task;
     this.#wording = new Wording(this.#texts, task, this.languages);
-    this.#name(this.#wording.own(task.name));
+    this.#name(this.#wording.own(task.name), "loading");
     this.#sayAll();
     this.#offerLanguages();
   }
@@ -563,7 +563,7 @@ class Visit {
 
   /** An answer that this browser has given before; a relay that holds it is asked what became of it. */
   async #showEarlier(earlier) {
-    this.#name({ text: earlier.name, lang: earlier.lang });
+    this.#name({ text: earlier.name, lang: earlier.lang }, "loading");
     let kept = earlier;
     if (earlier.url === this.url) {
       try {
@@ -578,7 +578,9 @@ class Visit {
     const collection = await collectionOf(this.url, { ...this.options, attempts: 1 });
     if (collection.results === null) return;
     const task = await loadTask(this.url, this.options);
-    this.#showResults(collection, task, translator(task, this.languages));
+    const own = translator(task, this.languages);
+    this.#showResults(collection, task, own);
+    this.#name(own(task.name), "receipt", { state: kept.state }); // it was kept in the language of that time
     this.#$("receipt-results").hidden = true;
   }
 

@@ -567,6 +567,9 @@ def test_a_reader_chooses_the_language(curator: RunningCurator, tab: Any) -> Non
         tab.locator("#send").click()
         assert outcome(tab) == "Danke. Ihre Antwort wurde gezählt"
         assert reports(curator, task) == 1
+        assert tab.url.endswith("?language=de")  # so that it is kept, and a link can have it
+        tab.goto(tab.url)
+        assert outcome(tab) == "Danke. Ihre Antwort wurde gezählt"
 
 
 def test_a_preview_is_the_page_and_sends_nothing(
