@@ -350,13 +350,21 @@ def _declared(of: dict[str, str]) -> dict[str, Any]:
 
 
 def _label(of: dict[str, str], kind: str) -> dict[str, Any]:
-    """The label's own settings; ``kind`` is empty for the usual one."""
+    """The label's own settings; ``kind`` is empty for the usual one.
+
+    A number has the ends that the form shows, so that the file's own tell nobody's value.
+    """
+    inferred = of.get("inferred", "")
+    if not kind and of.get("kind", inferred) != inferred:
+        kind = {"numeric": "range", "categorical": "classes"}[of["kind"]]
     settings: dict[str, Any] = {"label_type": kind} if kind else {}
-    declared = _declared({**of, "kind": of.get("inferred", "")})
-    if "categories" in declared:
-        settings["classes"] = declared["categories"]
-    elif declared and kind == "range":
-        settings["label_range"] = [_number(of, "low"), _number(of, "high")]
+    if inferred == "numeric":
+        if (kind or of.get("as_label")) == "range":
+            settings["label_range"] = [_number(of, "low"), _number(of, "high")]
+    else:
+        declared = _declared({**of, "kind": inferred})
+        if "categories" in declared and kind != "range":
+            settings["classes"] = declared["categories"]
     return settings
 
 

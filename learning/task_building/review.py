@@ -25,7 +25,7 @@ from privet.tables.text_format import TextFormat, bare
 
 from .columns import Columns, Table, units_of
 from .renaming import Resemblance, alike, renamed, resemblances
-from .schema import describe, infer_feature
+from .schema import describe, infer_feature, kind_of_label
 from .settings import TaskSettings
 
 LIKE_A_NUMBER = 0.5
@@ -62,6 +62,7 @@ class Proposal:
 
     ``note`` says how its cells were read, where not as they stand; ``rows`` has the number of rows
     of each category. Of ``merges`` somebody has to decide whether each is one category.
+    ``label_type`` is what the column becomes as the label.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Proposal:
     note: str
     rows: Mapping[str, int]
     merges: tuple[Resemblance, ...]
+    label_type: str
 
     @property
     def round(self) -> tuple[float, float]:
@@ -112,7 +114,8 @@ def propose(columns: Columns) -> list[Proposal]:
             remarks = (error.detail, *remarks)
         note = f"It {notes[name]}" if name in notes else ""
         merges = tuple(resemblances(counts))
-        proposals.append(Proposal(name, feature, remarks, note, counts, merges))
+        kind = kind_of_label(values, PREVIEW)
+        proposals.append(Proposal(name, feature, remarks, note, counts, merges, kind))
     return proposals
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,9 +105,20 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
         )
     if isinstance(values, np.ndarray):
         _numbers(settings.label, values)
-    if settings.label_range is not None or _kind_of_label(values, settings) == "range":
+    if settings.label_range is not None or kind_of_label(values, settings) == "range":
         return _range(values, settings)
     return _classes(values, settings)
+
+
+def kind_of_label(values: ColumnValues, settings: TaskSettings) -> Literal["classes", "range"]:
+    """The type of label that a column becomes."""
+    if settings.label_type is not None:
+        return settings.label_type
+    if settings.classes is not None or not isinstance(values, np.ndarray):
+        return "classes"
+    distinct = np.unique(values)
+    whole = bool(np.equal(np.mod(distinct, 1), 0).all())
+    return "classes" if whole and len(distinct) <= MOST_NUMERIC_CLASSES else "range"
 
 
 Field = TypeVar("Field", bound=Described)
@@ -279,16 +290,6 @@ def _as_number(name: str, row: int, value: Any) -> float:
         raise InvalidPublicData(
             f"Row {row + 1} of the column {name!r} is {value!r}: it must be a number."
         ) from None
-
-
-def _kind_of_label(values: ColumnValues, settings: TaskSettings) -> str:
-    if settings.label_type is not None:
-        return settings.label_type
-    if settings.classes is not None or not isinstance(values, np.ndarray):
-        return "classes"
-    distinct = np.unique(values)
-    whole = bool(np.equal(np.mod(distinct, 1), 0).all())
-    return "classes" if whole and len(distinct) <= MOST_NUMERIC_CLASSES else "range"
 
 
 def _range(values: ColumnValues, settings: TaskSettings) -> Range:

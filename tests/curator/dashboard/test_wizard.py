@@ -21,7 +21,7 @@ from privet.curator.dashboard.wizard import (
 from privet.learning.task_building.inputs import inputs_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Categorical, Classes
+from privet.protocol.features import Categorical, Classes, Range
 from privet.protocol.status import RelayDescription
 from privet.protocol.task import Task
 from tests.curator import samples
@@ -87,7 +87,11 @@ FORM = {
                 }
             },
         ),
-        ({"label_type": "range"}, {"label_type": "range"}),
+        ({"label_type": "range"}, {"label_type": "range", "label_range": (1.0, 5.0)}),
+        ({"as_label.2": "range", "low.2": "0.5"}, {"label_range": (0.5, 5.0)}),
+        ({"as_label.2": "range", "label_type": "classes"}, {"label_type": "classes"}),
+        ({"as_label.2": "classes", "high.2": "6"}, {}),
+        ({"as_label.2": "range", "kind.2": "categorical"}, {"label_type": "classes"}),
         (
             {"label_type": "range", "high.2": "6"},
             {"label_type": "range", "label_range": (1.0, 6.0)},
@@ -294,6 +298,29 @@ async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> N
     plain = await http.create(depth=None, grower="distilled", asker=ASKER, features=ends)
     assert made.headers["location"] == f"/tasks/{plain.json()['id']}#holders"
     assert plain.status_code == 200  # the same task was there already
+
+
+@pytest.mark.parametrize(
+    ("ends", "published"), [({}, (800.0, 4200.0)), ({"high.1": "5e3"}, (800.0, 5000.0))]
+)
+async def test_a_numeric_label_has_the_ends_that_the_form_shows(
+    http: Http, ends: dict[str, str], published: tuple[float, float]
+) -> None:
+    """Or those typed there: the lowest and the highest income of the file are two people's."""
+    form = await http.sign_in()
+    rows = [f"{i % 40},{858.2 + (4152.1 - 858.2) * i / 79}" for i in range(80)]
+    files = {"public": ("a.csv", "\n".join(["age,income", *rows]).encode())}
+    shown = (await form("/new/columns", files)).text
+    fields = dict(re.findall(r'<input[^>]*name="(\w+\.\d)"[^>]*value="([^"]*)"', shown))
+    assert (fields["low.1"], fields["high.1"], fields["as_label.1"]) == ("800", "4200", "range")
+    fields |= {f"use.{i}": "on" for i in range(2)} | {f"kind.{i}": "numeric" for i in range(2)}
+    fields |= {"label": "income", "name": "income", "epsilon": "1", "holders": "50"} | ends
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
+    made = await form("/new", files, **fields)
+    task = await http.published(re.findall("[0-9a-f]{64}", made.headers["location"])[0])
+    assert isinstance(task.label, Range)
+    assert (task.label.low, task.label.high) == published
+    assert not {858.2, 4152.1} & {task.label.low, task.label.high}
 
 
 async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
