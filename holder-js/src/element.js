@@ -261,8 +261,8 @@ class Visit {
         ),
       ),
       section(
-        "results", "results-title", { hidden: true }, titled("results-title", "resultsTitle"), said("p", "resultsLead"),
-        said("p", "resultsMayChange", { id: "results-may-change" }), element("div", { id: "figures" }),
+        "results", "results-title", { hidden: true }, titled("results-title", "resultsTitle"), element("div", { id: "figures" }),
+        said("p", "resultsMayChange", { id: "results-may-change" }), said("p", "resultsLead", { className: "help" }),
       ),
       section(
         "receipt", "receipt-title", { hidden: true }, this.#heading(1, { id: "receipt-title", tabIndex: -1 }),

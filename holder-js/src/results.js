@@ -42,7 +42,7 @@ export function rowsOf({ figures }, { label }, texts, translate, heading) {
     const said = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, worded(value, digits)]));
     const isSame = values.low <= values.public && values.public <= values.high;
     const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said), isSame ? ` ${texts.say("resultsSame")}` : ""].join("");
-    return element("div", { className: "figure-row" }, element("p", {}, title), line(values, at), element("p", { className: "help" }, words));
+    return element("div", { className: "figure-row" }, element("p", {}, title), element("p", {}, words), line(values, at));
   });
   if (!isShare) return rows;
   const prompt = label.prompt === undefined ? { ...asked, text: capitalized(asked.text) } : translate(label.prompt);
