@@ -40,7 +40,10 @@ compared."""
 
 @dataclass(frozen=True)
 class WaveFigure:
-    """A figure in one wave, with its interval."""
+    """A figure in one wave, with its interval.
+
+    Of those of whom the holders who answered are drawn, so it covers noise and who answered.
+    """
 
     wave: int
     reports: int
@@ -115,8 +118,8 @@ def over_time(
     ((some,), _) = next(iter(asked.values()))
     comparisons = comparisons_of(label, some.partition.cells, planned)
     names = _names(label, some)
-    changes = _changes(figures, names, comparisons, in_parts=isinstance(label, Classes))
     lines = _lines(label, asked)
+    changes = _changes(label, figures, lines, names, comparisons)
     in_cells = _lines_in_cells(label, asked, figures, names, changes)
     return OverTime(lines, changes, comparisons, _sentence(lines, changes), in_cells)
 
@@ -136,31 +139,31 @@ def _names(label: Label, question: QuestionCounts) -> list[str]:
 def _estimates(
     label: Label, question: QuestionCounts, alone: QuestionCounts | None
 ) -> list[Estimate]:
-    """Figures of all holders, with the variance of noise."""
+    """Figures of all holders, with the variance of noise and of who answered."""
     weights = figure_weights(label, question)
     if isinstance(label, Classes):
         units = np.eye(len(weights))
     else:
         units = np.array([[label.low, label.high]])
-    rest = [question.mean(each) for _, each in weights]
-    return [
-        joined(one, question.holders, alone, unit) for one, unit in zip(rest, units, strict=True)
-    ]
+    holders = question.holders + (0.0 if alone is None or not alone.n else alone.holders)
+    found = []
+    for (_, each), unit in zip(weights, units, strict=True):
+        one = joined(question.mean(each), question.holders, alone, unit)
+        if isinstance(label, Classes):
+            value = min(max(one.value, 0.0), 1.0)
+            spread = value * (1.0 - value)
+        else:
+            at = question.plausible / question.holders
+            spread = max(float((at * each**2).sum() - (at * each).sum() ** 2), 0.0)
+        found.append(Estimate(one.value, one.variance + spread / holders, one.factor))
+    return found
 
 
 def _overall(label: Label, question: QuestionCounts, alone: QuestionCounts | None) -> _Figures:
     found = _estimates(label, question, alone)
     found = found[1:] if len(found) == 2 else found
-    values = np.array([each.value for each in found])
-    if isinstance(label, Classes):
-        spread = np.clip(values, 0.0, 1.0) * (1.0 - np.clip(values, 0.0, 1.0))
-    else:
-        (_, weights) = figure_weights(label, question)[0]
-        at = question.plausible / question.holders
-        spread = np.array([(at * weights**2).sum() - (at * weights).sum() ** 2])
-    holders = question.holders + (0.0 if alone is None or not alone.n else alone.holders)
-    variance = np.array([each.variance for each in found]) + np.maximum(spread, 0.0) / holders
-    return _Figures(values, variance, question.progress)
+    values, variances = np.array([(each.value, each.variance) for each in found]).T
+    return _Figures(values, variances, question.progress)
 
 
 def _cells(label: Label, question: QuestionCounts) -> list[_Figures]:
@@ -184,15 +187,21 @@ def _cells(label: Label, question: QuestionCounts) -> list[_Figures]:
     return [_Figures(*each, question.progress) for each in zip(share, variance, strict=True)]
 
 
+def _within(label: Label, value: float) -> float:
+    low, high = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
+    return float(np.clip(value, low, high))
+
+
 def _changes(
+    label: Label,
     figures: Mapping[int, Sequence[_Figures]],
+    lines: Sequence[Line],
     names: Sequence[str],
     comparisons: int,
-    *,
-    in_parts: bool,
 ) -> tuple[WaveChange, ...]:
-    """The changes that are listed, the surest first."""
-    numbers = list(figures)
+    """The changes that are listed, the surest first, between the values that lines show."""
+    numbers, in_parts = list(figures), isinstance(label, Classes)
+    of_all = {(line.name, each.wave): each.value for line in lines for each in line.figures}
     pairs = [(numbers[0], wave) for wave in numbers[1:]]
     pairs += pairwise(numbers[1:])
     found = [
@@ -212,11 +221,19 @@ def _changes(
     for p, since, wave, place, slot in found[:listed]:
         one, other = figures[since][place], figures[wave][place]
         half = _half_width(one, other, LEVEL * listed / comparisons)[slot]
-        before, after = float(one.value[slot]), float(other.value[slot])
-        cell, change = None if place == 0 else place - 1, after - before
-        ends = (float(change - half), float(change + half))
-        said = _said(names[slot], (since, before), (wave, after), ends, in_parts=in_parts)
-        changes.append(WaveChange(since, wave, cell, names[slot], before, after, *ends, p, said))
+        if place == 0:
+            before, after = (of_all[names[slot], number] for number in (since, wave))
+        else:
+            before, after = (_within(label, each.value[slot]) for each in (one, other))
+        cell, raw = None if place == 0 else place - 1, other.value[slot] - one.value[slot]
+        sign, size = float(np.sign(raw)), float(abs(raw))
+        told = sign * (after - before)  # the ends reach to it, but not past 0
+        nearer, further = max(min(size - half, told), 0.0), max(size + half, told)
+        low, high = sorted((sign * nearer, sign * further))
+        said = _said(names[slot], (since, before), (wave, after), (low, high), in_parts=in_parts)
+        changes.append(
+            WaveChange(since, wave, cell, names[slot], before, after, low, high, p, said)
+        )
     return tuple(changes)
 
 
@@ -273,7 +290,6 @@ def _lines_in_cells(
     changes: Sequence[WaveChange],
 ) -> tuple[Line, ...]:
     """The lines of the cells that changed, with intervals of which one in twenty misses."""
-    low, high = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
     chosen = dict.fromkeys((each.cell, each.name) for each in changes if each.cell is not None)
     cells = len(next(iter(figures.values()))) - 1
     level, lines = LEVEL * len(chosen) / (cells * len(names)), []
@@ -284,9 +300,8 @@ def _lines_in_cells(
             value = float(of_cell.value[slot])
             half = factor_at(of_cell.progress, level) * float(np.sqrt(of_cell.variance[slot]))
             if not np.isnan(value):
-                ends = (float(np.clip(value + side, low, high)) for side in (-half, half))
-                value = float(np.clip(value, low, high))
-                found.append(WaveFigure(number, question.n, value, *ends))
+                ends = (_within(label, value + side) for side in (0.0, -half, half))
+                found.append(WaveFigure(number, question.n, *ends))
         lines.append(Line(name, tuple(found), cell))
     return tuple(lines)
 
@@ -318,7 +333,7 @@ def _said(
 ) -> str:
     """A change in words, of a share or a mean, by the numbers of two waves and their values."""
     (first, before), (wave, after) = since, now
-    verb, (least, most) = "rose" if after > before else "fell", sorted(map(abs, change))
+    verb, (least, most) = "rose" if sum(change) > 0.0 else "fell", sorted(map(abs, change))
     if in_parts:
         return (
             f"{name} {verb} from {percent(before)} in wave {first} to {percent(after)} in wave "

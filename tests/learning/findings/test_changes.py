@@ -15,10 +15,15 @@ LABEL = Classes(name="ill", classes=("no", "yes"))
 
 
 def wave(
-    rng: np.random.Generator, shares: list[float], holders: int, planned: float | None
+    rng: np.random.Generator,
+    shares: list[float],
+    holders: int,
+    planned: float | None,
+    epsilon: float = 2.0,
+    mechanism_name: str = "subset",
 ) -> list[QuestionCounts]:
-    """Counts of one wave at epsilon 2 with a share of yes in each cell."""
-    mechanism = create_mechanism("subset", 2.0, CELLS, 2)
+    """Counts of one wave with a share of yes in each cell."""
+    mechanism = create_mechanism(mechanism_name, epsilon, CELLS, 2)
     p = np.array(shares)
     counts = rng.multinomial(holders, np.stack([1 - p, p], axis=1).ravel() / CELLS)
     sums = simulate_sums(mechanism, counts.reshape(CELLS, 2), rng)
@@ -49,6 +54,61 @@ def test_a_change_is_listed_with_both_ends(planned: float | None) -> None:
     assert [line.name for line in over.lines] == ["no", "yes"]
     assert [each.wave for each in over.lines[1].figures] == [1, 2, 3]
     assert over.comparisons == 5 * 1 * (1 + CELLS)
+
+
+def missed_lines(epsilon: float, holders: int, seeds: int) -> tuple[int, int]:
+    """Of the two classes' lines over two waves, the figures whose interval misses the population's
+    share, and all of them; who answers a wave is drawn at random."""
+    missed = figures = 0
+    for seed in range(seeds):
+        rng = np.random.default_rng(seed)
+        shares = [0.2, 0.3, 0.4, 0.3]
+        waves = {n: wave(rng, shares, holders, None, epsilon) for n in (1, 2)}
+        for line, truth in zip(over_time(LABEL, waves, 2).lines, (0.7, 0.3), strict=True):
+            missed += sum(not each.low <= truth <= each.high for each in line.figures)
+            figures += len(line.figures)
+    return missed, figures
+
+
+def test_lines_hold_the_share_of_those_who_might_have_answered() -> None:
+    """At an epsilon at which who answers moves a figure more than noise does, so that intervals of
+    noise alone miss four in ten: of 40 pairs more than nine miss once in 10^5 times."""
+    missed, figures = missed_lines(6.0, 1_000, 20)
+    assert figures == 80
+    assert missed <= 18
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "holders"), [(1.0, 20_000), (2.0, 2_000), (6.0, 300)])
+def test_lines_miss_the_share_of_the_population_in_one_in_twenty(
+    epsilon: float, holders: int
+) -> None:
+    """Within three standard errors of 400 pairs."""
+    missed, figures = missed_lines(epsilon, holders, 200)
+    assert missed / figures < 0.05 + 3.0 * (0.05 * 0.95 / 400) ** 0.5
+
+
+@pytest.mark.parametrize("planned", [20_000, None])
+def test_one_figure_of_a_wave_has_one_value(planned: float | None) -> None:
+    """A change is between the values that the lines show, and its interval holds it."""
+    shares, rng = [[0.2, 0.3, 0.0, 0.3], [0.5, 0.6, 1.0, 0.6]], np.random.default_rng(1)
+    waves = {
+        n: wave(rng, each, 20_000, planned, mechanism_name="projective")
+        for n, each in enumerate(shares, 1)
+    }
+    over = over_time(LABEL, waves, 2)
+    raw = [waves[n][0].counts.sum() / waves[n][0].holders for n in waves]
+    assert min(abs(each - 1.0) for each in raw) > 0.001, "Shares add up to 1 as they are."
+    told = {
+        (line.name, each.wave, line.cell): each.value
+        for line in (*over.lines, *over.in_cells)
+        for each in line.figures
+    }
+    assert {each.cell for each in over.changes} > {None, 2}
+    for each in over.changes:
+        assert each.before == told[each.name, each.since, each.cell]
+        assert each.after == told[each.name, each.wave, each.cell]
+        assert 0.0 < each.low <= each.after - each.before <= each.high
 
 
 def test_numbers_of_those_asked_for_the_label_alone_count_too() -> None:
