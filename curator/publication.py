@@ -25,7 +25,7 @@ def dates_of(wave: str) -> tuple[int, int]:
     if opens.tzinfo is None or closes.tzinfo is None:
         msg = (
             f"{wave[:80]!r} is no wave: give its first moment and its end with their time zones, "
-            "such as 2030-01-01T08:00Z/2030-02-01T08:00Z"
+            "as YYYY-MM-DDTHH:MMZ/YYYY-MM-DDTHH:MMZ"
         )
         raise ValueError(msg)
     return int(opens.timestamp()), int(closes.timestamp())
@@ -57,8 +57,8 @@ class Publication(TaskSettings):
         default=(),
         max_length=MAX_WAVES,
         description="Waves of a panel, which asks the same several times, in place of opens and "
-        "closes: of each the first moment and the end, such as "
-        "2030-01-01T08:00Z/2030-02-01T08:00Z. Holders and quota are then those of each wave.",
+        "closes: of each the first moment and the end, within three years, as "
+        "YYYY-MM-DDTHH:MMZ/YYYY-MM-DDTHH:MMZ. Holders and quota are then those of each wave.",
     )
     mode: Mode = Field(
         default="rotate",

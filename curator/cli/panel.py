@@ -7,7 +7,7 @@ import typer
 from privet.admin.client import CuratorClient, Document
 
 from .options import ExportFile, Force, TaskName, remote
-from .output import SHORT_ID, day, out, print_table, write_export
+from .output import SHORT_ID, out, print_table, when, write_export
 
 ROWS_LISTED = 20
 
@@ -19,14 +19,14 @@ def _print_panel(panel: Document) -> None:
         (
             wave["wave"],
             wave["id"][:SHORT_ID],
-            f"{day(wave['opens'])} to {day(wave['closes'])}",
-            "collecting" if wave["collecting"] else wave["state"],
+            " to ".join(when(wave[end]).removesuffix(" UTC") for end in ("opens", "closes")),
+            wave["in_words"],
             wave["reports"] if wave["honest"] else f"{wave['reports']}, not all honest",
             wave["models"],
         )
         for wave in panel["waves"]
     ]
-    print_table("Waves", ("wave", "task", "dates", "state", "reports", "models"), rows)
+    print_table("Waves", ("wave", "task", "dates, in UTC", "state", "reports", "models"), rows)
     numbers = sorted({each["wave"] for line in panel["lines"] for each in line["figures"]})
     rows = [(line["name"], *map(_figure, line["figures"])) for line in panel["lines"]]
     if rows:
@@ -59,6 +59,9 @@ def status(api: CuratorClient, task: TaskName) -> Document:
 
 
 def _print_models(models: list[Document]) -> None:
+    if not models:
+        out().print("No wave has reports yet, so there is nothing to fit.")
+        return
     rows = [(each["wave"], each["number"], each["estimator"]) for each in models]
     print_table("Models", ("wave", "model", "estimator"), rows)
 

@@ -174,7 +174,7 @@ def _print_tasks(tasks: list[Document]) -> None:
         )
         for t in tasks
     ]
-    print_table("Tasks", columns, rows, whole=("id", "state", "created"))
+    print_table("Tasks", columns, rows, whole=("id", "epsilon", "created"))
 
 
 @app.command("list", epilog="Example: privet task list")
@@ -339,8 +339,7 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
 
 
 def _state(summary: Document) -> str:
-    waiting = summary["state"] == "open" and not summary["collecting"]
-    state = "open, outside its dates" if waiting else str(summary["state"])
+    state = summary["in_words"]
     if summary["panel"] == summary["id"]:
         state = f"panel, {summary['state']}"
     return state if summary["marked"] is None else f"{state}, due for removal"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from math import ceil, floor, log10
 
 from privet.learning.core.amounts import amount, percent
@@ -11,7 +11,6 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 
-from ..datastore.tasks import StoredTask
 from ..service import Curator
 from ..service import tasks as cases
 from ..service.panels import PanelStanding, read_panel
@@ -37,6 +36,11 @@ class WaveRow:
     reports: int | None
     models: int | None
     honest: bool = True
+
+    @property
+    def has_hours(self) -> bool:
+        """True if it does not both open and close at midnight."""
+        return any(end.timetz() != time(tzinfo=UTC) for end in (self.opens, self.closes))
 
 
 @dataclass(frozen=True)
@@ -97,12 +101,12 @@ class PanelPart:
     @property
     def is_answerable(self) -> bool:
         """True if somebody who opens the panel's link now answers, now or at a turn to come."""
-        return any(row.state in {"open now", "not yet"} for row in self.rows)
+        return any(row.state in {"open", "not yet"} for row in self.rows)
 
     @property
     def refreshes(self) -> bool:
         """True while a wave takes answers."""
-        return any(row.state == "open now" for row in self.rows)
+        return any(row.state == "open" for row in self.rows)
 
 
 def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
@@ -116,7 +120,7 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
     for number, wave in enumerate(task.waves, 1):
         (opens, closes), stored = panel.waves[number - 1], there.get(wave.id)
         ends = (datetime.fromtimestamp(opens, UTC), datetime.fromtimestamp(closes, UTC))
-        state = _state(stored, opens, closes, now)
+        state = "deleted" if stored is None else stored.in_words(now)
         counts: tuple[int, int, bool] | tuple[None, None] = (None, None)
         if standing is not None:
             of_wave = standing.waves[number - 1]
@@ -151,20 +155,6 @@ def next_step_of_panel(
         (bool(unfitted), f"Fit a model to wave {(unfitted or [0])[0]}.", "waves"),
     )
     return next((Step(sentence, where) for there_is, sentence, where in steps if there_is), None)
-
-
-def _state(stored: StoredTask | None, opens: int, closes: int, now: float) -> str:
-    if stored is None:
-        return "deleted"
-    if stored.takes_reports(now):
-        return "open now"
-    if stored.filled is not None:
-        return "all answers are in"
-    if now >= closes:
-        return "over"
-    if stored.state is not TaskState.OPEN:
-        return stored.state.value
-    return "not yet" if now < opens else "over"
 
 
 def _changes(standing: PanelStanding | None) -> Sequence[WaveChange]:

@@ -310,7 +310,7 @@ def _midnight(fields: dict[str, str], name: str) -> datetime:
     except ValueError:
         wave = re.fullmatch(r"wave_(first|last)\.(\d+)", name)
         field = name if wave is None else f"The {wave[1]} day of wave {wave[2]}"
-        raise InvalidRequest(f"{field} is not a date: give one such as 2030-12-31.") from None
+        raise InvalidRequest(f"{field} is not a date: write it as YYYY-MM-DD.") from None
 
 
 def _written(fields: dict[str, str]) -> dict[str, Any]:

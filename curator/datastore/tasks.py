@@ -144,6 +144,19 @@ class ListedTask:
         is_now = is_open(self.state, task.opens, task.closes, now)
         return not self.is_earlier and not task.is_panel and self.filled is None and is_now
 
+    def in_words(self, now: float) -> str:
+        """Its state, and of an open task how its dates and quota stand: open, not yet, over, or
+        all answers are in."""
+        opens, closes = self.task.opens, self.task.closes
+        if self.task.is_panel or self.takes_reports(now):
+            return self.state.value
+        if self.filled is not None:
+            return "all answers are in"
+        if closes is not None and now >= closes:
+            return "over"
+        is_early = self.state is TaskState.OPEN and opens is not None and now < opens
+        return "not yet" if is_early else self.state.value
+
     def takes_late(self, now: float) -> bool:
         """True if reports count that a relay took while it was open."""
         task = self.task

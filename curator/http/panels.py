@@ -38,6 +38,9 @@ class StandingWaveView(View):
     opens: datetime
     closes: datetime
     state: TaskState = Field(description="Of its task; `deleted` if it is there no more.")
+    in_words: str = Field(
+        description="How it stands in words: open, not yet, over, all answers are in, or its state."
+    )
     collecting: bool
     reports: int
     models: int
@@ -107,6 +110,7 @@ class PanelView(View):
                     opens=moment(opens),
                     closes=moment(closes),
                     state=TaskState.DELETED if stored is None else stored.state,
+                    in_words="deleted" if stored is None else stored.in_words(now),
                     collecting=stored is not None and stored.takes_reports(now),
                     reports=wave.reports,
                     models=wave.models,
@@ -202,7 +206,8 @@ def table_of(view: PanelView) -> str:
     table = csv.DictWriter(text, COLUMNS)
     table.writeheader()
     for wave in view.waves:
-        known = wave.model_dump(mode="json", include={"wave", "opens", "closes", "state"})
+        known = wave.model_dump(mode="json", include={"wave", "opens", "closes"})
+        known["state"] = wave.in_words
         table.writerow({"row": "wave", "reports": wave.reports, **known})
     lines: list[tuple[Line | CellLineView, dict[str, Any]]]
     lines = [(line, {}) for line in view.lines]

@@ -106,6 +106,11 @@ class TaskSummary(View):
     version: int = Field(description="Of its form.", examples=[VERSION])
     name: str = Field(examples=["Fair's survey"])
     state: TaskState = Field(examples=["open"])
+    in_words: str = Field(
+        description="How it stands in words: open, not yet, over, all answers are in, or its "
+        "state.",
+        examples=["open"],
+    )
     collecting: bool = Field(description="Whether a report would be counted now.")
     created: datetime
     label: str = Field(examples=["affair"])
@@ -133,6 +138,7 @@ class TaskSummary(View):
             version=task.version,
             name=task.name,
             state=stored.state,
+            in_words=stored.in_words(now),
             collecting=stored.takes_reports(now),
             created=moment(stored.created),
             label=task.label.name,
@@ -329,7 +335,7 @@ class StatusView(CollectionStatus):
         view = cls(
             id=stored.task.id,
             state=stored.state,
-            collecting=stored.takes_reports(standing.at),
+            collecting=any(each.takes_reports(standing.at) for each in (stored, *standing.waves)),
             over=stored.is_over(standing.at),
             settled=stored.is_settled(standing.at),
             expected=standing.expected,
@@ -340,7 +346,7 @@ class StatusView(CollectionStatus):
             models=standing.models,
             results=results,
             settles=None if stored.settles is None else moment(stored.settles),
-            growth=growth(stored, standing.at),
+            growth=growth(stored, standing.at, standing.waves),
         )
         if exact is None:
             return view

@@ -46,7 +46,7 @@ from ..workers import Run
 from .card import write_card
 from .curator import Curator
 from .registries import call
-from .tasks import growth, read_head, read_task
+from .tasks import growth, read_head, read_task, waves_of
 
 COUNTS = "counts of the reports so far"
 
@@ -107,7 +107,7 @@ def _export(
 def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None = None) -> str:
     """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
     stored = may_read_models(curator, actor, task_id)
-    task, grows = stored.task, growth(stored, curator.clock())
+    task, grows = stored.task, growth(stored, curator.clock(), waves_of(curator, stored.task))
     actor.need(Scope.READER, COUNTS)
     fitted = curator.models.get(task_id, number)
     sources = curator.models.info(task_id, fitted.number).summary.get("ways", [])

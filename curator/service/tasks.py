@@ -68,6 +68,8 @@ class Standing:
     expected: int | None
     asks_again: bool
     """True if holders should resend counted reports, as some may be lost."""
+    waves: Sequence[ListedTask]
+    """Those of a panel, which take its reports."""
     exact: Status | None
     """Shown to readers only."""
 
@@ -217,17 +219,25 @@ def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
         asks_again=restored is not None
         and stored.created <= restored
         and stored.takes_reports(now),
+        waves=waves_of(curator, stored.task),
         exact=status if reads else None,
     )
 
 
-def growth(stored: ListedTask, now: float) -> str:
-    """The reason why a collection's counts may still grow, in a sentence; empty if they may not."""
-    if stored.takes_reports(now):
+def growth(stored: ListedTask, now: float, waves: Sequence[ListedTask] = ()) -> str:
+    """The reason why a collection's counts may still grow, in a sentence; empty if they may not.
+
+    Those of a panel are its ``waves``'.
+    """
+    taking = waves if stored.task.is_panel else [stored]
+    if any(each.takes_reports(now) for each in taking):
         return "The collection takes reports, so its figures may still change."
-    if stored.settles is None or not stored.takes_late(now):
+    if any(each.in_words(now) == "not yet" for each in waves):
+        return "Waves are still to open, so its figures may still change."
+    late = [each.settles for each in taking if each.settles is not None and each.takes_late(now)]
+    if not late:
         return ""
-    until = datetime.fromtimestamp(stored.settles, UTC)
+    until = datetime.fromtimestamp(max(late), UTC)
     return (
         "The collection has ended, and what relays took in time counts until "
         f"{until:%Y-%m-%d %H:%M} UTC, so its figures may still change."

@@ -227,8 +227,8 @@ def _changes(
             before, after = (_within(label, each.value[slot]) for each in (one, other))
         cell, raw = None if place == 0 else place - 1, other.value[slot] - one.value[slot]
         sign, size = float(np.sign(raw)), float(abs(raw))
-        told = sign * (after - before)  # the ends reach to it, but not past 0
-        nearer, further = max(min(size - half, told), 0.0), max(size + half, told)
+        apart = sign * (after - before)  # the ends reach to it, but not past 0
+        nearer, further = max(min(size - half, apart), 0.0), max(size + half, apart)
         low, high = sorted((sign * nearer, sign * further))
         said = _said(names[slot], (since, before), (wave, after), (low, high), in_parts=in_parts)
         changes.append(

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from privet.client.cli import app as holder
 from tests.curator import samples
 from tests.curator.cli.conftest import Cli
 
+ROOT = Path(__file__).parents[3]
 RECORD = '{"age": 50, "hours": 40, "job": "smith", "member": true, "label": 1}'
 
 
@@ -67,6 +70,37 @@ def test_a_panel_from_its_waves_to_its_models(cli: Cli, panel: str, curator_url:
     assert refused.code == 1
     assert cli("task", "delete", panel, "--yes").code == 0
     assert cli.json("task", "list") == []
+
+
+def test_the_command_of_the_page_publishes_a_panel(
+    cli: Cli, curator_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever it is run: its dates are counted from the day of reading."""
+    page = (ROOT / "docs/panels.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sh\n([^`]*privet task create.*?)^```", page, re.M | re.S)
+    made = f'privet() {{ printf "%s\\n" "$@"; }}\n{block}'
+    words = subprocess.run(["bash", "-euc", made], stdout=subprocess.PIPE, text=True, check=True)
+    monkeypatch.chdir(ROOT)
+    found = cli.json(*words.stdout.splitlines(), "--yes")
+    assert len(found["waves"]) == 3
+    assert cli.json("panel", "status", "Months")["waves"][0]["in_words"] == "not yet"
+
+
+def test_each_wave_has_one_word_and_its_hours(
+    cli: Cli, panel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In each of the lists, on a narrow terminal too; what there is not yet is said."""
+    assert "No wave has reports yet" in cli("panel", "fit", panel).out
+    monkeypatch.setenv("COLUMNS", "80")
+    status, tasks = cli("panel", "status", panel).out, cli("task", "list").out
+    for text in (status, tasks):
+        assert "open" in text
+        assert "not yet" in text
+        assert "outside" not in text
+    opens = datetime.fromisoformat(cli.json("panel", "status", panel)["waves"][0]["opens"])
+    assert f"{opens:%H:%M}" in status
+    (head,) = [line for line in tasks.splitlines() if "label" in line and "id" in line]
+    assert "epsilon" in head
 
 
 def test_the_lifetime_is_said_before_anything_is_sent(

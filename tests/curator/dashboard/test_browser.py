@@ -237,7 +237,7 @@ def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
         assert violations(asked) == []
         tab.get_by_role("button", name="Publish", exact=True).click()
         tab.wait_for_url("**/tasks/*", timeout=60_000)
-        waves = tab.locator("#waves", has_text="open now")
+        waves = tab.locator("#waves", has_text="open")
         assert violations(waves) == []
         assert tab.locator("#waves tbody tr").count() == 2
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390

@@ -55,7 +55,7 @@ async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) 
     seen = await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
     page = await http.get(f"/tasks/{panel.id}")
-    assert states(page.text) == ["open now", "not yet"]
+    assert states(page.text) == ["open", "not yet"]
     assert "people so far" not in page.text
 
 
@@ -110,7 +110,7 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
         assert chart.startswith(line["name"])
         for figure in line["figures"]:
             assert f"wave {figure['wave']} {percent(figure['value'])} (" in chart
-    assert states(page) == ["over", "open now", "not yet"]
+    assert states(page) == ["over", "open", "not yet"]
     assert '<b id="reports">800</b>' in page
 
 

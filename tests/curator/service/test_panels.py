@@ -10,6 +10,7 @@ import pytest
 
 from privet.curator.collection.task_cache import task_cache
 from privet.curator.http.panels import PanelView, table_of
+from privet.curator.http.tasks import StatusView
 from privet.curator.publication import Publication
 from privet.curator.service import fitting
 from privet.curator.service import tasks as cases
@@ -212,6 +213,29 @@ def test_a_plan_is_for_the_waves_of_the_settings(monkeypatch: pytest.MonkeyPatch
     assert "waves" not in given
 
 
+def test_a_panel_stands_as_its_waves_do(curator: Curator) -> None:
+    """Its status says that it takes reports while a wave is open, and not that it has ended before
+    the last one has, and what relays took of it; of each wave there is one word."""
+    document = created(curator, waves=[wave(0), wave(60), wave(180)])
+    clock = curator.clock
+    assert isinstance(clock, ManualClock)
+    said = []
+    for day in (0, 59, 120, 179, 11, 20):
+        view = StatusView.of(cases.read_status(curator, Someone("", None), document.id))
+        words = [each.in_words(clock()) for each in cases.waves_of(curator, document)]
+        said.append((view.collecting, " ".join(view.growth.split()[:4]), words))
+        clock.advance({0: 59, 59: 61, 120: 59, 179: 11, 11: 20, 20: 0}[day] * DAY)
+    taking, ended = "The collection takes reports,", "The collection has ended,"
+    assert said == [
+        (True, taking, ["open", "not yet", "not yet"]),
+        (True, taking, ["over", "open", "not yet"]),
+        (False, "Waves are still to", ["over", "over", "not yet"]),
+        (True, taking, ["over", "over", "open"]),
+        (False, ended, ["over", "over", "over"]),
+        (False, "", ["over", "over", "over"]),
+    ]
+
+
 def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
     """With what changed since, by any of their addresses; deleted ones are said to be, and
     strangers see no counts."""
@@ -229,7 +253,7 @@ def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
     assert "yes fell from" in standing.over_time.sentence
     assert {change.cell for change in standing.over_time.changes} >= {None}
     rows = list(csv.DictReader(io.StringIO(table_of(PanelView.of(standing, curator.clock())))))
-    assert [row["state"] for row in rows if row["row"] == "wave"] == ["open", "deleted", "open"]
+    assert [row["state"] for row in rows if row["row"] == "wave"] == ["over", "deleted", "open"]
     of_all = [row for row in rows if row["row"] == "figure" and not row["cell"]]
     assert len(of_all) == 2 * 2
     changes = [row for row in rows if row["row"] == "change"]

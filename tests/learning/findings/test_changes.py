@@ -99,15 +99,15 @@ def test_one_figure_of_a_wave_has_one_value(planned: float | None) -> None:
     over = over_time(LABEL, waves, 2)
     raw = [waves[n][0].counts.sum() / waves[n][0].holders for n in waves]
     assert min(abs(each - 1.0) for each in raw) > 0.001, "Shares add up to 1 as they are."
-    told = {
+    values = {
         (line.name, each.wave, line.cell): each.value
         for line in (*over.lines, *over.in_cells)
         for each in line.figures
     }
     assert {each.cell for each in over.changes} > {None, 2}
     for each in over.changes:
-        assert each.before == told[each.name, each.since, each.cell]
-        assert each.after == told[each.name, each.wave, each.cell]
+        assert each.before == values[each.name, each.since, each.cell]
+        assert each.after == values[each.name, each.wave, each.cell]
         assert 0.0 < each.low <= each.after - each.before <= each.high
 
 
