@@ -69,7 +69,7 @@ class Standing:
     asks_again: bool
     """True if holders should resend counted reports, as some may be lost."""
     waves: Sequence[ListedTask]
-    """Those of a panel, which take its reports."""
+    """The waves of a panel, which take its reports."""
     exact: Status | None
     """Shown to readers only."""
 
