@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 from privet.curator.app import CuratorApp
@@ -56,6 +57,8 @@ async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) 
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
     page = await http.get(f"/tasks/{panel.id}")
     assert states(page.text) == ["open", "not yet"]
+    hour = datetime.fromtimestamp(clock(), UTC).strftime("%H:%M")
+    assert (f" {hour}</span>" in page.text) == (hour != "00:00")
     assert "people so far" not in page.text
 
 
@@ -96,7 +99,7 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
     clock.advance(35 * 86_400)
     answer(app.state.curator, second, [YES] * 400)
     await http.sign_in()
-    page = (await http.get(f"/tasks/{panel.id}")).text
+    page = unescape((await http.get(f"/tasks/{panel.id}")).text)
     told = (await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)).json()
     assert "rose from" in told["sentence"]
     assert told["sentence"] in page
