@@ -69,12 +69,20 @@ class Publication(TaskSettings):
     @model_validator(mode="after")
     def _check_waves(self) -> Self:
         if not self.waves:
+            if self.mode == "repeat":
+                msg = "mode repeat is of a panel: give its waves, or leave mode out"
+                raise ValueError(msg)
             return self
         if self.opens is not None or self.closes is not None:
             msg = "waves have dates of their own: leave opens and closes out"
             raise ValueError(msg)
         Panel(mode=self.mode, waves=tuple(map(dates_of, self.waves)))
         return self
+
+    @property
+    def lifetime(self) -> float:
+        """The epsilon that all answers of one person cost together."""
+        return (self.epsilon or 0.0) * (len(self.waves) if self.mode == "repeat" else 1)
 
     @property
     def ends(self) -> int | None:

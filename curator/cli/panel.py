@@ -7,7 +7,7 @@ import typer
 from privet.admin.client import CuratorClient, Document
 
 from .options import ExportFile, Force, TaskName, remote
-from .output import SHORT_ID, out, print_table, when, write_export
+from .output import PLAIN, SHORT_ID, out, print_table, when, write_export
 
 ROWS_LISTED = 20
 
@@ -27,6 +27,13 @@ def _print_panel(panel: Document) -> None:
         for wave in panel["waves"]
     ]
     print_table("Waves", ("wave", "task", "dates, in UTC", "state", "reports", "models"), rows)
+    for wave in panel["waves"]:
+        if wave["held"] or wave["lost"]:
+            out().print(
+                f"Of wave {wave['wave']} relays hold about {wave['held']} reports, and lost "
+                f"{wave['lost']}, too late or too few to be sent on.",
+                **PLAIN,
+            )
     numbers = sorted({each["wave"] for line in panel["lines"] for each in line["figures"]})
     rows = [(line["name"], *map(_figure, line["figures"])) for line in panel["lines"]]
     if rows:

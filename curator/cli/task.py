@@ -16,7 +16,7 @@ from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.limits import SMALLEST_GROUP
+from privet.protocol.limits import SMALLEST_GROUP, TASK_CAP
 from privet.protocol.wire import printable
 
 from ..publication import Publication
@@ -141,6 +141,13 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
     parsed_settings = Publication.parse(json.dumps(settings))
     table = read_table(public.read_bytes(), parsed_settings.stated)
     remarks = show_review(table, parsed_settings, rows=ask and sys.stdin.isatty())
+    if parsed_settings.waves and parsed_settings.lifetime > TASK_CAP:
+        remarks.append("the lifetime epsilon")
+        err().print(
+            f"Please check: All waves together cost epsilon {parsed_settings.lifetime:g}, and "
+            f"people's devices refuse more than {TASK_CAP:g} unless told otherwise.",
+            **PLAIN,
+        )
     columns = renamed(table, parsed_settings.rename)
     features = infer_features(columns, parsed_settings)
     tasks = [task for task in api.tasks() if task["wave"] is None]

@@ -141,7 +141,7 @@ async def show_plan(
         asked=asked,
         digest=digest,
         waves=[_days(wave) for wave in settings.waves],
-        lifetime=_lifetime(settings),
+        lifetime=settings.lifetime,
     )
 
 
@@ -264,20 +264,13 @@ def settings_of(form: FormData) -> Publication:
 def _affordable(settings: Publication) -> Publication:
     """The settings; raises ``InvalidRequest`` if all waves together pass what people's pages
     take."""
-    lifetime = _lifetime(settings)
-    if lifetime > TASK_CAP:
+    if (lifetime := settings.lifetime) > TASK_CAP:
         raise InvalidRequest(
             f"All {len(settings.waves)} waves together cost epsilon {lifetime:g}, and the answer "
             f"page refuses more than {TASK_CAP:g}: choose a smaller epsilon, or let each person "
             "answer one wave."
         )
     return settings
-
-
-def _lifetime(settings: Publication) -> float:
-    """The epsilon that all answers of one person cost together."""
-    each = settings.epsilon or 0.0
-    return each * len(settings.waves) if settings.mode == "repeat" and settings.waves else each
 
 
 def _days(wave: str) -> tuple[datetime, datetime]:

@@ -43,6 +43,8 @@ class StandingWaveView(View):
     )
     collecting: bool
     reports: int
+    held: int = Field(description="Reports that relays hold; up to 20 too many for each.")
+    lost: int = Field(description="Reports that relays lost, too late or too few to be sent on.")
     models: int
     honest: bool = Field(
         description="False if its reports cannot all be honest; they are then not compared."
@@ -89,7 +91,7 @@ class PanelView(View):
     )
     changes: list[WaveChangeView] = Field(
         description="Changes since the wave before and since the first, of all holders and of "
-        "cells, beyond chance at a false discovery rate of 5 % over all looks and waves."
+        "cells, beyond chance at a false discovery rate of 5 % at whichever look one stops."
     )
     comparisons: int = Field(
         description="Comparisons of which these are, planned waves included.", examples=[45]
@@ -113,6 +115,8 @@ class PanelView(View):
                     in_words="deleted" if stored is None else stored.in_words(now),
                     collecting=stored is not None and stored.takes_reports(now),
                     reports=wave.reports,
+                    held=wave.held,
+                    lost=wave.lost,
                     models=wave.models,
                     honest=wave.honest,
                 )

@@ -25,6 +25,9 @@ class WaveStanding:
     stored: StoredTask | None
     reports: int
     models: int
+    held: int
+    """Reports at relays, which lost ``lost`` others."""
+    lost: int
     honest: bool
     """False if its reports cannot all be honest, so that they are not compared."""
 
@@ -50,12 +53,21 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
         raise InvalidRequest("The task has no waves: it is asked once.")
     standings, counts = [], {}
     for number, wave in enumerate(task.waves, 1):
-        standing = WaveStanding(wave, None, 0, 0, honest=True)
+        standing = WaveStanding(wave, None, 0, 0, 0, 0, honest=True)
         with suppress(TaskNotFound):
             stored, questions = curator.store.tasks.read(wave.id), curator.question_counts(wave.id)
             models, honest = curator.store.models.listed(wave.id), impossible(questions) is None
-            reports = curator.store.standing.read(wave.id).reports
-            standing = WaveStanding(wave, stored, reports, len(models), honest)
+            status = curator.store.standing.read(wave.id)
+            at_relays = [kept.holdings for kept in status.holdings]
+            standing = WaveStanding(
+                wave,
+                stored,
+                status.reports,
+                len(models),
+                held=sum(each.reports for each in at_relays),
+                lost=sum(sum(each.lost.values()) for each in at_relays),
+                honest=honest,
+            )
             if honest:
                 counts[number] = questions
         standings.append(standing)

@@ -9,11 +9,12 @@ is least where
 x and y being what each wave's progress gives; for one look it is a normal p-value. 1 / E are
 selected by Benjamini and Hochberg's rule among all comparisons of all waves, those to come
 included: each with the wave before it and with the first one, of all holders and of every cell. So
-of the changes listed at any look, after any wave, ``FALSE_DISCOVERY_RATE`` are false in expectation
-(Wang and Ramdas, 2022), and where R of C are listed the interval of each is where (1) stays below
-log(C / (0.05 R)), so that one in twenty misses (Xu, Wang and Ramdas, 2022). So are the lines of
-cells that changed: of S figures in K the intervals are those of level 0.05 S / K. Holders who
-answer several waves make differences surer than (1) says.
+of the changes listed at a look, whichever one stops at, ``FALSE_DISCOVERY_RATE`` are false in
+expectation (Wang and Ramdas, 2022); of all that were ever listed that is only measured. Where R of
+C are listed the interval of each is where (1) stays below log(C / (0.05 R)), so that one in twenty
+misses (Xu, Wang and Ramdas, 2022). So are the lines of cells that changed: of S figures in K the
+intervals are those of level 0.05 S / K. Holders who answer several waves make differences surer
+than (1) says.
 """
 
 from collections.abc import Mapping, Sequence

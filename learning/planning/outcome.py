@@ -295,7 +295,9 @@ class Plan:
 
     def _of_panel(self, panel: PanelPlan) -> tuple[str, str]:
         """The changes between waves that a panel shows, and the people whom the target takes."""
-        looks = "at every look" if self.looks == "many" else "at one look, set beforehand"
+        looks = (
+            "at whichever look you stop" if self.looks == "many" else "at one look, set beforehand"
+        )
         said, takes = [], []
         for each in panel.modes:
             who = f"{each.mode}, {_number(each.holders)} in each wave at ε = {each.epsilon:.3g}"
@@ -313,8 +315,8 @@ class Plan:
             f"spend a lifetime ε of {panel.lifetime:.3g} each, and in {percent(self.power)} of "
             f"such panels or more these changes between two waves are listed. {' '.join(said)}",
             f"For a change of {self.amount(self.target_shift)} overall it takes "
-            f"{', or '.join(takes)}. Of all changes that are listed over all waves, {looks}, one "
-            "in twenty is false in expectation.",
+            f"{', or '.join(takes)}. Of the changes that are listed {looks}, one in twenty is "
+            "false in expectation.",
         )
 
     def _compared(self) -> str:

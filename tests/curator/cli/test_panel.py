@@ -4,13 +4,16 @@ import csv
 import json
 import re
 import subprocess
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from privet.client.cli import app as holder
+from privet.protocol.status import Holdings
 from tests.curator import samples
 from tests.curator.cli.conftest import Cli
 
@@ -84,6 +87,37 @@ def test_the_command_of_the_page_publishes_a_panel(
     found = cli.json(*words.stdout.splitlines(), "--yes")
     assert len(found["waves"]) == 3
     assert cli.json("panel", "status", "Months")["waves"][0]["in_words"] == "not yet"
+
+
+def test_a_lifetime_beyond_peoples_caps_is_asked_about(cli: Cli) -> None:
+    """Nothing is published before it is confirmed; of a mode without waves nothing ever."""
+    Path("survey.csv").write_bytes(samples.survey())
+    asked = ["task", "create", "survey.csv", "--label", "label", "--epsilon", "2", "--depth", "1"]
+    asked += ["--mode", "repeat"]
+    assert "give its waves" in cli(*asked, "--yes").err
+    now = datetime.now(UTC)
+    for days in (1, 3):
+        ends = [(now + timedelta(days=each)).isoformat() for each in (days, days + 1)]
+        asked += ["--waves", "/".join(ends)]
+    refused = cli(*asked)
+    assert refused.code == 1
+    assert "together cost epsilon 4, and people's devices refuse more than 2" in refused.err
+    assert cli.json("task", "list") == []
+    assert cli(*asked, "--yes").code == 0
+
+
+def test_what_relays_hold_and_lost_of_a_wave_is_said(
+    cli: Cli, panel: str, served: tuple[str, Any]
+) -> None:
+    assert "relays" not in cli("panel", "status", panel).out
+    first = cli.json("panel", "status", panel)["waves"][0]["id"]
+    told = Holdings(reports=20, least=20, lost={"too-few": 12, "task-not-open": 1})
+    served[1].application.state.curator.store.standing.tell(first, "post", told, time.time())
+    said = cli("panel", "status", panel).out
+    assert "Of wave 1 relays hold about 20 reports, and lost 13, too late or too few" in said
+    (of_first, of_second) = cli.json("panel", "status", panel)["waves"]
+    assert (of_first["held"], of_first["lost"]) == (20, 13)
+    assert (of_second["held"], of_second["lost"]) == (0, 0)
 
 
 def test_each_wave_has_one_word_and_its_hours(

@@ -100,6 +100,7 @@ def test_reports_count_in_their_wave_alone(curator: Curator) -> None:
         ({"waves": ["2030-01-01T08:00Z"] * 2}, "is no wave"),
         ({"closes": "2030-01-01T08:00Z"}, "leave opens and closes out"),
         ({"mode": "once"}, "'rotate' or 'repeat'"),
+        ({"mode": "repeat", "waves": []}, "give its waves"),
     ],
 )
 def test_what_is_no_panel_is_refused_with_a_reason(more: dict[str, Any], said: str) -> None:

@@ -120,9 +120,9 @@ def test_a_plan_says_what_a_panel_shows() -> None:
     assert "If they rotate, 20 000 in each wave at ε = 2: " in text
     assert "If they repeat, 80 000 in each wave at ε = 0.5: " in text
     assert f"it takes {found.panel.modes[0].people_needed:,}".replace(",", " ") in text
-    assert "over all waves, at every look, one in twenty" in text
+    assert "listed at whichever look you stop, one in twenty" in text
     once = " ".join(replace(found, looks="once").answers)
-    assert "over all waves, at one look, set beforehand, one in twenty" in once
+    assert "listed at one look, set beforehand, one in twenty" in once
     assert "We ask about 80 000 people" in found.board
     assert "draws one of 4 waves and sends one message in it, of at most" in found.board
     assert "at most 88.08\u00a0% sure" in found.board
