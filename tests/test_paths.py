@@ -16,7 +16,7 @@ and two functions of a fit.
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=50, functions=281, moves=94),
+    "create": Size(files=50, functions=281, moves=95),
     "POST": Size(files=24, functions=90, moves=22),
     "fit": Size(files=55, functions=191, moves=80),
     "predict": Size(files=27, functions=98, moves=20),
