@@ -29,8 +29,10 @@ def check_clocks(now: float, ahead: float | None) -> None:
 
 def check_dates(task: Task, now: float, ahead: float | None = None) -> None:
     """Raise ``TaskNotOpen`` before the task opens and after it has closed, by this device's
-    clock."""
-    if task.opens is not None and now < task.opens:
+    clock; of a repeating panel after that only, since its first waves may be deleted:
+    ``Holder.turn`` says when the next one is."""
+    repeats = task.panel is not None and task.panel.mode == "repeat" and task.is_panel
+    if task.opens is not None and now < task.opens and not repeats:
         raise TaskNotOpen(
             f"The task opens on {in_utc(task.opens)}: come back then. {_clocks(now, ahead)}"
         )

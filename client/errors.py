@@ -6,11 +6,12 @@ PrivetError                  base of all errors of a holder's calls
 │   ├── BudgetSpent          answering would take the subject past a cap
 │   ├── WrongClock           this device's clock or the server's is wrong: set it
 │   └── LedgerFailed         the ledger cannot be read or written; nothing was sent
+├── OutOfTurn                a panel asks this subject in another wave; a TaskNotOpen too
 ├── TransportError           (http_client.errors) unsafe address, no answer, not a curator's answer
 └── InvalidRequest, ...      (protocol.errors) what the curator answered
 """
 
-from privet.protocol.errors import PrivetError
+from privet.protocol.errors import PrivetError, TaskNotOpen
 
 
 class HolderError(PrivetError): ...
@@ -26,3 +27,6 @@ class WrongClock(HolderError): ...
 
 
 class LedgerFailed(HolderError): ...
+
+
+class OutOfTurn(TaskNotOpen): ...

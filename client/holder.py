@@ -22,6 +22,7 @@ from privet.protocol.errors import (
     InvalidRequest,
     PrivetError,
     ReportNotFound,
+    TaskNotFound,
 )
 from privet.protocol.lifecycle import ReportState, report_state_after
 from privet.protocol.limits import SMALLEST_GROUP
@@ -46,7 +47,7 @@ from .opening import (
     say_in_development,
     validate,
 )
-from .panels import Membership, coming
+from .panels import Membership, check_turn, lifetime_from
 from .pinning import check_key, shows_counted
 
 T = TypeVar("T")
@@ -119,8 +120,7 @@ class Holder:
         splits, panel = splits_of(task), task.panel_id
         who, earlier, members = (account.caps, self.subject), account.answers, account.members
         if panel is not None and not account.takes_part(panel):
-            coming(task, now)
-            afford_all(*who, task.lifetime, splits, earlier, now, members)
+            afford_all(*who, lifetime_from(task, now), splits, earlier, now, members)
         else:
             cost = (task.epsilon, splits)
             afford(*who, *cost, earlier, now, members=members, panel=panel or "")
@@ -132,24 +132,45 @@ class Holder:
 
         Where holders rotate, the first call takes part in the panel, so whoever answers for a
         person makes it once that person has agreed: it draws the subject's wave, and keeps it in
-        the ledger with the panel's lifetime. Where they repeat, ``answer`` keeps that with the
-        first answer, and nothing is kept here. Where the wave that was drawn is answered, it stays
-        that one. Raises ``BudgetSpent`` if the lifetime passes a cap, ``TaskNotOpen`` outside the
-        subject's turn, saying when it is, and ``TaskRefused`` and ``WrongClock`` as ``check`` does.
+        the ledger with the panel's lifetime. Where the wave that was drawn is answered, it stays
+        that one. Where they repeat, ``answer`` keeps the lifetime with the first answer, and
+        nothing is kept here; deleted waves are passed over. Raises ``BudgetSpent`` if the lifetime
+        or what an answer discloses passes a cap, ``OutOfTurn`` outside the subject's turn, saying
+        when it is, and ``TaskRefused``, ``TaskNotOpen`` and ``WrongClock`` as ``check`` does.
         """
         task, now = offer.task, self.clock()
         if task.panel is None:
             return offer
-        for member in await self._ask(self.ledger.members, self.subject):
-            if member.panel == task.panel_id and member.wave is not None:
-                mine = task.wave_task(member.wave)
-                if await self._ask(self.ledger.find, self.subject, mine.id) is not None:
-                    return replace(offer, task=mine)
+        account = await self._ask(self.ledger.account, self.subject)
+        member = next((each for each in account.members if each.panel == task.panel_id), None)
+        if member is not None and member.wave is not None:
+            mine = task.wave_task(member.wave)
+            if account.find(mine.id) is not None:
+                return self._of_wave(offer, mine)
         self._check_for_everybody(task.whole_panel, offer.clock_ahead)
-        member = Membership.drawn(self.subject, task, now, self.randomness)
-        if task.panel.mode == "rotate":
-            member = await self._ask(self.ledger.join, member, now)
-        return replace(offer, task=member.turn(task, now))
+        if member is None:
+            member = Membership.drawn(self.subject, task, now, self.randomness)
+            if task.panel.mode == "rotate":
+                member = await self._ask(self.ledger.join, member, now, splits_of(task))
+        *turns, last = member.turns(task, now)
+        for wave in turns:
+            if await self._is_there(self._of_wave(offer, wave)):
+                last = wave
+                break
+        check_turn(last, now)
+        return self._of_wave(offer, last)
+
+    def _of_wave(self, offer: Offer, wave: Task) -> Offer:
+        """The offer of another document of the panel, as far as that one tells."""
+        return replace(offer, task=wave, url=offer.url.replace(offer.task.id, wave.id))
+
+    async def _is_there(self, offer: Offer) -> bool:
+        """False if the server has deleted the wave."""
+        try:
+            await self._offered(self.http.address(offer.url))
+        except TaskNotFound:
+            return False
+        return True
 
     async def answer(
         self,
@@ -215,7 +236,7 @@ class Holder:
             check_record_names(offer.task, record)  # before anything is kept
         offer = await self.turn(offer)
         if offer.task.id != address.id:
-            address = self.http.address(address.url.replace(address.id, offer.task.id))
+            address = self.http.address(offer.url)
             if await self._ask(self.ledger.find, self.subject, address.id) is None:
                 await self._offered(address)  # before anything is drawn: it may be deleted
         return offer, address
@@ -226,7 +247,7 @@ class Holder:
         if task.panel is not None and task.panel.mode == "repeat":
             now = self.clock()
             member = Membership.drawn(self.subject, task, now, self.randomness)
-            await self._ask(self.ledger.join, member, now)
+            await self._ask(self.ledger.join, member, now, splits_of(task))
 
     async def answer_all(
         self,

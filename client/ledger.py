@@ -236,11 +236,14 @@ class Ledger(ABC):
         """
 
     @abstractmethod
-    def join(self, member: Membership, now: float) -> Membership:
+    def join(
+        self, member: Membership, now: float, splits: DisclosedSplits | None = None
+    ) -> Membership:
         """Keep ``member``'s part in a panel with all epsilon that it can cost, and return it.
 
         If the subject has a part in the panel already, return that and keep nothing. Raises
-        ``BudgetSpent`` if the panel's lifetime would take the subject past its caps.
+        ``BudgetSpent`` if the panel's lifetime, or the ``splits`` by which an answer discloses,
+        would take the subject past its caps.
         """
 
     @abstractmethod
@@ -335,7 +338,7 @@ def afford_all(
 ) -> None:
     """Raise ``BudgetSpent`` if all waves of a panel together, or the ``splits`` of one, exceed a
     cap."""
-    what = "All waves of this panel together cost epsilon {:g}"
+    what = "All answers to this panel together cost epsilon {:g}"
     afford(caps, subject, lifetime, splits, earlier, now, members=members, what=what)
 
 
@@ -373,11 +376,13 @@ class MemoryLedger(Ledger):
                 mine[answer.task] = replace(answer, drawn=self._latest)
             return mine[answer.task]
 
-    def join(self, member: Membership, now: float) -> Membership:
+    def join(
+        self, member: Membership, now: float, splits: DisclosedSplits | None = None
+    ) -> Membership:
         with self._lock:
             subject, mine = member.subject, self._members.setdefault(member.subject, {})
             if member.panel not in mine:
-                cost, earlier = (member.lifetime, None), self.answers(subject)
+                cost, earlier = (member.lifetime, splits), self.answers(subject)
                 members = self.members(subject)
                 afford_all(self.caps(subject), subject, *cost, earlier, now, members)
                 mine[member.panel] = member
@@ -440,13 +445,15 @@ class SqliteLedger(Ledger):
 
         return self._do(kept_in)
 
-    def join(self, member: Membership, now: float) -> Membership:
+    def join(
+        self, member: Membership, now: float, splits: DisclosedSplits | None = None
+    ) -> Membership:
         def joined_in(db: sqlite3.Connection) -> Membership:
             members = _members(db, member.subject)
             kept = next((each for each in members if each.panel == member.panel), None)
             if kept is None:
                 caps, earlier = _caps(db, member.subject), _select(db, member.subject)
-                cost = (member.lifetime, None)
+                cost = (member.lifetime, splits)
                 afford_all(caps, member.subject, *cost, earlier, now, members)
                 row = [getattr(member, name) for name in MEMBER_NAMES]
                 db.execute("INSERT INTO members VALUES (?, ?, ?, ?, ?)", row)

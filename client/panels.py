@@ -4,7 +4,8 @@ Whoever merely looks at a panel has no part in it: nothing is drawn or kept. Whe
 subject that agrees has its device draw a wave, evenly among those that have not closed, and the
 ledger keeps that with the panel's lifetime: all epsilon that its waves can cost one holder. Where
 they repeat, the lifetime is kept with the first answer. The caps refuse it then or never, since
-later waves find it there. The draw depends on the panel's dates and this device's clock only, and
+later waves find it there; waves that have closed by then cost nothing, as nothing is answered to
+them. The draw depends on the panel's dates and this device's clock only, and
 stays, since a turn that is known is a kept one; other dates are another panel.
 """
 
@@ -18,7 +19,7 @@ from privet.protocol.mechanisms.base import RandomBytes
 from privet.protocol.task import Task
 
 from .clocks import in_utc
-from .errors import TaskRefused
+from .errors import OutOfTurn, TaskRefused
 
 
 @dataclass(frozen=True)
@@ -45,33 +46,53 @@ class Membership:
             raise TypeError("this task has no waves")
         wave = open_to[_below(len(open_to), randomness)] if panel.mode == "rotate" else None
         closes = panel.span[1] if wave is None else panel.waves[wave][1]
-        return cls(subject, document.whole_panel.id, wave, document.lifetime, closes)
+        return cls(subject, document.whole_panel.id, wave, lifetime_from(document, now), closes)
 
     def reserved(self, spent: float, now: float) -> float:
         """The epsilon that is kept for later waves, when ``spent`` has been spent on the panel."""
         return max(self.lifetime - spent, 0.0) if now < self.closes else 0.0
 
-    def turn(self, document: Task, now: float) -> Task:
-        """The task of the wave to answer at ``now``.
+    def turns(self, document: Task, now: float) -> list[Task]:
+        """The tasks of the waves that the subject may answer from ``now`` on; of the last one if
+        there are none.
 
-        Raises ``TaskNotOpen``, saying when the subject's turn is, before it and when it is over.
+        That is the wave which was drawn, or of all waves those that had not closed when the subject
+        took part: nothing is kept for the others, whatever the clock says since.
         """
         panel = document.panel
         if panel is None:
             raise TypeError("this task has no waves")
-        unclosed = (n for n, (_, closes) in enumerate(panel.waves) if now < closes)
-        number = next(unclosed, len(panel.waves) - 1) if self.wave is None else self.wave
-        opens, closes = panel.waves[number]
-        if opens <= now < closes:
-            return document.wave_task(number)
-        whose = "Your turn" if panel.mode == "rotate" else "The next turn"
-        said = (
-            f"{whose} is in {_month(opens)}: from {in_utc(opens)} to {in_utc(closes)}. Come back "
-            "then"
-            if now < opens
-            else f"Your turn was until {in_utc(closes)}, and it is over"
-        )
-        raise TaskNotOpen(f"{said}. Nothing was sent. This device's clock says {in_utc(now)}.")
+        if self.wave is not None:
+            return [document.wave_task(self.wave)]
+        total = len(panel.waves)
+        first = total - round(self.lifetime / document.epsilon)
+        numbers = [n for n in range(first, total) if now < panel.waves[n][1]]
+        return [document.wave_task(number) for number in numbers or [total - 1]]
+
+
+def check_turn(wave: Task, now: float) -> None:
+    """Raise ``OutOfTurn``, saying when the subject's turn is, before this wave of its own opens and
+    when it has closed."""
+    opens, closes = wave.opens or 0, wave.closes or 0
+    if opens <= now < closes:
+        return
+    whose = (
+        "The next turn" if wave.panel is not None and wave.panel.mode == "repeat" else "Your turn"
+    )
+    said = (
+        f"{whose} is in {_month(opens)}: from {in_utc(opens)} to {in_utc(closes)}. Come back then"
+        if now < opens
+        else f"Your turn was until {in_utc(closes)}, and it is over"
+    )
+    raise OutOfTurn(f"{said}. Nothing was sent. This device's clock says {in_utc(now)}.")
+
+
+def lifetime_from(document: Task, now: float) -> float:
+    """The most that all answers to a panel cost a subject that comes at ``now``; raises what
+    ``coming`` does."""
+    numbers = coming(document, now)
+    is_repeated = document.panel is not None and document.panel.mode == "repeat"
+    return document.epsilon * (len(numbers) if is_repeated else 1)
 
 
 def coming(document: Task, now: float) -> list[int]:

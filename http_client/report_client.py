@@ -119,6 +119,8 @@ class Offer:
     signature: Signature | None = None
     clock_ahead: float | None = None
     """Seconds by which the server's clock was ahead of this device's; None if it did not say."""
+    url: str = field(default="", compare=False)
+    """The address that it was fetched from."""
 
 
 @dataclass(frozen=True)
@@ -314,7 +316,7 @@ class ReportClient:
             raise _unexpected(reply, f"{printable(reply.media_type, 100)!r} instead of a task")
         signature = None if reply.signature is None else Signature.parse(reply.signature)
         ahead = None if reply.date is None else reply.date - self._clock()
-        offer = Offer(Task.parse(reply.body, address.id), signature, ahead)
+        offer = Offer(Task.parse(reply.body, address.id), signature, ahead, address.url)
         self._offers[address.url] = offer
         while len(self._offers) > TASKS_KEPT:
             self._offers.popitem(last=False)

@@ -152,7 +152,7 @@ def budget(
         left = max(caps.year - in_year - kept, 0)
         print(f"Spent {in_year:g} of epsilon {caps.year:g} within a year; {left:g} left.")
         if kept:
-            print(f"Of the rest {kept:g} is kept for later waves of panels.")
+            print(f"{kept:g} more is kept for later waves of panels.")
         print(f"In all {spent:g}; one task may cost at most {caps.task:g}.")
         impossible = sum(not EARLIEST <= entry.drawn <= now + MOST_APART for entry in answers)
         if impossible:

@@ -10,11 +10,11 @@ from privet.http_client.errors import UnsafeAddress
 from privet.protocol.errors import PrivetError, TaskMismatch
 from privet.protocol.lifecycle import ReportState
 
-from ..errors import BudgetSpent, TaskRefused, WrongClock
+from ..errors import BudgetSpent, OutOfTurn, TaskRefused, WrongClock
 from ..ledger import StoredAnswer
 from .output import say
 
-EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD = 1, 3, 4, 5
+EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD, EXIT_LATER = 1, 3, 4, 5, 6
 OWN_REFUSALS = (BudgetSpent, TaskRefused, UnsafeAddress, WrongClock)
 STATUSES = {
     ReportState.REFUSED: EXIT_FAULT,
@@ -43,6 +43,8 @@ def status_of(error: PrivetError, kept: StoredAnswer | None) -> int:
     """The exit status after an error: a kept answer's, unless it is this holder that refuses."""
     if isinstance(error, OWN_REFUSALS) or (kept is None and isinstance(error, TaskMismatch)):
         return EXIT_REFUSED
+    if isinstance(error, OutOfTurn):
+        return EXIT_LATER
     return EXIT_FAULT if kept is None else STATUSES[kept.state]
 
 

@@ -18,7 +18,7 @@ from privet.protocol.task import Task
 from ..blocking import BlockingHolder
 from ..explanation import Explanation
 from ..ledger import StoredAnswer
-from ..opening import OpenedRecord
+from ..opening import OpenedRecord, check_record_names
 from .asking import agreed, explained, say_account
 from .exits import ANSWERED_BEFORE, STATUSES, decline, faults
 from .options import Device
@@ -66,7 +66,9 @@ def answer_record(
             _dry_run(explanation, earlier, opened, as_json)
         elif yes or earlier is not None or _agreed_to(_opened(holder, offer, fields), undrawn):
             with Console(stderr=True).status("Answering ..."):
-                if undrawn:
+                if undrawn:  # before anything is kept
+                    check_record_names(offer.task, fields)
+                    holder.check(offer.task.whole_panel, offer.clock_ahead)
                     task_id = holder.turn(offer).task.id
                 answered = holder.answer(url, fields, invitation)
             if (yes or earlier is not None) and answered.disclosed and not as_json:

@@ -34,6 +34,7 @@ from .exits import (
     EXIT_FAULT,
     EXIT_HELD,
     EXIT_KEPT,
+    EXIT_LATER,
     EXIT_REFUSED,
     STATUSES,
     decline,
@@ -209,7 +210,7 @@ def _answer_lines(
         for what, count in Counter(what for _, what, _ in stated).most_common():
             say(f"{count} {'line' if count == 1 else 'lines'}: {what}")
     worst = {status for _, _, status in stated}
-    for status in (EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD):
+    for status in (EXIT_FAULT, EXIT_REFUSED, EXIT_KEPT, EXIT_HELD, EXIT_LATER):
         if status in worst:
             raise typer.Exit(status)
 

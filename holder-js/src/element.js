@@ -404,7 +404,7 @@ class Visit {
     if (oneOperator) this.#warn("oneOperator");
     this.#introduce(asFiles);
     const member = await memberOf(task, this.options.store); // whose lifetime is counted already
-    await this.#showLimit({ epsilon: member ? 0 : lifetimeOf(task, epsilonOf(task)), splits: await splitsOf(task) });
+    await this.#showLimit({ epsilon: member ? 0 : lifetimeOf(task, epsilonOf(task), now()), splits: await splitsOf(task) });
     const { fields, read } = makeForm(task, this.#texts, this.#wording.own);
     const again = earlier?.task?.id === task.id;
     if (again) earlier.#fields.forEach(({ entered }, i) => fields[i].enter(entered()));

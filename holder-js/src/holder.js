@@ -13,7 +13,7 @@ import { clockWasSet, collectionOf, loadTask, pause, send, statusOf, taskIdIn, u
 import { IndexedDBStore } from "./indexeddb-store.js";
 import { FINAL } from "./calls.js";
 import { Store, afford } from "./ledger.js";
-import { drawMember, lifetimeOf, panelIdOf, turnOf, waveTask, wholePanel } from "./panels.js";
+import { drawMember, isPanel, lifetimeOf, panelIdOf, turnsOf, waveTask, wholePanel } from "./panels.js";
 import { MAX_DEPTH } from "./partition.js";
 import { Problem } from "./problem.js";
 import { OpenedRecord, platformRandom } from "./report.js";
@@ -75,7 +75,7 @@ export async function answer(task, record, options = {}) {
   let url = typeof task === "string" ? task : task.url;
   const id = taskIdIn(url);
   if (record instanceof OpenedRecord) {
-    if (record.task.id !== id) throw new Problem("invalid-request", "The record was validated against another task.");
+    if (!(await areAlike(record.task, id))) throw new Problem("invalid-request", "The record was validated against another task.");
     await record.leave(); // for reading it took time before the next call
   }
   let kept = await store.find(id);
@@ -85,20 +85,23 @@ export async function answer(task, record, options = {}) {
     if (clockWasSet(loaded, now)) Object.assign(loaded, await loadTask(url, options)); // with the server's time
     if (loaded.panel !== undefined && !(record instanceof OpenedRecord)) checkNames(loaded, record); // before anything is kept
     loaded = await turn(loaded, options);
+    const isWave = loaded.panel !== undefined;
     if (loaded.id !== id) {
       kept = await store.find(loaded.id);
       if (kept !== undefined) return deliver(store, kept, loaded.url, options);
-      if (record instanceof OpenedRecord) throw new Problem("invalid-request", "The record was validated against another wave.");
+    }
+    if (isWave) checkDates(loaded, now(), true);
+    if (loaded.id !== id) {
       url = loaded.url;
       await loadTask(url, options); // or it was deleted: told before anything is drawn
     }
     await check(loaded, options);
     const [epsilon, splits] = [epsilonOf(loaded), await splitsOf(loaded)];
-    const panel = loaded.panel === undefined ? null : await panelIdOf(loaded);
-    if (loaded.panel?.mode === "repeat") await store.join(await drawMember(loaded, epsilon, now()), now());
+    const panel = isWave ? await panelIdOf(loaded) : null;
+    if (loaded.panel?.mode === "repeat") await store.join(await drawMember(loaded, epsilon, now()), now(), splits);
     const leave = departure(loaded, options);
     const ready = record instanceof OpenedRecord ? record : opened(loaded, record, leave);
-    const report = ready.take(random);
+    const report = ready.take(random, loaded);
     ({ findings } = ready);
     kept = await store.keep({
       task: loaded.id, panel, ...inWords(ready, options), closes: loaded.closes, url, epsilon, splits, invitation,
@@ -127,13 +130,26 @@ export async function turn(task, options = {}) {
   checkOptions(options);
   if (task.panel === undefined) return task;
   const { random, now = unixTime, store = ownStore() } = options;
+  const epsilon = epsilonOf(task);
   let member = await memberOf(task, store);
   if (member === undefined) {
     checkForEverybody(await wholePanel(task), options);
-    member = await drawMember(task, epsilonOf(task), now(), random);
-    if (task.panel.mode === "rotate") member = await store.join(member, now());
+    member = await drawMember(task, epsilon, now(), random);
+    if (task.panel.mode === "rotate") member = await store.join(member, now(), await splitsOf(task));
   }
-  return waveTask(task, turnOf(member, task, now()));
+  const waves = await Promise.all(turnsOf(member, task, epsilon, now()).map((wave) => waveTask(task, wave)));
+  while (waves.length > 1 && await isDeleted(waves[0], options)) waves.shift();
+  return waves[0];
+}
+
+async function isDeleted({ url }, options) {
+  try {
+    await loadTask(url, options);
+    return false;
+  } catch (error) {
+    if (error.type !== "task-not-found") throw error;
+    return true;
+  }
 }
 
 /**
@@ -195,7 +211,7 @@ export async function check(task, options = {}) {
   checkForEverybody(task, options);
   const { now = unixTime, store = ownStore() } = options;
   const panel = (await memberOf(task, store))?.task;
-  const epsilon = panel === undefined ? lifetimeOf(task, epsilonOf(task)) : epsilonOf(task);
+  const epsilon = panel === undefined ? lifetimeOf(task, epsilonOf(task), now()) : epsilonOf(task);
   afford(await store.rows(), { epsilon, splits: await splitsOf(task), panel }, now(), store.caps);
 }
 
@@ -264,6 +280,12 @@ async function checkKey(url, options) {
  */
 export const stateAfter = ({ type }) => (FINAL.has(type) ? "refused" : "drawn");
 
+/** Whether an id is that of the task or of another document of its panel, which ask the same. */
+async function areAlike(task, id) {
+  const others = task.panel === undefined ? [] : await Promise.all([wholePanel(task), ...task.panel.waves.map((_, wave) => waveTask(task, wave))]);
+  return [task, ...others].some((each) => each.id === id);
+}
+
 function opened(task, record, leave) {
   checkNames(task, record);
   return new OpenedRecord(task, record, leave);
@@ -313,17 +335,21 @@ function sayInDevelopment(findings, { development = LOCAL.has(globalThis.locatio
 }
 
 /**
- * @param {Pick<Task, "opens" | "closes" | "clockAhead">} task
+ * @param {Pick<Task, "opens" | "closes" | "clockAhead" | "panel">} task of a repeating panel only its end counts, since
+ *   its first waves may be deleted: `turn` says when the next one is
  * @param {number} [now] Unix time in seconds
+ * @param {boolean} [isTurn] whether these are the dates of this person's turn
  * @throws {Problem} `wrong-clock` if this device's clock and the server's are more than two days apart;
  *   `task-not-open`
  */
-export function checkDates({ opens, closes, clockAhead = null }, now = unixTime()) {
+export function checkDates({ opens, closes, clockAhead = null, panel }, now = unixTime(), isTurn = false) {
   const clocks = `This device's clock says ${inUtc(now)}${clockAhead === null ? "" : `, the server's ${inUtc(now + clockAhead)}`}.`;
   if (Math.abs(clockAhead ?? 0) > MOST_APART) throw new Problem("wrong-clock", `${clocks} Nothing was drawn.`);
   const late = closes !== null && now >= closes;
-  if ((opens !== null && now < opens) || late) {
-    throw new Problem("task-not-open", `The task ${late ? "closed" : "opens"} on ${inUtc(late ? closes : opens)}: nothing was drawn. ${clocks}`, late ? "late" : "early");
+  const early = opens !== null && now < opens && !(panel?.mode === "repeat" && isPanel({ panel, opens, closes }));
+  if (early || late) {
+    const said = isTurn ? `Your turn ${late ? "was until" : "is from"}` : `The task ${late ? "closed" : "opens"} on`;
+    throw new Problem("task-not-open", `${said} ${inUtc(late ? closes : opens)}: nothing was drawn. ${clocks}`, late ? "late" : "early");
   }
 }
 

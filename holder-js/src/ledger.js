@@ -93,15 +93,16 @@ export class Store {
    * Keep a person's part in a panel with all that it can cost; a part that is there already stays.
    * @param {Member} member
    * @param {number} now Unix time in seconds
+   * @param {import("./disclosures.js").DisclosedSplits | null} [splits] by which one answer discloses
    * @returns {Promise<Member>} the one that counts
    * @throws {Problem} `budget-spent`, `ledger-failed`
    */
-  async join(member, now) {
+  async join(member, now, splits = null) {
     let kept = member;
     await this.change((rows) => {
       const first = membersIn(rows).find(({ task }) => task === member.task);
       kept = first ?? member;
-      if (first === undefined) afford(rows, { epsilon: member.lifetime }, now, this.caps);
+      if (first === undefined) afford(rows, { epsilon: member.lifetime, splits }, now, this.caps);
       return first === undefined ? member : undefined;
     });
     return kept;

@@ -30,9 +30,13 @@ export const isPanel = ({ panel, opens, closes }) => panel !== undefined && `${[
 /**
  * @param {import("./task.js").Task} task
  * @param {number} epsilon of one answer
- * @returns {number} what all answers of one person cost
+ * @param {number} [now] Unix time in seconds
+ * @returns {number} what all answers cost together, of a person who comes now, or before the first wave
  */
-export const lifetimeOf = ({ panel }, epsilon) => (panel?.mode === "repeat" ? panel.waves.length * epsilon : epsilon);
+export const lifetimeOf = ({ panel }, epsilon, now = 0) => (panel?.mode === "repeat" ? coming(panel, now).length * epsilon : epsilon);
+
+/** The numbers of the waves that have not closed, from 0. */
+const coming = ({ waves }, now) => [...waves.keys()].filter((wave) => now < waves[wave][1]);
 
 /** The same task with other dates of its panel, at its own address. */
 async function dated(task, [opens, closes]) {
@@ -68,20 +72,23 @@ export const panelIdOf = async (task) => (await wholePanel(task)).id;
  */
 export async function drawMember(task, epsilon, now, random = platformRandom) {
   const { mode, waves } = task.panel;
-  const coming = waves.map((_, wave) => wave).filter((wave) => now < waves[wave][1]);
-  const wave = mode === "rotate" ? coming[below(coming.length, random)] : null;
-  return { task: await panelIdOf(task), wave, lifetime: lifetimeOf(task, epsilon), closes: (waves[wave] ?? span(task.panel))[1], bytes: new Uint8Array() };
+  const numbers = coming(task.panel, now);
+  const wave = mode === "rotate" ? numbers[below(numbers.length, random)] : null;
+  return { task: await panelIdOf(task), wave, lifetime: lifetimeOf(task, epsilon, now), closes: (waves[wave] ?? span(task.panel))[1], bytes: new Uint8Array() };
 }
 
 /**
  * @param {Member} member
  * @param {Task} task of its panel
+ * @param {number} epsilon of one answer
  * @param {number} now Unix time in seconds
- * @returns {number} the number of the wave to answer: the one that was drawn, or the one that is open or comes next
+ * @returns {number[]} the numbers of the waves to answer: the one that was drawn, or those that have not closed, else the
+ *   last one, without those that had closed when the person came, for which nothing is kept, whatever the clock says since
  */
-export function turnOf({ wave }, { panel: { waves } }, now) {
-  const next = waves.findIndex(([, closes]) => now < closes);
-  return wave ?? (next < 0 ? waves.length - 1 : next);
+export function turnsOf({ wave, lifetime }, { panel }, epsilon, now) {
+  const last = panel.waves.length - 1;
+  const next = coming(panel, now).filter((each) => each > last - Math.round(lifetime / epsilon));
+  return wave === null ? (next.length > 0 ? next : [last]) : [wave];
 }
 
 /**

@@ -27,7 +27,7 @@ export function platformRandom(size) {
 export class OpenedRecord {
   #encoded;
 
-  /** @type {{id: Uint8Array, bytes: Uint8Array} | undefined} */
+  /** @type {{id: Uint8Array, answers: unknown[]} | undefined} */
   #drawn;
 
   /**
@@ -57,14 +57,16 @@ export class OpenedRecord {
    */
   draw(random = platformRandom) {
     this.#drawn ??= this.#draw(random);
-    return this.#drawn;
+    return { id: this.#drawn.id, bytes: encode({ version: VERSION, task: fromHex(this.task.id), ...this.#drawn }) };
   }
 
   /**
    * @param {(size: number) => Uint8Array} random
+   * @param {import("./task.js").Task} task that it answers, of the same panel
    * @returns {{id: Uint8Array, bytes: Uint8Array}} the report that was shown, if one was; never the same one twice
    */
-  take(random) {
+  take(random, task) {
+    this.task = task;
     const report = this.draw(random);
     this.#drawn = undefined;
     return report;
@@ -78,7 +80,7 @@ export class OpenedRecord {
       const mechanism = task.mechanisms[index];
       return [index, mechanism.privatize(category, wordsOf(random(8 * mechanism.words)))];
     });
-    return { id, bytes: encode({ version: VERSION, task: fromHex(task.id), id, answers }) };
+    return { id, answers };
   }
 }
 

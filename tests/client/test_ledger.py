@@ -93,21 +93,28 @@ def test_the_table_of_cases(ledger: Ledger, case: dict[str, Any]) -> None:
         check_step(ledger, **step)
 
 
+def _splits(given: dict[str, Any] | None) -> DisclosedSplits | None:
+    if given is None:
+        return None
+    cuts = {column: frozenset(each) for column, each in given["cuts"].items()}
+    return DisclosedSplits(given["tree"], given["strata"], cuts)
+
+
 def check_step(ledger: Ledger, *, gives: Any = None, problem: str = "", **step: Any) -> None:
     """Run one step of a case, for a subject with the default caps, and compare."""
     now = step.pop("at", None)
     ((verb, given),) = copy.deepcopy(step).items()
     if verb == "join":
+        asked = _splits(given.pop("splits", None))
         with pytest.raises(BudgetSpent) if problem == "budget-spent" else nullcontext():
-            assert ledger.join(Membership("page", **given), now).wave == gives
+            assert ledger.join(Membership("page", **given), now, asked).wave == gives
         return
     if verb == "keep":
         splits = given.pop("splits", None)
-        cuts = splits and {column: frozenset(each) for column, each in splits["cuts"].items()}
         drawn = answer(
             **{**given, "report": bytes.fromhex(given["report"])},
             subject="page",
-            splits=splits and DisclosedSplits(splits["tree"], splits["strata"], cuts),
+            splits=_splits(splits),
         )
         with pytest.raises(BudgetSpent) if problem == "budget-spent" else nullcontext():
             assert ledger.keep(drawn).report.hex() == gives

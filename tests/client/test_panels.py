@@ -1,5 +1,6 @@
 """Panels: one part of a subject in all waves, paid from the first on, whatever the record is."""
 
+import json
 import math
 import time
 from collections import defaultdict
@@ -22,6 +23,7 @@ from privet.protocol.panel import Mode
 from privet.protocol.task import Task
 from tests.client.command import Command
 from tests.client.fakes import Network
+from tests.client.test_account import one_bit
 from tests.fake_curator import FakeCurator, serving
 from tests.protocol.examples import RECORD, make_task, question
 from tests.protocol.test_whole_answer import CLASSES, law, task
@@ -135,8 +137,12 @@ async def test_the_lifetime_is_kept_from_the_first_wave_on(mode: Mode, tmp_path:
 @pytest.mark.parametrize(
     ("mode", "epsilon", "said"),
     [
-        ("repeat", 1.0, "All waves of this panel together cost epsilon 3 and 'me' spends at most"),
-        ("rotate", 2.5, "All waves of this panel together cost epsilon 2.5 and"),
+        (
+            "repeat",
+            1.0,
+            "All answers to this panel together cost epsilon 3 and 'me' spends at most",
+        ),
+        ("rotate", 2.5, "All answers to this panel together cost epsilon 2.5 and"),
     ],
 )
 async def test_a_panel_past_the_caps_is_refused_at_its_first_wave(
@@ -268,12 +274,63 @@ async def test_a_deleted_wave_costs_nothing(mode: Mode) -> None:
     document = panel(mode, 0.5)
     person = Person(document)
     del person.curator.tasks[document.waves[0].id]
-    with pytest.raises(TaskNotFound):
-        await person.answer(JANUARY + DAY)
+    if mode == "rotate":
+        with pytest.raises(TaskNotFound):
+            await person.answer(JANUARY + DAY)
+    else:
+        for asked in (document, document.waves[2]):
+            for at in (JANUARY - DAY, JANUARY + DAY):
+                said = await person.refused(at, asked)
+                assert "The next turn is in March 2027: from 2027-03-16" in said
     assert person.ledger.spent("me") == 0.0
     assert person.ledger.answers("me") == []
     if mode == "repeat":
         assert await person.answer(MARCH + DAY) == document.waves[1].id
+        del person.curator.tasks[document.waves[2].id]
+        with pytest.raises(TaskNotFound):
+            await person.answer(JULY + DAY)
+
+
+async def test_who_comes_late_keeps_what_is_still_asked() -> None:
+    """Where holders repeat, of the last two waves or one, and no more is ever answered, whatever
+    the clock says later: nothing is kept for it."""
+    document = panel("repeat", 0.5)
+    person = Person(document)
+    person.ledger.set_caps("me", Caps(task=1.0, year=1.0))
+    assert "cost epsilon 1.5" in await person.refused(JANUARY + DAY)
+    assert await person.answer(MARCH + DAY) == document.waves[1].id
+    assert person.ledger.reserved("me", person.now) == 0.5
+    assert "The next turn is in March 2027" in await person.refused(JANUARY + DAY)
+    assert await person.answer(MARCH + DAY) == document.waves[1].id
+    assert await person.answer(JULY + DAY) == document.waves[2].id
+    assert person.ledger.spent("me") == 1.0
+    last = Person(document)
+    last.ledger.set_caps("me", Caps(task=0.5, year=0.5))
+    last.now = float(JULY)
+    await last.holder.check(document)
+    assert await last.answer(JULY) == document.waves[2].id
+    assert (last.ledger.reserved("me", JULY), last.ledger.spent("me")) == (0.0, 0.5)
+
+
+async def test_a_panel_past_the_cap_on_disclosed_bits_keeps_nothing(tmp_path: Path) -> None:
+    """It is refused before a turn is drawn, which no answer could follow."""
+    once = one_bit(0)
+    document = Task.checked(
+        {
+            **once.model_dump(exclude_none=True),
+            "panel": {"mode": "rotate", "waves": WAVES},
+            "opens": WAVES[0][0],
+            "closes": WAVES[-1][1],
+        }
+    )
+    for ledger in (MemoryLedger(), SqliteLedger(tmp_path / "ledger")):
+        person = Person(document, ledger=ledger)
+        ledger.set_caps("me", Caps(disclosed=0.5))
+        offer = await person.holder.offer(person.curator.url)
+        for take in (person.holder.turn(offer), person.answer(JANUARY + DAY, record={})):
+            with pytest.raises(BudgetSpent, match="discloses 1 more bits"):
+                await take
+        assert ledger.members("me") == []
 
 
 async def test_a_turn_that_is_known_is_kept() -> None:
@@ -292,7 +349,7 @@ async def test_a_panel_past_the_caps_is_refused_before_anybody_agrees() -> None:
     document = panel("repeat", 1.0)
     person = Person(document)
     for asked in (document, document.waves[0]):
-        with pytest.raises(BudgetSpent, match="All waves of this panel together cost epsilon 3"):
+        with pytest.raises(BudgetSpent, match="All answers to this panel together cost epsilon 3"):
             await person.holder.check(asked)
     person.ledger.set_caps("me", Caps(task=3.0))
     await person.holder.check(document)
@@ -374,7 +431,7 @@ def test_a_person_is_asked_before_a_turn_is_drawn(tmp_path: Path) -> None:
     """At the command line: who only looks, or says no, keeps nothing; who agrees answers if its
     turn is now, and else is told when it is."""
     now = int(time.time())
-    ends = ((now - DAY, 0, "Counted"), (now + 60 * DAY, 1, "Your turn is in"))
+    ends = ((now - DAY, 0, "Counted"), (now + 60 * DAY, 6, "Your turn is in"))
     for opens, status, said in ends:
         document = panel(waves=((now - 9 * DAY, now - 8 * DAY), (opens, opens + 20 * DAY)))
         curator, command = FakeCurator(document, *document.waves), Command(tmp_path)
@@ -389,3 +446,38 @@ def test_a_person_is_asked_before_a_turn_is_drawn(tmp_path: Path) -> None:
         (member,) = command.ledger.members("me")
         assert member.wave == 1
         command.ledger.path.unlink()
+
+
+def test_a_name_that_the_panel_does_not_ask_for_draws_no_turn(tmp_path: Path) -> None:
+    """At the command line, also where nobody is asked: it says that nothing was drawn."""
+    now = int(time.time())
+    document = panel(waves=((now - DAY, now + DAY), (now + 60 * DAY, now + 61 * DAY)))
+    curator, command = FakeCurator(document, *document.waves), Command(tmp_path)
+    command.record.write_text(json.dumps({**RECORD, "aeg": 1}))
+    with serving(curator):
+        done = (
+            command.answer(curator.url, "--yes"),
+            command.answer_lines(curator.url, "p,30,shop,yes,1", "--yes"),
+        )
+    for each in done:
+        assert (each.exit_code, "Unknown fields" in each.stderr) == (1, True)
+    assert command.ledger.members("me") == command.ledger.members("p") == []
+
+
+def test_a_sites_lines_that_wait_for_their_turn_have_an_exit_status(tmp_path: Path) -> None:
+    """Which is no failure: their turns are kept, and how many wait is said."""
+    now = int(time.time())
+    document = panel(waves=((now - DAY, now + DAY), (now + 60 * DAY, now + 61 * DAY)))
+    curator, command = FakeCurator(document, *document.waves), Command(tmp_path)
+    for who, wave in (("a", 0), ("b", 1), ("c", 1)):
+        command.ledger.join(Membership(who, document.id, wave, 1.0, now + 61.0 * DAY), float(now))
+    with serving(curator):
+        lines = "\n".join(f"{who},30,shop,yes" for who in "abc")
+        done = command.answer_lines(curator.url, lines, "--yes")
+        said = " ".join(done.stderr.split())
+        assert (done.exit_code, "2 lines: Your turn is in" in said) == (6, True)
+        assert "1 line: counted" in said
+        assert command.answer_lines(curator.url, "a,30,shop,yes", "--yes").exit_code == 0
+        bad = command.answer_lines(curator.url, "b,30,shop,yes", "--yes", "--curator-key", "0" * 64)
+        assert bad.exit_code == 3
+    assert len(curator.counted) == 1

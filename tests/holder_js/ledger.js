@@ -28,7 +28,8 @@ console.log(cases.length);
 
 async function check(ledger, { join, at: when, kept: left, keep, find, settle, fail, spent: now, disclosed: since, dated, gives, problem }, at) {
   if (join !== undefined) {
-    const joined = ledger.join({ ...join, task: join.panel, bytes: new Uint8Array() }, when);
+    const { splits = null, ...member } = join;
+    const joined = ledger.join({ ...member, task: join.panel, bytes: new Uint8Array() }, when, splits);
     if (problem !== undefined) await assert.rejects(joined, { name: "Problem", type: problem }, at);
     else assert.equal((await joined).wave, gives, at);
   } else if (left !== undefined) {

@@ -276,14 +276,15 @@ def test_development_mode_says_loudly_what_does_not_fit() -> None:
 TURNS = """
 import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { MemoryStore, answer, loadTask, turn, validate } from "../index.js";
+import { MemoryStore, answer, loadTask, review, turn, validate } from "../index.js";
 globalThis.crypto ??= webcrypto; // global from Node 20 on
-const { tasks, url, record, at, word } = JSON.parse(readFileSync(0, "utf8"));
+const { tasks, url, record, at, word, last } = JSON.parse(readFileSync(0, "utf8"));
 const [store, posts] = [new MemoryStore(), []];
+let book = store;
 const http = async (address, { method, body }) => {
   const id = address.match(/[0-9a-f]{64}/)[0];
-  if (method === "POST") posts.push(id);
-  const report = (await store.answers()).find(({ task }) => task === id)?.id;
+  if (method === "POST" && book === store) posts.push(id);
+  const report = (await book.answers()).find(({ task }) => task === id)?.id;
   const headers = { "Content-Type": "application/vnd.privet.task+msgpack" };
   return new Response(method === "GET" ? Buffer.from(tasks[id], "hex") : JSON.stringify({ report, counted: true }), { headers });
 };
@@ -294,11 +295,22 @@ for (const now of at) {
   ends.push(await answer(url, record, options).then(({ task }) => task, ({ type, why }) => `${type} ${why}`));
 }
 const whole = await loadTask(url, { http, now: () => at[0] });
-const odd = await answer(whole, validate(whole, record), { http, store: new MemoryStore(), now: () => at[0] }).catch(({ type }) => type);
-const turned = await turn(whole, { store, now: () => at[0] });
+const reviewed = [];
+for (const [asked, now, given] of [[whole, at[2], record], [whole, at[0], {}], [await loadTask(url.replace(whole.id, last), { http }), at[2], {}]]) {
+  const { record: ready, bytes } = await review(asked, given, { languages: ["en"] });
+  const options = { http, store: new MemoryStore(), random, now: () => now, sleep: async () => {} };
+  book = options.store;
+  await turn(whole, { ...options, now: () => at[0] });
+  const shown = Buffer.from(bytes).toString("hex");
+  const sent = await answer(whole, ready, options).then((each) => [each.task, Buffer.from(each.bytes).toString("hex").replace(each.task, asked.id) === shown], ({ message }) => message);
+  const again = await answer(whole, ready, options).then(({ task }) => task, ({ type }) => type);
+  reviewed.push([sent, again, (await options.store.members()).length]);
+}
+const odd = await answer(whole, validate({ ...whole, panel: undefined, id: "0" }, record), { http, store: new MemoryStore(), now: () => at[0] }).catch(({ type }) => type);
+const turned = await turn(whole, { http, store, now: () => at[0] });
 const inYears = { ...whole.panel, waves: [whole.panel.waves[0], [whole.panel.waves[0][1], at[0] + 1096 * 86400 + 1]] };
 const far = await turn({ ...whole, panel: inYears }, { store: new MemoryStore(), now: () => at[0] }).catch(({ type }) => type);
-console.log(JSON.stringify({ ends, posts, odd, far, turned: turned.id, members: await store.members() }));
+console.log(JSON.stringify({ ends, posts, odd, far, reviewed, turned: turned.id, members: await store.members() }));
 """  # noqa: E501
 
 
@@ -311,6 +323,7 @@ def test_it_takes_its_turns_as_the_other_holder_does(mode: Mode) -> None:
     at = [JANUARY + 1, JANUARY + 1, MARCH + 1, MARCH + 2, JULY + 1]
     url = f"https://curator.example/v1/tasks/{document.id}"
     given = {"tasks": tasks, "url": url, "record": RECORD, "at": at, "word": 1}
+    given["last"] = document.waves[2].id
     found = evaluated(TURNS, json.dumps(given))
     first, second, third = [wave.id for wave in document.waves]
     if mode == "rotate":
@@ -325,6 +338,59 @@ def test_it_takes_its_turns_as_the_other_holder_does(mode: Mode) -> None:
     expected = (document.id, mine, document.lifetime, closes)
     assert (member["task"], member["wave"], member["lifetime"], member["closes"]) == expected
     assert (found["odd"], found["far"]) == ("invalid-request", "refused")
+    in_march, in_january, of_july = found["reviewed"]
+    assert in_march == of_july == [[second, True], second, 1]
+    if mode == "rotate":
+        said = "Your turn is from 2027-03-16 08:00 UTC"
+        assert (said in in_january[0], in_january[1:]) == (True, ["task-not-open", 1])
+    else:
+        assert in_january == [[first, True], first, 1]
+
+
+LATE = """
+import { webcrypto } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { MemoryStore, answer } from "../index.js";
+import { keptIn } from "./ledger.js";
+globalThis.crypto ??= webcrypto; // global from Node 20 on
+const { tasks, url, record, steps, caps } = JSON.parse(readFileSync(0, "utf8"));
+const store = new MemoryStore({ caps });
+const http = async (address, { method }) => {
+  const id = address.match(/[0-9a-f]{64}/)[0];
+  const report = (await store.answers()).find(({ task }) => task === id)?.id;
+  if (tasks[id] === undefined) return new Response(JSON.stringify({ type: "task-not-found" }), { status: 404, headers: { "Content-Type": "application/problem+json" } });
+  const headers = { "Content-Type": "application/vnd.privet.task+msgpack" };
+  return new Response(method === "GET" ? Buffer.from(tasks[id], "hex") : JSON.stringify({ report, counted: true }), { headers });
+};
+const ends = [];
+for (const { at, deleted } of steps) {
+  for (const id of deleted) delete tasks[id];
+  const end = await answer(url, record, { http, store, now: () => at, sleep: async () => {} }).then(({ task }) => task, ({ type, message }) => `${type} ${message}`);
+  ends.push([end, keptIn(await store.rows(), at)]);
+}
+console.log(JSON.stringify(ends));
+"""  # noqa: E501
+
+
+def test_who_comes_late_keeps_what_is_still_asked() -> None:
+    """Where holders repeat, and nothing is answered for which nothing is kept; deleted waves are
+    passed over."""
+    document = panel("repeat", 0.5)
+    first, second, third = [wave.id for wave in document.waves]
+    tasks = {each.id: each.canonical.hex() for each in (document, *document.waves)}
+    url = f"https://curator.example/v1/tasks/{document.id}"
+    given: dict[str, Any] = {"tasks": tasks, "url": url, "record": RECORD, "caps": {"year": 1.0}}
+    given["steps"] = [{"at": at, "deleted": []} for at in (JANUARY, MARCH, JANUARY, JULY)]
+    refused, in_march, back, in_july = evaluated(LATE, json.dumps(given))
+    assert (refused[0].split()[0], refused[1]) == ("budget-spent", 0)
+    assert (in_march, in_july) == ([second, 0.5], [third, 0])
+    assert back == in_march  # and nothing of January
+    given["caps"] = {}
+    given["steps"] = [{"at": at, "deleted": [first]} for at in (JANUARY - 1, JANUARY, MARCH)]
+    before, in_january, in_march = evaluated(LATE, json.dumps(given))
+    for said in (before[0], in_january[0]):
+        assert "Your turn is from 2027-03-16 08:00 UTC" in said
+    assert (before[1], in_january[1], in_march) == (0, 0, [second, 0.5])
 
 
 SHOWN = """

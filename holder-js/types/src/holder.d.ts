@@ -114,12 +114,14 @@ export declare function checkForEverybody(task: Task, options?: Options): void;
  */
 export declare const stateAfter: ({ type }: Problem) => "drawn" | "refused";
 /**
- * @param {Pick<Task, "opens" | "closes" | "clockAhead">} task
+ * @param {Pick<Task, "opens" | "closes" | "clockAhead" | "panel">} task of a repeating panel only its end counts, since
+ *   its first waves may be deleted: `turn` says when the next one is
  * @param {number} [now] Unix time in seconds
+ * @param {boolean} [isTurn] whether these are the dates of this person's turn
  * @throws {Problem} `wrong-clock` if this device's clock and the server's are more than two days apart;
  *   `task-not-open`
  */
-export declare function checkDates({ opens, closes, clockAhead }: Pick<Task, "opens" | "closes" | "clockAhead">, now?: number): void;
+export declare function checkDates({ opens, closes, clockAhead, panel }: Pick<Task, "opens" | "closes" | "clockAhead" | "panel">, now?: number, isTurn?: boolean): void;
 /**
  * @param {Pick<Task, "questions" | "allocation">} task
  * @returns {number} what answering it spends

@@ -110,10 +110,11 @@ export declare class Store {
      * Keep a person's part in a panel with all that it can cost; a part that is there already stays.
      * @param {Member} member
      * @param {number} now Unix time in seconds
+     * @param {import("./disclosures.js").DisclosedSplits | null} [splits] by which one answer discloses
      * @returns {Promise<Member>} the one that counts
      * @throws {Problem} `budget-spent`, `ledger-failed`
      */
-    join(member: Member, now: number): Promise<Member>;
+    join(member: Member, now: number, splits?: import("./disclosures.js").DisclosedSplits | null): Promise<Member>;
     /**
      * @param {string} task its id
      * @returns {Promise<Answer | undefined>}

@@ -35,9 +35,10 @@ export declare const isPanel: ({ panel, opens, closes }: import("./task.js").Tas
 /**
  * @param {import("./task.js").Task} task
  * @param {number} epsilon of one answer
- * @returns {number} what all answers of one person cost
+ * @param {number} [now] Unix time in seconds
+ * @returns {number} what all answers cost together, of a person who comes now, or before the first wave
  */
-export declare const lifetimeOf: ({ panel }: import("./task.js").Task, epsilon: number) => number;
+export declare const lifetimeOf: ({ panel }: import("./task.js").Task, epsilon: number, now?: number) => number;
 /**
  * @param {Task} task of a panel
  * @param {number} wave its number, from 0
@@ -65,10 +66,12 @@ export declare function drawMember(task: Task, epsilon: number, now: number, ran
 /**
  * @param {Member} member
  * @param {Task} task of its panel
+ * @param {number} epsilon of one answer
  * @param {number} now Unix time in seconds
- * @returns {number} the number of the wave to answer: the one that was drawn, or the one that is open or comes next
+ * @returns {number[]} the numbers of the waves to answer: the one that was drawn, or those that have not closed, else the
+ *   last one, without those that had closed when the person came, for which nothing is kept, whatever the clock says since
  */
-export declare function turnOf({ wave }: Member, { panel: { waves } }: Task, now: number): number;
+export declare function turnsOf({ wave, lifetime }: Member, { panel }: Task, epsilon: number, now: number): number[];
 /**
  * @param {Member[]} members
  * @param {Map<string, number>} spent epsilon by panel

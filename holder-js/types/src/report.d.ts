@@ -32,9 +32,10 @@ export declare class OpenedRecord {
     };
     /**
      * @param {(size: number) => Uint8Array} random
+     * @param {import("./task.js").Task} task that it answers, of the same panel
      * @returns {{id: Uint8Array, bytes: Uint8Array}} the report that was shown, if one was; never the same one twice
      */
-    take(random: (size: number) => Uint8Array): {
+    take(random: (size: number) => Uint8Array, task: import("./task.js").Task): {
         id: Uint8Array;
         bytes: Uint8Array;
     };

@@ -146,7 +146,9 @@ def test_the_lifetime_is_said_before_anything_is_sent(
     assert "All your answers together cost epsilon 1 at most" in " ".join(said.split())
     answered(url, "a")
     budget = CliRunner().invoke(holder, ["budget", "--ledger", "ledger", "--subject", "a"]).output
-    assert "Of the rest 0.5 is kept for later waves of panels." in budget
+    assert (
+        "Spent 0.5 of epsilon 4 within a year; 3 left.\n0.5 more is kept for later waves" in budget
+    )
     Path("people.csv").write_text("")
     with Path("people.csv").open("w", newline="") as file:
         rows = csv.writer(file)
