@@ -63,7 +63,7 @@ class Publication(TaskSettings):
     mode: Mode = Field(
         default="rotate",
         description="Whether each holder of a panel answers one wave, which its device draws "
-        "(rotate), or every wave (repeat).",
+        "(rotate), or every wave (repeat), at epsilon times their number.",
     )
 
     @model_validator(mode="after")

@@ -83,7 +83,8 @@ class PanelView(View):
 
     waves: list[StandingWaveView]
     lines: list[Line] = Field(
-        description="The share of each class, or the mean label, wave by wave, with 95 % intervals."
+        description="The share of each class, or the mean label, wave by wave, with 95 % intervals "
+        "of the people of whom those who answered are drawn."
     )
     cells: list[CellLineView] = Field(
         description="The same of cells that certainly changed, with intervals of which one in "

@@ -202,6 +202,7 @@ def _changes(
 ) -> tuple[WaveChange, ...]:
     """The changes that are listed, the surest first, between the values that lines show."""
     numbers, in_parts = list(figures), isinstance(label, Classes)
+    widest = 1.0 if isinstance(label, Classes) else label.high - label.low
     of_all = {(line.name, each.wave): each.value for line in lines for each in line.figures}
     pairs = [(numbers[0], wave) for wave in numbers[1:]]
     pairs += pairwise(numbers[1:])
@@ -230,6 +231,7 @@ def _changes(
         sign, size = float(np.sign(raw)), float(abs(raw))
         apart = sign * (after - before)  # the ends reach to it, but not past 0
         nearer, further = max(min(size - half, apart), 0.0), max(size + half, apart)
+        further = min(further, widest)
         low, high = sorted((sign * nearer, sign * further))
         said = _said(names[slot], (since, before), (wave, after), (low, high), in_parts=in_parts)
         changes.append(

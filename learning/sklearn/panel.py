@@ -49,7 +49,8 @@ class PrivatePanel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         None) and of cells, the surest first, with ``low`` and ``high`` of the change. Of those
         listed one in twenty is false in expectation.
     lines_ : tuple of Line
-        The share of each class, or the mean label, wave by wave with 95 % intervals.
+        The share of each class, or the mean label, wave by wave, with 95 % intervals of the people
+        of whom the holders are drawn.
     lifetime_ : float
         Epsilon that one holder spends at most.
     classes_, n_features_in_, feature_names_in_

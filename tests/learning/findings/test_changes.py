@@ -108,7 +108,7 @@ def test_one_figure_of_a_wave_has_one_value(planned: float | None) -> None:
     for each in over.changes:
         assert each.before == values[each.name, each.since, each.cell]
         assert each.after == values[each.name, each.wave, each.cell]
-        assert 0.0 < each.low <= each.after - each.before <= each.high
+        assert 0.0 < each.low <= each.after - each.before <= each.high <= 1.0
 
 
 def test_numbers_of_those_asked_for_the_label_alone_count_too() -> None:
