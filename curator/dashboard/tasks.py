@@ -16,13 +16,13 @@ from privet.learning.findings.sentences import (
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASK, TASKS
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 from privet.tables.cells import plain_number
 
 from ..datastore.models import SERVING
-from ..http.models import ModelView
+from ..http.models import InsightView, ModelView
 from ..http.requests import TheCurator
 from ..http.tasks import MOST_INVITATIONS, StatusView, TaskSummary
 from ..service import Curator, reading, relays
@@ -100,11 +100,12 @@ def collection(
         found = reading.list_models(curator, visitor, task_id)
         models = [ModelView.of(task_id, info) for info in found]
     if visitor.reads:
-        if number is None:
-            precise = target_near(curator, visitor, task, planned or 0, status.reports)
-        goal = reading.reports_needed(curator, visitor, task_id, half_width(task, precise))
-        needed = "" if goal is None else precision(task.label, goal, status.reports, precise)
         insight = insight_of(task_id, curator, visitor)
+        if number is None:
+            precise = target_near(curator, visitor, task, planned or 0, status.reports, insight)
+        if status.collecting:
+            goal = needed_for(curator, visitor, task, precise, insight)
+            needed = "" if goal is None else precision(task.label, goal, status.reports, precise)
         overall = (
             reading.read_shares(curator, visitor, task_id)
             if insight is None
@@ -122,9 +123,12 @@ def collection(
             ends = bounds_of(task.label)
             if not all(tells_nothing(row.low, row.high, *ends) for row in stated):
                 more = 0
+        elif reading.tells_mean(curator, visitor, task_id):
+            more = 0
         elif more and least is not None:
             known = too_few(task.label, reports, more)
     looks = stored.settings.get("looks", "many")
+    begins = status.collecting or status.state is TaskState.DRAFT
     panel = panel_part(curator, visitor, task) if task.panel else None
     has_link = relays.relay_of(curator) is not None
     return {
@@ -159,7 +163,7 @@ def collection(
         "elsewhere": Elsewhere.of(status),
         "models": models,
         "chart": chart_of(status.buckets or []),
-        "sample": Sample.made_up() if visitor.reads and not status.reports else None,
+        "sample": Sample.made_up() if visitor.reads and begins and not status.reports else None,
     }
 
 
@@ -310,17 +314,38 @@ def wanted_of(typed: str) -> tuple[float | None, str]:
 
 
 def target_near(
-    curator: Curator, visitor: Visitor, task: Task, planned: int, reports: int
+    curator: Curator,
+    visitor: Visitor,
+    task: Task,
+    planned: int,
+    reports: int,
+    insight: InsightView | None = None,
 ) -> float:
-    """The finest of ``WANTED`` that the planned answers give, or the first that they do not where
-    that is reached."""
-    found = None
+    """The finest of ``WANTED`` that the planned answers give by the plan, so that it stays the same
+    while they come in; where that is reached, the first that is not."""
+    given = WANTED[0]
     for each in WANTED:
-        needed = reading.reports_needed(curator, visitor, task.id, half_width(task, each)) or 0
-        if needed > max(planned, reports):
-            return found or each
-        found = each if needed > reports else None
-    return found or WANTED[-1]
+        at_plan = reading.reports_needed(
+            curator, visitor, task.id, half_width(task, each), as_planned=True
+        )
+        if (at_plan or 0) <= planned:
+            given = each
+    for each in WANTED[WANTED.index(given) :]:
+        if (needed_for(curator, visitor, task, each, insight) or 0) > reports:
+            return each
+    return WANTED[-1]
+
+
+def needed_for(
+    curator: Curator, visitor: Visitor, task: Task, wanted: float, insight: InsightView | None
+) -> int | None:
+    """The reports that give figures to ± ``wanted``: by the mean of an insight that tells it."""
+    told = None
+    if insight is not None and isinstance(task.label, Range):
+        (mean,) = insight.overall
+        if not tells_nothing(mean.low, mean.high, *bounds_of(task.label)):
+            told = (max(mean.high - mean.reported, mean.reported - mean.low), insight.reports)
+    return reading.reports_needed(curator, visitor, task.id, half_width(task, wanted), told=told)
 
 
 def half_width(task: Task, wanted: float) -> float:

@@ -19,9 +19,11 @@ from privet.learning.findings.insight import (
     Comparison,
     Insight,
     insight,
+    mean_would_tell,
     overall_shares,
     question_about,
     reports_for,
+    reports_to_narrow,
 )
 from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
 from privet.learning.findings.node_shares import (
@@ -33,7 +35,7 @@ from privet.learning.findings.node_shares import (
 )
 from privet.learning.findings.scores import Yardsticks, yardsticks
 from privet.protocol.errors import InvalidRequest, ModelNotFound
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results
 from privet.protocol.task import Task
@@ -237,14 +239,36 @@ def read_node(
     return node_shares(task.label, curator.store.tasks.public_data(task_id), question, model, node)
 
 
-def reports_needed(curator: Curator, actor: Actor, task_id: str, half_width: float) -> int | None:
+def tells_mean(curator: Curator, actor: Actor, task_id: str) -> bool:
+    """True if a model of the reports so far would tell the mean of a number."""
+    actor.need(Scope.READER, COUNTS)
+    label, counts = curator.store.tasks.read(task_id).task.label, curator.question_counts(task_id)
+    public = curator.store.tasks.public_data(task_id)
+    return isinstance(label, Range) and mean_would_tell(label, public, counts)
+
+
+def reports_needed(
+    curator: Curator,
+    actor: Actor,
+    task_id: str,
+    half_width: float,
+    *,
+    told: tuple[float, int] | None = None,
+    as_planned: bool = False,
+) -> int | None:
     """Reports with which overall shares (or the mean label) are known to ± ``half_width``.
 
-    None if no question asks for the label. Raises ``TaskNotFound``.
+    By the half width of an interval and the reports that ``told`` it, if given; ``as_planned`` by
+    none of the reports. None if no question asks for the label. Raises ``TaskNotFound``.
     """
     actor.need(Scope.READER, COUNTS)
     task = curator.store.tasks.read(task_id).task
     counts = curator.question_counts(task_id)
+    if as_planned:
+        counts = [replace(question, n=0) for question in counts]
+    elif told is not None:
+        planned = curator.store.tasks.read(task_id).planned
+        return reports_to_narrow(*told, half_width, planned)
     _, alone = without_label_question(counts)
     if alone is not None:
         return reports_for(task.label, counts[0], half_width, alone, task.asked_share(1))

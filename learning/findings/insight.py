@@ -40,7 +40,7 @@ import numpy as np
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label, Range
 
-from ..core.amounts import amount, figure, percent
+from ..core.amounts import TELLING, amount, figure, percent, tells_nothing
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, misfit_share, public_counts
 from ..core.looks import (
@@ -243,8 +243,9 @@ def reports_for(
 
     In shares, or in the label's units; ``part`` of the holders are asked for the label ``alone``.
     A variance falls as 1 / n, and is that of the reports so far, or of ``REFERENCE`` holders spread
-    evenly before these tell that any record fits. Numbers about a centre tell nothing before their
-    mean is known to a quarter of the width of what is reported.
+    evenly before these tell how many records fit, to ``TELLING`` of their number.
+    Numbers about a centre tell nothing before their mean is known to a quarter of the width of what
+    is reported.
     """
     planned = None if question.planned is None else question.planned / (1.0 - part)
     if isinstance(label, Range) and question.centred:
@@ -262,10 +263,16 @@ def reports_for(
     return reports_until(max(variances) / half_width**2, planned)
 
 
+def reports_to_narrow(half: float, reports: int, half_width: float, planned: float | None) -> int:
+    """Reports with which an interval of ± ``half``, by ``reports`` of them, is ± ``half_width``."""
+    factor = factor_at(None if planned is None else reports / planned)
+    return reports_until(reports * (half / (factor * half_width)) ** 2, planned)
+
+
 def _of_one(label: Label, question: QuestionCounts, weights: Floats) -> float:
     """The variance of the mean of ``weights`` over as many reports as there are, times these."""
     fit = Estimate(question.n - question.misfits.value, question.misfits.variance)
-    if question.n and fit.value > fit.factor * fit.variance**0.5:
+    if question.n and fit.factor * fit.variance**0.5 <= TELLING * fit.value:
         centre = 1.0 / label.slots
         if isinstance(label, Range):
             mean = question.mean(weights).value  # of a few reports it may be anything
@@ -331,9 +338,7 @@ def _overall(
         on_scale = _as_reported(label, public, question)
         expected, alike = [float(public.y.mean())], float(on_scale.mean())
         distance = question.mean(weights[label.name] - alike)
-        clipped = replace(distance, value=alike + distance.value)
-        mass = question.plausible.sum(axis=1)
-        intervals = [unclipped_mean(label, public, question, model, clipped, mass, alone)]
+        intervals = [_mean_of_all(label, public, question, model.values[:, 0], alone)]
         ends = np.array([label.low, label.high]) - expected[0]
         distance = joined(distance, question.holders, alone, ends)
         spread = float(on_scale.var())
@@ -346,6 +351,35 @@ def _overall(
         seen = [least if least < label.high - label.low else None]
     figures = zip(weights, intervals, expected, p_values, seen, strict=True)
     return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
+
+
+def _mean_of_all(
+    label: Range,
+    public: PublicData,
+    question: QuestionCounts,
+    values: Floats,
+    alone: QuestionCounts | None,
+) -> Interval:
+    """The mean label of all holders with its 95 % interval, given the cells' ``values``."""
+    alike = float(_as_reported(label, public, question).mean())
+    distance = question.mean(dict(figure_weights(label, question))[label.name] - alike)
+    clipped = replace(distance, value=alike + distance.value)
+    mass = question.plausible.sum(axis=1)
+    return unclipped_mean(label, public, question, values, clipped, mass, alone)
+
+
+def mean_would_tell(label: Range, public: PublicData, questions: Sequence[QuestionCounts]) -> bool:
+    """True if the reports tell the mean, as a model of them would: by the public cells' means."""
+    _, alone = without_label_question(questions)
+    for asked in questions:
+        if asked.n and asked is not alone and asked.mechanism.slots == label.slots:
+            question = replace(asked, scale=asked.scale_of(label))
+            scale = question.scale_of(label)
+            counts = public_counts(label, public, question.partition, scale)
+            values = scale.low + scale.width * smoothed_shares(counts)[:, 1]
+            of = _mean_of_all(label, public, question, values, alone)
+            return not tells_nothing(of.low, of.high, label.low, label.high)
+    return False
 
 
 def tests_of(label: Label) -> int:
@@ -409,7 +443,7 @@ def unclipped_mean(
     label: Range,
     public: PublicData,
     question: QuestionCounts,
-    model: Model,
+    values: Floats,
     clipped: Estimate,
     mass: Floats,
     alone: QuestionCounts | None = None,
@@ -419,7 +453,7 @@ def unclipped_mean(
     Joined with that of holders asked for the label ``alone``, whose numbers are not clipped.
 
     ``mass``, ``(cells,)``, are holders whom it is of, up to a factor. What clipping took is that of
-    the cells' labels about the model's values, if they are spread as the public ones
+    the cells' labels about a model's ``values``, if they are spread as the public ones
     (``clipping``); where it took much, noise and the spread's own error weigh more, and where it
     may have taken all, an end is the label's.
     """
@@ -428,7 +462,7 @@ def unclipped_mean(
         return joined(clipped, holders, alone, ends).interval(label.low, label.high)
     scale, weights = question.scale_of(label), mass / mass.sum()
     distances, distance = public_distances(label, public, question)
-    r = model.values[:, 0] - scale.low - scale.width / 2.0
+    r = values - scale.low - scale.width / 2.0
     lost = float(weights @ (distance(r) - r))
     step = scale.width / 100.0
     slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)

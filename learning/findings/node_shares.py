@@ -73,8 +73,8 @@ def node_shares(
         if isinstance(label, Classes):
             reported = on_simplex(ratios)
         else:
-            holders = question.plausible.sum(axis=1) * below
-            reported = [unclipped_mean(label, public, question, model, ratios[0], holders)]
+            holders, values = question.plausible.sum(axis=1) * below, model.values[:, 0]
+            reported = [unclipped_mean(label, public, question, values, ratios[0], holders)]
     rows = []
     for slot, name in enumerate(weights):
         expected = None

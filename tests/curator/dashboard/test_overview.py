@@ -76,7 +76,8 @@ async def test_the_page_says_how_many_answers_are_missing(
 
 
 async def test_the_target_is_near_the_plan(http: Http, app: CuratorApp, clock: ManualClock) -> None:
-    """The finest that the planned answers give; the next once it is reached; else one's own."""
+    """The finest that the planned answers give, also after a few of them; the next once it is
+    reached; else one's own."""
     task, curator = await http.task(holders=1_000, epsilon=2.0), app.state.curator
     await http.sign_in()
 
@@ -90,9 +91,43 @@ async def test_the_target_is_near_the_plan(http: Http, app: CuratorApp, clock: M
         assert found
         return float(found[1])
 
-    assert await wanted() == finest(1_000) < 25.0
-    answer_all(app, task, clock, 1_000)
-    assert await wanted() == WANTED[WANTED.index(finest(1_000)) + 1]
+    planned = finest(1_000)
+    assert await wanted() == planned < 25.0
+    for people in (10, 30, 100):
+        answer_all(app, task, clock, people)
+        assert await wanted() == planned
+    answer_all(app, task, clock, 1_040)
+    assert await wanted() == WANTED[WANTED.index(planned) + 1]
+    assert (
+        "1\u202f040 of 1\u202f000 planned have answered" in (await http.get(f"/tasks/{task}")).text
+    )
+
+
+async def test_a_mean_is_as_precise_as_its_interval_says(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Where a fit would tell it the next step is to fit, and then the number of answers missing is
+    that of the interval on the page."""
+    task = await http.task(name="mean", label="age", holders=1_000, epsilon=2.0)
+    form = await http.sign_in()
+    await form(f"/tasks/{task}/link", relay="https://relay.example")
+    answer_all(app, task, clock, 300)
+    before = text_of((await http.get(f"/tasks/{task}")).text)
+    assert "Fit a model: it shows what the answers say" in before
+    assert "too little yet" not in before
+    await http.fit(task, estimator="weighted")
+    insight = (await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)).json()
+    (row,), of = insight["overall"], (await http.published(task)).label
+    assert isinstance(of, Range)
+    half = max(row["high"] - row["reported"], row["reported"] - row["low"])
+    part = 100.0 * half / (of.high - of.low)
+    assert part < 50.0
+    coarser, finer = [
+        text_of((await http.get(f"/tasks/{task}?wanted={part * by:.6f}")).text)
+        for by in (1.01, 0.99)
+    ]
+    assert "The mean age of all holders is known to" in coarser
+    assert "more answers would give the mean age" in finer
 
 
 async def test_the_link_comes_first_until_somebody_answers(
@@ -116,14 +151,25 @@ async def test_the_link_comes_first_until_somebody_answers(
 
 
 async def test_a_closed_collection_asks_nobody(http: Http) -> None:
-    """Its page recommends neither the link nor the poster any more."""
+    """Its page recommends neither the link nor the poster any more, and says nothing of what a
+    relay does or of how many answers more would tell."""
     task, form = await http.task(), await http.sign_in()
     await form(f"/tasks/{task}/link", relay="https://relay.example")
-    assert "Copy the link" in (await http.get(f"/tasks/{task}")).text
+    begun = (await http.get(f"/tasks/{task}")).text
+    parts = (
+        "Copy the link",
+        "How many more",
+        "people so far",
+        "there is no QR code",
+        "Ask for this",
+    )
+    for part in parts:
+        assert part in begun
     await form(f"/tasks/{task}/move", move="close")
     page = (await http.get(f"/tasks/{task}")).text
-    for part in ("Copy the link", "/poster", "Give everybody", "img class"):
+    for part in (*parts, "/poster", "Give everybody", "img class"):
         assert part not in page
+    assert "people</span>" in page
     assert "nobody can answer there until the task is opened again" in page
 
 

@@ -8,7 +8,7 @@ import pytest
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.findings.clipping import public_distances, unclipped
-from privet.learning.findings.insight import insight, reports_for
+from privet.learning.findings.insight import insight, mean_would_tell, reports_for
 from privet.learning.findings.node_shares import node_shares
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
@@ -56,6 +56,21 @@ def test_as_many_more_as_are_asked_for_tell_something() -> None:
             missing += not tells
             assert tells or needed > holders
     assert missing
+
+
+def test_a_fit_is_said_to_tell_the_mean_where_it_does() -> None:
+    """Before there is one."""
+    u, said = np.random.default_rng(0).normal(0.0, 1.0, 400), []
+    public = public_rows(u)
+    for holders in (12, 120, 1_200, 12_000):
+        for t in (0.2, 0.5):
+            question = asked(np.full(4, t), holders, 0.5)
+            model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
+            (row,) = insight(LABEL, public, [question], model).overall
+            said.append(mean_would_tell(LABEL, public, [question]))
+            assert said[-1] == (row.high - row.low < LABEL.high - LABEL.low)
+    assert set(said) == {True, False}
+    assert not mean_would_tell(LABEL, public, [asked(np.full(4, 0.5), 0)])
 
 
 @pytest.mark.parametrize("rows", [10, 400, 9_000])

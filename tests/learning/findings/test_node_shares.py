@@ -1,10 +1,12 @@
 """What was reported below a node: the holders' own figures, intervals that cover."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from privet.learning.core.trees import locate
-from privet.learning.findings.insight import reports_for
+from privet.learning.findings.insight import reports_for, reports_to_narrow
 from privet.learning.findings.node_shares import node_shares
 from privet.learning.methods import fit
 from privet.protocol.features import Label
@@ -88,3 +90,27 @@ def test_so_many_reports_give_the_interval_that_was_wanted(label: Label) -> None
     assert reports_for(label, asked, half / 3) == pytest.approx(9 * HOLDERS, rel=0.1)
     none = reports(complete(3), np.zeros_like(counts), 2.0, 3, regression=label is NUMBER)
     assert HOLDERS / 3 < reports_for(label, none, half) < 3 * HOLDERS
+
+
+@pytest.mark.parametrize("label", [BINARY, NUMBER], ids=["two", "number"])
+def test_a_few_reports_ask_for_no_other_number_than_none(label: Label) -> None:
+    """Of which it is not yet clear how many fit: their own variance may be anything."""
+    for seed in range(20):
+        few = counts_of(label, public_rows(label, 20, seed=seed))
+        asked, none = (
+            reports(TREE, counts, 1.0, seed, regression=label is NUMBER)
+            for counts in (few, np.zeros_like(few))
+        )
+        assert reports_for(label, asked, 0.1) == reports_for(label, none, 0.1)
+
+
+@pytest.mark.parametrize("planned", [None, 3_000.0])
+def test_an_interval_narrows_with_as_many_reports_as_are_said(planned: float | None) -> None:
+    counts = counts_of(BINARY, public_rows(BINARY, 1_000, seed=2))
+    halves = []
+    for times in (1, 9):
+        asked = replace(reports(TREE, times * counts, 2.0, 3), planned=planned)
+        found = asked.mean(np.array([-0.5, 0.5]) * np.ones((asked.partition.cells, 1)))
+        halves.append(found.factor * found.variance**0.5)
+    needed = reports_to_narrow(halves[0], 1_000, halves[1], planned)
+    assert needed == pytest.approx(9_000, rel=0.05)
