@@ -14,7 +14,7 @@ from privet.learning.core.amounts import tells_nothing, thousands
 from privet.learning.core.counts import Interval
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
-from privet.learning.display.picture import to_svg
+from privet.learning.display.picture import SUMMARY, cells_untold, to_svg
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.sentences import (
     asked,
@@ -171,6 +171,7 @@ def predict(
         task=task,
         question=asked(task.label),
         certain=is_certain(task, predicted),
+        untold=is_untold(task, predicted),
         splits=readable_path(partition, task.columns, int(partition.leaves[predicted["cell"]])),
         nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
         number=number,
@@ -365,7 +366,15 @@ def picture(
         "number_of_cells": model.partition.cells,
     }
     if model.partition.cells > MOST_DRAWN:
-        return {**parts, "svg": None, "cells": [], "note": "", "colors": "", "axis": None}
+        return {
+            **parts,
+            "svg": None,
+            "cells": [],
+            "note": "",
+            "of_ranges": "",
+            "colors": "",
+            "axis": None,
+        }
     layout = reading.layout(curator, visitor, task.id, model)
     href = None if nodes is None else (lambda node: f"{nodes}/{node.number}")
     name = whose.replace(" ", "-")
@@ -375,6 +384,7 @@ def picture(
         "svg": Markup(svg),  # noqa: S704 - what it holds is escaped
         "cells": [(node, layout.path(node)) for node in layout.nodes if node.cell is not None],
         "note": layout.note,
+        "of_ranges": layout.note.removeprefix(SUMMARY),
         "colors": layout.colors,
         "axis": layout.axis,
     }
@@ -401,10 +411,11 @@ def verdict_of(
         of_cells = reading.average_value(curator, visitor, task.id, info.number)
         row = insight.overall[-1]
         if of_cells is not None and not tells_nothing(row.low, row.high, *bounds_of(task.label)):
-            average = average_of_cells(task.label, of_cells, row.reported)
+            average = average_of_cells(task.label, of_cells, row)
         found = reading.untold_in_cells(curator, visitor, task.id, info.number)
         if found is not None:
-            untold, needed = found
+            of_reports, needed = found
+            untold = int(cells_untold(model, of_reports).sum())
             more = max(needed - insight.reports, 0)
             known = [cells_in_words(task.label, model.partition.cells, untold, more)]
         known.append(moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells))
@@ -459,6 +470,14 @@ def is_certain(task: Task, prediction: Mapping[str, Any]) -> bool:
         return not tells_nothing(low, high, *bounds_of(task.label))
     mine = str(prediction["label"])
     return bool(low[mine] > max(end for name, end in high.items() if name != mine))
+
+
+def is_untold(task: Task, prediction: Mapping[str, Any]) -> bool:
+    """True if the interval of each share of the record's cell, or of its mean, is all there is."""
+    low, high = prediction["cell_low"], prediction["cell_high"]
+    if not isinstance(task.label, Classes):
+        return tells_nothing(low, high, *bounds_of(task.label))
+    return all(tells_nothing(low[name], high[name], 0.0, 1.0) for name in low)
 
 
 def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:

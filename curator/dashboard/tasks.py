@@ -340,12 +340,12 @@ def needed_for(
     curator: Curator, visitor: Visitor, task: Task, wanted: float, insight: InsightView | None
 ) -> int | None:
     """The reports that give figures to ± ``wanted``: by the mean of an insight that tells it."""
-    told = None
+    known = None
     if insight is not None and isinstance(task.label, Range):
         (mean,) = insight.overall
         if not tells_nothing(mean.low, mean.high, *bounds_of(task.label)):
-            told = (max(mean.high - mean.reported, mean.reported - mean.low), insight.reports)
-    return reading.reports_needed(curator, visitor, task.id, half_width(task, wanted), told=told)
+            known = (max(mean.high - mean.reported, mean.reported - mean.low), insight.reports)
+    return reading.reports_needed(curator, visitor, task.id, half_width(task, wanted), known=known)
 
 
 def half_width(task: Task, wanted: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.learning.core.amounts import TELLING
 from privet.learning.core.counts import public_counts
@@ -211,15 +212,22 @@ def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout
     task = may_read_models(curator, actor, task_id).task
     public = curator.store.tasks.public_data(task_id)
     question = question_about(model, curator.question_counts(task_id)) if actor.reads else None
-    ends = None
+    ends = untold = None
     if question is None:
         mass = public_counts(task.label, public, model.partition).sum(axis=1)
     else:
         mass, ends = question.counts.sum(axis=1), node_masses(question)
+        untold = untold_cells(task.label, question)
     some = public.X[:: max(1, -(-len(public) // RANGED_ROWS))]
     ranges = model.ranges(some)
     return lay_out(
-        model.partition, task.columns, model=model, mass=mass, ranges=ranges, mass_ends=ends
+        model.partition,
+        task.columns,
+        model=model,
+        mass=mass,
+        ranges=ranges,
+        mass_ends=ends,
+        untold=untold,
     )
 
 
@@ -253,12 +261,12 @@ def reports_needed(
     task_id: str,
     half_width: float,
     *,
-    told: tuple[float, int] | None = None,
+    known: tuple[float, int] | None = None,
     as_planned: bool = False,
 ) -> int | None:
     """Reports with which overall shares (or the mean label) are known to ± ``half_width``.
 
-    By the half width of an interval and the reports that ``told`` it, if given; ``as_planned`` by
+    By the half width of an interval and the reports of it, if ``known``; ``as_planned`` by
     none of the reports. None if no question asks for the label. Raises ``TaskNotFound``.
     """
     actor.need(Scope.READER, COUNTS)
@@ -266,9 +274,9 @@ def reports_needed(
     counts = curator.question_counts(task_id)
     if as_planned:
         counts = [replace(question, n=0) for question in counts]
-    elif told is not None:
+    elif known is not None:
         planned = curator.store.tasks.read(task_id).planned
-        return reports_to_narrow(*told, half_width, planned)
+        return reports_to_narrow(*known, half_width, planned)
     _, alone = without_label_question(counts)
     if alone is not None:
         return reports_for(task.label, counts[0], half_width, alone, task.asked_share(1))
@@ -280,8 +288,8 @@ def reports_needed(
 
 def untold_in_cells(
     curator: Curator, actor: Actor, task_id: str, number: int
-) -> tuple[int, int] | None:
-    """The number of a model's cells of which the reports tell nothing, and how many would tell.
+) -> tuple[NDArray[np.bool_], int] | None:
+    """The cells of a model of which the reports tell nothing, and how many would tell.
 
     With so many reports half of the cells are known to ± ``TELLING``. Both are from the reports
     only, whatever the model; None without reports about the label in these cells. Raises

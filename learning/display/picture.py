@@ -21,7 +21,7 @@ from privet.protocol.conditions import Condition
 from privet.protocol.features import Classes, Column
 from privet.protocol.partition import LEAF, Index, Partition
 
-from ..core.amounts import percent, tells_nothing, thousands
+from ..core.amounts import percent, thousands
 from ..core.model import Model
 from ..core.public_data import Floats
 from ..core.trees import node_depth, node_sums
@@ -67,6 +67,8 @@ class CellValue:
     within: tuple[float, float] | None = None
     decimals: int = 0
     """Decimals of a number, the same in all cells."""
+    untold: bool = False
+    """True if the reports tell nothing of it yet."""
 
     def __str__(self) -> str:
         predicted, text = "", self.text_of
@@ -79,7 +81,7 @@ class CellValue:
         """The value with its interval."""
         text, name = self.text_of, f"{self.name} " if self.name else ""
         ends = f" ({text(self.low)} to {text(self.high)})"
-        if self.name and tells_nothing(self.low, self.high, 0.0, 1.0):
+        if self.untold:
             ends = ", reports tell nothing yet"
         return f"{name}{text(self.value)}{ends}"
 
@@ -162,18 +164,21 @@ def lay_out(
     mass: Floats | None = None,
     ranges: tuple[Floats, Floats] | None = None,
     mass_ends: Sequence[tuple[float, float]] | None = None,
+    untold: NDArray[np.bool_] | None = None,
 ) -> Layout:
     """The rows of a tree.
 
     ``columns`` are the features' own (``columns_of``). ``mass``, ``(cells,)``, weighs the cells,
     negative ones as 0, and equally by default; ``mass_ends`` are intervals of nodes. ``ranges`` are
-    ``Model.ranges`` of public records.
+    ``Model.ranges`` of public records. ``untold`` are cells of which reports tell nothing, besides
+    those whose interval is all that is possible.
     """
     weights = np.ones(partition.cells) if mass is None else np.maximum(mass, 0.0)
     sums = node_sums(partition, weights)
     shares = sums / max(float(sums[0]), 1e-300)
     rows, depths = _rows(partition), node_depth(partition)
     colors = _colors(model, partition)
+    unseen = None if model is None else cells_untold(model, untold)
     nodes = []
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
@@ -191,7 +196,9 @@ def lay_out(
                 mass=float(shares[node]),
                 color=colors[node],
                 cell=None if cell < 0 else cell,
-                value=None if cell < 0 or model is None else _value(model, cell, ranges),
+                value=None
+                if cell < 0 or model is None or unseen is None
+                else _value(model, cell, ranges, untold=bool(unseen[cell])),
                 mass_ends=None if mass_ends is None or parent < 0 else mass_ends[node],
             )
         )
@@ -208,17 +215,37 @@ def lay_out(
     return Layout(tuple(nodes), axis, note, "" if model is None else _legend(model))
 
 
-def _value(model: Model, cell: int, ranges: tuple[Floats, Floats] | None) -> CellValue:
+def cells_untold(model: Model, of_reports: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    """True for the cells of which a picture says that the reports tell nothing yet, ``(cells,)``.
+
+    Those ``of_reports``, and those whose interval in the picture is all that is possible.
+    """
+    slots, (least, most) = _slots(model)[:, None], model.bounds
+    low, high = (np.take_along_axis(ends, slots, 1)[:, 0] for ends in (model.low, model.high))
+    whole = np.asarray((low <= least) & (high >= most))
+    return whole if of_reports is None else whole | of_reports
+
+
+def _slots(model: Model) -> NDArray[np.int64]:
+    """The slot whose value stands for each cell: the second of two classes, or the likeliest."""
+    if model.values.shape[1] == 2:
+        return np.ones(len(model.values), dtype=np.int64)
+    return np.asarray(model.values.argmax(axis=1))
+
+
+def _value(
+    model: Model, cell: int, ranges: tuple[Floats, Floats] | None, *, untold: bool
+) -> CellValue:
     """A cell's share of the second of two classes, or of the likeliest, or its mean."""
     classes = model.label.classes if isinstance(model.label, Classes) else ("",)
-    slot = 1 if len(classes) == 2 else int(model.values[cell].argmax())
+    slot = int(_slots(model)[cell])
     value, low, high = (float(at[cell, slot]) for at in (model.values, model.low, model.high))
     without = model.values_without_reports
     before = None if without is None else float(without[cell, slot])
     within = None
     if ranges is not None and ranges[0][cell, slot] <= value <= ranges[1][cell, slot]:
         within = float(ranges[0][cell, slot]), float(ranges[1][cell, slot])
-    return CellValue(classes[slot], value, low, high, before, within, _decimals(model))
+    return CellValue(classes[slot], value, low, high, before, within, _decimals(model), untold)
 
 
 def number_text(number: float, decimals: int) -> str:
@@ -336,10 +363,12 @@ class _Drawing:
         return "".join(parts)
 
     def interval(self, axis: tuple[float, float], color: str, value: CellValue, y: float) -> str:
-        """The range of predictions as a band, the interval as a line, the value as a dot, the
-        public one as a ring, and as text."""
+        """The range of predictions as a band, the interval as a line, the value as a dot if the
+        reports tell anything of it, the public one as a ring, and as text."""
         low, at, high = (self.along(axis, end) for end in (value.low, value.value, value.high))
-        ring = band = ""
+        ring = band = dot = ""
+        if not value.untold:
+            dot = f'<circle cx="{at:.5g}" cy="{y:g}" r="4" fill="{color}"/>'
         if value.within is not None:
             least, most = (self.along(axis, end) for end in value.within)
             band = (
@@ -353,8 +382,7 @@ class _Drawing:
             )
         return (
             f'{band}<path d="M{low:.5g} {y - 5:g}v10m0-5H{high:.5g}m0-5v10" stroke="{color}" '
-            f'stroke-width="2" fill="none"/><circle cx="{at:.5g}" cy="{y:g}" r="4" '
-            f'fill="{color}"/>{ring}<text x="{self.values:g}" y="{y + 4:g}">'
+            f'stroke-width="2" fill="none"/>{dot}{ring}<text x="{self.values:g}" y="{y + 4:g}">'
             f"{escape(str(value))}</text>"
         )
 

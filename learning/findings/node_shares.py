@@ -11,6 +11,7 @@ where p is held fixed on the right: the noise of all cells together, with their 
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.protocol.features import Classes, Label, Range
 
@@ -120,8 +121,8 @@ def reports_for_cells(
     return reports_until(question.n * of_half / half_width**2, question.planned)
 
 
-def untold_cells(label: Label, question: QuestionCounts) -> int:
-    """The number of cells of which the reports tell nothing, whatever model is made of them.
+def untold_cells(label: Label, question: QuestionCounts) -> NDArray[np.bool_]:
+    """True for the cells of which the reports tell nothing, whatever model is made of them.
 
     Their mass is not distinguished from zero, or the interval of each share, or of the mean, is all
     that is possible.
@@ -144,7 +145,7 @@ def untold_cells(label: Label, question: QuestionCounts) -> int:
     values = np.clip(low + width * shares, least, most)
     half = question.factor * width * np.sqrt(variance)
     whole = (values - half <= least) & (values + half >= most)
-    return int((unseen | whole.all(axis=1)).sum())
+    return np.asarray(unseen | whole.all(axis=1))
 
 
 def _ratio(question: QuestionCounts, mass: Estimate, inside: Floats, weights: Floats) -> Estimate:

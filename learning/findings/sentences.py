@@ -17,6 +17,8 @@ from .scores import Yardsticks, scores_of
 
 HARDLY = 0.005
 """Mean change of shares that is no news."""
+NO_MATTER = 0.25
+"""Part of an interval's half width by which two figures may differ without a word."""
 SCORE_IN_WORDS = {
     "Brier score": "Brier score, the squared error of its probabilities",
     "squared error": "mean squared error",
@@ -127,7 +129,7 @@ def too_few(label: Label, reports: int, more: int) -> str:
 
 def would_tell(label: Label, more: int, where: str = "every figure") -> str:
     """The number of reports that would tell something, as a part of a sentence."""
-    unit = "points" if isinstance(label, Classes) else "% of its range"
+    unit = "points" if isinstance(label, Classes) else "% of the range"
     return f"about {about(more)} more would give {where} to ± {100.0 * TELLING:g} {unit}"
 
 
@@ -236,11 +238,13 @@ def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: in
     if not relabelled and isinstance(label, Classes) and moved < HARDLY:
         return "This is the public model: the answers have hardly changed it."
     by = amount(float(f"{(100.0 if isinstance(label, Classes) else 1.0) * moved:.2g}"))
-    unit = " points" if isinstance(label, Classes) else ""
+    unit, of = " points", "its values"
+    if not isinstance(label, Classes):
+        unit, of = f" {label.unit}" if label.unit else "", f"its values of {label.name}"
     changed = ""
     if relabelled is not None:
         changed = f", and changed the likeliest class in {relabelled or 'none'} of {cells} cells"
-    return f"The answers moved its values by {by}{unit} on average{changed}."
+    return f"The answers moved {of} by {by}{unit} on average{changed}."
 
 
 def how_often_right(accuracy: Interval) -> str:
@@ -272,21 +276,22 @@ def worth_of_accuracy(than: Yardsticks) -> str:
 
 
 def why_less(than: Yardsticks) -> str:
-    """The reason why a model is right less often for people who have not answered."""
+    """A sentence on those who answered, for whom a model is right more often than for others."""
     of = than.of_holders
     return (
-        f"for those who answered {figure(of.value, of.low, of.high, is_share=True)}, to whose "
-        "answers the cells were fitted"
+        "Among those who answered, to whose answers the cells were fitted, the accuracy is "
+        f"{figure(of.value, of.low, of.high, is_share=True)}."
     )
 
 
-def average_of_cells(label: Label, average: float, reported: float) -> str:
+def average_of_cells(label: Label, average: float, row: Figured) -> str:
     """A sentence on a tree whose cells do not average to what holders reported.
 
-    By their holders; empty where they do, in as many digits as pages have.
+    By their holders; empty where they do, in as many digits as pages have, or but for
+    ``NO_MATTER``.
     """
-    text = _text(isinstance(label, Classes))
-    if text(average) == text(reported):
+    text, reported, half = _text(isinstance(label, Classes)), row.reported, (row.high - row.low) / 2
+    if text(average) == text(reported) or abs(average - reported) <= NO_MATTER * half:
         return ""
     what = f"{label.classes[-1]}: " if isinstance(label, Classes) else ""
     return (

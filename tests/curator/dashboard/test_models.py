@@ -12,6 +12,7 @@ from privet.curator.dashboard.models import typed_value
 from privet.curator.service import reading
 from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval
+from privet.learning.display.picture import cells_untold
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.node_shares import untold_cells
@@ -59,7 +60,10 @@ async def test_a_model_begins_with_what_it_says(
         assert sentence in page
     places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
     assert places == sorted(places)
-    untold = untold_cells(label, app.state.curator.question_counts(task)[0])
+    of_reports = untold_cells(label, app.state.curator.question_counts(task)[0])
+    fitted = app.state.curator.models.get(task, 1).model
+    untold = int(cells_untold(fitted, of_reports).sum())
+    assert page.count("tell nothing yet</span>") == untold
     cells = insight["cells"]
     said = "tell something of each of its" if not untold else f"In {untold} of its {cells}"
     said = "In none of its" if untold == cells else said
@@ -127,11 +131,12 @@ async def test_a_comparison_begins_with_which_is_better(
     assert which_to_keep(label, "model 1", "model 2", scores) in page
     for number in (1, 2):
         document = (await http.get(f"/v1/tasks/{task}/models/{number}/export")).json()["model"]
-        for cell in range(len(document["values"])):
+        fitted = app.state.curator.models.get(task, number).model
+        of_reports = untold_cells(label, app.state.curator.question_counts(task)[0])
+        for cell, untold in enumerate(cells_untold(fitted, of_reports)):
             value, low, high = (document[name][cell][1] for name in ("values", "low", "high"))
-            is_told = (low, high) != (0.0, 1.0)
             nothing = f"{percent(value)}, reports tell nothing yet"
-            assert (figure(value, low, high, is_share=True) if is_told else nothing) in page
+            assert (nothing if untold else figure(value, low, high, is_share=True)) in page
     assert page.count("<svg") == len(document["values"])
 
 
@@ -181,7 +186,9 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     told = all(
         known["cell_low"][mine] > known["cell_high"][other] for other in shares if other != mine
     )
-    assert ("label: cannot be told" in page.text) == (not told)
+    assert ("label: cannot be told yet" in page.text) == (not told)
+    nothing = all((known["cell_low"][x], known["cell_high"][x]) == (0, 1) for x in shares)
+    assert ("In its cell the answers tell nothing yet" in page.text) == (nothing and not told)
     refused = await form(path, **{**asked, "field.1": "twelve"})
     assert refused.status_code == 422
     assert "hours" in refused.text

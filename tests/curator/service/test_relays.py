@@ -212,6 +212,7 @@ async def test_only_a_relay_that_answers_gets_a_qr_code(http: Http) -> None:
     assert '<img class="code"' in text
     assert "Show how to start a relay" not in text
     assert "One operator, for a trial" in text
+    assert "neither sees who answers" not in text
     assert (told["address"], told["fault"]) == (address, "")
     assert told["described"]["one_operator"]
     shown = await form(f"/tasks/{task}/start")

@@ -92,6 +92,23 @@ def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
     assert str(value) == "<b> 10\u00a0%, reports tell nothing yet"
 
 
+@pytest.mark.parametrize("model", [TWO, THREE, NUMBERS])
+def test_a_cell_of_which_reports_tell_nothing_has_no_dot(model: Model) -> None:
+    """Where its interval is all that is possible, of classes and of numbers, or where the reports'
+    own is; the others have one."""
+    least, most = model.bounds
+    unknown = replace(model, low=model.low.copy(), high=model.high.copy())
+    unknown.low[1], unknown.high[1] = least, most
+    for of, untold in ((unknown, None), (model, np.array([False, True, False]))):
+        layout = lay_out(TREE, COLUMNS, model=of, untold=untold)
+        drawn = to_svg(layout)
+        for node in layout.nodes:
+            if node.value is not None:
+                assert node.value.untold == (node.cell == 1)
+                assert ("reports tell nothing yet" in str(node.value)) == (node.cell == 1)
+        assert drawn.count('r="4"') == of.partition.cells - 1
+
+
 def test_intervals_are_where_the_axis_says() -> None:
     """The dot lies between the ends, at its share of the way."""
     layout = lay_out(TREE, COLUMNS, model=TWO)

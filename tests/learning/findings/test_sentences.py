@@ -28,7 +28,7 @@ from privet.learning.findings.sentences import (
     worth_of_accuracy,
 )
 from privet.learning.methods import fit
-from privet.protocol.features import Label
+from privet.protocol.features import Label, Range
 
 from ..examples import BINARY, EVERY_LABEL, NUMBER, REPORTS_ALONE, THREE, public_rows, reports
 from .test_insight import PUBLIC, TREE, counts_of
@@ -116,7 +116,7 @@ def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
     assert verdict(BINARY, nothing, 1, None) == "This answer tells nothing yet."
     assert plain(too_few(NUMBER, 800, 13_876)) == (
         "These 800 answers tell too little yet: about 14 000 more would give the mean to ± 25 % of "
-        "its range."
+        "the range."
     )
     three = [row(name=name, p_value=p) for name, p in zip("abc", (0.01, 0.001, 0.9), strict=True)]
     said = verdict(THREE, three, 40, None)
@@ -166,7 +166,7 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
             all(tells_nothing(r.reported.low, r.reported.high, *bounds_of(label)) for r in rows)
             for rows in shown
         ]
-        assert untold_cells(label, asked) == sum(whole), n
+        assert untold_cells(label, asked).tolist() == whole, n
         found.add(sum(whole))
     assert 0 in found
     assert max(found) > 0
@@ -212,6 +212,10 @@ def test_no_cell_is_none() -> None:
         "changed the likeliest class in none of 2 cells."
     )
     assert moved_in_words(BINARY, 0.02, 1, 2).endswith("in 1 of 2 cells.")
+    years = Range(name="age", low=0.0, high=99.0, unit="years")
+    assert moved_in_words(years, 8.2, None, 2) == (
+        "The answers moved its values of age by 8.2 years on average."
+    )
 
 
 def test_accuracy_is_told_in_people() -> None:
@@ -238,16 +242,23 @@ def test_accuracy_is_told_in_people() -> None:
     assert worth_of_accuracy(replace(same, more_than_public=same.more_than_always)) == (
         "It is right just as often as its public model and as always saying no."
     )
-    assert "60 % (50 % to 70 %), to whose answers" in plain(why_less(than))
+    assert plain(why_less(than)) == (
+        "Among those who answered, to whose answers the cells were fitted, the accuracy is 60 % "
+        "(50 % to 70 %)."
+    )
 
 
 def test_a_tree_that_averages_to_another_figure_says_why() -> None:
-    assert average_of_cells(BINARY, 0.391, 0.46).replace("\u00a0", " ") == (
+    known = row(reported=0.46, low=0.42, high=0.5)
+    assert average_of_cells(BINARY, 0.391, known).replace("\u00a0", " ") == (
         "The cells of the tree average to yes: 39 %, not 46 %: the model rests on the public "
         "records too."
     )
-    assert average_of_cells(BINARY, 0.461, 0.46) == ""
-    assert average_of_cells(NUMBER, 1.5, 1.25).startswith("The cells of the tree average to 1.5, ")
+    assert average_of_cells(BINARY, 0.461, known) == ""
+    wide = row(reported=0.46, low=0.18, high=0.74)
+    assert average_of_cells(BINARY, 0.391, wide) == "", "within a quarter of the half width"
+    mean = row(reported=1.25, low=1.0, high=1.5)
+    assert average_of_cells(NUMBER, 1.5, mean).startswith("The cells of the tree average to 1.5, ")
 
 
 def test_a_model_that_answers_left_as_it_was_is_the_public_one() -> None:
