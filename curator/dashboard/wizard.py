@@ -4,7 +4,6 @@ The file stays in the browser's form and comes with every step, so nothing is ke
 """
 
 import json
-import math
 import re
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
+from privet.learning.core.amounts import of_hundred
 from privet.learning.task_building.inputs import inputs_of
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
@@ -196,11 +196,6 @@ async def create(
     creating = create_task(curator, visitor, settings, public, register=register)
     stored, _ = await while_waited(request, creating)
     return see_other(f"/tasks/{stored.task.id}#holders")
-
-
-def of_hundred(epsilon: float) -> int:
-    """The most of 100 people sending one message whose answers it points to."""
-    return math.ceil(100 / (1 + math.exp(-epsilon)))
 
 
 def plan_digest(public: bytes, settings: Publication) -> str:

@@ -1,5 +1,7 @@
 """Shares, numbers and counts as text for people."""
 
+from math import ceil, exp
+
 TELLING = 0.25
 """Half width of an interval that tells something, as a part of all that is possible."""
 
@@ -21,6 +23,11 @@ def amount(number: float | None) -> str:
     if 1e4 <= abs(number) < 1e9:
         return thousands(round(number))
     return f"{number:.4g}"
+
+
+def of_hundred(epsilon: float) -> int:
+    """The most of 100 people sending one message whose answers it points to."""
+    return ceil(100 / (1 + exp(-epsilon)))
 
 
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:

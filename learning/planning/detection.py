@@ -46,7 +46,8 @@ EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
 class Difference:
     """A difference to detect, with the variances of both estimates.
 
-    It is one of ``tests``, and ``largest`` is the greatest that there can be.
+    It is one of ``tests``, and ``largest`` is the greatest that there can be: from the public
+    figure to the farther end of all that is possible, of a class the one that is farthest.
     """
 
     reported: float
@@ -119,13 +120,15 @@ def detection(
     if grown not in factors:
         factors[grown] = selection_factor(label, public, tree, q)
     if isinstance(label, Classes):
-        width, largest, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
+        width, span, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
         q /= q.sum(axis=1, keepdims=True)
+        down = q
         units = [np.broadcast_to(row, q.shape) for row in np.eye(label.slots)]
         spread = (w @ q) * (1.0 - w @ q)
     else:
         scale = task.label_scales[place] or LabelScale.of(label, tree.cells)
-        width, largest, tests = scale.width, label.high - label.low, 2 * tree.cells
+        width, span, tests = scale.width, label.high - label.low, 2 * tree.cells
+        down = q[:, :1] - label.low
         t = scale.to_unit(np.arange(tree.cells), q[:, 0])
         q = np.stack([1.0 - t, t], axis=1)
         low = np.broadcast_to(scale.low, tree.cells)
@@ -138,7 +141,7 @@ def detection(
         means = w @ q
         if not isinstance(label, Classes):
             of_label = np.array([[label.low, label.high]]) - public.y.mean()
-            above = float(w @ (low + width * q[:, 1]) - label.low) / largest
+            above = float(w @ (low + width * q[:, 1]) - label.low) / span
             means = np.array([1.0 - above, above])
         v_a = _noise(
             task.mechanisms[alone],
@@ -158,9 +161,10 @@ def detection(
     middle = int(np.argsort(total.max(axis=1))[tree.cells // 2])
     of_middle = middle, int(total[middle].argmax())
     factor = factor_at(None if looks == "once" else 1.0)
+    of_all, of_one = (float(np.maximum(of, span - of).max()) for of in (w @ down, down[middle]))
     return Detection(
-        Difference(float(reported[worst]), float(spread[worst] / m), len(units), largest, looks),
-        Difference(float(in_cell[of_middle]), float(of_rows[of_middle]), tests, largest, looks),
+        Difference(float(reported[worst]), float(spread[worst] / m), len(units), of_all, looks),
+        Difference(float(in_cell[of_middle]), float(of_rows[of_middle]), tests, of_one, looks),
         factor * sqrt(float(noise.max())),
         float(noise.max()) * holders,
         tree.cells,

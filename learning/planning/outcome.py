@@ -9,7 +9,7 @@ from typing import Any
 from privet.protocol.limits import TASK_CAP
 from privet.protocol.panel import Mode
 
-from ..core.amounts import TELLING, about, percent
+from ..core.amounts import TELLING, about, amount, of_hundred, percent
 from ..core.looks import Looks
 from ..core.public_data import Floats
 
@@ -196,6 +196,9 @@ class Plan:
     """All that an overall figure can be: 1 for a share, or the width of a number's range."""
     telling_after: int = 0
     """Reports of the published task that give overall figures to ± ``TELLING`` of the span."""
+    question: str = ""
+    """The label's question as people read it, or none."""
+    label_unit: str = ""
     remarks: tuple[str, ...] = ()
 
     def to_document(self) -> dict[str, Any]:
@@ -235,8 +238,13 @@ class Plan:
         """The plan in a few words: enough, or too few."""
         if not self.tells(self.here):
             return "Too few holders to tell anything"
-        detect = f"to detect a shift of {self.amount(self.target_shift)}"
-        return f"{'Enough' if self.enough else 'Too few'} holders {detect}"
+        short = "Enough holders" if self.enough else f"Too few {self._short}"
+        return f"{short} to detect a shift of {self.amount(self.target_shift)}"
+
+    @property
+    def _short(self) -> str:
+        """What there is too little of for the target, where more of it would do."""
+        return "holders" if self._ways(self.for_shift) else "public records"
 
     @property
     def answers(self) -> list[str]:
@@ -248,7 +256,9 @@ class Plan:
             f"{self.expected.standard_error:.1g} from them only, and no more from the reports."
         )
         enough = "are enough" if self.enough else "are too few"
-        more = "" if self.for_shift.holders else " More public records may."
+        more = ""
+        if not self._ways(self.for_shift):
+            enough, more = "are not enough", " More public records may."
         shift = (
             f"To show that holders and public records differ by {self.amount(self.target_shift)} "
             f"overall, {of} {enough}: {_chance(here.power)} of such collections do. "
@@ -436,15 +446,17 @@ class Plan:
             if as_planned.mode == "repeat":
                 sends = f"sends one message in each of {panel.waves} waves,"
                 message, spent = "all messages of a device", f"{spent} each, {lifetime:g} in all"
-        odds = exp(lifetime)
-        sure = min(ceil(1e4 * odds / (1.0 + odds)) / 100.0, 99.99)
+        sure = f"{min(of_hundred(lifetime), 99)}\u00a0%"
+        if of_hundred(lifetime) > 99:
+            sure = f"{min(ceil(1e4 / (1.0 + exp(-lifetime))) / 100.0, 99.99):g}\u00a0%"
         shift = self.amount(self.target_shift)
+        asked = f"“{self.question}”" if self.question else f"for {self.label}"
         return (
-            f"We ask about {_number(people)} people for {self.label} and never receive what "
+            f"We ask about {_number(people)} people {asked} and never receive what "
             f"they answer. Each device {sends} of at most {self.report_bytes} bytes, in "
             f"which {self._protected} changed at random (local differential privacy, {spent}). "
             f"Somebody who sees {message} and thinks two records equally "
-            f"likely{self._alike} can be at most {sure:g}\u00a0% sure which of them is the true "
+            f"likely{self._alike} can be at most {sure} sure which of them is the true "
             "one, whatever else they know; this holds against us too, and for as long as messages "
             "exist. Messages are added up when they arrive; only their sums are kept, and a "
             f"random number of each, to recognise a repeated message. {enough} difference of "
@@ -474,7 +486,10 @@ class Plan:
         """A shift in points, or in the label's units."""
         if shift is None:
             return none
-        return f"{100 * shift:.1f} points" if self.score == "accuracy" else f"{shift:.3g}"
+        if self.score == "accuracy":
+            return f"{100 * shift:.1f} points"
+        number = amount(float(f"{shift:.3g}")).replace("\u202f", " ")
+        return f"{number}\u00a0{self.label_unit}" if self.label_unit else number
 
     def plot(self, ax: Any = None) -> Any:
         """The power to show the target by the number of holders, a line for each epsilon.

@@ -52,7 +52,7 @@ from ..task_building.columns import Columns, is_arrow
 from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
-from .detection import EPSILONS, HOLDERS, MOST_EPSILON, Detection, Factors, detection, least
+from .detection import EPSILONS, HOLDERS, Detection, Factors, detection, least
 from .outcome import BehindRelay, Mean, Needed, PanelPlan, Plan, Prospect, RareClass, Showing
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 from .waves import check_panel, planned_panel
@@ -272,7 +272,7 @@ class Planner:
             self.prospect(settings.holders * holders, settings.epsilon * epsilon, target, power)
             for epsilon in EPSILON_STEPS
             for holders in HOLDER_STEPS
-            if settings.epsilon * epsilon <= MOST_EPSILON or epsilon == 1.0
+            if settings.epsilon * epsilon <= TASK_CAP or epsilon == 1.0
         ]
         gains = {name: self.gain(task, scenario) for name, scenario in self.shifts.items()}
         rare = self.rare
@@ -297,6 +297,8 @@ class Planner:
             stop_after=self.stop_after(width),
             span=unit,
             telling_after=self.stop_after(TELLING * unit),
+            question=label.prompt or "",
+            label_unit="" if isinstance(label, Classes) else label.unit or "",
             gains={name: gain for name, (gain, _) in gains.items()},
             showing=tuple(self._showing(target, power, width)) if settings.disclosed else (),
             relay=self.relay,

@@ -14,10 +14,10 @@ from privet.curator.dashboard import wizard
 from privet.curator.dashboard.wizard import (
     IN_WORDS,
     OF_COLUMNS,
-    of_hundred,
     plan_digest,
     settings_of,
 )
+from privet.learning.core.amounts import of_hundred
 from privet.learning.task_building.inputs import inputs_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from privet.learning.core.amounts import of_hundred
 from privet.learning.planning import Mean, Needed, Plan, Prospect, planner
 from privet.learning.planning.outcome import RareClass, Showing
 from privet.learning.task_building.review import review
@@ -98,7 +99,12 @@ def test_a_plan_says_what_nothing_gives() -> None:
     alone = replace(PLAN, looks="once", here=replace(HERE, power=0.1), for_shift=Needed(None, None))
     said = " ".join(alone.answers)
     assert not alone.enough
-    assert "are too few" in said
+    assert alone.verdict == "Too few public records to detect a shift of 5.0 points"
+    assert "too few" not in said
+    few = replace(alone, for_shift=Needed(12_000, None))
+    assert few.verdict == "Too few holders to detect a shift of 5.0 points"
+    assert "are too few" in " ".join(few.answers)
+    assert "public records may" not in " ".join(few.answers)
     assert "Neither more holders nor a larger ε gives 80\u00a0%. More public records may." in said
     assert "at one look, set beforehand" in said
     assert "earlier looks prove nothing" in said
@@ -138,17 +144,34 @@ def test_a_plan_has_one_number_for_this_task_and_says_what_others_change() -> No
 
 
 def test_the_paragraph_for_a_board_has_the_plans_figures() -> None:
-    """At epsilon 1 the surest guess between two records is right with e / (1 + e)."""
+    """At epsilon 1 the surest guess between two records is right with e / (1 + e), rounded up as
+    the answer page and the wizard do; where they would say all, its digits."""
     for words in (
         "10 000 people",
         "86 bytes",
         "ε = 1",
-        "73.11\u00a0%",
+        "74\u00a0%",
         "5.0 points",
         "1 200",
         "90\u00a0%",
     ):
         assert words in PLAN.board
+    for epsilon in (0.3, 1.0, 2.0):
+        assert f"at most {of_hundred(epsilon)}\u00a0% sure" in replace(PLAN, epsilon=epsilon).board
+    assert "at most 99.76\u00a0% sure" in replace(PLAN, epsilon=6.0).board
+    assert "99.99\u00a0% sure" in replace(PLAN, epsilon=30.0).board
+
+
+def test_a_plan_speaks_of_the_label_as_people_do() -> None:
+    """In its unit, without exponents, and by its question where there is one."""
+    number = replace(PLAN, score="mean squared error", span=40_000.0, label_unit="€")
+    number = replace(number, target_shift=165.0, half_width=1_234.0)
+    assert number.verdict == "Enough holders to detect a shift of 165\u00a0€"
+    assert "For ± 1230\u00a0€ this task takes" in number.answers[0]
+    assert number.amount(40_000.0) == "40 000\u00a0€"
+    assert number.amount(None) == "none"
+    assert "people for ill and" in PLAN.board
+    assert "people “Are you ill?” and" in replace(PLAN, question="Are you ill?").board
 
 
 def test_a_plan_is_tables_in_a_notebook() -> None:

@@ -22,6 +22,7 @@ from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_task, encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
+from privet.protocol.limits import TASK_CAP
 
 from ..examples import REPORTS_ALONE
 
@@ -97,8 +98,8 @@ def test_reports_are_worth_asking_for_where_public_data_mislead() -> None:
     assert 0.0 < gain.standard_error < 0.02
     assert {prospect.holders for prospect in found.others} == {2000, 6000, 20_000, 60_000, 200_000}
     widths = {prospect.epsilon: prospect.half_width for prospect in found.others}
-    assert set(widths) == {1.0, 2.0, 4.0}
-    assert widths[4.0] < widths[1.0]  # the question's own epsilon changes in proportion
+    assert set(widths) == {1.0, 2.0}
+    assert widths[2.0] < widths[1.0]  # the question's own epsilon changes in proportion
     assert found.here in found.others
 
 
@@ -109,7 +110,7 @@ def test_hopeless_reports_show_nothing() -> None:
     assert not found.enough
     assert found.here.overall_shift is None
     assert found.here.cell_shift is None
-    assert "are too few" in found.answers[1]
+    assert "are not enough" in found.answers[1]
 
 
 def test_more_reports_show_smaller_shifts() -> None:
@@ -236,6 +237,31 @@ def test_power_and_the_smallest_shift_are_inverse(looks: Literal["many", "once"]
         Difference(1e-4, 2e-4, 5, 1.0, "many").critical
         > 1.2 * replace(difference, looks="once").critical
     )
+
+
+def test_no_shift_is_larger_than_all_that_is_possible() -> None:
+    """A share of 31 % rises by 69 points at most, and a mean as far as the end of its range."""
+    made = Planner(settings(grower="cart", depth=1), halves(400, low=0.3, high=0.5), "drift", 0)
+    found = made.detection(2_000, 1.0)
+    assert found.overall.largest == pytest.approx(0.6, abs=0.05)
+    assert found.cell.largest < 0.75
+    noisy = replace(found.cell, reported=0.04)
+    assert noisy.smallest(POWER) is None
+    assert replace(noisy, largest=1.0).smallest(POWER) is not None
+    data = halves(400)
+    data["y"] = 10.0 + 10.0 * data["a"] ** 3
+    number = Planner(settings(grower="cart", depth=1), data, "drift", 0).detection(2_000, 1.0)
+    mean = float(data["y"].mean())
+    ends = max(mean - data["y"].min(), data["y"].max() - mean)
+    assert number.overall.largest == pytest.approx(ends, abs=0.3)
+
+
+@pytest.mark.usefixtures("quick")
+def test_no_epsilon_is_offered_that_nobody_accepts() -> None:
+    """Beyond what people's pages take, but for the plan's own."""
+    for epsilon, offered in ((1.5, {0.75, 1.5}), (4.0, {2.0, 4.0})):
+        assert {each.epsilon for each in planned(epsilon=epsilon, **QUICK).others} == offered
+    assert TASK_CAP == 2.0
 
 
 RUNS = 100

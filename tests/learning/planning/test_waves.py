@@ -125,7 +125,7 @@ def test_a_plan_says_what_a_panel_shows() -> None:
     assert "listed at one look, set beforehand, one in twenty" in once
     assert "We ask about 80 000 people" in found.board
     assert "draws one of 4 waves and sends one message in it, of at most" in found.board
-    assert "at most 88.08\u00a0% sure" in found.board
+    assert "at most 89\u00a0% sure" in found.board
     repeating = replace(found.panel, modes=found.panel.modes[1:], lifetime=8.0, people=20_000)
     board = replace(found, panel=repeating).board
     assert "in each of 4 waves, of at most" in board
