@@ -243,7 +243,8 @@ def _add_routes(
     api: FastAPI, settings: Settings, limits: Limits, budget: BodyBudget, metrics: Metrics
 ) -> None:
     pages = dashboard.ROUTERS if settings.dashboard else ()
-    for router in (*pages, *ROUTERS, health.router, openapi.router):
+    last = dashboard.LAST if settings.dashboard else ()
+    for router in (*pages, *ROUTERS, health.router, openapi.router, *last):
         api.router.routes += router.routes  # as they are: included, each would be built anew
         metrics.expect(router.routes)
     openapi.complete_document(api)

@@ -13,5 +13,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     wizard.router,
     access.router,
 )
+LAST: tuple[APIRouter, ...] = (visits.lost,)
+"""Those of addresses at which nothing is, behind every other."""
 
-__all__ = ["ROUTERS"]
+__all__ = ["LAST", "ROUTERS"]

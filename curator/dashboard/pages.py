@@ -20,7 +20,7 @@ from starlette.types import Scope
 
 from privet.learning.core.amounts import about, amount, figure, percent, tells_nothing, thousands
 from privet.learning.methods import ESTIMATORS
-from privet.protocol.errors import PrivetError, problem_of
+from privet.protocol.errors import NotAuthorized, PrivetError, problem_of
 from privet.protocol.features import Categorical, Numeric
 
 from ..http.models import IntervalView
@@ -247,9 +247,9 @@ def _error_page(
     cause = error.__cause__ if isinstance(error, HTTPException) else error
     if isinstance(cause, PrivetError):
         problem = problem_of(cause)
-        return page(
-            request, "problem.html", problem.status, title=problem.title, detail=cause.detail
-        )
+        asked = isinstance(cause, NotAuthorized) and not request.state.visitor.name
+        title = "Please sign in" if asked else problem.title
+        return page(request, "problem.html", problem.status, title=title, detail=cause.detail)
     status = error.status_code if isinstance(error, HTTPException) else 422
     detail = "There is no such page, or the form is not the dashboard's."
     return page(request, "problem.html", status, title="This page cannot be shown", detail=detail)

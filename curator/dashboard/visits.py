@@ -8,7 +8,16 @@ from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFoun
 
 from ..access.tokens import Scope
 from ..http.state import state_of
-from .pages import STATIC, PageRoute, own_page, page, see_other, set_cookie, sign_in_page
+from .pages import (
+    STATIC,
+    BrowserRoute,
+    PageRoute,
+    own_page,
+    page,
+    see_other,
+    set_cookie,
+    sign_in_page,
+)
 from .visitor import COOKIE, SESSION_SECONDS, OwnForm, Sessions, TheForm, Visitor
 
 MEDIA_TYPES = {
@@ -20,6 +29,8 @@ MEDIA_TYPES = {
 A_YEAR = "public, max-age=31536000, immutable"
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
+lost = APIRouter(route_class=BrowserRoute, include_in_schema=False)
+"""The last of all: whatever nothing else is at."""
 
 
 @router.get("/static/{name}")
@@ -31,6 +42,13 @@ def static(name: str) -> Response:
         media_type=MEDIA_TYPES[name.rpartition(".")[2]],
         headers={"Cache-Control": A_YEAR},
     )
+
+
+@lost.get("/{address:path}")
+def show_lost(request: Request) -> Response:
+    title = "Nothing is at this address"
+    detail = "A part of it may be missing, or what stood here was deleted. Begin at “Tasks”."
+    return page(request, "problem.html", 404, title=title, detail=detail)
 
 
 @router.get("/sign-in")

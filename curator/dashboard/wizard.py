@@ -5,6 +5,7 @@ The file stays in the browser's form and comes with every step, so nothing is ke
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
@@ -229,17 +230,11 @@ def settings_of(form: FormData) -> Publication:
         "describe": {},
         "rename": {},
     }
-    for place in range(MOST_COLUMNS):
-        name = fields.get(f"name.{place}")
-        if name is None:
-            break
-        of = {
-            key.removesuffix(f".{place}"): value
-            for key, value in fields.items()
-            if key.endswith(f".{place}") and value
-        }
+    columns = list(_columns(fields))
+    _check_decided((name, of) for name, of in columns if name == label or "use" in of)
+    for name, of in columns:
         if name == label or "use" in of:
-            names = {**_merged(name, of), **_renaming(of.get("rename", ""))}
+            names = {**_merged(of), **_renaming(of.get("rename", ""))}
             settings["rename"] |= {name: names} if names else {}
         described = {key: of[key] for key in ("prompt", "description", "unit") if key in of}
         if name == label:
@@ -254,6 +249,23 @@ def settings_of(form: FormData) -> Publication:
         if described:
             settings["describe"][name] = described
     return _affordable(Publication.parse(json.dumps(settings)))
+
+
+def _columns(fields: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """The columns' names, each with its own fields that are filled in."""
+    for place in range(MOST_COLUMNS):
+        name = fields.get(f"name.{place}")
+        if name is None:
+            return
+        end = f".{place}"
+        yield (
+            name,
+            {
+                key.removesuffix(end): value
+                for key, value in fields.items()
+                if value and key.endswith(end)
+            },
+        )
 
 
 def _affordable(settings: Publication) -> Publication:
@@ -356,21 +368,28 @@ def _label(of: dict[str, str], kind: str) -> dict[str, Any]:
     return settings
 
 
-def _merged(name: str, of: dict[str, str]) -> dict[str, str]:
-    """New names of the categories that are one with another, as somebody has decided."""
-    names: dict[str, str] = {}
+def _pairs(of: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
+    """Old and new name of each two categories that look alike, and what was decided of them."""
     for key, old in of.items():
-        kind, dash, place = key.partition("-")
-        if (kind, dash) != ("old", "-"):
-            continue
-        new, decided = of[f"new-{place}"], of.get(f"one-{place}")
-        if decided is None:
-            raise InvalidRequest(
-                f"{name}: say whether {old!r} and {new!r} are one answer. Both would be asked for, "
-                "and a published task cannot be changed."
-            )
-        if decided == "yes":
-            names[old] = new
+        kind, _, place = key.partition("-")
+        if kind == "old" and place:
+            yield old, of[f"new-{place}"], of.get(f"one-{place}")
+
+
+def _check_decided(columns: Iterable[tuple[str, dict[str, str]]]) -> None:
+    """Raise ``InvalidRequest`` that names all categories of which nobody has decided yet."""
+    pairs = ((name, *pair) for name, of in columns for pair in _pairs(of))
+    open_pairs = [f"{name}: {old!r} and {new!r}" for name, old, new, one in pairs if one is None]
+    if open_pairs:
+        raise InvalidRequest(
+            f"Say whether these are one answer. {'; '.join(open_pairs)}. Both would be asked for, "
+            "and a published task cannot be changed."
+        )
+
+
+def _merged(of: dict[str, str]) -> dict[str, str]:
+    """New names of the categories that are one with another, as somebody has decided."""
+    names = {old: new for old, new, decided in _pairs(of) if decided == "yes"}
     return {old: names.get(new, new) for old, new in names.items()}
 
 

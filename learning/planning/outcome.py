@@ -243,7 +243,7 @@ class Plan:
 
     @property
     def _short(self) -> str:
-        """What there is too little of for the target, where more of it would do."""
+        """The name of the records of which more would show the target."""
         return "holders" if self._ways(self.for_shift) else "public records"
 
     @property

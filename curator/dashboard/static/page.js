@@ -16,6 +16,7 @@ async function load(url, into, options = {}) {
   const abort = new AbortController();
   latest.set(into, abort);
   target.setAttribute("aria-busy", "true");
+  target.querySelector("#problem")?.remove(); // what was wrong before may be right now
   const waiting = showWaiting(target, abort);
   try {
     const response = await fetch(url, { ...options, signal: abort.signal });

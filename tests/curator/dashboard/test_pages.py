@@ -52,6 +52,26 @@ async def test_a_session_is_a_cookie_that_no_script_reads(http: Http, clock: Man
     assert "Secure" in by_tls.headers["set-cookie"]
 
 
+async def test_whoever_opens_an_address_without_a_page_reads_one(http: Http) -> None:
+    """In a browser; programs have a problem document. Whoever has no session is asked to sign in,
+    and nobody is told of a token that they never gave."""
+    for address in ("/nowhere", "/new/plan", "/v1/nowhere", "/tasks"):
+        answer = await http.get(address, headers={"Accept": "text/html,*/*"})
+        assert answer.status_code == 404
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert "<h1>Nothing is at this address</h1>" in answer.text
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        program = await http.get(address)
+        assert program.headers["content-type"] == "application/problem+json"
+    assert (await http.get("/docs", headers={"Accept": "text/html"})).status_code == 200
+    answer = await http.get("/new")
+    assert answer.status_code == 401
+    assert "<h1>Please sign in</h1>" in answer.text
+    assert "not accepted" not in answer.text
+    await http.sign_in(await http.token("reader"))
+    assert "<h1>Please sign in</h1>" not in (await http.get("/new")).text
+
+
 async def test_signing_in_leads_nowhere_else(http: Http) -> None:
     """The page to go on with is one of this curator's."""
     for then in ("//evil.example", "https://evil.example", "/\\evil.example", ""):

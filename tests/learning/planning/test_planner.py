@@ -245,7 +245,7 @@ def test_no_shift_is_larger_than_all_that_is_possible() -> None:
     found = made.detection(2_000, 1.0)
     assert found.overall.largest == pytest.approx(0.6, abs=0.05)
     assert found.cell.largest < 0.75
-    noisy = replace(found.cell, reported=0.04)
+    noisy = replace(found.cell, reported=0.025)
     assert noisy.smallest(POWER) is None
     assert replace(noisy, largest=1.0).smallest(POWER) is not None
     data = halves(400)
