@@ -73,7 +73,10 @@ def list_tasks(
     return page(
         request,
         "tasks.html",
-        tasks=[TaskSummary.of(task, now) for task in matches[first : first + PER_PAGE]],
+        tasks=[
+            (TaskSummary.of(listed, now), listed.task.label.prompt or listed.task.label.name)
+            for listed in matches[first : first + PER_PAGE]
+        ],
         name=name,
         first=first,
         more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,

@@ -51,6 +51,7 @@ TaskRow = Row[*tuple[Any, ...]]
 
 class _LabelHead(BaseModel):
     name: str
+    prompt: str | None = None
 
 
 class _QuestionHead(BaseModel):

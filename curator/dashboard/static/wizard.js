@@ -62,7 +62,10 @@ async function restore() {
   }
   sayOdds();
   sayWaves();
+  sayLanguage();
+  for (const each of form.querySelectorAll("[data-column]")) sayAnswers(each);
   showTranslations();
+  document.getElementById("translations").open = translations().length > 0;
 }
 
 /** Offer the draft of an earlier visit. */
@@ -107,22 +110,32 @@ function sayWaves() {
   place.textContent = count && epsilon > 0 ? `All answers of one person together cost ε ${Number(lifetime.toPrecision(6))} at most (the lifetime ε)${more}.` : "";
 }
 
+/** The answers of a column in its summary, as they are to be called. */
+function sayAnswers(column) {
+  const place = column.querySelector("[data-answers]");
+  if (!place) return;
+  const all = [...new Set(answers(column).map((each) => each.trim()).filter(Boolean))];
+  place.textContent = all.slice(0, 6).join(", ") + (all.length > 6 ? ` and ${all.length - 6} more` : "");
+}
+
+const sayLanguage = () => { form.querySelector("[data-unstated]").hidden = form.elements.language.value !== ""; };
+
 // ---- translations: a field for each text of the task, in each language that was chosen
 
 /** The texts of the task by what they belong to, each text once, in the order in which people read them. */
 function originals() {
   const seen = new Set();
-  const once = (title, texts) => {
+  const once = (title, texts, question) => {
     const left = texts.map((each) => each.trim()).filter((each) => each && !seen.has(each) && seen.add(each));
-    return left.length > 0 ? [{ title, texts: left }] : [];
+    return left.length > 0 ? [{ title, question, texts: left }] : [];
   };
   const study = ["name", "description", "asker_name", "asker_purpose"].map((name) => form.elements[name].value);
   return [...once("The study", study), ...[...form.querySelectorAll("[data-column]")].filter(isAsked).flatMap((column) => {
     const name = column.querySelector("[name^='name.']").value;
     const prompt = column.querySelector("[name^='prompt.']");
     const more = [...column.querySelectorAll(".texts [data-text]")].map((each) => each.value);
-    const title = prompt.value || prompt.placeholder;
-    return once(title, [prompt.value || name, ...more, ...answers(column)]);
+    const question = prompt?.value || name;
+    return once(prompt?.value || prompt?.placeholder || name, [question, ...more, ...answers(column)], question.trim());
   })];
 }
 
@@ -153,11 +166,12 @@ function showTranslations() {
     const known = new Map(texts);
     const group = Object.assign(document.createElement("fieldset"), { lang: language });
     group.append(Object.assign(document.createElement("legend"), { textContent: names[language] ?? language }));
-    for (const { title, texts: own } of originals()) {
+    for (const { title, question, texts: own } of originals()) {
       group.append(Object.assign(document.createElement("b"), { textContent: title }));
       for (const original of own) {
-      const label = Object.assign(document.createElement("label"), { textContent: original });
+      const label = Object.assign(document.createElement("label"), { textContent: original === question ? "Question" : original });
       const field = Object.assign(document.createElement("textarea"), { rows: 1, value: known.get(original) ?? "" });
+      if (original === question) field.setAttribute("aria-label", `Question: ${original}`);
       field.addEventListener("input", () => {
         const now = translations();
         const into = now.find((each) => each.language === language);
@@ -189,8 +203,11 @@ form.addEventListener("input", (event) => {
   save();
 });
 form.addEventListener("change", (event) => {
+  if (event.target.name === "language") sayLanguage();
+  const column = event.target.closest("[data-column]");
+  if (column) sayAnswers(column);
   if (event.target.dataset.translate !== undefined) addLanguage(event.target);
-  else if (event.target.dataset.text !== undefined || event.target.name === "label" || event.target.closest("[data-column]")) showTranslations();
+  else if (event.target.dataset.text !== undefined || event.target.name === "label" || column) showTranslations();
 });
 form.addEventListener("formdata", ({ formData }) => {
   const full = translations().filter(({ texts }) => texts.length > 0); // a language without a text is none

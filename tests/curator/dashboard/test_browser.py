@@ -116,14 +116,18 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Language of all these texts").select_option("en")
     admin.get_by_text("In other languages").click()
     admin.get_by_label("Translate into").select_option("de")
-    admin.get_by_label("How old are you?", exact=True).fill("Wie alt sind Sie?")
-    assert violations(admin.get_by_label("How old are you?", exact=True)) == []
+    translated = admin.get_by_label("Question: How old are you?", exact=True)
+    assert admin.locator("[data-unstated]").is_hidden()
+    assert translated.locator("..").inner_text().strip() == "Question"
+    translated.fill("Wie alt sind Sie?")
+    assert violations(translated) == []
     admin.reload()  # a draft has the file and what was typed
     assert violations(admin.get_by_text("This browser has a draft")) == []
     admin.get_by_role("button", name="Go on with the draft").click()
     admin.get_by_label("Ask for member").wait_for()
     admin.wait_for_function("document.querySelector('[name=holders]').value === '500'")
     assert not admin.get_by_label("Ask for member").is_checked()
+    translated.wait_for()  # the translations are open again
     admin.get_by_role("button", name="Publish", exact=True).click()
     admin.get_by_text("Plan first, with the settings as they are now").wait_for()
     admin.get_by_role("button", name="Plan", exact=True).click()

@@ -72,6 +72,18 @@ async def test_whoever_opens_an_address_without_a_page_reads_one(http: Http) -> 
     assert "<h1>Please sign in</h1>" not in (await http.get("/new")).text
 
 
+async def test_the_front_page_has_questions_and_no_search_of_few_tasks(http: Http) -> None:
+    """As people read them; of columns without one, their names."""
+    await http.create(describe={"label": {"prompt": "Will you come back?"}}, name="asked", depth=1)
+    await http.create(name="plain", depth=1)
+    page = (await http.get("/")).text
+    assert "<td>Will you come back?</td>" in page
+    assert "<td>label</td>" in page
+    assert 'role="search"' not in page
+    assert 'role="search"' in (await http.get("/?name=plain")).text
+    assert "where a study discloses a column" in page
+
+
 async def test_signing_in_leads_nowhere_else(http: Http) -> None:
     """The page to go on with is one of this curator's."""
     for then in ("//evil.example", "https://evil.example", "/\\evil.example", ""):

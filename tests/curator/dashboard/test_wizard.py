@@ -253,6 +253,23 @@ async def test_two_spellings_of_one_answer_are_asked_about(http: Http) -> None:
     assert task.label.classes == ("Yes", "no", "yes")
 
 
+async def test_a_column_that_cannot_be_one_is_asked_nothing(http: Http) -> None:
+    """What is wrong with it stands below its name, and no question is to be written for it."""
+    form = await http.sign_in()
+    rows = "\n".join(f"{i % 7},person {i},{i % 2}" for i in range(60))
+    files = {"public": ("a.csv", f"age,who,label\n{rows}\n".encode())}
+    page = (await form("/new/columns", files)).text
+    age, who, _ = page.split("<fieldset data-column>")[1:]
+    assert 'name="prompt.0"' in age
+    assert 'name="disclosed.0"' in age
+    assert "prompt.1" not in who
+    assert "disclosed.1" not in who
+    assert who.index("<b>who</b>") < who.index("60 different texts")
+    wrong = {"name.0": "age", "name.1": "who", "name.2": "label", "use.0": "on"}
+    made = settings_of(FormData({**wrong, "label": "label", "name": "n", "epsilon": "1"}))
+    assert made.ignore == ("who",)
+
+
 async def test_a_register_comes_with_the_form(http: Http) -> None:
     """A second file, in which groups are counted; without one the form is as before."""
     form = await http.sign_in()
