@@ -14,6 +14,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     access.router,
 )
 LAST: tuple[APIRouter, ...] = (visits.lost,)
-"""Those of addresses at which nothing is, behind every other."""
+"""Pages for addresses at which nothing is, to be added after all others."""
 
 __all__ = ["LAST", "ROUTERS"]
