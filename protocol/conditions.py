@@ -1,6 +1,6 @@
 """The conditions that define a node of a partition, in the features' own units."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Literal
@@ -18,6 +18,8 @@ IN_WORDS: dict[Relation, str] = {
     "is not": "is not",
 }
 SIGNS: dict[Relation, str] = {">=": "≥", "<=": "≤"}
+TURNED: dict[Relation, str] = {">=": "≤", ">": "<"}
+"""The sign of a lower bound that stands before its feature."""
 SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 
 
@@ -45,13 +47,13 @@ class Condition:
         return cls(feature, "<" if left else ">=", at)
 
     def __str__(self) -> str:
-        return f"{self.feature.name} {self.relation} {self._value}"
+        return f"{self.feature.name} {self.relation} {self.bound}"
 
     @property
     def readable(self) -> str:
         """As pages show it: ``age ≥ 37.5``; of two categories the one that it is."""
         if self.relation in SIGNS:
-            return f"{self.feature.name} {SIGNS[self.relation]} {self._value}"
+            return f"{self.feature.name} {SIGNS[self.relation]} {self.bound}"
         if self.relation == "is not" and isinstance(self.feature, Categorical):
             others = [name for name in self.feature.categories if name != self.value]
             if len(others) == 1:
@@ -61,10 +63,11 @@ class Condition:
     @property
     def in_words(self) -> str:
         """Such as ``age is at least 37.5``."""
-        return f"{self.feature.name} {IN_WORDS[self.relation]} {self._value}"
+        return f"{self.feature.name} {IN_WORDS[self.relation]} {self.bound}"
 
     @property
-    def _value(self) -> str:
+    def bound(self) -> str:
+        """The number or category as text."""
         return self.value if isinstance(self.value, str) else number_text(self.value)
 
 
@@ -79,6 +82,22 @@ def conditions_at(partition: Partition, columns: tuple[Column, ...], node: int) 
     for condition in _path(partition, columns, node):
         of_features.setdefault(condition.feature.name, []).append(condition)
     return [condition for said in of_features.values() for condition in _in_short(said)]
+
+
+def in_ranges(said: Sequence[Condition]) -> list[str]:
+    """Conditions as pages show them, with both bounds of a number in one: ``28 ≤ age < 40``.
+
+    A lower bound stands right before the upper one of the same feature, as in ``conditions_at``.
+    """
+    texts: list[str] = []
+    before: Condition | None = None
+    for each in said:
+        if before and before.feature == each.feature and before.relation in TURNED:
+            texts[-1] = f"{before.bound} {TURNED[before.relation]} {each.readable}"
+        else:
+            texts.append(each.readable)
+        before = each
+    return texts
 
 
 def _in_short(said: list[Condition]) -> list[Condition]:

@@ -12,6 +12,7 @@ from starlette.datastructures import UploadFile
 
 from privet.learning.core.amounts import tells_nothing, thousands
 from privet.learning.core.counts import Interval
+from privet.learning.core.estimator import Estimator
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
 from privet.learning.display.picture import SUMMARY, cells_untold, to_svg
@@ -382,7 +383,7 @@ def picture(
     return {
         **parts,
         "svg": Markup(svg),  # noqa: S704 - what it holds is escaped
-        "cells": [(node, layout.path(node)) for node in layout.nodes if node.cell is not None],
+        "cells": [(node, layout.path(node)) for node in layout.rows if node.cell is not None],
         "note": layout.note,
         "of_ranges": layout.note.removeprefix(SUMMARY),
         "colors": layout.colors,
@@ -390,9 +391,15 @@ def picture(
     }
 
 
+def estimators_for(task: Task) -> dict[str, Estimator]:
+    """The estimators that can be fitted to a task."""
+    asked = [question.asks for question in task.questions]
+    return {name: form for name, form in ESTIMATORS.items() if form.takes(task.label, asked)}
+
+
 def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "estimators": {name: form for name, form in ESTIMATORS.items() if form.serves(task.label)},
+        "estimators": estimators_for(task),
         "estimator": estimator,
         "parameters": parameters,
     }

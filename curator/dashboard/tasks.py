@@ -13,7 +13,6 @@ from privet.learning.findings.sentences import (
     too_few,
     verdict,
 )
-from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import TASK, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
@@ -28,6 +27,7 @@ from ..http.tasks import MOST_INVITATIONS, StatusView, TaskSummary
 from ..service import Curator, reading, relays
 from ..service import tasks as cases
 from .embedding import preview_address, snippet
+from .models import estimators_for
 from .overview import (
     Elsewhere,
     Sample,
@@ -241,7 +241,7 @@ def _task_page(
         code,
         **values,
         serving=next((m.number for m in values["models"] or () if SERVING in m.aliases), None),
-        estimators=[n for n, e in ESTIMATORS.items() if e.serves(values["task"].label)],
+        estimators=list(estimators_for(values["task"])),
         invitations=cases.count_invitations(curator, visitor, task_id) if visitor.admin else None,
         link=link,
         preview=preview,

@@ -1,7 +1,7 @@
 """The declaration of an estimator: a pure function, what it serves, and its parameters."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -52,7 +52,8 @@ class Estimator:
     ``one_question``: it takes tasks with one question, which asks for the label, beside which
     some holders may be asked for the label alone; with ``takes_label_question`` it uses that.
     ``takes_base``: it starts from a public model. ``takes_waves``: the waves of a panel before
-    this one count too. ``without_reports``: the parameters, if any,
+    this one count too. ``asks``: what the questions of a task that it takes ask for, in this order;
+    None if anything. ``without_reports``: the parameters, if any,
     with which only public data count.
     """
 
@@ -66,12 +67,17 @@ class Estimator:
     takes_label_question: bool = False
     takes_base: bool = False
     takes_waves: bool = False
+    asks: tuple[str, ...] | None = None
     without_reports: Mapping[str, Value] | None = None
 
     def serves(self, label: Label) -> bool:
         """True if it can estimate this label."""
         few_enough = not isinstance(label, Classes) or label.slots <= self.max_classes
         return isinstance(label, self.labels) and few_enough
+
+    def takes(self, label: Label, asked: Sequence[str]) -> bool:
+        """True if it serves a label in a task whose questions ask for this."""
+        return self.serves(label) and self.asks in (None, tuple(asked))
 
     def needs_reports(self, parameters: Mapping[str, object]) -> bool:
         """True if reports count with these parameters; raises as ``checked`` does."""

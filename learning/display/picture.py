@@ -24,7 +24,7 @@ from privet.protocol.partition import LEAF, Index, Partition
 from ..core.amounts import percent, thousands
 from ..core.model import Model
 from ..core.public_data import Floats
-from ..core.trees import node_depth, node_sums
+from ..core.trees import node_depth, node_sums, readable_path
 
 LOW, HIGH = (0x2E, 0x7E, 0xC8), (0xD0, 0x64, 0x14)
 """Ends of the colour scale of numbers and of two classes, legible on black and on white."""
@@ -133,6 +133,8 @@ class Layout:
     axis: tuple[float, float] | None
     note: str = ""
     colors: str = ""
+    paths: tuple[list[str], ...] = ()
+    """The conditions that lead to each node, less those that others imply."""
 
     @property
     def rows(self) -> list[Node]:
@@ -140,8 +142,8 @@ class Layout:
         return sorted(self.nodes, key=lambda node: node.row)
 
     def path(self, node: Node) -> list[str]:
-        """The conditions that lead to a node."""
-        return [] if node.parent is None else [*self.path(self.nodes[node.parent]), node.condition]
+        """The conditions that lead to a node, less those that others imply."""
+        return self.paths[node.number]
 
     def describe(self, node: Node) -> str:
         """All about a node in one line."""
@@ -212,7 +214,8 @@ def lay_out(
             missing = (node.value is not None and node.value.within is None for node in nodes)
             if ranges is not None and any(missing):
                 note += NO_RANGE
-    return Layout(tuple(nodes), axis, note, "" if model is None else _legend(model))
+    paths = tuple(readable_path(partition, columns, node) for node in range(partition.nodes))
+    return Layout(tuple(nodes), axis, note, "" if model is None else _legend(model), paths)
 
 
 def cells_untold(model: Model, of_reports: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:

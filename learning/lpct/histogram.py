@@ -92,4 +92,5 @@ HISTOGRAM = Estimator(
     },
     max_classes=2,
     one_question=False,
+    asks=("cell", "label"),
 )

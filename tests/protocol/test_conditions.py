@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from privet.protocol.conditions import Condition, conditions_at
+from privet.protocol.conditions import Condition, conditions_at, in_ranges
 from privet.protocol.features import Categorical, Numeric, columns_of, encode_value
 from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import FEATURES, encoded
@@ -38,6 +38,17 @@ def bound(low: float, high: float, threshold: float, *, left: bool) -> Condition
     split = Partition.build(1, [0, LEAF, LEAF], [threshold, 0, 0], [1, LEAF, LEAF], [2, LEAF, LEAF])
     (condition,) = conditions_at(split, columns_of([feature]), 1 if left else 2)
     return condition
+
+
+def test_both_bounds_of_a_number_are_one_range() -> None:
+    """As pages show them; the others stand as they are."""
+    age = Numeric(name="age", low=0, high=100)
+    low, high = Condition(age, ">=", 28.5), Condition(age, "<", 40.5)
+    whole = Condition(age, ">", 28.0), Condition(age, "<=", 40.0)
+    work = Condition(Categorical(name="work", categories=("farm", "shop")), "is not", "farm")
+    assert in_ranges([work, low, high]) == ["work is shop", "28.5 ≤ age < 40.5"]
+    assert in_ranges(whole) == ["28 < age ≤ 40"]
+    assert in_ranges([low, work]) == ["age ≥ 28.5", "work is shop"]
 
 
 def test_what_later_conditions_imply_is_left_out() -> None:

@@ -171,7 +171,7 @@ def test_from_a_file_to_the_first_answer(
         assert violations(admin.locator(".poster", has_text=link)) == []
         admin.emulate_media(media="print")
         assert admin.get_by_role("link", name="Back to the task").is_hidden()
-        assert admin.locator("header").is_hidden()
+        assert admin.locator("header:visible, footer:visible").count() == 0
         admin.emulate_media(media="screen")
         admin.get_by_role("link", name="Back to the task").click()
         admin.get_by_text("In a page of your own").click()
@@ -279,7 +279,9 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert admin.evaluate(folded) > 0
     admin.emulate_media(media="print")
     assert admin.locator("form:visible, button:visible, header:visible").count() == 0
-    assert admin.locator("#says-title:visible, .tree svg:visible").count() == 2
+    assert admin.locator("#says-title:visible, .cells.narrow:visible").count() == 2
+    assert admin.locator(".tree svg:visible, footer:visible").count() == 0
+    assert admin.locator(".help", has_text="At each cell, ●").is_visible()
     assert admin.locator("#predict-title:visible").count() == 1  # with its prediction
     assert admin.locator("#trial-title").is_hidden()  # nothing was tried
     assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from html import unescape
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,23 @@ async def test_other_settings_begin_at_the_model(http: Http) -> None:
     assert (await http.get(f"{trial}9")).status_code == 404
 
 
+@pytest.mark.parametrize("questions", [None, "histogram"])
+async def test_only_estimators_that_a_task_takes_are_offered(
+    http: Http, app: CuratorApp, clock: ManualClock, questions: str | None
+) -> None:
+    """Whatever is offered can be fitted; a private histogram only to its own pair of questions."""
+    asked = [{"asks": "cell"}, {"asks": "label"}]
+    more: dict[str, Any] = (
+        {"allocation": "one", "questions": asked, "mechanism": "laplace"} if questions else {}
+    )
+    task = await http.task(name=f"offer-{questions}", depth=2, **more)
+    answer_all(app, task, clock, 300)
+    await http.sign_in()
+    offered = re.findall(r'<option value="(\w+)"', (await http.get(f"/tasks/{task}")).text)
+    refused = (await http.fit(task, estimator="histogram")).status_code == 422
+    assert ("histogram" in offered) == (not refused) == bool(questions)
+
+
 async def test_a_comparison_begins_with_which_is_better(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
@@ -138,6 +156,14 @@ async def test_a_comparison_begins_with_which_is_better(
             nothing = f"{percent(value)}, reports tell nothing yet"
             assert (nothing if untold else figure(value, low, high, is_share=True)) in page
     assert page.count("<svg") == len(document["values"])
+    both = [
+        cells_untold(app.state.curator.models.get(task, number).model, of_reports)
+        for number in (1, 2)
+    ]
+    folded = int((both[0] & both[1]).sum())
+    assert ('id="untold"' in page) == (folded > 0)
+    if folded:
+        assert page[page.index('id="untold"') :].count("<svg") == folded
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,23 @@ async def test_a_closed_collection_asks_nobody(http: Http) -> None:
     assert "nobody can answer there until the task is opened again" in page
 
 
+async def test_a_stranger_reads_the_question_and_nothing_that_operators_do(http: Http) -> None:
+    """What a relay did not answer, the poster and a command are for those who run the study."""
+    task = await http.task(label="member", describe={"member": {"prompt": "Are you one?"}})
+    form = await http.sign_in()
+    await form(f"/tasks/{task}/link", relay="https://relay.example")
+    parts = ("there is no QR code", "Give everybody", "On a machine with Privet")
+    page = (await http.get(f"/tasks/{task}")).text
+    for part in parts:
+        assert part in page
+    http.cookies.clear()
+    page = (await http.get(f"/tasks/{task}")).text
+    assert '<h3 class="asked">Are you one?</h3>' in page
+    assert "People answer at" in page
+    for part in parts:
+        assert part not in page
+
+
 def status(**values: object) -> StatusView:
     given = {"id": "0" * 64, "state": TaskState.OPEN, "collecting": True, "over": False}
     given |= {"settled": False, "expected": None, "invited": False, "asks_again": False}
