@@ -26,7 +26,7 @@ import numpy as np
 
 from privet.protocol.features import Classes, Label
 
-from ..core.amounts import percent
+from ..core.amounts import amount, percent
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, QuestionCounts
 from ..core.looks import LEVEL, NARROWEST, factor_at
@@ -343,6 +343,6 @@ def _said(
             f"{wave}, by between {100 * least:.1f} and {100 * most:.1f} points."
         )
     return (
-        f"{name} {verb} from {before:.4g} in wave {first} to {after:.4g} in wave {wave}, by "
-        f"between {least:.4g} and {most:.4g}."
+        f"{name} {verb} from {amount(before)} in wave {first} to {amount(after)} in wave "
+        f"{wave}, by between {amount(least)} and {amount(most)}."
     )

@@ -717,12 +717,14 @@ def _least(label: Label, difference: float | None) -> str:
         return "no difference"
     if isinstance(label, Classes):
         return f"a difference of {max(100.0 * difference, 0.1):.2g} points or more"
-    return f"a difference of {difference:.3g} or more"
+    return f"a difference of {amount(float(f'{difference:.3g}'))} or more"
 
 
 def _effect(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
     """A sentence on how far reports moved predictions."""
-    unit = f"{100 * moved:.1f} points" if isinstance(label, Classes) else f"{moved:.3g}"
+    unit = (
+        f"{100 * moved:.1f} points" if isinstance(label, Classes) else amount(float(f"{moved:.3g}"))
+    )
     changed = ""
     if relabelled is not None:
         changed = f" and changed the likeliest class in {relabelled or 'none'} of {cells} cells"

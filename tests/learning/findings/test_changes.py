@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from privet.learning.core.amounts import amount
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.findings.changes import OverTime, over_time
 from privet.learning.simulation.sums import simulate_sums
@@ -180,3 +181,16 @@ def test_a_cell_that_changed_has_a_line(planned: float | None) -> None:
     assert said[2].startswith("yes rose from 4")
     assert over.sentence.startswith(said[None])
     assert found([shares[0], shares[0]]).in_cells == ()
+
+
+def test_a_change_of_large_numbers_is_written_as_numbers_are() -> None:
+    """Incomes are thousands, and no powers of ten."""
+    label = Range(name="income", low=0.0, high=200_000.0)
+    rng = np.random.default_rng(1)
+    waves = {n: wave(rng, [share] * CELLS, 20_000, None) for n, share in ((1, 0.2), (2, 0.6))}
+    over = over_time(label, waves, planned=2)
+    assert "e+" not in "".join(each.sentence for each in over.changes)
+    (change,) = (each for each in over.changes if each.cell is None)
+    before, low = amount(change.before), amount(change.low)
+    assert over.sentence.startswith(f"income rose from {before} in wave 1 to ")
+    assert f"by between {low} and " in over.sentence
