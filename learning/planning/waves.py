@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label
-from privet.protocol.limits import MAX_WAVES
+from privet.protocol.limits import MAX_WAVES, TASK_CAP
 from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
 from ..findings.changes import comparisons_of
-from .detection import MOST_EPSILON, Detection, Difference
+from .detection import Detection, Difference
 from .outcome import InWaves, PanelPlan
 
 Enough = Callable[[Detection], bool]
@@ -83,6 +83,6 @@ def planned_panel(
     modes: list[Mode] = [mode]
     if rotating and may_repeat:
         modes.append("repeat")
-    elif not rotating and lifetime <= MOST_EPSILON:
+    elif not rotating and lifetime <= TASK_CAP:
         modes.append("rotate")
     return PanelPlan(waves, people, lifetime, tuple(map(in_waves, modes)))

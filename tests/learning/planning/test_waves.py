@@ -15,6 +15,7 @@ from privet.learning.planning.outcome import PanelPlan
 from privet.learning.planning.planner import POWER, Planner
 from privet.learning.simulation import simulate_counts
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.limits import TASK_CAP
 
 from .test_planner import QUICK, halves, settings
 
@@ -109,6 +110,14 @@ def test_rotating_and_repeating_are_compared_at_one_lifetime() -> None:
     for people, enough in ((some, True), (0.95 * some, False)):
         asked = panel_of(small(holders=round(people / WAVES)), "rotate").modes[0]
         assert (asked.power >= POWER) == enough
+
+
+@pytest.mark.usefixtures("quick")
+def test_no_mode_is_offered_whose_message_devices_refuse() -> None:
+    """The lifetime of a panel that repeats may be more than a device sends in one message."""
+    found = panel_of(small(holders=20_000, epsilon=0.75), "repeat")
+    assert found.lifetime == WAVES * 0.75 > TASK_CAP
+    assert [each.mode for each in found.modes] == ["repeat"]
 
 
 @pytest.mark.usefixtures("quick")
