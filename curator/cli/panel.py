@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient, Document
+from privet.learning.core.amounts import amount
 
 from .options import ExportFile, Force, TaskName, remote
 from .output import PLAIN, SHORT_ID, out, print_table, when, write_export
@@ -43,7 +44,7 @@ def _print_panel(panel: Document) -> None:
             " and ".join(change["path"]) or "all holders",
             change["name"],
             f"{change['since']} to {change['wave']}",
-            f"{change['before']:.4g} to {change['after']:.4g}",
+            f"{amount(change['before'])} to {amount(change['after'])}",
             f"{change['low']:+.3g} to {change['high']:+.3g}",
         )
         for change in panel["changes"][:ROWS_LISTED]
@@ -55,7 +56,7 @@ def _print_panel(panel: Document) -> None:
 
 
 def _figure(figure: Document) -> str:
-    return f"{figure['value']:.4g} ({figure['low']:.4g} to {figure['high']:.4g})"
+    return f"{amount(figure['value'])} ({amount(figure['low'])} to {amount(figure['high'])})"
 
 
 @app.command(epilog="Example: privet panel status Months")

@@ -33,6 +33,7 @@ from ..core.looks import LEVEL, NARROWEST, factor_at
 from ..core.overall import joined, without_label_question
 from ..core.public_data import Floats
 from .insight import FALSE_DISCOVERY_RATE, figure_weights, on_simplex
+from .sentences import bounds_of
 
 LEAST_MASS = 2.0
 """Standard errors above 0 that the reported holders of a cell need, for a share of them to be
@@ -189,8 +190,7 @@ def _cells(label: Label, question: QuestionCounts) -> list[_Figures]:
 
 
 def _within(label: Label, value: float) -> float:
-    low, high = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
-    return float(np.clip(value, low, high))
+    return float(np.clip(value, *bounds_of(label)))
 
 
 def _changes(
@@ -202,7 +202,7 @@ def _changes(
 ) -> tuple[WaveChange, ...]:
     """The changes that are listed, the surest first, between the values that lines show."""
     numbers, in_parts = list(figures), isinstance(label, Classes)
-    widest = 1.0 if isinstance(label, Classes) else label.high - label.low
+    lowest, highest = bounds_of(label)
     of_all = {(line.name, each.wave): each.value for line in lines for each in line.figures}
     pairs = [(numbers[0], wave) for wave in numbers[1:]]
     pairs += pairwise(numbers[1:])
@@ -231,7 +231,7 @@ def _changes(
         sign, size = float(np.sign(raw)), float(abs(raw))
         apart = sign * (after - before)  # the ends reach to it, but not past 0
         nearer, further = max(min(size - half, apart), 0.0), max(size + half, apart)
-        further = min(further, widest)
+        further = min(further, highest - lowest)
         low, high = sorted((sign * nearer, sign * further))
         said = _said(names[slot], (since, before), (wave, after), (low, high), in_parts=in_parts)
         changes.append(

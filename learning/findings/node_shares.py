@@ -23,6 +23,7 @@ from ..core.public_data import Floats, PublicData
 from ..core.trees import ancestors, node_depth
 from .impossible import impossible
 from .insight import figure_weights, on_simplex, smoothed_shares, unclipped_mean
+from .sentences import bounds_of
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def node_shares(
     if false:
         reported_mass = replace(reported_mass, low=0.0, high=1.0)
     share = Share("", reported_mass, float(records / public_by_cell.sum()))
-    least, most = (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
+    least, most = bounds_of(label)
     weights = dict(figure_weights(label, question))
     if false or mass.value <= mass.factor * np.sqrt(mass.variance):
         middle = 1.0 / label.slots if isinstance(label, Classes) else (least + most) / 2.0

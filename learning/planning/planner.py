@@ -360,11 +360,10 @@ class Planner:
     def prospect(self, holders: float, epsilon: float, target: float, power: float) -> Prospect:
         """In figures: what is detected with probability ``power``, and the target's power."""
         detected = self.detection(holders, epsilon)
-        task = self.task(_changed(self.settings, holders, epsilon), self.fair)
         return Prospect(
             max(1, round(holders)),
             epsilon,
-            max(tree.cells for tree in task.trees),
+            self._cells(holders, epsilon),
             detected.half_width,
             detected.overall.smallest(power),
             detected.cell.smallest(power),
@@ -395,7 +394,7 @@ class Planner:
             None if depth is None else there,
             part,
             None if part is None else with_part,
-            None if holders is None else self._cells(holders),
+            None if holders is None else self._cells(holders, self.settings.epsilon),
         )
 
     def panel(self, waves: int, mode: Mode, target: float, power: float) -> PanelPlan:
@@ -427,7 +426,7 @@ class Planner:
         own = any(of.depth is not None for of in self.settings.by_question())
         if self.settings.disclosed or own:
             return by_default, there, depth
-        cells = self._cells(self.settings.holders)
+        cells = self._cells(self.settings.holders, self.settings.epsilon)
         for each in range(1, max(cells.bit_length() - 1, 1) + 1):
             fewer = self._least_holders(enough, {"depth": each}, epsilon)
             if fewer is not None and (there is None or fewer < there):
@@ -448,9 +447,9 @@ class Planner:
             HOLDERS,
         )
 
-    def _cells(self, holders: int) -> int:
-        """The most cells of a tree of the task planned for as many ``holders``."""
-        settings = _changed(self.settings, holders, self.settings.epsilon)
+    def _cells(self, holders: float, epsilon: float) -> int:
+        """The most cells of a tree of the task planned for as many ``holders`` at ``epsilon``."""
+        settings = _changed(self.settings, holders, epsilon)
         return max(tree.cells for tree in self.task(settings, self.fair).trees)
 
     def _label_parts(self) -> Sequence[float]:
