@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient, Document
-from privet.learning.core.amounts import amount
+from privet.learning.core.amounts import amount, figure
 
 from .options import ExportFile, Force, TaskName, remote
 from .output import PLAIN, SHORT_ID, out, print_table, when, write_export
@@ -55,8 +55,8 @@ def _print_panel(panel: Document) -> None:
     out().print(panel["sentence"], soft_wrap=True, markup=False, highlight=False)
 
 
-def _figure(figure: Document) -> str:
-    return f"{amount(figure['value'])} ({amount(figure['low'])} to {amount(figure['high'])})"
+def _figure(of: Document) -> str:
+    return figure(of["value"], of["low"], of["high"], is_share=False)
 
 
 @app.command(epilog="Example: privet panel status Months")

@@ -21,7 +21,7 @@ from privet.protocol.conditions import Condition
 from privet.protocol.features import Classes, Column
 from privet.protocol.partition import LEAF, Index, Partition
 
-from ..core.amounts import percent, thousands
+from ..core.amounts import figure, percent, thousands
 from ..core.model import Model
 from ..core.public_data import Floats
 from ..core.trees import node_depth, node_sums, readable_path
@@ -116,9 +116,7 @@ class Node:
         """The mass in percent, with its interval if it is known."""
         if self.mass_ends is None:
             return percent(self.mass)
-        return (
-            f"{percent(self.mass)} ({percent(self.mass_ends[0])} to {percent(self.mass_ends[1])})"
-        )
+        return figure(self.mass, *self.mass_ends, is_share=True)
 
 
 @dataclass(frozen=True)
