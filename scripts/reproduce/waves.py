@@ -25,7 +25,7 @@ from scripts.reproduce.contestants import Scored
 from scripts.reproduce.datasets import Floats
 
 PEOPLE, MANY, PUBLIC_ROWS = 20_000, 200_000, 320
-DEPTH, CELLS = 5, 32
+CELLS = 32
 DRIFTS = ("none", "slow", "sudden")
 WAVES = (2, 5, 20)
 KINDS = ("classes", "numbers")
