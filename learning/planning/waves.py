@@ -63,15 +63,15 @@ def planned_panel(
 
     def in_waves(asked: Mode) -> InWaves:
         turns = waves if asked == "rotate" else 1
-        each, spent = people / turns, lifetime * turns / waves
-        detected = detect(max(1, round(each)), spent)
+        each, spent = max(1, round(people / turns)), lifetime * turns / waves
+        detected = detect(each, spent)
         overall = between(detected, detected.overall)
         _, needed, depth = fewest(
             lambda found: between(found, found.overall).power(target) >= power, spent
         )
         return InWaves(
             asked,
-            max(1, round(each)),
+            each,
             spent,
             overall.smallest(power),
             between(detected, detected.cell).smallest(power),
