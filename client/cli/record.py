@@ -68,7 +68,6 @@ def answer_record(
             with Console(stderr=True).status("Answering ..."):
                 if undrawn:  # before anything is kept
                     check_record_names(offer.task, fields)
-                    holder.check(offer.task.whole_panel, offer.clock_ahead)
                     task_id = holder.turn(offer).task.id
                 answered = holder.answer(url, fields, invitation)
             if (yes or earlier is not None) and answered.disclosed and not as_json:
