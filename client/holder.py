@@ -200,9 +200,9 @@ class Holder:
         account = await self._ask(self.ledger.account, self.subject)
         answer = account.find(address.id)
         if answer is None:
-            offer, address = await self._take_turn(address, record)
+            offer = await self._offered(address)
             if offer.task.panel is not None:
-                account = await self._ask(self.ledger.account, self.subject)
+                offer, address, account = await self._take_turn(offer, record)
                 answer = account.find(address.id)
             if type(record) is OpenedRecord:
                 record = replace(record, task=offer.task)
@@ -225,21 +225,18 @@ class Holder:
         return replace(delivered, misfit=misfit)
 
     async def _take_turn(
-        self, address: TaskAddress, record: Mapping[str, Any] | OpenedRecord
-    ) -> tuple[Offer, TaskAddress]:
-        """The task to answer and its address: of a panel the wave whose turn it is, which is known
-        to be there unless it is answered already."""
-        offer = await self._offered(address)
-        if offer.task.panel is None:
-            return offer, address
+        self, offer: Offer, record: Mapping[str, Any] | OpenedRecord
+    ) -> tuple[Offer, TaskAddress, SubjectAccount]:
+        """The wave of a panel whose turn it is, its address, and the account as it is since; the
+        wave is known to be there unless it is answered already."""
         if isinstance(record, Mapping):
             check_record_names(offer.task, record)  # before anything is kept
-        offer = await self.turn(offer)
-        if offer.task.id != address.id:
-            address = self.http.address(offer.url)
-            if await self._ask(self.ledger.find, self.subject, address.id) is None:
-                await self._offered(address)  # before anything is drawn: it may be deleted
-        return offer, address
+        mine = await self.turn(offer)
+        address = self.http.address(mine.url)
+        account = await self._ask(self.ledger.account, self.subject)
+        if address.id != offer.task.id and account.find(address.id) is None:
+            await self._offered(address)  # before anything is drawn: it may be deleted
+        return mine, address, account
 
     async def _join(self, task: Task) -> None:
         """Keep the lifetime of a panel whose holders repeat, with the first answer; where they
