@@ -372,8 +372,9 @@ def _pairs(of: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
     """Old and new name of each two categories that look alike, and what was decided of them."""
     for key, old in of.items():
         kind, _, place = key.partition("-")
-        if kind == "old" and place:
-            yield old, of[f"new-{place}"], of.get(f"one-{place}")
+        new = of.get(f"new-{place}")
+        if kind == "old" and new is not None:
+            yield old, new, of.get(f"one-{place}")
 
 
 def _check_decided(columns: Iterable[tuple[str, dict[str, str]]]) -> None:
