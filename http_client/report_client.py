@@ -166,6 +166,7 @@ class ReportClient:
         token: str | None = None,
     ) -> None:
         self._http = http
+        self._made: list[httpx.AsyncClient] = []
         self._idle: list[httpx.AsyncClient] = []
         self._insecure_http = insecure_http
         self._retry = retry or Retry()
@@ -181,8 +182,8 @@ class ReportClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        while self._idle:
-            await self._idle.pop().aclose()
+        for http in self._made:
+            await http.aclose()
 
     def address(self, task_url: str) -> TaskAddress:
         """The checked address; raises ``UnsafeAddress``."""
@@ -371,7 +372,10 @@ class ReportClient:
         if self._http is not None:
             yield self._http
             return
-        http = self._idle.pop() if self._idle else new_http()
+        if not self._idle:
+            self._idle.append(new_http())
+            self._made += self._idle
+        http = self._idle.pop()
         try:
             yield http
         finally:
