@@ -141,6 +141,7 @@ templates.filters |= {
     "duration": duration,
     "about": about,
     "as_question": as_question,
+    "figure": figure,
     "in_words": in_words,
     "known_share": known_share,
     "set_by_hand": set_by_hand,

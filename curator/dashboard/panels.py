@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from math import ceil, floor, log10
 
-from privet.learning.core.amounts import amount, percent
-from privet.learning.findings.changes import Line, WaveChange
+from privet.learning.core.amounts import amount, figure, percent
+from privet.learning.findings.changes import Line
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
@@ -128,6 +128,7 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
         rows.append(WaveRow(number, wave.id, *ends, state, stored is not None, *counts))
     found = None if standing is None else standing.over_time
     ways, places = _ways(standing), _places(rows)
+    changes = () if found is None else found.changes[:MOST_LISTED]
     return PanelPart(
         task.panel_id,
         panel.mode,
@@ -136,7 +137,7 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
         None if task.wave is None else task.wave + 1,
         None if found is None else found.sentence,
         charts_of(task.label, found.lines if found else (), places, ways),
-        tuple((ways[each.cell], each.sentence) for each in _changes(standing)[:MOST_LISTED]),
+        tuple((ways[each.cell], each.sentence) for each in changes),
         charts_of(task.label, (found.in_cells if found else ())[:MOST_LISTED], places, ways),
     )
 
@@ -155,10 +156,6 @@ def next_step_of_panel(
         (bool(unfitted), f"Fit a model to wave {(unfitted or [0])[0]}.", "waves"),
     )
     return next((Step(sentence, where) for there_is, sentence, where in steps if there_is), None)
-
-
-def _changes(standing: PanelStanding | None) -> Sequence[WaveChange]:
-    return () if standing is None else standing.over_time.changes
 
 
 def _ways(standing: PanelStanding | None) -> dict[int | None, Sequence[str]]:
@@ -203,7 +200,7 @@ def charts_of(
                 height(each.value),
                 height(each.low),
                 height(each.high),
-                f"{said(each.value)} ({said(each.low)} to {said(each.high)})",
+                figure(each.value, each.low, each.high, is_share=is_share),
             )
             for each in line.figures
         )

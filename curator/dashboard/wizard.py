@@ -39,15 +39,20 @@ MOST_COLUMNS = 300
 COLUMNS, PLAN, CREATE = "/new/columns", "/new/plan", "/new"
 PREVIEW, RELAY = "/new/preview", "/new/relay"
 UPLOADS = (COLUMNS, PLAN, CREATE, PREVIEW, RELAY)
-LANGUAGES = {"en": "English", "de": "Deutsch", "es": "Español", "zh-Hans": "中文", "fr": "Français"}
-LANGUAGES |= {
+LANGUAGES = {
+    "en": "English",
+    "de": "Deutsch",
+    "es": "Español",
+    "zh-Hans": "中文",
+    "fr": "Français",
     "it": "Italiano",
     "pl": "Polski",
     "pt": "Português",
     "tr": "Türkçe",
     "uk": "Українська",
+    "ar": "العربية",
+    "ru": "Русский",
 }
-LANGUAGES |= {"ar": "العربية", "ru": "Русский"}
 INPUTS = inputs_of(Publication)
 OF_COLUMNS = (
     "label",
