@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from privet.http_server import cors
 from privet.http_server.acceptance import BODY_SECONDS
+from privet.http_server.background import Background
 from privet.http_server.bodies import BodyBudget, BodyLimit, BodyLimits
 from privet.http_server.headers import SECURITY, HeadCalls, SecurityHeaders
 from privet.http_server.metrics import CountCalls
@@ -122,12 +123,10 @@ def create_app(
             _keep_tokens(tokens),
             watch_database(metrics, state.readiness),
         ]
-        tasks = [asyncio.create_task(each) for each in background]
+        running = [Background(each) for each in background]
         yield
-        for task in tasks:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        for each in running:
+            await each.stop()
         for pool in (curator.workers, curator.predictors, curator.exporters):
             await run_in_threadpool(pool.close)
         await run_in_threadpool(state.writer.stop)

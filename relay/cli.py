@@ -13,7 +13,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from anyio import to_thread
+from anyio import create_task_group, to_thread
 from rich.console import Console
 
 from privet.http_client.address import TaskAddress
@@ -271,6 +271,7 @@ async def _serve(settings: Settings) -> None:
     try:
         import uvicorn
 
+        from privet.http_server.background import Background
         from privet.http_server.connections import (
             ConnectionLimits,
             allow_connections,
@@ -327,15 +328,11 @@ async def _serve(settings: Settings) -> None:
                 log.info("relay started", extra=started)
             else:
                 say(f"Relay for {settings.curator} at {address}")
-            working = asyncio.create_task(
-                _together(relay.watch.run(), forwarder.run(settings.every))
-            )
-            working.add_done_callback(lambda _: setattr(server, "should_exit", True))
+            working = Background(_together(relay.watch.run, partial(forwarder.run, settings.every)))
+            working.task.add_done_callback(lambda _: setattr(server, "should_exit", True))
             await server.serve([listener])
             await to_thread.run_sync(relay.writer.stop)
-            working.cancel()
-            with suppress(asyncio.CancelledError):
-                await working
+            await working.stop()
 
 
 def _tls(settings: Settings) -> dict[str, Any]:
@@ -348,8 +345,8 @@ def _tls(settings: Settings) -> dict[str, Any]:
     return files
 
 
-async def _together(*work: Coroutine[Any, Any, None]) -> None:
+async def _together(*work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Do all at once, until one fails or this is cancelled."""
-    async with asyncio.TaskGroup() as group:
+    async with create_task_group() as group:
         for each in work:
-            group.create_task(each)
+            group.start_soon(each)

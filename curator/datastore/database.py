@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
-from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection
+from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, event
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from privet.protocol.errors import StorageFailed
 
@@ -72,6 +73,10 @@ BACKENDS: dict[str, Backend] = {"sqlite": sqlite, "postgresql": postgres, "postg
 """URL scheme -> backend."""
 
 
+def _close(_: object, record: ConnectionPoolEntry) -> None:
+    record.invalidate()
+
+
 class Database:
     """A database of Privet's, which each part of the store has its verbs for.
 
@@ -84,6 +89,8 @@ class Database:
         self.engine = backend.open_engine(url, True)
 
     def close(self) -> None:
+        """Close all connections, those that a thread still uses when it returns them."""
+        event.listen(self.engine.pool, "checkin", _close)
         self.engine.dispose()
 
     @contextmanager

@@ -17,6 +17,7 @@ from privet.curator.datastore.audit import BACKED_UP
 from privet.curator.metrics import HELD, Metrics
 from privet.curator.watch import certificate_end, watch, watch_database
 from privet.http_server import readiness as readiness_module
+from privet.http_server.background import Background
 from privet.http_server.metrics import ID_DIGITS
 from privet.http_server.readiness import Readiness
 from privet.protocol.errors import StorageFailed
@@ -82,7 +83,7 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
             while values(metrics.text().decode(), BACKUP) != {(): backup}:
                 await asyncio.sleep(0.01)
 
-    running = asyncio.create_task(watch(metrics, store, address, ManualClock()))
+    running = Background(watch(metrics, store, address, ManualClock()))
     await told(0.0)
     store.facts.set(BACKED_UP, "1700000000.5")
     await told(1_700_000_000.5)
@@ -98,7 +99,7 @@ async def test_metrics_tell_both_and_go_on_without_the_database(
     store.facts.set(BACKED_UP, "1800000000.0")
     await told(1_800_000_000.0)
     assert values(metrics.text().decode(), CERTIFICATE) == {(): END.timestamp()}
-    running.cancel()
+    await running.stop()
 
 
 async def test_metrics_tell_what_open_tasks_have_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +111,7 @@ async def test_metrics_tell_what_open_tasks_have_counted(monkeypatch: pytest.Mon
         cached = open_task(store, each)
         if each is not made[1]:
             take(store, cached, [report(each) for _ in range(3)])
-    running = asyncio.create_task(watch(metrics, store, "", lambda: now[0]))
+    running = Background(watch(metrics, store, "", lambda: now[0]))
     of = {each.name: (each.id[:ID_DIGITS],) for each in made}
 
     async def told(reports: dict[tuple[str, ...], float]) -> None:
@@ -123,7 +124,7 @@ async def test_metrics_tell_what_open_tasks_have_counted(monkeypatch: pytest.Mon
     await told({of["some"]: 3, of["none"]: 0})
     store.tasks.move(made[0].id, Move.CLOSE, NOW)
     await told({of["none"]: 0})
-    running.cancel()
+    await running.stop()
 
 
 async def test_each_curator_tells_what_relays_hold(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +136,7 @@ async def test_each_curator_tells_what_relays_hold(monkeypatch: pytest.MonkeyPat
     store.standing.tell(
         made.id, "post", Holdings(reports=7, least=9, lost={"task-not-open": 2}), NOW
     )
-    running = asyncio.create_task(watch(metrics, store, "", lambda: NOW))
+    running = Background(watch(metrics, store, "", lambda: NOW))
 
     async def told(reports: float, since: float, lost: float, counted: float) -> None:
         expected = dict(zip(HELD, (reports, since, lost, counted), strict=True))
@@ -149,7 +150,7 @@ async def test_each_curator_tells_what_relays_hold(monkeypatch: pytest.MonkeyPat
     await told(7, NOW, 2, 1)
     store.tasks.move(made.id, Move.DELETE, NOW)
     await told(0, 0, 0, 0)
-    running.cancel()
+    await running.stop()
 
 
 async def test_metrics_tell_whether_the_database_takes_writes(
@@ -164,12 +165,12 @@ async def test_metrics_tell_whether_the_database_takes_writes(
         if full[0]:
             raise StorageFailed("full")
 
-    running = asyncio.create_task(watch_database(metrics, Readiness(write)))
+    running = Background(watch_database(metrics, Readiness(write)))
     for full[0] in (False, True, False):
         async with asyncio.timeout(20):
             while values(metrics.text().decode(), "privet_database_up") != {(): not full[0]}:
                 await asyncio.sleep(0.01)
-    running.cancel()
+    await running.stop()
 
 
 async def test_there_is_no_end_without_a_certificate() -> None:

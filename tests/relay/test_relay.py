@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from privet.client import Holder, MemoryLedger, ReportClient, ReportState, UnexpectedResponse
 from privet.http_server import readiness
+from privet.http_server.background import Background
 from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.errors import (
     PROBLEMS,
@@ -307,12 +308,10 @@ async def test_a_spool_that_fails_once_does_not_end_forwarding(
             return works(spool)
 
         monkeypatch.setattr(Spool, "queues", queues)
-        running = asyncio.create_task(forwarder.run(0.001))
-        while not (curator.batches or running.done()):
+        running = Background(forwarder.run(0.001))
+        while not (curator.batches or running.task.done()):
             await asyncio.sleep(0.001)
-        running.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await running
+        await running.stop()
         assert len(curator.batches) == 1
 
 

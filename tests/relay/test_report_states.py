@@ -13,6 +13,7 @@ import pytest
 
 from privet.client import ReportClient, ReportState, Retry
 from privet.http_client.address import TaskAddress
+from privet.http_server.background import Background
 from privet.protocol.errors import NotAuthorized, ReportNotFound, TaskNotOpen
 from privet.protocol.lifecycle import Move
 from privet.protocol.report import make_report
@@ -149,12 +150,12 @@ async def test_states_are_for_those_who_know_the_id_and_end(setting: Setting) ->
         await setting.client.report_status(elsewhere, answered.report_id)
     await setting.forwarder.forward()
     setting.curator.clock.advance(31 * 86_400)
-    running = asyncio.create_task(setting.forwarder.run(0.001))
+    running = Background(setting.forwarder.run(0.001))
     with contextlib.suppress(ReportNotFound):
         async with asyncio.timeout(60):
             while await setting.client.report_status(setting.address, answered.report_id):
                 pass
-    running.cancel()
+    await running.stop()
 
 
 @dataclass
@@ -214,7 +215,7 @@ async def test_the_curator_does_not_see_when_holders_come(monkeypatch: pytest.Mo
     """After the first call about a task the relay asks by the clock, and only then."""
     monkeypatch.setattr(task_watch, "SHORTEST", 0.05)
     curator = Watched(collecting(True))
-    running = asyncio.create_task(curator.watch.run())
+    running = Background(curator.watch.run())
     await asyncio.sleep(0)
     await curator.watch.look("t")
     curator.now = 1e6
@@ -224,4 +225,4 @@ async def test_the_curator_does_not_see_when_holders_come(monkeypatch: pytest.Mo
     async with asyncio.timeout(60):
         while len(curator.asked) < 2:
             await asyncio.sleep(0.01)
-    running.cancel()
+    await running.stop()

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -9,8 +10,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import psycopg
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 from sqlalchemy.engine.interfaces import DBAPICursor
 
 from privet.curator.collection.task_cache import CachedTask
@@ -585,3 +587,17 @@ def assert_that_commits_wait(store: Store, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(postgres, "HOLD", postgres.HOLD.replace("'on'", "'off'"))
         with pytest.raises(StorageFailed, match="synchronous_commit = off"):
             store.check()
+
+
+def test_a_closed_store_keeps_no_connection(store: Store) -> None:
+    """Of a thread that still reads either, nor of one that reads afterwards."""
+    used = []
+    with store.database.reading() as connection:
+        used.append(connection.connection.driver_connection)
+        store.close()
+        assert connection.scalar(text("SELECT 1")) == 1
+    with store.database.reading() as connection:
+        used.append(connection.connection.driver_connection)
+    for driver in used:
+        with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError)):
+            driver.cursor().execute("SELECT 1")  # type: ignore[union-attr]

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,6 +16,7 @@ from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import id_pages, leftovers, report_ids
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
+from privet.http_server.background import Background
 from privet.protocol.errors import StorageFailed
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
@@ -109,11 +110,9 @@ def test_a_removal_is_done_though_ids_cannot_be_removed(
 
 
 async def collect_until(done: asyncio.Event, *given: Any) -> None:
-    running = asyncio.create_task(collect_garbage(*given))
+    running = Background(collect_garbage(*given))
     await asyncio.wait_for(done.wait(), 60)
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    await running.stop()
 
 
 @pytest.mark.parametrize("error", [StorageFailed("the disk is full"), ZeroDivisionError("a bug")])
