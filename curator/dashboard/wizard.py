@@ -1,12 +1,15 @@
 """Creating a task: a file, what its columns become, a plan, and the task.
 
-The file stays in the browser's form and comes with every step, so nothing is kept in between.
+The file comes with every step, so nothing is kept in between: it stays in the browser's form, or
+without scripts in a hidden field of the page.
 """
 
 import json
 import re
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
 from typing import Any
@@ -53,6 +56,16 @@ LANGUAGES = {
     "ar": "العربية",
     "ru": "Русский",
 }
+STEPS = {
+    "data": "Data",
+    "questions": "Questions",
+    "study": "The study",
+    "asker": "Who is asking",
+    "where": "Where people answer",
+    "check": "Check and publish",
+}
+MOST_KEPT = 700_000
+"""Bytes of a file that a page without scripts takes along; a form's field has at most 1 MiB."""
 INPUTS = inputs_of(Publication)
 OF_COLUMNS = (
     "label",
@@ -69,6 +82,8 @@ OF_COLUMNS = (
 OF_FILE = ("encoding", "separator", "decimal")
 IN_WORDS = ("name", "holders", "description", "invited", "closes", "epsilon", "waves", "mode")
 """Settings that the form asks for in words of its own."""
+OF_LABEL = ("prevalence",)
+"""Settings beside the choice of the label."""
 ORDINARY = ("opens", "quota", "draft")
 """Settings of the study that need no word of explanation beside their help."""
 APART = ("epsilon", "closes", "asker", "language", "waves", "mode")
@@ -76,7 +91,10 @@ ADVANCED = tuple(
     name
     for name in INPUTS
     if name
-    not in (*OF_COLUMNS, *OF_FILE, *IN_WORDS, *ORDINARY, "asker", "language", "translations")
+    not in (
+        *(*OF_COLUMNS, *OF_FILE, *OF_LABEL, *IN_WORDS, *ORDINARY),
+        *("asker", "language", "translations"),
+    )
 )
 """Settings that the form keeps folded up."""
 UNPLANNED = ("name", "description", "describe", "asker", "language", "translations", "draft")
@@ -88,7 +106,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=
 @router.get("/new")
 def ask_file(request: Request) -> Response:
     """The first step: a file."""
-    return page(request, "new.html")
+    return page(request, "new.html", steps=STEPS, kept={}, proposals=None)
 
 
 @router.post(COLUMNS)
@@ -108,7 +126,9 @@ async def show_columns(
         )
     return page(
         request,
-        "columns.html",
+        "new.html",
+        steps=STEPS,
+        kept=await _kept(form),
         preview=preview,
         stated=asdict(stated),
         proposals=preview.proposals,
@@ -148,6 +168,7 @@ async def show_plan(
         digest=digest,
         waves=[_days(wave) for wave in settings.waves],
         lifetime=settings.lifetime,
+        posted=[] if SCRIPTED in form else await _posted(form),
     )
 
 
@@ -239,7 +260,7 @@ def settings_of(form: FormData) -> Publication:
     _check_decided((name, of) for name, of in columns if name == label or "use" in of)
     for name, of in columns:
         if name == label or "use" in of:
-            names = {**_merged(of), **_renaming(of.get("rename", ""))}
+            names = {**_called(name, of), **_merged(of), **_renaming(of.get("rename", ""))}
             settings["rename"] |= {name: names} if names else {}
         described = {key: of[key] for key in ("prompt", "description", "unit") if key in of}
         if name == label:
@@ -322,12 +343,13 @@ def _written(fields: dict[str, str]) -> dict[str, Any]:
     """The settings of the collection, which are left out where their field is empty."""
     written: dict[str, Any] = {}
     in_words = [name for name in IN_WORDS if name not in APART]
-    for name in (*OF_FILE, *in_words, *ORDINARY, *ADVANCED, "translations"):
+    for name in (*OF_FILE, *OF_LABEL, *in_words, *ORDINARY, *ADVANCED, "translations"):
         text = fields.get(name, "")
-        if text and (INPUTS[name].kind, text) == ("flag", "on"):  # a box that is checked
+        kind = INPUTS[name].kind
+        if text and (kind, text) == ("flag", "on"):  # a box that is checked
             written[name] = True
         elif text:
-            written[name] = INPUTS[name].value(text)
+            written[name] = INPUTS[name].value(_whole(name, text) if kind == "integer" else text)
     return written
 
 
@@ -345,6 +367,8 @@ def _introduction(fields: dict[str, str]) -> dict[str, Any]:
 def _declared(of: dict[str, str]) -> dict[str, Any]:
     """The settings of a column that differ from the inferred ones."""
     kind = of.get("kind", "")
+    if "means_0" in of:  # the words are inferred
+        return {}
     if kind != of.get("inferred", ""):
         return {"kind": kind}
     if kind == "numeric":
@@ -360,6 +384,8 @@ def _label(of: dict[str, str], kind: str) -> dict[str, Any]:
     A number has the ends that the form shows, so that the file's own tell nobody's value.
     """
     inferred = of.get("inferred", "")
+    if "means_0" in of:
+        return {"label_type": kind} if kind else {}
     if not kind and of.get("kind", inferred) != inferred:
         kind = {"numeric": "range", "categorical": "classes"}[of["kind"]]
     settings: dict[str, Any] = {"label_type": kind} if kind else {}
@@ -371,6 +397,14 @@ def _label(of: dict[str, str], kind: str) -> dict[str, Any]:
         if "categories" in declared and kind != "range":
             settings["classes"] = declared["categories"]
     return settings
+
+
+def _called(name: str, of: dict[str, str]) -> dict[str, str]:
+    """New names of 0 and 1, as somebody has said what they mean."""
+    meanings = {number: of[f"means_{number}"] for number in "01" if f"means_{number}" in of}
+    if len(meanings) == 1 or len(set(meanings.values())) == 1:
+        raise InvalidRequest(f"{name}: say what 0 means and what 1 means, each with its own words.")
+    return meanings
 
 
 def _pairs(of: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
@@ -424,10 +458,20 @@ def _lines(text: str) -> list[str]:
 
 
 def _number(fields: dict[str, str], name: str) -> float:
+    """A number as people write it, perhaps with a decimal comma; raises ``InvalidRequest``."""
+    text = fields.get(name, "")
     try:
-        return float(fields.get(name, ""))
+        return float(text.replace(",", ".") if "." not in text else text)
     except ValueError:
-        raise InvalidRequest(f"{name} is {fields.get(name, '')!r}: give a number.") from None
+        raise InvalidRequest(f"{name} is {text!r}: give a number.") from None
+
+
+def _whole(name: str, text: str) -> str:
+    """A whole number without its spaces; raises ``InvalidRequest`` for what marks thousands in one
+    country and fractions in another."""
+    if re.search("[.,]", text):
+        raise InvalidRequest(f"{name} is {text!r}: write a whole number, without points or commas.")
+    return re.sub(r"\s", "", text)
 
 
 async def _public(form: FormData) -> bytes:
@@ -438,6 +482,52 @@ async def _public(form: FormData) -> bytes:
 
 
 async def _file(form: FormData, name: str) -> bytes | None:
-    """A file of the form; None if none was chosen."""
+    """A file of the form, or one that its page took along; None if none was chosen."""
     upload = form.get(name)
-    return await upload.read() if isinstance(upload, UploadFile) and upload.filename else None
+    if isinstance(upload, UploadFile) and upload.filename:
+        await upload.seek(0)
+        return await upload.read()
+    try:
+        return b64decode(str(form.get(f"kept_{name}", "")), validate=True) or None
+    except NotBase64:
+        raise InvalidRequest("The file in the page is damaged: choose it again.") from None
+
+
+SCRIPTED = "scripted"
+"""Field of a form whose browser keeps the files itself."""
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A file that a page takes along, as base64."""
+
+    filename: str
+    data: str
+
+
+async def _kept(form: FormData) -> dict[str, KeptFile]:
+    """The files for the page to take along; none where the browser does.
+
+    Raises ``InvalidRequest`` for one that is too large.
+    """
+    kept: dict[str, KeptFile] = {}
+    for name in () if SCRIPTED in form else ("public", "register"):
+        content, upload = await _file(form, name), form.get(name)
+        if content is None:
+            continue
+        if len(content) > MOST_KEPT:
+            raise InvalidRequest(
+                f"Without JavaScript a page takes files up to {MOST_KEPT // 1000} kB along: allow "
+                "scripts here, or use the command line."
+            )
+        chosen = upload.filename if isinstance(upload, UploadFile) else None
+        kept[name] = KeptFile(chosen or "Your file", b64encode(content).decode())
+    return kept
+
+
+async def _posted(form: FormData) -> list[tuple[str, str]]:
+    """All fields of a form, with its files, to be sent once more."""
+    fields = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
+    names = {name for name, _ in fields}
+    files = [(f"kept_{name}", kept.data) for name, kept in (await _kept(form)).items()]
+    return fields + [(name, data) for name, data in files if name not in names]

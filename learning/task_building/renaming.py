@@ -1,10 +1,13 @@
 """Categories renamed and merged, before anything is inferred from a column."""
 
+import math
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
+
+import numpy as np
 
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import ColumnValues, category_text
@@ -38,6 +41,8 @@ def renamed(columns: Columns, renaming: Renaming) -> Columns:
 
 
 def _renamed(name: str, values: ColumnValues, names: Mapping[str, str]) -> ColumnValues:
+    if isinstance(values, np.ndarray):  # whose missing values do not even equal themselves
+        values = [None if math.isnan(value) else value for value in values.tolist()]
     found = {value: category_text(value) for value in dict.fromkeys(values) if value is not None}
     if unknown := [old for old in names if old not in found.values()]:
         raise InvalidPublicData(

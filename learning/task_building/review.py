@@ -25,7 +25,7 @@ from privet.tables.text_format import TextFormat, bare
 
 from .columns import Columns, Table, units_of
 from .renaming import Resemblance, alike, renamed, resemblances
-from .schema import describe, infer_feature, kind_of_label
+from .schema import ABOUT_DATES, describe, infer_feature, kind_of_label
 from .settings import TaskSettings
 
 LIKE_A_NUMBER = 0.5
@@ -62,7 +62,8 @@ class Proposal:
 
     ``note`` says how its cells were read, where not as they stand; ``rows`` has the number of rows
     of each category. Of ``merges`` somebody has to decide whether each is one category.
-    ``label_type`` is what the column becomes as the label.
+    ``label_type`` is what the column becomes as the label; ``is_binary`` says that it has the
+    numbers 0 and 1 and no others.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Proposal:
     rows: Mapping[str, int]
     merges: tuple[Resemblance, ...]
     label_type: str
+    is_binary: bool
 
     @property
     def round(self) -> tuple[float, float]:
@@ -111,12 +113,19 @@ def propose(columns: Columns) -> list[Proposal]:
         try:
             feature = describe(infer_feature(name, values), PREVIEW, units_of(columns))
         except InvalidPublicData as error:
-            remarks = (error.detail, *remarks)
+            about_dates = ABOUT_DATES in error.detail  # which its remark says too
+            remarks = (error.detail,) if about_dates else (error.detail, *remarks)
         note = f"It {notes[name]}" if name in notes else ""
         merges = tuple(resemblances(counts))
-        kind = kind_of_label(values, PREVIEW)
-        proposals.append(Proposal(name, feature, remarks, note, counts, merges, kind))
+        kind, binary = kind_of_label(values, PREVIEW), _is_binary(values)
+        proposals.append(Proposal(name, feature, remarks, note, counts, merges, kind, binary))
     return proposals
+
+
+def _is_binary(values: ColumnValues) -> bool:
+    if not isinstance(values, np.ndarray):
+        return False
+    return set(np.unique(values[~np.isnan(values)]).tolist()) == {0.0, 1.0}
 
 
 def remarks_on(values: ColumnValues, *, label: bool = False) -> Iterator[str]:

@@ -27,7 +27,8 @@ async function load(url, into, options = {}) {
       location.href = response.url;
       return null;
     }
-    const page = parser.parseFromString(await response.text(), "text/html");
+    const isPage = response.headers.get("Content-Type")?.startsWith("text/html");
+    const page = isPage ? parser.parseFromString(await response.text(), "text/html") : refusal(await response.json());
     const part = page.getElementById(into);
     target.replaceChildren(...(part ? part.childNodes : [problemIn(page)]));
     prepare(target);
@@ -43,6 +44,15 @@ async function load(url, into, options = {}) {
     waiting.end();
     if (latest.get(into) === abort) target.removeAttribute("aria-busy");
   }
+}
+
+/** What the server itself refuses, such as a file that is too large, before there is a page of it. */
+function refusal({ title, detail }) {
+  const page = document.implementation.createHTMLDocument();
+  const problem = Object.assign(page.createElement("div"), { id: "problem", className: "problem" });
+  problem.append(Object.assign(page.createElement("h1"), { textContent: title }), `${title}. ${detail}`);
+  page.body.append(problem);
+  return page;
 }
 
 /** What a page says is wrong, as a part of another page that is scrolled to. */

@@ -1,5 +1,5 @@
 /**
- * The form of a new task: a draft that this browser keeps, translations, and what epsilon means.
+ * The form of a new task: one step at a time, a draft that this browser keeps, translations, and what epsilon means.
  *
  * The draft, with its file, stands in IndexedDB until the task is published, the draft is discarded, or somebody
  * signs out (`page.js`). No secret is kept.
@@ -47,14 +47,14 @@ function save() {
   if (columns() === "") return;
   const fields = [...form.elements].filter(changed).map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
   const chosen = files.map((name) => [name, form.elements[name].files[0]]).filter(([, file]) => file);
-  const draft = { columns: columns(), fields, files: chosen, saved: new Date() };
+  const draft = { columns: columns(), fields, files: chosen, saved: new Date(), step: location.hash.slice(1) };
   saving = saving.then(() => stored("readwrite", (drafts) => drafts.put(draft, KEY))).catch(() => undefined);
 }
 
 /** Fill the form in from the draft, if that is of the same columns. */
 async function restore() {
   const draft = await stored("readonly", (drafts) => drafts.get(KEY)).catch(() => undefined);
-  if (draft?.columns !== columns()) return;
+  if (draft?.columns !== columns()) return undefined;
   for (const [name, value] of draft.fields) {
     const field = form.elements.namedItem(name);
     if (field?.type === "checkbox") field.checked = value;
@@ -66,6 +66,7 @@ async function restore() {
   for (const each of form.querySelectorAll("[data-column]")) sayAnswers(each);
   showTranslations();
   document.getElementById("translations").open = translations().length > 0;
+  return draft.step;
 }
 
 /** Offer the draft of an earlier visit. */
@@ -91,9 +92,12 @@ async function offer() {
   };
 }
 
+/** The number in a field, perhaps with a decimal comma. */
+const number = (name) => Number(form.elements[name]?.value.replace(",", "."));
+
 /** The sentence below epsilon, for the number that stands there. */
 function sayOdds() {
-  const epsilon = Number(form.elements.epsilon?.value);
+  const epsilon = number("epsilon");
   const place = form.querySelector("[data-of-hundred]");
   if (place && epsilon > 0) place.textContent = Math.ceil(100 / (1 + Math.exp(-epsilon)));
 }
@@ -103,7 +107,7 @@ function sayWaves() {
   const count = form.elements.wave_count?.value;
   if (count === undefined) return;
   for (const each of form.querySelectorAll("[data-wave]")) each.hidden = Number(each.dataset.wave) > Number(count);
-  const [epsilon, place] = [Number(form.elements.epsilon.value), document.getElementById("lifetime")];
+  const [epsilon, place] = [number("epsilon"), document.getElementById("lifetime")];
   const lifetime = form.elements.mode.value === "repeat" ? Number(count) * epsilon : epsilon;
   const more = lifetime > Number(place.dataset.cap) ? `, more than the ${place.dataset.cap} that the answer page takes` : "";
   place.className = more ? "problem" : "help";
@@ -141,6 +145,8 @@ function originals() {
 
 /** The categories of a column, as they are to be called. */
 function answers(column) {
+  const means = [...column.querySelectorAll("[data-means]")].map((each) => each.value).filter(Boolean);
+  if (means.length > 0) return means;
   const called = new Map();
   for (const yes of column.querySelectorAll("[value='yes']:checked")) {
     const [old, name] = yes.closest("fieldset").querySelectorAll("[type='hidden']");
@@ -197,10 +203,182 @@ function addLanguage(select) {
   save();
 }
 
+// ---- one step at a time, with an index that says what is left
+
+const index = document.getElementById("steps");
+const wide = matchMedia("(min-width: 60rem)");
+const steps = () => [...form.querySelectorAll("[data-step]")];
+const step = (id) => form.querySelector(`[data-step="${id}"]`);
+const heading = (id) => step(id).querySelector("h2").textContent;
+
+/** The words of a field's label, without those of help in it. */
+function named(field) {
+  const label = field.labels[0].cloneNode(true);
+  for (const each of label.querySelectorAll("small, input, select, textarea")) each.remove();
+  return label.textContent.trim().replace(/[?:]$/u, "");
+}
+
+/** What is missing in a step: each a field, and what to say of it. */
+function missing(part) {
+  const fields = [...part.querySelectorAll("input, select, textarea")].filter((each) => !each.validity.valid);
+  const found = fields.map((field) => [field, said(field)]);
+  for (const column of [...part.querySelectorAll("[data-column]")].filter(isAsked)) {
+    for (const pair of column.querySelectorAll(".decision:has([type='radio'])")) {
+      if (!pair.querySelector(":checked")) found.push([pair.querySelector("[type='radio']"), pair.querySelector("legend").textContent]);
+    }
+    const means = [...column.querySelectorAll("[data-means]")];
+    const open = means.find((each) => !each.value.trim());
+    if (open && means.some((each) => each.value.trim())) found.push([open, column.querySelector(".decision legend").textContent]);
+  }
+  return found;
+}
+
+function said(field) {
+  if (!field.validity.valueMissing) return field.type === "url" ? `${named(field)}: it begins with https://` : `${named(field)}: ${field.validationMessage}`;
+  return field.type === "file" ? "Choose a file." : field.tagName === "SELECT" ? `${named(field)}: choose one.` : `${named(field)}: fill this in.`;
+}
+
+/** Say at each field what is missing there; nothing if nothing is. */
+function mark(part, faults) {
+  for (const each of part.querySelectorAll(".fault")) each.remove();
+  for (const each of part.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
+  for (const [field, text] of faults) {
+    const line = Object.assign(document.createElement("p"), { className: "problem fault", textContent: text, id: `fault-${field.name}` });
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", [...new Set([line.id, ...(field.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean)])].join(" "));
+    (field.closest(".decision, label") ?? field).before(line);
+  }
+}
+
+/** Mark in the index where one is, and what each step lacks. */
+function sayLeft(current) {
+  const there = new Set(steps().map((each) => each.dataset.step));
+  for (const link of index.querySelectorAll("[data-to]")) {
+    const { to } = link.dataset;
+    const state = link.parentElement.querySelector("small");
+    if (there.has(to) && !(to === "data" && there.size === 1)) link.href = `#${to}`;
+    else link.removeAttribute("href");
+    if (to === current) link.setAttribute("aria-current", "step");
+    else link.removeAttribute("aria-current");
+    const left = there.has(to) ? missing(step(to)).length : 0;
+    const works = to !== "where" || form.querySelector("[data-works]");
+    const done = there.size > 1 && to !== "check";
+    state.textContent = !done ? "" : left > 0 ? `${left} to fill in` : works ? "done" : "no link yet";
+    state.className = done && left === 0 && works ? "is-done" : "";
+  }
+  const at = [...there].indexOf(current) + 1;
+  index.querySelector("summary").textContent = there.size > 1 ? `Step ${at} of ${there.size}: ${heading(current)}` : "Steps";
+}
+
+/** Show the step that the address names, or the first; its heading has the focus after a move. */
+function show(moved = true) {
+  const wanted = location.hash.slice(1);
+  const current = step(wanted) ? wanted : "data";
+  for (const each of steps()) each.hidden = each.dataset.step !== current;
+  index.open = wide.matches;
+  sayLeft(current);
+  if (current === "check") sayAll();
+  if (!moved) return;
+  step(current).querySelector("h2").focus({ preventScroll: true });
+  document.querySelector(".wizard").scrollIntoView();
+}
+
+/** Go to a step, and perhaps to a field in it. */
+function go(id, field = null) {
+  if (location.hash !== `#${id}`) history.pushState(null, "", `#${id}`); // Back leads to the step before
+  show();
+  save();
+  if (!field) return;
+  for (let fold = field.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  field.focus();
+}
+
+/** All that was entered, with a way back to each; what is missing is said above. */
+function sayAll() {
+  const place = document.getElementById("summary");
+  const asked = [...form.querySelectorAll("[data-column]")].filter((each) => each.querySelector("[name^='name.']").value !== form.elements.label.value && isAsked(each));
+  const prompt = (column) => column.querySelector("[name^='prompt.']")?.value || column.querySelector("[name^='prompt.']")?.placeholder;
+  const text = (name) => form.elements[name].value.trim();
+  const label = [...form.querySelectorAll("[data-column]")].find((each) => each.querySelector("[name^='name.']").value === text("label"));
+  const waves = text("wave_count");
+  const rows = [
+    ["To be predicted", label ? prompt(label) ?? text("label") : "", "questions"],
+    [`Asked besides (${asked.length})`, asked.map(prompt).join("; "), "questions"],
+    ["Study", text("name"), "study"],
+    ["People", text("holders"), "study"],
+    ["Privacy of each answer", `ε = ${text("epsilon")}`, "study"],
+    ["When", waves ? `${waves} waves` : text("last_day") ? `until ${text("last_day")}` : "until you close it", "study"],
+    ["Who can answer", form.elements.invited.checked ? "only people with an invitation" : "everybody who has the link", "study"],
+    ["Who is asking", [text("asker_name"), text("asker_contact"), text("asker_link")].filter(Boolean).join(", "), "asker"],
+    ["Purpose", text("asker_purpose"), "asker"],
+    ["Languages", [form.elements.language.selectedOptions[0].textContent, ...translations().map(({ language }) => form.querySelector(`[data-translate] [value="${language}"]`)?.textContent ?? language)].join(", "), "asker"],
+    ["Where people answer", form.querySelector("[data-works]")?.dataset.works ?? "no link for people yet", "where"],
+  ];
+  place.replaceChildren(...rows.map(([name, value, to]) => {
+    const row = document.createElement("div");
+    const link = Object.assign(document.createElement("a"), { href: `#${to}`, textContent: "Change" });
+    link.setAttribute("aria-label", `Change: ${name}`);
+    const last = document.createElement("dd");
+    last.append(link);
+    row.append(Object.assign(document.createElement("dt"), { textContent: name }), Object.assign(document.createElement("dd"), { textContent: value || "missing", className: value ? "" : "is-missing" }), last);
+    return row;
+  }));
+}
+
+/** What is missing anywhere, as links to its fields; true if nothing is. */
+function complete() {
+  const place = document.getElementById("missing");
+  const faults = steps().flatMap((part) => {
+    const found = missing(part);
+    mark(part, found);
+    return found.map(([field, text]) => [part.dataset.step, field, text]);
+  });
+  place.hidden = faults.length === 0;
+  place.className = "problem";
+  const list = document.createElement("ul");
+  for (const [id, field, text] of faults) {
+    const link = Object.assign(document.createElement("a"), { href: `#${id}`, textContent: text });
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      go(id, field);
+    });
+    list.append(Object.assign(document.createElement("li"), {}));
+    list.lastChild.append(link);
+  }
+  place.replaceChildren(Object.assign(document.createElement("b"), { textContent: "This is missing:" }), list);
+  if (faults.length > 0) place.focus();
+  return faults.length === 0;
+}
+
+form.addEventListener("click", (event) => {
+  if (event.target.dataset.next === undefined) return;
+  const part = event.target.closest("[data-step]");
+  const faults = missing(part);
+  mark(part, faults);
+  if (faults.length > 0) go(part.dataset.step, faults[0][0]);
+  else go(steps()[steps().indexOf(part) + 1].dataset.step);
+});
+form.addEventListener("submit", (event) => {
+  const first = event.submitter?.dataset.into === "columns";
+  const faults = first ? missing(step("data")) : [];
+  if (first) mark(step("data"), faults);
+  if (faults.length > 0) go("data", faults[0][0]);
+  const whole = faults.length === 0 && (first || event.submitter?.dataset.into === "relay" || complete());
+  if (whole) return;
+  event.preventDefault();
+  event.stopPropagation(); // page.js does not send it
+});
+addEventListener("hashchange", () => {
+  if (location.hash === "" || step(location.hash.slice(1))) show();
+  save();
+});
+wide.addEventListener("change", () => { index.open = wide.matches; });
+
 form.addEventListener("input", (event) => {
   if (event.target.name === "epsilon") sayOdds();
   if (["epsilon", "mode", "wave_count"].includes(event.target.name)) sayWaves();
   save();
+  sayLeft(steps().find((each) => !each.hidden).dataset.step);
 });
 form.addEventListener("change", (event) => {
   if (event.target.name === "language") sayLanguage();
@@ -210,11 +388,24 @@ form.addEventListener("change", (event) => {
   else if (event.target.dataset.text !== undefined || event.target.name === "label" || column) showTranslations();
 });
 form.addEventListener("formdata", ({ formData }) => {
+  formData.set("scripted", "yes"); // so that no page takes the file along
   const full = translations().filter(({ texts }) => texts.length > 0); // a language without a text is none
   if (form.elements.translations) formData.set("translations", full.length > 0 ? JSON.stringify(full) : "");
 });
 form.addEventListener("privet-loaded", (event) => {
-  if (event.target.id === "columns") void restore().then(sayWaves).then(save);
+  if (event.target.id === "relay") sayLeft("where");
+  if (event.target.id !== "columns" || columns() === "") return;
+  document.getElementById("draft").hidden = true;
+  for (const each of form.querySelectorAll("[data-next]")) each.hidden = false;
+  void restore().then((id) => {
+    sayWaves();
+    go(step(id) && id !== "data" ? id : "questions");
+    save();
+  });
 });
 form.addEventListener("privet-done", (event) => event.detail.until.push(saving.then(discard)));
+form.noValidate = true; // each fault is said at its field
+form.removeAttribute("target");
+for (const each of form.querySelectorAll("[data-scripted]")) each.hidden = false;
+show(false);
 void offer();

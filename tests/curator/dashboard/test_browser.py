@@ -103,12 +103,14 @@ def test_from_a_file_to_the_first_answer(
     age.get_by_label("From").fill("16")
     age.get_by_label("Question").fill("How old are you?")
     admin.get_by_label("Ask for member").uncheck()
+    go_on(admin, "The study")
     admin.get_by_label("Name of the study").fill("Who is a member")
     admin.get_by_label("Privacy of each answer").fill("2")
     admin.locator("#help-epsilon", has_text="at most 89 gave").wait_for()
     admin.get_by_label("People whom you expect").fill("500")
     admin.get_by_text("Advanced", exact=True).click()
     admin.get_by_label("Smallest batch").fill("1")  # the relay sends the one answer on
+    go_on(admin, "Who is asking")
     admin.get_by_label("Responsible").fill("Institute for Work")
     admin.get_by_label("Contact").fill("survey@institute.example")
     admin.get_by_label("Link").fill("https://institute.example/survey")
@@ -124,10 +126,12 @@ def test_from_a_file_to_the_first_answer(
     admin.reload()  # a draft has the file and what was typed
     assert violations(admin.get_by_text("This browser has a draft")) == []
     admin.get_by_role("button", name="Go on with the draft").click()
-    admin.get_by_label("Ask for member").wait_for()
+    translated.wait_for()  # at the step where it was left, and the translations are open again
     admin.wait_for_function("document.querySelector('[name=holders]').value === '500'")
-    assert not admin.get_by_label("Ask for member").is_checked()
-    translated.wait_for()  # the translations are open again
+    assert not admin.locator("[aria-label='Ask for member']").is_checked()
+    go_on(admin, "Where people answer")
+    go_on(admin, "Check and publish")
+    assert "How old are you?; Hours; Job" in admin.inner_text("#summary")
     admin.get_by_role("button", name="Publish", exact=True).click()
     admin.get_by_text("Plan first, with the settings as they are now").wait_for()
     admin.get_by_role("button", name="Plan", exact=True).click()
@@ -198,6 +202,91 @@ def test_from_a_file_to_the_first_answer(
         admin.locator("#reports").get_by_text("1", exact=True).wait_for(timeout=60_000)
 
 
+def go_on(tab: Any, title: str) -> None:
+    """Leave a step of the wizard for the next one, whose heading has the focus."""
+    tab.get_by_role("button", name="Continue").click()
+    tab.get_by_role("heading", name=title, exact=True).wait_for()
+    assert tab.evaluate("document.activeElement.textContent") == title
+
+
+def test_the_wizard_says_what_is_missing_where(
+    curator: RunningCurator, admin: Any, tmp_path: Path
+) -> None:
+    """At its field, in the index and before publication, by keyboard too; every step of it is
+    without faults, on a phone and a desk."""
+    file = tmp_path / "survey.csv"
+    file.write_bytes(samples.survey().replace(b"true", b"1").replace(b"false", b"0"))
+    admin.goto(f"{curator.url}/new")
+    admin.get_by_role("button", name="Read the file").click()
+    assert violations(admin.get_by_text("Choose a file.")) == []
+    admin.get_by_label("Public records").set_input_files(file)
+    large = {"title": "The body is above the published limit", "detail": "Send less at a time."}
+    admin.route("**/new/columns", lambda route: route.fulfill(status=413, json=large), times=1)
+    admin.get_by_role("button", name="Read the file").click()
+    admin.get_by_text("above the published limit. Send less at a time.").wait_for()
+    admin.get_by_role("button", name="Read the file").focus()
+    admin.keyboard.press("Enter")
+    admin.get_by_role("button", name="Continue").focus()
+    admin.keyboard.press("Enter")
+    label = admin.get_by_label("Which column should be predicted?")
+    assert violations(admin.get_by_text("Which column should be predicted: choose one.")) == []
+    assert label.evaluate("field => field === document.activeElement")
+    label.select_option("label")
+    words = admin.get_by_role("group", name="member: what do 0 and 1 mean?")
+    words.get_by_label("0 means").fill("no")
+    steps = admin.get_by_role("navigation", name="Steps")
+    assert "Questions 1 to fill in" in " ".join(steps.inner_text().split())
+    words.get_by_label("1 means").fill("yes")
+    steps.get_by_text("done").nth(1).wait_for()
+    steps.get_by_role("link", name="Check and publish").click()
+    admin.get_by_role("button", name="Publish", exact=True).click()
+    alert = admin.get_by_role("alert").filter(has_text="This is missing:")
+    assert alert.get_by_role("link").count() == 5  # the name, and who asks
+    for width in (390, 768, 1280):
+        admin.set_viewport_size({"width": width, "height": 844})
+        for title in ("Questions", "The study", "Who is asking", "Where people answer"):
+            if width < 900:
+                admin.get_by_text(re.compile("^Step . of 6")).click()
+            steps.get_by_role("link", name=title).click()
+            assert violations(admin.get_by_role("heading", name=title, exact=True)) == [], title
+            assert admin.evaluate("document.documentElement.scrollWidth") <= width, title
+    steps.get_by_role("link", name="Check and publish").click()
+    alert.get_by_role("link", name="Name of the study").click()
+    admin.get_by_label("Name of the study").wait_for()
+    admin.keyboard.type("By keyboard")
+    assert admin.get_by_label("Name of the study").input_value() == "By keyboard"
+
+
+def test_the_wizard_without_scripts(curator: RunningCurator, browser: Any, tmp_path: Path) -> None:
+    """From a file to the published task: the page takes the file along, and a plan publishes."""
+    file = tmp_path / "survey.csv"
+    file.write_bytes(samples.survey())
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    sign_in(tab, curator.url, curator.token)
+    tab.goto(f"{curator.url}/new")
+    tab.get_by_label("Public records").set_input_files(file)
+    tab.get_by_role("button", name="Read the file").click()
+    tab.get_by_label("Which column should be predicted?").select_option("label")
+    for name, text in (
+        ("Name of the study", "Without scripts"),
+        ("Responsible", "Institute"),
+        ("Contact", "survey@institute.example"),
+        ("Link", "https://institute.example"),
+        ("Purpose", "To learn."),
+    ):
+        tab.get_by_label(name).fill(text)
+    with context.expect_page() as opened:
+        tab.get_by_role("button", name="Publish", exact=True).click()
+    opened.value.get_by_text("Plan first").wait_for()  # and the form is still there
+    with context.expect_page() as opened:
+        tab.get_by_role("button", name="Plan", exact=True).click()
+    plan = opened.value
+    plan.get_by_role("button", name="Publish").click(timeout=120_000)
+    plan.get_by_role("heading", name="Without scripts").wait_for(timeout=60_000)
+    context.close()
+
+
 def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
     """Its waves, who answers, what that costs, and when people are asked; then its own link."""
     file = tmp_path / "survey.csv"
@@ -210,7 +299,9 @@ def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
         tab.get_by_label("Public records").set_input_files(file)
         tab.get_by_role("button", name="Read the file").click()
         tab.get_by_label("Which column should be predicted?").select_option("label")
+        go_on(tab, "The study")
         tab.get_by_label("Name of the study").fill("Months")
+        go_on(tab, "Who is asking")
         for name, text in (
             ("Responsible", "Institute"),
             ("Contact", "survey@institute.example"),
@@ -218,6 +309,7 @@ def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
             ("Purpose", "To learn."),
         ):
             tab.get_by_label(name).fill(text)
+        tab.go_back()  # each step is an entry of the browser's history
         tab.get_by_text("Ask several times: a panel").click()
         assert tab.get_by_role("group", name="Wave 1").is_hidden()
         tab.locator("[name=wave_count]").select_option("2")
@@ -235,6 +327,8 @@ def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
         assert violations(lifetime) == []
         tab.set_viewport_size({"width": 390, "height": 740})
         assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+        tab.get_by_text("Step 3 of 6: The study").click()
+        tab.get_by_role("link", name="Check and publish").click()
         tab.get_by_role("button", name="Plan", exact=True).click()
         asked = tab.locator("#asked-when", has_text="They are asked 2 times. Each person answers")
         asked.wait_for(timeout=120_000)

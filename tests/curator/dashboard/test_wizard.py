@@ -166,6 +166,30 @@ def test_waves_that_cannot_be_are_named(changed: dict[str, str], said: str) -> N
         settings_of(FormData(FORM | WAVES | changed))
 
 
+def test_numbers_are_read_as_they_are_written() -> None:
+    """A decimal comma is one; what marks thousands here and fractions there is refused."""
+    made = settings_of(FormData(FORM | {"epsilon": "0,5", "low.0": "-1,5", "holders": "10 000"}))
+    assert (made.epsilon, made.holders) == (0.5, 10_000)
+    assert made.features["x"].low == -1.5
+    for holders in ("10.000", "10,000"):
+        with pytest.raises(InvalidRequest, match="whole number, without points or commas"):
+            settings_of(FormData(FORM | {"holders": holders}))
+
+
+def test_zero_and_one_are_words_once_somebody_says_which() -> None:
+    """Nobody is asked to type 1 for yes; half of it is refused."""
+    words = {"means_0.2": "no", "means_1.2": "yes", "label": "y"}
+    made = settings_of(FormData(FORM | words))
+    assert made.rename == {"y": {"0": "no", "1": "yes"}}
+    assert (made.label_range, made.label_type) == (None, None)
+    feature = settings_of(FormData(FORM | {"means_0.0": "no", "means_1.0": "yes"}))
+    assert feature.rename == {"x": {"0": "no", "1": "yes"}}
+    assert feature.features == {}
+    for half in ({"means_0.0": "no"}, {"means_0.0": "no", "means_1.0": "no"}):
+        with pytest.raises(InvalidRequest, match="x: say what 0 means and what 1 means"):
+            settings_of(FormData(FORM | half))
+
+
 def test_numbers_that_cannot_be_are_named() -> None:
     """By the field's own name. Epsilon is at most what people's own page takes."""
     for name in ("epsilon", "holders", "low.0"):
@@ -180,7 +204,8 @@ def test_numbers_that_cannot_be_are_named() -> None:
 async def test_every_setting_has_one_field(http: Http) -> None:
     """Two fields of one name would both be sent, and the empty one might win."""
     form = await http.sign_in()
-    names = re.findall(r' name="([\w.]+)"', (await form("/new/columns", FILES)).text)
+    page = (await form("/new/columns", FILES)).text
+    names = re.findall(r' name="([\w.]+)"', page[page.index('id="wizard"') :])
     assert {"smallest_group", "mechanism", "looks"} <= set(names)
     assert sorted(names) == sorted(set(names))
 
@@ -254,6 +279,34 @@ async def test_two_spellings_of_one_answer_are_asked_about(http: Http) -> None:
     assert town.categories == ("Chur", "Churr", "bern")
     assert isinstance(task.label, Classes)
     assert task.label.classes == ("Yes", "no", "yes")
+
+
+async def test_without_scripts_the_page_takes_its_file_along(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every step works on the form that was sent back, with a plan of which it publishes; a browser
+    with scripts is not sent its own file."""
+    form = await http.sign_in()
+    first = (await form("/new/columns", FILES)).text
+    assert "kept_public" not in (await form("/new/columns", FILES, scripted="yes")).text
+    found = re.findall(r'<(?:input|textarea)[^>]* name="([^"]+)"[^>]* value="([^"]*)"', first)
+    fields = {name: html.unescape(text) for name, text in found if name != "form_token"}
+    fields |= {f"found.{i}": fields[f"found.{i}"] for i in (2, 3)}
+    fields |= {f"categories.{i}": fields[f"found.{i}"] for i in (2, 3)}
+    fields |= {f"kind.{i}": kind for i, kind in enumerate(("numeric", "numeric", "categorical"))}
+    fields |= {"kind.3": "categorical", "label": "label", "name": "kept", "holders": "300"}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
+    fields |= {f"use.{i}": "on" for i in range(3)} | {"depth": "1", "grower": "cart"}
+    plan = (await form("/new/plan", **fields)).text
+    posted = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', plan)
+    again = {name: html.unescape(text) for name, text in posted if name != "form_token"}
+    assert again["kept_public"] == fields["kept_public"]
+    made = await form("/new", **again)
+    assert made.status_code == 303, made.text
+    damaged = await form("/new", **{**again, "kept_public": "?"})
+    assert "The file in the page is damaged" in damaged.text
+    monkeypatch.setattr(wizard, "MOST_KEPT", 1000)
+    assert "files up to 1 kB" in (await form("/new/columns", FILES)).text
 
 
 async def test_a_column_that_cannot_be_one_is_asked_nothing(http: Http) -> None:

@@ -39,6 +39,13 @@ def test_numbers_and_truth_values_get_names() -> None:
     assert label.classes == ("no", "yes")
 
 
+def test_a_missing_number_stays_missing_where_the_others_get_names() -> None:
+    """Of a column of 0 and 1 with gaps."""
+    data = b"x,y\n1,a\n0,b\n,a\n0,b\n"
+    feature, _ = made({"x": {"0": "no", "1": "yes"}}, data)
+    assert feature.categories == ("no", "yes", "(missing)")
+
+
 @pytest.mark.parametrize(
     ("rename", "said"),
     [
