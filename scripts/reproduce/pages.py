@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from scripts.reproduce.experiment import Experiment, Setting
 
 ACROSS = 3
 """Axes of a figure in a row."""
+LEGEND = 1.6
+"""Inches for a figure's legend, beside its axes."""
 FAR = 3.0
 """Standard errors of ours beyond which a mean differs from the number in print."""
 PAGES = {
@@ -243,7 +246,7 @@ def as_text(value: Setting) -> str:
 
 
 def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
-    """Means with standard errors over x; axes for each panel."""
+    """Means with standard errors over x, and crosses in print; axes for each panel, one legend."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -254,20 +257,27 @@ def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
     across = min(len(parts), ACROSS)
     down = -(-len(parts) // across)
     figure, axes = plt.subplots(
-        down, across, figsize=(4.5 * across, 3.2 * down), squeeze=False, sharey=True
+        down,
+        across,
+        figsize=(4.5 * across + LEGEND, 3.2 * down),
+        squeeze=False,
+        sharey=True,
+        layout="constrained",
     )
     column = experiment.line[0]
+    colours = {name: f"C{place}" for place, name in enumerate(dict.fromkeys(table[column]))}
+    named_lines: dict[str, Any] = {}
     for axis, (title, values, panel) in zip(axes.flat, parts, strict=False):
         for name, line in panel.groupby(column, sort=False):
-            x = line[experiment.x].astype(float)
-            label = named(column, name)
-            axis.errorbar(x, line["mean"], line["standard_error"], marker="o", ms=3, label=label)
+            x, colour = line[experiment.x].astype(float), colours[name]
+            bars = axis.errorbar(
+                x, line["mean"], line["standard_error"], marker="o", ms=3, color=colour
+            )
+            named_lines.setdefault(named(column, name), bars)
             printed = [experiment.published.get((*values, name, place)) for place in x]
             if any(height is not None for height in printed):
                 heights = [np.nan if height is None else height for height in printed]
-                colour = axis.lines[-1].get_color()
-                label = f"{label}, {experiment.reference}"
-                axis.plot(x, heights, "x--", color=colour, lw=0.8, label=label)
+                axis.plot(x, heights, "x--", color=colour, lw=0.8)
         if experiment.log_x:
             axis.set_xscale("log")
         axis.set_xlabel(NAMES.get(experiment.x, experiment.x))
@@ -275,8 +285,10 @@ def draw(experiment: Experiment, table: pd.DataFrame, file: Path) -> None:
     for axis in axes.flat[len(parts) :]:
         axis.set_axis_off()
     axes[0][0].set_ylabel("accuracy" if experiment.best == "max" else "mean squared error")
-    axes.flat[len(parts) - 1].legend(fontsize=7)
-    figure.tight_layout()
+    if experiment.published:
+        cross = mpl.lines.Line2D([], [], ls="--", marker="x", lw=0.8, c="grey")
+        named_lines[experiment.reference] = cross
+    figure.legend(named_lines.values(), named_lines.keys(), loc="outside right upper", fontsize=7)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, metadata={"Date": None})
     plt.close(figure)
