@@ -39,21 +39,35 @@ def smooth(tree: Partition, steps: Floats, J: Floats, H: Floats) -> Smoothed:
     ``steps``, ``(priors, nodes)``, are the variances t; ``J`` has shape ``(priors, cells, slots)``
     and ``H`` ``(several, priors, cells, slots)``.
     """
-    priors, _, slots = J.shape
-    J_of = np.zeros((priors, tree.nodes, slots))
-    H_of = np.zeros((len(H), priors, tree.nodes, slots))
-    J_of[:, tree.leaves], H_of[:, :, tree.leaves] = J, H
-    t, shrink = steps[:, :, None], np.empty_like(J_of)
-    for nodes in reversed(tree.levels):
-        inner = nodes[tree.left[nodes] != LEAF]
-        for child in (tree.left[inner], tree.right[inner]):
-            J_of[:, inner] += J_of[:, child] * shrink[:, child]
-            H_of[:, :, inner] += H_of[:, :, child] * shrink[:, child]
-        shrink[:, nodes] = 1.0 / (1.0 + t[:, nodes] * J_of[:, nodes])
-    log_evidence = 0.5 * (t * H_of[0] ** 2 * shrink + np.log(shrink)).sum(axis=1)
-    means, variance = t * H_of * shrink, t * shrink
-    for nodes in tree.levels[1:]:
-        above, kept = tree.parent[nodes], shrink[:, nodes]
-        means[:, :, nodes] += means[:, :, above] * kept
-        variance[:, nodes] += variance[:, above] * kept**2
-    return Smoothed(means[:, :, tree.leaves], variance[:, tree.leaves], log_evidence)
+    levels = tree.levels
+    # in this order the next level are the left, then the right children of this one's inner nodes
+    by_level = np.concatenate(levels)
+    ends = np.cumsum([len(nodes) for nodes in levels])
+    level = [slice(end - len(nodes), end) for nodes, end in zip(levels, ends, strict=True)]
+    inner = [np.flatnonzero(tree.left[nodes] != LEAF) for nodes in levels]
+    cells = np.argsort(by_level)[tree.leaves]
+    t = steps.T[by_level][:, None, :, None]
+    values = np.zeros((tree.nodes, 1 + len(H), *J.shape[::2]))  # of J, then of each H
+    values[cells, 0], values[cells, 1:] = J.transpose(1, 0, 2), H.transpose(2, 0, 1, 3)
+    shrink = np.empty((tree.nodes, 1, *J.shape[::2]))
+    sent = values[:0]
+    for here, above in zip(reversed(level), reversed(inner), strict=True):
+        collected = values[here]
+        collected[above] += sent[: len(above)]
+        collected[above] += sent[len(above) :]
+        shrink[here] = 1.0 / (1.0 + t[here] * collected[:, :1])
+        sent = collected * shrink[here]
+    t_shrink = t * shrink
+    log_evidence = 0.5 * (values[:, 1] ** 2 * t_shrink[:, 0] + np.log(shrink[:, 0])).sum(axis=0)
+    values *= t_shrink
+    values[:, 0] = t_shrink[:, 0]  # of the variance, then of each mean
+    for parents, above, here in zip(level, inner, level[1:], strict=False):
+        received = np.tile(values[parents][above], (2, 1, 1, 1)) * shrink[here]
+        received[:, 0] *= shrink[here, 0]
+        values[here] += received
+    variance, means = values[cells, 0], values[cells, 1:]
+    return Smoothed(
+        np.ascontiguousarray(means.transpose(1, 2, 0, 3)),
+        np.ascontiguousarray(variance.transpose(1, 0, 2)),
+        log_evidence,
+    )
