@@ -22,12 +22,11 @@ from privet.learning.findings.sentences import (
     average_of_cells,
     bounds_of,
     cells_in_words,
-    figures_to_state,
-    finding,
     how_much_better,
     how_often_right,
     moved_in_words,
     right_more_often,
+    verdict,
     which_is_better,
     which_to_keep,
     why_less,
@@ -46,7 +45,7 @@ from ..http.models import ALIAS, OF_CELL, ModelView, columns_with_predictions, e
 from ..http.requests import TheCurator, count_as_post, while_waited
 from ..service import Change, Curator, fitting, prediction, reading
 from ..service.tasks import read_task
-from .overview import insight_of
+from .overview import Finding, findings_of, insight_of
 from .pages import PageRoute, asked_of, own_address, page, see_other
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
@@ -96,6 +95,7 @@ def show_model(
         address=f"{own_address(request)}{request.url.path}",
         guarded=curator.guard_models or is_draft,
         says=verdict_of(task, model, info, curator, visitor),
+        findings=findings_of_model(task, number, curator, visitor),
         **picture(
             task,
             model,
@@ -414,7 +414,7 @@ def verdict_of(
         return [insight.sentence]
     says, known, average = [], [], ""
     if insight is not None:
-        says = [finding(task.label, row) for row in figures_to_state(task.label, insight.overall)]
+        says = [verdict(task.label, insight.overall, insight.reports, None)]
         of_cells = reading.average_value(curator, visitor, task.id, info.number)
         row = insight.overall[-1]
         if of_cells is not None and not tells_nothing(row.low, row.high, *bounds_of(task.label)):
@@ -438,6 +438,15 @@ def verdict_of(
     if info.summary["reports"]:
         return [f"Answers that went into this model: {thousands(info.summary['reports'])}."]
     return ["No answers went into this model: it is one of the public records only."]
+
+
+def findings_of_model(task: Task, number: int, curator: Curator, visitor: Visitor) -> list[Finding]:
+    """The holders' figures that its reports tell, if several make the verdict."""
+    insight = insight_of(task.id, curator, visitor, number)
+    if insight is None or insight.impossible is not None:
+        return []
+    found = findings_of(task.label, insight.overall)
+    return found if len(found) > 1 else []
 
 
 def better_of(task: Task, first: str, second: str, change: Change) -> dict[str, Any] | None:

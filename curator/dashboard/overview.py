@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import floor, log10
 
-from privet.learning.core.amounts import about, thousands
+from privet.learning.core.amounts import about, amount, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
@@ -190,7 +190,9 @@ def precision(label: Label, needed: int, reports: int, wanted: float) -> str:
     if isinstance(label, Classes):
         what, to = f"every share of {label.name} among all holders", f"± {wanted:g} points"
     else:
-        what, to = f"the mean {label.name} of all holders", f"± {wanted:g} % of its range"
+        half, unit = wanted / 100.0 * (label.high - label.low), f" {label.unit}" * bool(label.unit)
+        what = f"the mean {label.name} of all holders"
+        to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
     if needed <= reports:
         return f"{what[0].upper()}{what[1:]} is known to {to}."
     return f"About {about(needed - reports)} more answers would give {what} to {to}."

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from math import ceil, floor, log10
 
-from privet.learning.core.amounts import amount, figure, percent
+from privet.learning.core.amounts import amount, figure, percent, tells_nothing
 from privet.learning.findings.changes import Line
+from privet.learning.findings.insight import tests_of
+from privet.learning.findings.sentences import bounds_of
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
@@ -88,6 +90,8 @@ class PanelPart:
     rows: tuple[WaveRow, ...]
     current: int | None
     """The number of the wave whose page this is; None on the panel's own."""
+    latest: str | None
+    """What the latest wave with figures says, in a sentence."""
     sentence: str | None
     charts: tuple[LineChart, ...]
     changes: tuple[tuple[Sequence[str], str], ...]
@@ -135,8 +139,9 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
         task.lifetime,
         tuple(rows),
         None if task.wave is None else task.wave + 1,
+        None if found is None else latest_of(task.label, found.lines),
         None if found is None else found.sentence,
-        charts_of(task.label, found.lines if found else (), places, ways),
+        charts_of(task.label, found.lines[-tests_of(task.label) :] if found else (), places, ways),
         tuple((ways[each.cell], each.sentence) for each in changes),
         charts_of(task.label, (found.in_cells if found else ())[:MOST_LISTED], places, ways),
     )
@@ -161,6 +166,22 @@ def next_step_of_panel(
 def _ways(standing: PanelStanding | None) -> dict[int | None, Sequence[str]]:
     """The splits that lead to each cell that changed; none for all holders."""
     return {None: ()} | ({} if standing is None else dict(standing.paths))
+
+
+def latest_of(label: Label, lines: Sequence[Line]) -> str | None:
+    """The figures of the latest wave that are worth a sentence; None without any."""
+    stated, is_share = lines[-tests_of(label) :], isinstance(label, Classes)
+    if not stated:
+        return None
+    latest = [line.figures[-1] for line in stated]
+    if all(tells_nothing(of.low, of.high, *bounds_of(label)) for of in latest):
+        return f"Wave {latest[0].wave} tells nothing yet."
+    names = [line.name if is_share else "mean" for line in stated]
+    said = [
+        f"{name} {figure(of.value, of.low, of.high, is_share=is_share)}"
+        for name, of in zip(names, latest, strict=True)
+    ]
+    return f"In wave {latest[0].wave}: {', '.join(said)}."
 
 
 def _places(rows: Sequence[WaveRow]) -> dict[int, float]:

@@ -1,6 +1,6 @@
 """Shares, numbers and counts as text for people."""
 
-from math import ceil, exp
+from math import ceil, exp, floor, log10
 
 TELLING = 0.25
 """Half width of an interval that tells something, as a part of all that is possible."""
@@ -31,9 +31,18 @@ def of_hundred(epsilon: float) -> int:
 
 
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
-    """A figure with its interval, such as ``31 % (20 % to 41 %)``."""
-    text = percent if is_share else amount
-    return f"{text(value)} ({text(low)} to {text(high)})"
+    """A figure with its interval, such as ``31 % (20 % to 41 %)``.
+
+    A number has no more digits than two of its interval's half width.
+    """
+    if is_share:
+        return f"{percent(value)} ({percent(low)} to {percent(high)})"
+    half = (high - low) / 2.0
+    digits = 1 - floor(log10(half)) if half > 0.0 else None
+    said, *ends = (
+        amount(each if digits is None else round(each, digits)) for each in (value, low, high)
+    )
+    return f"{said} ({' to '.join(ends)})"
 
 
 def thousands(number: int) -> str:

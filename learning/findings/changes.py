@@ -32,7 +32,13 @@ from ..core.counts import Estimate, QuestionCounts
 from ..core.looks import LEVEL, NARROWEST, factor_at
 from ..core.overall import joined, without_label_question
 from ..core.public_data import Floats
-from .insight import FALSE_DISCOVERY_RATE, figure_weights, on_simplex
+from .insight import (
+    ERRORS_BELOW,
+    FALSE_DISCOVERY_RATE,
+    figure_weights,
+    on_simplex,
+    would_have_shown,
+)
 from .sentences import bounds_of
 
 LEAST_MASS = 2.0
@@ -123,7 +129,8 @@ def over_time(
     lines = _lines(label, asked)
     changes = _changes(label, figures, lines, names, comparisons)
     in_cells = _lines_in_cells(label, asked, figures, names, changes)
-    return OverTime(lines, changes, comparisons, _sentence(lines, changes), in_cells)
+    seen = _seen_from(label, figures, comparisons)
+    return OverTime(lines, changes, comparisons, _sentence(label, lines, changes, seen), in_cells)
 
 
 def comparisons_of(label: Label, cells: int, waves: int) -> int:
@@ -266,6 +273,18 @@ def _half_width(one: _Figures, other: _Figures, level: float) -> Floats:
     return np.asarray(np.sqrt(2.0 * variance * (off - np.log(level))))
 
 
+def _seen_from(
+    label: Label, figures: Mapping[int, Sequence[_Figures]], comparisons: int
+) -> list[float | None]:
+    """The least change of each figure of all holders, from the first wave to the last, that would
+    have been listed with the probability ``POWER``, were it the only one; None if none would."""
+    numbers, (lowest, highest) = list(figures), bounds_of(label)
+    one, other = figures[numbers[0]][0], figures[numbers[-1]][0]
+    least = _half_width(one, other, FALSE_DISCOVERY_RATE / comparisons)
+    least += ERRORS_BELOW * np.sqrt(one.variance + other.variance)
+    return [each if each < highest - lowest else None for each in least.tolist()]
+
+
 def _lines(
     label: Label,
     asked: Mapping[int, tuple[Sequence[QuestionCounts], QuestionCounts | None]],
@@ -309,8 +328,14 @@ def _lines_in_cells(
     return tuple(lines)
 
 
-def _sentence(lines: Sequence[Line], changes: Sequence[WaveChange]) -> str:
-    """A sentence on what changed of all holders from the first wave to the last."""
+def _sentence(
+    label: Label,
+    lines: Sequence[Line],
+    changes: Sequence[WaveChange],
+    seen: Sequence[float | None],
+) -> str:
+    """A sentence on what changed of all holders from the first wave to the last, or on the change
+    that would have been ``seen``."""
     first, last = lines[0].figures[0].wave, lines[0].figures[-1].wave
     if first == last:
         return "One wave has reports so far."
@@ -319,7 +344,8 @@ def _sentence(lines: Sequence[Line], changes: Sequence[WaveChange]) -> str:
     cells = len({each.cell for each in since} - {None})
     said = [each.sentence for each in of_all]
     if not said:
-        said = [f"No change of all holders since wave {first} is certain."]
+        would = would_have_shown(label, seen, "change")
+        said = [f"No change of all holders since wave {first} is certain; {would}."]
     if cells:
         one = "1 cell has" if cells == 1 else f"{cells} cells have"
         said.append(f"{one} certainly changed since then.")

@@ -64,6 +64,8 @@ FALSE_DISCOVERY_RATE = 0.05
 POWER = 0.8
 ERRORS_BELOW = 0.8416212335729143
 """Standard normal quantile of ``POWER``."""
+LIKELY = f"would have shown with a probability of {percent(POWER)}"
+"""What is said of the least difference that is detected with it."""
 STEPS = np.linspace(0.0, 1.0, 81) ** 2
 """Parts of the way from a share to 0 or 1 at which a test is tried."""
 NODES = np.linspace(-6.0, 6.0, 97)
@@ -685,15 +687,12 @@ def _comparison(
     stated = figure(surest.reported, surest.low, surest.high, is_share=is_share)
     expected = percent(surest.public) if is_share else amount(surest.public)
     figures = f"{subject} {stated} {group} holders and {expected} {group} public records"
-    likely = f"would have shown with a probability of {percent(POWER)}"
     if surest.p_value * tests_of(label) <= FALSE_DISCOVERY_RATE:
         first = f"The holders differ from the public records: {figures}."
     else:
-        seen = [row.seen_from for row in overall]
-        from_here = None if None in seen else max(each for each in seen if each is not None)
         first = (
             f"Overall figures do not distinguish holders from public records: {figures}; "
-            f"{_least(label, from_here)} {likely}."
+            f"{would_have_shown(label, [row.seen_from for row in overall])}."
         )
     if differences:
         one = len(differences) == 1
@@ -706,18 +705,23 @@ def _comparison(
             "any."
         )
     return (
-        f"{first} In no cell is a difference sure: in half of the cells {_least(label, in_cell)} "
-        f"{likely}."
+        f"{first} In no cell is a difference sure: in half of the cells "
+        f"{would_have_shown(label, [in_cell])}."
     )
 
 
-def _least(label: Label, difference: float | None) -> str:
-    """The differences from this one on, in words."""
-    if difference is None:
-        return "no difference"
+def would_have_shown(label: Label, seen: Sequence[float | None], what: str = "difference") -> str:
+    """The least difference that was to show in every figure, as a part of a sentence.
+
+    ``seen`` are the figures' own; None where none would have.
+    """
+    least = None if None in seen else max(each for each in seen if each is not None)
+    if least is None:
+        return f"no {what} {LIKELY}"
+    size = amount(float(f"{least:.3g}"))
     if isinstance(label, Classes):
-        return f"a difference of {max(100.0 * difference, 0.1):.2g} points or more"
-    return f"a difference of {amount(float(f'{difference:.3g}'))} or more"
+        size = f"{max(100.0 * least, 0.1):.2g} points"
+    return f"a {what} of {size} or more {LIKELY}"
 
 
 def _effect(label: Label, moved: float, relabelled: int | None, cells: int) -> str:

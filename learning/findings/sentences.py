@@ -12,13 +12,17 @@ from privet.protocol.features import Classes, Label
 
 from ..core.amounts import TELLING, about, amount, figure, percent, tells_nothing, thousands
 from ..core.counts import Interval
-from .insight import FALSE_DISCOVERY_RATE, tests_of
+from .insight import FALSE_DISCOVERY_RATE, tests_of, would_have_shown
 from .scores import Yardsticks, scores_of
 
 HARDLY = 0.005
 """Mean change of shares that is no news."""
 NO_MATTER = 0.25
 """Part of an interval's half width by which two figures may differ without a word."""
+CLOSER_IN_WORDS = {
+    "Brier score": "its probabilities are closer to what people answer",
+    "squared error": "its numbers are closer to those that people have",
+}
 SCORE_IN_WORDS = {
     "Brier score": "Brier score, the squared error of its probabilities",
     "squared error": "mean squared error",
@@ -45,6 +49,8 @@ class Compared(Figured, Protocol):
     def name(self) -> str: ...
     @property
     def p_value(self) -> float: ...
+    @property
+    def seen_from(self) -> float | None: ...
 
 
 class Located(Figured, Protocol):
@@ -111,12 +117,18 @@ def figures_to_state(label: Label, overall: Sequence[Compared]) -> Sequence[Comp
 def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int | None) -> str:
     """One or two sentences on all that is known of the holders.
 
-    ``more`` reports than the ``reports`` so far would give every figure to ``TELLING``.
+    Where nothing differs, from where on that would have shown. ``more`` reports than the
+    ``reports`` so far would give every figure to ``TELLING``.
     """
     rows = sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
     if all(tells_nothing(row.low, row.high, *bounds_of(label)) for row in rows):
         would = f": {would_tell(label, more)}" if more else ""
         return f"{_answers(reports)} nothing yet{would}."
+    if not any(differs(label, row) for row in rows):
+        said = finding(label, rows[0]).removesuffix(".")
+        if len(rows) > 1:
+            said = f"None of the {len(rows)} shares can be told from those of the public records"
+        return f"{said}; {would_have_shown(label, [row.seen_from for row in rows])}."
     others = sum(differs(label, row) for row in rows[1:])
     also = {0: "", 1: " One more figure differs."}.get(others, f" {others} more figures differ.")
     return f"{finding(label, rows[0])}{also}"
@@ -136,7 +148,7 @@ def would_tell(label: Label, more: int, where: str = "every figure") -> str:
 def which_is_better(
     label: Label, first: str, second: str, scores: Mapping[str, Interval] | None
 ) -> str:
-    """A sentence on which of two models is better.
+    """A sentence on which of two models is better, and by what.
 
     ``scores`` are the second one's less the first one's, the smaller the better. Decided
     by the one score that honest probabilities are best in: one comparison, and not three.
@@ -152,7 +164,8 @@ def which_is_better(
         return f"{_capital(first)} and {second} are equally good: their cells say the same."
     if of.low <= 0.0 <= of.high:
         return "The answers cannot tell which is better."
-    return f"{_capital(second if of.high < 0.0 else first)} is better, with 95 % confidence."
+    better = _capital(second if of.high < 0.0 else first)
+    return f"{better} is better: with 95 % confidence {CLOSER_IN_WORDS[name]}."
 
 
 def how_much_better(label: Label, first: str, second: str, scores: Mapping[str, Interval]) -> str:
@@ -195,8 +208,10 @@ def _deciding(label: Label) -> str:
 
 
 def right_more_often(first: str, second: str, accuracy: Interval) -> str:
-    """The difference of two models' accuracy, in people."""
-    return f"Of 100 people {second} is right for {_in_people(accuracy)} than {first}."
+    """The difference of two models' accuracy, in people, or that it cannot be told."""
+    said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}."
+    unsure = accuracy.low <= 0.0 <= accuracy.high
+    return f"Which is right more often, they cannot tell: o{said}" if unsure else f"O{said}"
 
 
 def _in_people(of: Interval) -> str:

@@ -336,7 +336,10 @@ def test_the_target_says_of_what() -> None:
     assert precision(classes, 9, 9, 2.0) == (
         "Every share of y among all holders is known to ± 2 points."
     )
-    assert "the mean z of all holders to ± 5 % of its range" in precision(number, 10, 9, 5.0)
+    metres = number.model_copy(update={"unit": "m"})
+    said = "the mean z of all holders to ± 0.1{}, which is 5 % of its range."
+    assert precision(number, 10, 9, 5.0).endswith(said.format(""))
+    assert precision(metres, 10, 9, 5.0).endswith(said.format(" m"))
 
 
 def answer_all(app: CuratorApp, task_id: str, clock: ManualClock, people: int) -> Task:

@@ -7,7 +7,7 @@ from typing import Any
 
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard.panels import charts_of
-from privet.learning.core.amounts import percent
+from privet.learning.core.amounts import figure, percent
 from privet.learning.findings.changes import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.features import Classes
@@ -108,11 +108,20 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
     charts = re.findall(r'role="img" aria-label="([^"]+)"', page)
     assert len(told["lines"]) == 2
     assert told["cells"]
-    assert len(charts) == len(told["lines"]) + len(told["cells"])
-    for chart, line in zip(charts, [*told["lines"], *told["cells"]], strict=True):
+    lines = [told["lines"][1], *told["cells"]]  # of two classes the first is 1 less the second
+    assert len(charts) == len(lines)
+    now = lines[0]["figures"][-1]
+    known = re.search(r'id="known">([^<]+)<', page)
+    assert known
+    assert known[1] == (
+        f"In wave 2: 1 {figure(now['value'], now['low'], now['high'], is_share=True)}. "
+        f"{told['sentence']}"
+    )
+    assert page.index('id="known"') < page.index('role="img"') < page.index('id="waves"')
+    for chart, line in zip(charts, lines, strict=True):
         assert chart.startswith(line["name"])
-        for figure in line["figures"]:
-            assert f"wave {figure['wave']} {percent(figure['value'])} (" in chart
+        for of in line["figures"]:
+            assert f"wave {of['wave']} {percent(of['value'])} (" in chart
     assert states(page) == ["over", "open", "not yet"]
     assert '<b id="reports">800</b>' in page
 
@@ -126,11 +135,11 @@ def test_a_chart_has_its_figures_where_they_are() -> None:
     marks = [text for _, text in chart.ticks]
     assert marks == [percent(share) for share in (0.3, 0.25, 0.2, 0.15)]
     low, high = 0.15, 0.3
-    for point, figure in zip(chart.points, figures, strict=True):
+    for point, of in zip(chart.points, figures, strict=True):
         for at, value in (
-            (point.value, figure.value),
-            (point.low, figure.low),
-            (point.high, figure.high),
+            (point.value, of.value),
+            (point.low, of.low),
+            (point.high, of.high),
         ):
             assert 0.0 <= at <= 100.0
             assert abs(high - at / 100 * (high - low) - value) < 1e-9

@@ -1,5 +1,7 @@
 """Changes between waves: what is listed is there, and its interval holds."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -142,9 +144,41 @@ def test_what_did_not_change_is_not_listed() -> None:
     same = [0.2, 0.3, 0.4, 0.3]
     over = found([same, same, same])
     assert over.changes == ()
-    assert over.sentence == "No change of all holders since wave 1 is certain."
+    said = re.fullmatch(
+        r"No change of all holders since wave 1 is certain; a change of ([\d.]+) points or more "
+        r"would have shown with a probability of 80\u00a0%\.",
+        over.sentence,
+    )
+    assert said
+    assert 1.0 < float(said[1]) < 50.0
     assert found([same]).sentence == "One wave has reports so far."
     assert over_time(LABEL, {}, planned=2).lines == ()
+
+
+@pytest.mark.parametrize("planned", [2_000, None])
+def test_a_change_from_the_size_that_is_said_on_mostly_shows(planned: int | None) -> None:
+    """With the probability of 80 % that is stated, within four standard errors of 60 panels; and
+    at a third of that size mostly not, so that the size says something."""
+    before = [0.3] * 4
+
+    def panel(change: float, seed: int) -> OverTime:
+        rng = np.random.default_rng(seed)
+        shares = (before, [each + change for each in before])
+        waves = {n: wave(rng, each, 2_000, planned) for n, each in enumerate(shares, 1)}
+        return over_time(LABEL, waves, planned=2)
+
+    said = re.search(r"a change of ([\d.]+) points", panel(0.0, 0).sentence)
+    assert said
+    size, seeds = float(said[1]) / 100.0, 60
+    shown = sum("rose" in panel(size, seed).sentence for seed in range(seeds))
+    assert shown / seeds > 0.8 - 4.0 * (0.8 * 0.2 / seeds) ** 0.5
+    assert sum("rose" in panel(size / 3.0, seed).sentence for seed in range(seeds)) < seeds / 3
+
+
+def test_a_change_that_could_not_have_shown_is_said_to_be_one() -> None:
+    rng = np.random.default_rng(0)
+    few = {n: wave(rng, [0.3] * 4, 10, None) for n in (1, 2)}
+    assert "; no change would have shown" in over_time(LABEL, few, planned=2).sentence
 
 
 @pytest.mark.slow

@@ -125,6 +125,40 @@ def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
     assert verdict(THREE, [*three[1:], three[2]], 40, None) == finding(THREE, three[1])
 
 
+def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
+    """Of one figure, and of several the largest that any of them needs."""
+    likely = "would have shown with a probability of 80 %."
+    said = plain(verdict(BINARY, [row(seen_from=0.2), row(seen_from=0.352)], 40, None))
+    assert said == (
+        "yes: 23 % (1 % to 45 %) among the holders, which cannot be told from 19 % in the public "
+        f"records; a difference of 35 points or more {likely}"
+    )
+    assert plain(verdict(BINARY, [row(), row()], 40, None)).endswith(f"; no difference {likely}")
+    three = [
+        row(name=name, seen_from=seen) for name, seen in zip("abc", (0.1, 0.3, 0.2), strict=True)
+    ]
+    assert plain(verdict(THREE, three, 40, None)) == (
+        "None of the 3 shares can be told from those of the public records; a difference of 30 "
+        f"points or more {likely}"
+    )
+    number = row(name="y", reported=2.0, low=1.5, high=2.5, public=2.1, seen_from=0.8)
+    assert plain(verdict(NUMBER, [number], 40, None)).endswith(
+        f"; a difference of 0.8 or more {likely}"
+    )
+
+
+def test_a_number_has_no_more_digits_than_its_interval_is_wide() -> None:
+    """Two digits of its half width; a number of four digits stays one."""
+    assert figure(137.43, 122.81, 152.12, is_share=False) == "137 (123 to 152)"
+    assert figure(1.2345, 1.1, 1.369, is_share=False) == "1.23 (1.1 to 1.37)"
+    assert plain(figure(20_123.0, 17_456.0, 23_001.0, is_share=False)) == (
+        "20 100 (17 500 to 23 000)"
+    )
+    assert figure(2.0, 2.0, 2.0, is_share=False) == "2 (2 to 2)"
+    said = right_more_often("model 1", "model 2", Interval(-0.14, -0.3, 0.03))
+    assert said.startswith("Which is right more often, they cannot tell: of 100 people model 2")
+
+
 @EVERY_LABEL
 def test_what_would_tell_does(label: Label) -> None:
     """With as many reports as are said to be needed, intervals are as narrow as was said."""
@@ -175,8 +209,8 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
 @pytest.mark.parametrize(
     ("scores", "start"),
     [
-        (Interval(-0.012, -0.02, -0.004), "Model 2 is better, with 95 % confidence."),
-        (Interval(0.012, 0.004, 0.02), "Model 1 is better, with 95 % confidence."),
+        (Interval(-0.012, -0.02, -0.004), "Model 2 is better: with 95 % confidence its prob"),
+        (Interval(0.012, 0.004, 0.02), "Model 1 is better: with 95 % confidence its prob"),
         (Interval(-0.012, -0.12, 0.096), "The answers cannot tell which is better."),
         (Interval(0.0, 0.0, 0.0), "Model 1 and model 2 are equally good"),
     ],
@@ -220,7 +254,10 @@ def test_no_cell_is_none() -> None:
 
 def test_accuracy_is_told_in_people() -> None:
     said = right_more_often("model 1", "model 2", Interval(0.101, -0.116, 0.317))
-    assert said == "Of 100 people model 2 is right for 10 more (12 fewer to 32 more) than model 1."
+    assert said == (
+        "Which is right more often, they cannot tell: of 100 people model 2 is right for 10 more "
+        "(12 fewer to 32 more) than model 1."
+    )
     said = right_more_often("model 1", "model 2", Interval(-0.101, -0.316, -0.004))
     assert said == "Of 100 people model 2 is right for 10 fewer (0.4 to 32) than model 1."
     assert plain(how_often_right(Interval(0.63, 0.49, 0.77))) == (
