@@ -224,6 +224,25 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     assert "Fill in what is empty: age; job." in refused.text
 
 
+async def test_a_number_whose_interval_is_all_there_can_be_tells_nothing_yet(http: Http) -> None:
+    """As a share does, at a prediction and at a cell; an influence has two digits."""
+    task = await http.task(samples.line(), label="y", epsilon=0.5)
+    await http.report(task, {"x": 0.5, "z": 0.5, "y": 5.0})
+    await http.fit(task)
+    form = await http.sign_in()
+    path = f"/tasks/{task}/models/1"
+    asked = {"field.0": "0,5", "field.1": "0,5"}
+    page = unescape((await form(f"{path}/predict", **asked)).text)
+    assert re.search(r"in its cell <span class=\"number\">[\d.]+, tells nothing yet<", page)
+    moves = re.search(r"moves that by at most ([\d.]+)\.", page)
+    assert moves
+    assert len(moves[1].replace(".", "").lstrip("0")) <= 2
+    nodes = re.search(rf'href="({path}/nodes/\d+)"', (await http.get(path)).text)
+    assert nodes
+    cells = [(await http.get(f"{path}/nodes/{node}")).text for node in range(3)]
+    assert any(", tells nothing yet" in cell for cell in cells)
+
+
 async def test_a_prediction_asks_as_people_are_asked(http: Http) -> None:
     """By question and unit; what may stay empty says so, and only that is accepted empty."""
     describe = {"age": {"prompt": "How old are you?", "unit": "years"}}
