@@ -91,7 +91,7 @@ class PanelPart:
     current: int | None
     """The number of the wave whose page this is; None on the panel's own."""
     latest: str | None
-    """What the latest wave with figures says, in a sentence."""
+    """The figures of the latest wave that has any, in a sentence."""
     sentence: str | None
     charts: tuple[LineChart, ...]
     changes: tuple[tuple[Sequence[str], str], ...]

@@ -37,7 +37,7 @@ from .insight import (
     FALSE_DISCOVERY_RATE,
     figure_weights,
     on_simplex,
-    would_have_shown,
+    seen_in_words,
 )
 from .sentences import bounds_of
 
@@ -344,7 +344,7 @@ def _sentence(
     cells = len({each.cell for each in since} - {None})
     said = [each.sentence for each in of_all]
     if not said:
-        would = would_have_shown(label, seen, "change")
+        would = seen_in_words(label, seen, "change")
         said = [f"No change of all holders since wave {first} is certain; {would}."]
     if cells:
         one = "1 cell has" if cells == 1 else f"{cells} cells have"

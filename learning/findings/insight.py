@@ -65,7 +65,7 @@ POWER = 0.8
 ERRORS_BELOW = 0.8416212335729143
 """Standard normal quantile of ``POWER``."""
 LIKELY = f"would have shown with a probability of {percent(POWER)}"
-"""What is said of the least difference that is detected with it."""
+"""The words for the least difference that is detected with it."""
 STEPS = np.linspace(0.0, 1.0, 81) ** 2
 """Parts of the way from a share to 0 or 1 at which a test is tried."""
 NODES = np.linspace(-6.0, 6.0, 97)
@@ -692,7 +692,7 @@ def _comparison(
     else:
         first = (
             f"Overall figures do not distinguish holders from public records: {figures}; "
-            f"{would_have_shown(label, [row.seen_from for row in overall])}."
+            f"{seen_in_words(label, [row.seen_from for row in overall])}."
         )
     if differences:
         one = len(differences) == 1
@@ -706,11 +706,11 @@ def _comparison(
         )
     return (
         f"{first} In no cell is a difference sure: in half of the cells "
-        f"{would_have_shown(label, [in_cell])}."
+        f"{seen_in_words(label, [in_cell])}."
     )
 
 
-def would_have_shown(label: Label, seen: Sequence[float | None], what: str = "difference") -> str:
+def seen_in_words(label: Label, seen: Sequence[float | None], what: str = "difference") -> str:
     """The least difference that was to show in every figure, as a part of a sentence.
 
     ``seen`` are the figures' own; None where none would have.

@@ -12,7 +12,7 @@ from privet.protocol.features import Classes, Label
 
 from ..core.amounts import TELLING, about, amount, figure, percent, tells_nothing, thousands
 from ..core.counts import Interval
-from .insight import FALSE_DISCOVERY_RATE, tests_of, would_have_shown
+from .insight import FALSE_DISCOVERY_RATE, seen_in_words, tests_of
 from .scores import Yardsticks, scores_of
 
 HARDLY = 0.005
@@ -128,7 +128,7 @@ def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int |
         said = finding(label, rows[0]).removesuffix(".")
         if len(rows) > 1:
             said = f"None of the {len(rows)} shares can be told from those of the public records"
-        return f"{said}; {would_have_shown(label, [row.seen_from for row in rows])}."
+        return f"{said}; {seen_in_words(label, [row.seen_from for row in rows])}."
     others = sum(differs(label, row) for row in rows[1:])
     also = {0: "", 1: " One more figure differs."}.get(others, f" {others} more figures differ.")
     return f"{finding(label, rows[0])}{also}"
