@@ -20,9 +20,10 @@ from privet.http_server.headers import SECURITY, HeadCalls, SecurityHeaders
 from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
+from privet.http_server.task_calls import Answer, TaskCalls
 from privet.intake.upload import ReportUpload
 from privet.learning.methods import ESTIMATORS
-from privet.protocol.calls import TASKS
+from privet.protocol.calls import GET_RECEIPT, SEND_REPORT, TASKS, Call
 from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.installing import install_command
 
@@ -149,10 +150,13 @@ def create_app(
     intake = Intake(task_cache(store), state.writer, state.rejects, metrics, budget, signer)
     inner = CountCalls(_with_headers(api, settings), metrics)
     rate = settings.relay_rate_limit
-    batch = BatchUpload(inner, intake, rate, tokens, store, clock, limits, SECURITY)
+    batch = BatchUpload(intake, rate, tokens, store, clock, limits, SECURITY)
     headers = (*SECURITY, *cors.HEADERS) if settings.cors_holders else SECURITY
-    upload = ReportUpload(batch, intake, headers)
-    stack: ASGIApp = upload if signer is None else ReceiptCall(upload, signer, headers)
+    upload = ReportUpload(intake, headers)
+    answers: dict[Call, Answer] = {SEND_REPORT: upload, **batch.answers()}
+    if signer is not None:
+        answers[GET_RECEIPT] = ReceiptCall(upload, signer, headers)
+    stack: ASGIApp = TaskCalls(inner, answers)
     if settings.rate_limit:  # of all posts, single reports among them
         stack = _with_headers(RateLimit(stack, state.rate, state.sender_of), settings)
     return CuratorApp(api, state, stack)

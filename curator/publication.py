@@ -1,14 +1,14 @@
 """The settings of a new task that are only for its holders to read."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from privet.learning.task_building.settings import Count, TaskSettings, unix_seconds
 from privet.protocol.limits import MAX_TRANSLATIONS, MAX_WAVES, SMALLEST_GROUP
 from privet.protocol.panel import Mode, Panel
-from privet.protocol.task import Asker, Language, Task, Translation
+from privet.protocol.task import Asker, Language, Translation
 
 
 def _dates(wave: str) -> str:
@@ -99,13 +99,13 @@ class Publication(TaskSettings):
             raise ValueError(msg)
         return self
 
-    def introduced(self, task: Task) -> Task:
-        """``task`` with who asks, its translations, its smallest batch and its waves; raises
-        ``InvalidTask``."""
-        given = {name: getattr(self, name) for name in ("asker", "language", "translations")}
+    def published(self) -> dict[str, Any]:
+        """``TaskSettings.published`` with who asks, translations, smallest batch and waves."""
+        given = super().published()
+        given |= {name: getattr(self, name) for name in ("asker", "language", "translations")}
         by_default = min(SMALLEST_GROUP, max(1, self.holders // 2))
         given["smallest_batch"] = self.smallest_batch or by_default
         if self.waves:
             panel = Panel(mode=self.mode, waves=tuple(map(dates_of, self.waves)))
             given |= {"panel": panel, "opens": panel.span[0], "closes": panel.span[1]}
-        return task.model_copy(update=given)
+        return given

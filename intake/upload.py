@@ -1,4 +1,4 @@
-"""The call for one report as a plain ASGI callable, in front of the web framework.
+"""The call for one report, answered in front of the web framework.
 
 No model validation, no routing and no copies on the way: a canonical report is recognized by its
 layout, queued, and answered after the commit. Whatever else comes is read the slow way, by
@@ -10,21 +10,19 @@ from http import HTTPStatus
 from typing import NamedTuple, Protocol, TypeVar
 
 from starlette.concurrency import run_in_threadpool
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from privet.http_server.acceptance import read_typed
 from privet.http_server.bodies import BodyBudget, Head
 from privet.http_server.headers import Headers
-from privet.http_server.metrics import ROUTE
 from privet.http_server.problems import problem_response
-from privet.protocol.calls import JSON_MEDIA_TYPE, REPORT_MEDIA_TYPE, SEND_REPORT, TASKS, Call
+from privet.protocol.calls import JSON_MEDIA_TYPE, REPORT_MEDIA_TYPE
 from privet.protocol.errors import PrivetError
 from privet.protocol.report import REPORT_ID_BYTES
 
 from .layout import ReportLayout
 from .tasks import KnownTask, TaskCache
 
-PATH = SEND_REPORT.path
 COUNTED, NOT_NOW = b'","counted":true}', b'","counted":false}'
 """The end of a ``protocol.report.Receipt`` in JSON."""
 ENDS = {HTTPStatus.CREATED: COUNTED, HTTPStatus.OK: NOT_NOW, HTTPStatus.ACCEPTED: NOT_NOW}
@@ -64,24 +62,14 @@ class TakenReport(NamedTuple):
 
 
 class ReportUpload:
-    """Answers the call for one report, in front of ``app``, which gets all other calls.
+    """Answers the call for one report, with ``headers`` on every answer."""
 
-    It stands outermost, where no other layer adds ``headers`` to its answers.
-    """
-
-    def __init__(self, app: ASGIApp, server: TakesReports[T], headers: Headers = ()) -> None:
-        self._app = app
+    def __init__(self, server: TakesReports[T], headers: Headers = ()) -> None:
         self._server = server
         self._headers = headers
         self._receipts = {status: _receipt_headers(end, headers) for status, end in ENDS.items()}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a POST of a report; pass all other calls on."""
-        task_id = task_of_call(scope, SEND_REPORT)
-        if task_id is None:
-            await self._app(scope, receive, send)
-            return
-        scope[ROUTE] = PATH
+    async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         taken = await self.take(task_id, scope, receive, send)
         if taken is not None:
             status, layout, body = taken
@@ -121,17 +109,3 @@ def _receipt_headers(end: bytes, others: Headers) -> list[tuple[bytes, bytes]]:
         (b"content-length", b"%d" % length),
         *others,
     ]
-
-
-def task_of_call(scope: Scope, call: Call) -> str | None:
-    """The task's id, if this is ``call``, which is a POST."""
-    if scope["type"] == "http" and scope["method"] == call.method:
-        path: str = scope["path"]
-        if path.startswith(ABOVE) and path.endswith(call.below):
-            task_id = path[len(ABOVE) : -len(call.below)]
-            return None if "/" in task_id else task_id
-    return None
-
-
-ABOVE = f"{TASKS}/"
-"""The path before a task's id."""

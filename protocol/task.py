@@ -531,6 +531,25 @@ class Task(wire.Message):
         except ValidationError as error:
             raise InvalidTask(wire.first_fault(error)) from None
 
+    @classmethod
+    def published(cls, fields: Mapping[str, Any]) -> "Task":
+        """A task from its fields, with all parameters of its mechanisms: holders need no defaults.
+
+        Raises ``InvalidTask`` as ``checked`` does, and for a task that would be too long.
+        """
+        task = cls.checked(fields)
+        questions = [
+            {**question.model_dump(), "parameters": mechanism.parameters()}
+            for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
+        ]
+        task = task.model_copy(update={"questions": questions})
+        if len(task.canonical) > MAX_TASK_BYTES:
+            raise InvalidTask(
+                f"The task takes {len(task.canonical)} bytes and the limit is {MAX_TASK_BYTES}: "
+                "use fewer cells (less depth), fewer questions, or fewer categories."
+            )
+        return task
+
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> "Task":
         """A task with some fields replaced, checked, and with an id of its own.
 
@@ -538,14 +557,6 @@ class Task(wire.Message):
         """
         del deep
         return type(self).checked({**self.model_dump(), **(update or {})})
-
-    def spelled_out(self) -> "Task":
-        """The task with all parameters of its mechanisms, so that holders need no defaults."""
-        questions = [
-            {**question.model_dump(), "parameters": mechanism.parameters()}
-            for question, mechanism in zip(self.questions, self.mechanisms, strict=True)
-        ]
-        return self.model_copy(update={"questions": questions})
 
     def _spent(self, values: list[float]) -> float:
         return math.fsum(values) if self.allocation == "all" else max(values)

@@ -1,26 +1,23 @@
 """What there is to follow on the main paths does not grow unseen.
 
-Half of the moves of a new task and of a fit were aimed at, and not reached; what is left is mostly
-what the rooms are for. That relays take a POST by the curator's code costs two moves of every call,
-and four files and four moves of a POST. Of the 94 of a new task, 22 make the task's own types from
-public records, with the checks that these run themselves; 17 are who may call and the layers around
-any call; 13 are fields of the answer; 9 came with panels, which every task is asked about; 11 are
-the checks of mechanisms and the grower's calls of what all growers share. Of the 80 of a fit, 32
-are an estimator's, or a finding's, questions to the counts and these to the mechanism and the tree;
-14 are the layers around any call; 13 came with two findings that a fit states since (reports that
-nobody honest can have sent, and a model's scores). The reader of tables that sites share with
-curators is two files, 20 functions and five moves; that a fact has the figures' one form is a file
-and two functions of a fit.
+Half of the moves of create, fit and predict (69, 90 and 31 before) were aimed at: prediction is
+there, and the other two are not; what is left is mostly what the rooms are for. Of the 88 of a new
+task, 21 make the task's own types from public records, with the checks that these run themselves;
+13 are who may call and the layers around any call; 13 are fields of the answer; 9 are the checks of
+mechanisms and the grower's calls of what all growers share. Of the 76 of a fit, 32 are an
+estimator's, or a finding's, questions to the counts and these to the mechanism and the tree; 10 are
+the layers around any call; 13 are of two findings that a fit states (reports that nobody honest can
+have sent, and a model's scores).
 """
 
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=50, functions=281, moves=95),
-    "POST": Size(files=24, functions=90, moves=22),
-    "fit": Size(files=55, functions=191, moves=80),
-    "predict": Size(files=27, functions=98, moves=20),
-    "plan": Size(files=61, functions=401, moves=158),
+    "create": Size(files=49, functions=281, moves=88),
+    "POST": Size(files=25, functions=90, moves=22),
+    "fit": Size(files=54, functions=189, moves=76),
+    "predict": Size(files=26, functions=96, moves=16),
+    "plan": Size(files=61, functions=403, moves=154),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

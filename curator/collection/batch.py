@@ -6,7 +6,7 @@ worker threads and before the transaction: what all reports add is worked out in
 transaction takes off what the few add that it refuses.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,15 +14,15 @@ import numpy as np
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from privet.http_server.acceptance import read_typed
 from privet.http_server.addresses import client_address
 from privet.http_server.bodies import Head, MemoryShare, Turns
 from privet.http_server.headers import Headers
-from privet.http_server.metrics import ROUTE, CountCalls
+from privet.http_server.metrics import CountCalls
 from privet.http_server.problems import problem_response
-from privet.intake.upload import task_of_call
+from privet.http_server.task_calls import Answer
 from privet.protocol.batch import (
     Admission,
     Batch,
@@ -35,6 +35,7 @@ from privet.protocol.calls import (
     SEND_ADMISSION,
     SEND_BATCH,
     TELL_HOLDINGS,
+    Call,
 )
 from privet.protocol.errors import (
     PROBLEMS,
@@ -78,12 +79,8 @@ class CheckedBatch:
 
 @dataclass(eq=False)
 class BatchUpload:
-    """Answers the call for many reports, in front of ``app``, which gets all other calls.
+    """Answers the calls of relays, with ``headers`` on every answer."""
 
-    No other layer adds ``headers`` to its answers.
-    """
-
-    app: ASGIApp
     intake: Intake
     rate_limit: int
     """Reports per minute and token; 0 for no limit."""
@@ -97,17 +94,16 @@ class BatchUpload:
         self._turns = Turns(MAX_BATCHES, MAX_WAITING)
         self._rate = Rate(self.rate_limit)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a relay's POST; pass all other calls on."""
-        calls = ((SEND_BATCH, self._take), (SEND_ADMISSION, self._admit))
-        for call, take in (*calls, (TELL_HOLDINGS, self._hear)):
-            task_id = task_of_call(scope, call)
-            if task_id is not None:
-                scope[ROUTE] = call.path
-                counted = CountCalls(partial(self._answer, take, task_id), self.intake.metrics)
-                await counted(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
+    def answers(self) -> Mapping[Call, Answer]:
+        """The calls that it answers."""
+        takes = {SEND_BATCH: self._take, SEND_ADMISSION: self._admit, TELL_HOLDINGS: self._hear}
+        return {call: partial(self._counted, take) for call, take in takes.items()}
+
+    async def _counted(
+        self, take: Take, task_id: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        counted = CountCalls(partial(self._answer, take, task_id), self.intake.metrics)
+        await counted(scope, receive, send)
 
     async def _answer(
         self, take: Take, task_id: str, scope: Scope, receive: Receive, send: Send

@@ -6,8 +6,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from privet.http_server.headers import Headers
-from privet.intake.upload import ReportUpload, task_of_call
-from privet.protocol.calls import GET_RECEIPT
+from privet.intake.upload import ReportUpload
 from privet.protocol.receipts import hash_of
 from privet.protocol.report import Report
 
@@ -16,18 +15,14 @@ from ..access.signing import Signer
 
 @dataclass(eq=False)
 class ReceiptCall:
-    """Answers the call for a receipt, in front of ``upload``, which gets all other calls."""
+    """Answers the call for a receipt, of a report that ``upload`` takes."""
 
     upload: ReportUpload
     signer: Signer
     headers: Headers = ()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, task_id: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Take the report as any, and answer with a signature of its hash."""
-        task_id = task_of_call(scope, GET_RECEIPT)
-        if task_id is None:
-            await self.upload(scope, receive, send)
-            return
         taken = await self.upload.take(task_id, scope, receive, send)
         if taken is not None:
             digest = hash_of(Report.unpack(taken.body))

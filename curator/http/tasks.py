@@ -385,10 +385,11 @@ async def create_task(
     settings, public, onnx, register = await _read_upload(request)
     creating = cases.create_task(curator, caller, settings, public, onnx, register)
     stored, created = await while_waited(request, creating)
-    response.headers["Location"] = f"{TASKS}/{stored.task.id}"
+    view = TaskView.whole(stored, curator.clock())
+    response.headers["Location"] = f"{TASKS}/{view.id}"
     if not created:
         response.status_code = status.HTTP_200_OK
-    return TaskView.whole(stored, curator.clock())
+    return view
 
 
 @router.get("", summary="List tasks")

@@ -357,10 +357,8 @@ def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicDa
 
     make_base = None if uploaded.onnx is None else partial(tried_model, uploaded.onnx)
     register = None if uploaded.register is None else read_table(uploaded.register)
-    task, data = build_task(
-        settings, read_table(uploaded.public, settings.stated), make_base, register
-    )
-    return settings.introduced(task), data
+    columns = read_table(uploaded.public, settings.stated)
+    return build_task(settings, columns, make_base, register)
 
 
 def previewed(public: bytes, stated: Stated) -> Preview:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLarge
 from privet.protocol.features import Feature, Label, Range, columns_of, encode_table, label_value
 from privet.protocol.label_scale import Centring
-from privet.protocol.limits import MAX_TASK_BYTES
 from privet.protocol.mechanisms import MECHANISMS, create_mechanism
 from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
 from privet.protocol.partition import Partition, Tree
@@ -36,7 +35,7 @@ from .mechanism_comparison import AUTO, choose
 from .register import encode_register, in_steps
 from .renaming import renamed
 from .schema import describe, infer_features, infer_label
-from .settings import TaskSettings, unix_seconds
+from .settings import TaskSettings
 
 _grown: WeakKeyDictionary[PublicData, dict[Hashable, Partition]] = WeakKeyDictionary()
 
@@ -419,28 +418,17 @@ def _task(
     group_sizes: tuple[int, ...],
 ) -> Task:
     """The task as it is published; raises ``InvalidTask`` for one that is too long."""
-    task = Task.checked(
+    return Task.published(
         {
-            "name": settings.name,
-            "description": settings.description,
+            **settings.published(),
             "features": features,
             "label": label,
             "partitions": tuple(Tree.of(partition) for partition in partitions),
             "questions": questions,
             **asked_by,
-            "opens": unix_seconds(settings.opens),
-            "closes": unix_seconds(settings.closes),
-            "invited": settings.invited,
-            "disclosed": settings.disclosed,
             "group_sizes": group_sizes,
         }
-    ).spelled_out()
-    if len(task.canonical) > MAX_TASK_BYTES:
-        raise InvalidTask(
-            f"The task takes {len(task.canonical)} bytes and the limit is {MAX_TASK_BYTES}: "
-            "use fewer cells (less depth), fewer questions, or fewer categories."
-        )
-    return task
+    )
 
 
 def check_names(settings: TaskSettings) -> None:

@@ -204,11 +204,10 @@ def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> 
     if isinstance(values, np.ndarray):
         values = _numbers(name, values)
     listed = declared.categories or ()
-    present = [value for value in values if not is_missing(value, listed)]
-    counts = Counter(map(category_text, present))
+    counts = _texts(values, listed)
     categories = listed or _found_categories(name, counts, len(values))
     missing = None if declared.missing is None else category_text(declared.missing)
-    if missing is None and len(present) < len(values):
+    if missing is None and counts.total() < len(values):
         missing = MISSING_CATEGORY
         categories = (*categories, missing) if missing not in categories else categories
     unknown = declared.unknown
@@ -216,6 +215,11 @@ def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> 
         # a category seen once: others were probably not seen, and count as the most frequent
         unknown = counts.most_common(1)[0][0]
     return Categorical(name=name, categories=categories, missing=missing, unknown=unknown)
+
+
+def _texts(values: ColumnValues, listed: Sequence[str]) -> Counter[str]:
+    """How often each text is there; missing values are not, unless they are ``listed``."""
+    return Counter(category_text(value) for value in values if not is_missing(value, listed))
 
 
 def _found_categories(name: str, counts: Counter[str], rows: int) -> tuple[str, ...]:
@@ -304,7 +308,7 @@ def _range(values: ColumnValues, settings: TaskSettings) -> Range:
 
 
 def _classes(values: ColumnValues, settings: TaskSettings) -> Classes:
-    counts = Counter(map(category_text, values))
+    counts = _texts(values, settings.classes or ())
     if len(counts) < 2:
         raise InvalidPublicData(
             f"The label {settings.label!r} has one class only, {next(iter(counts))!r}: "

@@ -325,6 +325,17 @@ class TaskSettings(SettingsModel):
             found.append(self.model_copy(update=shared | own))
         return found
 
+    def published(self) -> dict[str, Any]:
+        """The task's fields that are published as they are set."""
+        return {
+            "name": self.name,
+            "description": self.description,
+            "opens": unix_seconds(self.opens),
+            "closes": unix_seconds(self.closes),
+            "invited": self.invited,
+            "disclosed": self.disclosed,
+        }
+
     @property
     def stated(self) -> Stated:
         """Encoding, separator and decimal mark as the settings state them."""

@@ -58,8 +58,9 @@ from privet.curator.settings import Settings
 from privet.curator.workers import Run
 from privet.http_server.bodies import BodyBudget
 from privet.http_server.problems import add_problem_handlers
+from privet.http_server.task_calls import Answer, TaskCalls
 from privet.intake.upload import ReportUpload
-from privet.protocol.calls import REPORT_MEDIA_TYPE, TASK_MEDIA_TYPE
+from privet.protocol.calls import REPORT_MEDIA_TYPE, SEND_REPORT, TASK_MEDIA_TYPE, Call
 from privet.protocol.errors import PrivetError, StorageFailed, TaskNotFound
 from privet.protocol.features import Classes, Numeric
 from privet.protocol.lifecycle import Move, TaskState
@@ -172,7 +173,8 @@ class CuratorNode(Node):
         self.rejects = Rejects(self.store.standing.count_rejects)
         budget = BodyBudget(LIMITS.batch_bytes)
         intake = Intake(task_cache(self.store), self.writer, self.rejects, metrics(), budget)
-        batch = BatchUpload(self.reads(), intake, 0, tokens, self.store, self.clock)
+        batch = BatchUpload(intake, 0, tokens, self.store, self.clock)
+        answers: dict[Call, Answer] = {SEND_REPORT: ReportUpload(intake), **batch.answers()}
 
         def note(action: str, subject: str = "", **detail: Any) -> None:
             self.world.noted[action, subject] += 1
@@ -181,7 +183,7 @@ class CuratorNode(Node):
         self.spawn(
             garbage_collection.collect_garbage(self.store.expiry, SETTINGS, self.clock, note)
         )
-        self.handle = httpx.ASGITransport(ReportUpload(batch, intake)).handle_async_request
+        self.handle = httpx.ASGITransport(TaskCalls(self.reads(), answers)).handle_async_request
 
     def reads(self) -> Starlette:
         """The calls that read, by the functions of the real routes."""

@@ -13,10 +13,12 @@ from privet.curator.service.fitting import compare, fit
 from privet.curator.service.prediction import predict
 from privet.curator.service.reading import read_card, read_insight
 from privet.curator.service.tasks import (
+    Uploaded,
     create_task,
     delete_task,
     growth,
     in_steps,
+    make_task,
     move_task,
     read_status,
 )
@@ -357,3 +359,12 @@ def test_one_account_says_whether_counts_may_still_grow(
     assert (said(by_date), said(by_hand)) == ("", "")
     move_task(curator, ADMIN, by_hand.id, Move.OPEN)
     assert said(by_hand).startswith("The collection takes reports")
+
+
+def test_relays_forward_half_of_a_small_register_together() -> None:
+    """The people asked are as many as the register has, also where no number is given."""
+    header, *rows = samples.survey(40).decode().splitlines()
+    people = "\n".join(row.rpartition(",")[0] for row in (header, *rows[:10])).encode()
+    settings = Publication(name="few people", label="label", epsilon=1.0, depth=1, grower="cart")
+    uploaded = Uploaded(samples.survey(40), None, people)
+    assert make_task(settings, uploaded)[0].smallest_batch == 5
