@@ -218,7 +218,7 @@ def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> 
 
 
 def _texts(values: ColumnValues, listed: Sequence[str]) -> Counter[str]:
-    """How often each text is there; missing values are not, unless they are ``listed``."""
+    """The number of rows with each text; missing values count only if they are ``listed``."""
     return Counter(category_text(value) for value in values if not is_missing(value, listed))
 
 
