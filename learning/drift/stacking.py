@@ -11,13 +11,14 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, mixture
@@ -196,13 +197,19 @@ def _fewer(trees: int, slots: int) -> int:
     return max(1, min(trees, trees * MANY_CLASSES // max(slots, 1)))
 
 
+@cache
+def _threads() -> ThreadpoolController:
+    """All libraries with threads, which are loaded by now: finding them takes 5 ms."""
+    return ThreadpoolController()
+
+
 @contextmanager
 def quietly() -> Iterator[None]:
     """Without warnings, and in one thread, since several mostly wait for each other.
 
     A member that did not converge is judged by its score.
     """
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings(), _threads().limit(limits=1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The number of unique classes")
         yield

@@ -647,12 +647,13 @@ def _binomial_p(hits: Floats, rows: Floats | float, share: Floats, error: Floats
 
     That is known up to an ``error``, over which the binomial law is averaged.
     """
-    from scipy.special import bdtr  # slow to import
+    from scipy.special import bdtr, gammaln, xlog1py, xlogy  # slow to import
 
     shares = np.clip(share[..., None] + error[..., None] * NODES, 0.0, 1.0)
     h, m = (np.rint(counts)[..., None].astype(np.int64) for counts in (hits, rows))
-    at_most, fewer = (np.where(k < 0, 0.0, bdtr(np.maximum(k, 0), m, shares)) for k in (h, h - 1))
-    below = (at_most + fewer) @ WEIGHTS / 2.0
+    chosen = gammaln(m + 1.0) - gammaln(h + 1.0) - gammaln(m - h + 1.0)
+    exactly = np.exp(chosen + xlogy(h, shares) + xlog1py(m - h, -shares))
+    below = (bdtr(h, m, shares) - exactly / 2.0) @ WEIGHTS
     return np.asarray(np.minimum(2.0 * np.minimum(below, 1.0 - below), 1.0))
 
 

@@ -15,6 +15,7 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.partition import Partition
 
 from ..core.public_data import Floats, PublicData
+from ..core.sklearn_trees import best_first_tree
 from ..core.trees import locate
 
 RESAMPLED_TREES = 8
@@ -33,8 +34,6 @@ def selection_factor(
     """
     if partition.cells < 2 or len(public) < 2:
         return 1.0
-    from sklearn.tree import DecisionTreeRegressor  # slow to import
-
     rng = np.random.default_rng(0)
     some = rng.permutation(len(public))[:MOST_ROWS]
     expected = values[locate(partition, public.X[some])]
@@ -49,8 +48,8 @@ def selection_factor(
             residuals = rng.permutation(public.y[some] - expected[:, 0])[:, None]
             residuals -= residuals.mean()  # holders' labels may be higher than public ones
             target, variance = expected + residuals, np.full_like(residuals, residuals.var())
-        grown = DecisionTreeRegressor(max_leaf_nodes=partition.cells, random_state=tree)
-        leaf = grown.fit(X, target, check_input=False).apply(X, check_input=False)
+        target = np.ascontiguousarray(target)
+        leaf = best_first_tree(X, target, tree, leaves=partition.cells, least_rows=1).apply(X)
         for slot in range(target.shape[1]):
             error = np.bincount(leaf, (target - expected)[:, slot])
             allowed = np.bincount(leaf, variance[:, slot])
