@@ -23,7 +23,6 @@ from sqlalchemy import (
     Engine,
     MetaData,
     Table,
-    column,
     delete,
     func,
     insert,
@@ -40,15 +39,17 @@ from privet.protocol.errors import InvalidRequest, StorageFailed
 from . import sqlite
 from .audit import BACKED_UP, SET_FACT, AuditEntry, insert_audit, mark_restored
 from .database import BACKENDS, snapshot, writing
-from .migrate import migrating, naming_failures, revision_of, upgrade
+from .migrate import VERSION_TABLE, migrating, naming_failures, revision_of, upgrade
 from .schema import backup_mark
 from .structure import check_structure
 from .verification import check_audit, findings
 
 log = logging.getLogger(__name__)
+_looked_up: dict[tuple[str, str], list[Table]] = {}
 
 ROWS_AT_ONCE, BYTES_AT_ONCE = 2_000, 64 * 2**20
 """Most rows in memory at a time, and most bytes of them unless one row has more."""
+ABOUT_SCHEMA = {VERSION_TABLE, backup_mark.name}
 PARTIAL = ".privet-partial"
 """Suffix of an unfinished backup; its writer holds a lock on it."""
 OBJECTS = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
@@ -204,15 +205,17 @@ def _digest(connection: Connection, mark: Mapping[str, Any]) -> bytes:
         digest.update(msgpack.packb([kind, name, sql]))
         if kind == "table" and name != backup_mark.name:
             key = connection.exec_driver_sql(KEY, (name,)).scalars().all()
-            every = select(text("*")).select_from(table(name)).order_by(*map(column, key))
+            order = ", ".join(f'"{each}"' for each in key)
+            every = f'SELECT * FROM "{name}" ORDER BY {order}'  # noqa: S608 - as _checked found it
             at_once = _rows_at_once(connection, name, key)
-            for part in connection.execute(every).partitions(at_once):
+            for part in connection.exec_driver_sql(every).partitions(at_once):
                 digest.update(b"".join(msgpack.packb(tuple(row)) for row in part))
     return digest.digest()
 
 
 def _rows(connection: Connection) -> int:
-    counts = (select(func.count()).select_from(each) for each in _reflected(connection))
+    names = set(inspect(connection).get_table_names()) - ABOUT_SCHEMA
+    counts = (select(func.count()).select_from(table(name)) for name in names)
     return sum(connection.scalar(count) or 0 for count in counts)
 
 
@@ -301,8 +304,9 @@ def _copy(reading: Connection, out: Connection) -> int:
             "The database is not empty: name a new one, or let 'privet recover' move it aside."
         )
     copied = 0
-    upgrade(out, revision_of(reading))
-    for copy in _reflected(out):
+    revision = revision_of(reading)
+    upgrade(out, revision)
+    for copy in _tables(out, revision):
         at_once = _rows_at_once(reading, copy.name, copy.c.keys())
         rows = reading.execute(select(copy), execution_options={"yield_per": at_once})
         for part in rows.mappings().partitions():
@@ -321,9 +325,15 @@ def _rows_at_once(connection: Connection, name: str, columns: Iterable[str]) -> 
     return max(1, min(ROWS_AT_ONCE, BYTES_AT_ONCE // max(longest, 1)))
 
 
-def _reflected(connection: Connection) -> list[Table]:
-    """The tables that are there, of whatever version, other than those about the schema."""
-    metadata = MetaData()
-    metadata.reflect(connection)
-    about_schema = ("alembic_version", backup_mark.name)
-    return [each for each in metadata.sorted_tables if each.name not in about_schema]
+def _tables(connection: Connection, revision: str) -> list[Table]:
+    """The tables of a schema that was just made, other than those about the schema.
+
+    They are looked up once for a revision: that takes longer than to copy a small database.
+    """
+    known = (connection.dialect.name, revision)
+    if known not in _looked_up:
+        metadata = MetaData()
+        metadata.reflect(connection)
+        every = metadata.sorted_tables
+        _looked_up[known] = [each for each in every if each.name not in ABOUT_SCHEMA]
+    return _looked_up[known]

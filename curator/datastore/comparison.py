@@ -77,8 +77,8 @@ class Contents:
 
 def _contents(source: Engine) -> Contents:
     mark = check_backup(source)
-    check_schema(source)
     with snapshot(source) as connection:
+        check_schema(connection)
         deleted = set(connection.scalars(select(deleted_tasks.c.id)))
         contents = Contents(inf if mark is None else mark.made, deleted)
         names = dict(iter(connection.execute(select(tasks.c.no, tasks.c.id))))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from alembic.command import upgrade as alembic_upgrade
 from alembic.config import Config
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -32,6 +31,8 @@ CHECK = {
 }
 """Dialect -> advice to the operator of a database that cannot be used."""
 HERE = Path(__file__).parent / "migrations"
+VERSION_TABLE = "alembic_version"
+VERSIONS = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 - a constant
 
 
 def prepare_database(database: Database, check_backup: Callable[[Connection], None]) -> None:
@@ -45,10 +46,12 @@ def prepare_database(database: Database, check_backup: Callable[[Connection], No
     with naming_failures(engine):
         with engine.connect() as connection:
             tables = inspect(connection).get_table_names()
+            if tables:
+                check_schema(connection)
         if not tables:
             with writing(engine) as connection:
                 upgrade(connection)
-        check_schema(engine)
+                check_schema(connection)
         if backup_mark.name in tables:
             with database.writing() as connection:
                 check_backup(connection)
@@ -111,7 +114,9 @@ def revision_of(connection: Connection) -> str:
 
     Raises ``StorageFailed`` for one that is newer, cut short, or not Privet's.
     """
-    revisions = MigrationContext.configure(connection).get_current_heads()
+    revisions: list[str] = []
+    if inspect(connection).has_table(VERSION_TABLE):
+        revisions = list(connection.exec_driver_sql(VERSIONS).scalars())
     if not revisions:
         raise StorageFailed(
             "The database has no schema version: either it is not Privet's, or its first migration "
@@ -133,13 +138,12 @@ def revision_of(connection: Connection) -> str:
     return revisions[0]
 
 
-def check_schema(engine: Engine) -> None:
+def check_schema(connection: Connection) -> None:
     """Raise ``StorageFailed`` unless the schema is exactly this version's, saying what to run.
 
     It may be newer, older (``privet migrate`` brings it up), cut short, or not Privet's.
     """
-    with engine.connect() as connection:
-        revision = revision_of(connection)
+    revision = revision_of(connection)
     if revision != head():
         raise StorageFailed(
             f"The database has schema {revision} and this version needs {head()}: "
@@ -171,17 +175,20 @@ def naming_failures(engine: Engine) -> Iterator[None]:
 
 def head() -> str:
     """The revision of this version's schema."""
-    return str(script_directory().get_current_head())
+    return _revisions(HERE)[0]
 
 
-def known_revisions() -> set[str]:
+def known_revisions() -> frozenset[str]:
     """The revisions that this version migrates, and its own."""
-    return {script.revision for script in script_directory().walk_revisions()}
+    return _revisions(HERE)[1]
 
 
 @cache
-def script_directory() -> ScriptDirectory:
-    return ScriptDirectory.from_config(_config())
+def _revisions(folder: Path) -> tuple[str, frozenset[str]]:
+    """The newest revision of a folder of migrations, and all of them."""
+    directory = ScriptDirectory(str(folder))
+    known = frozenset(script.revision for script in directory.walk_revisions())
+    return str(directory.get_current_head()), known
 
 
 def _config() -> Config:

@@ -28,7 +28,8 @@ def watching_schema(url: str, stop: Callable[[], None]) -> Iterator[None]:
     def watch() -> None:
         while not found and not ended.wait(LOOK_SECONDS):
             try:
-                check_schema(engine)
+                with engine.connect() as connection:
+                    check_schema(connection)
             except StorageFailed as error:
                 found.append(error)
                 stop()

@@ -8,20 +8,20 @@ its structure is that of one that Privet makes, statement by statement.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from sqlalchemy import Connection, create_engine
 
 from privet.protocol.errors import StorageFailed
 
-from .migrate import revision_of, upgrade
+from .migrate import VERSION_TABLE, revision_of, upgrade
 from .schema import backup_mark
 
 OBJECTS = "SELECT type, name, sql FROM sqlite_master"
 COLUMNS = "SELECT name FROM pragma_table_info(?)"
 STATISTICS = {("table", "sqlite_stat1"), ("table", "sqlite_stat4")}
 """The tables in which ANALYZE keeps what it has found."""
-VERSION_TABLE = ("table", "alembic_version")
+VERSIONS_KEPT = ("table", VERSION_TABLE)
 OF_POSTGRES = """
 SELECT c.relname, a.attname, c.relkind = 'r' AND a.attgenerated = ''
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -74,7 +74,7 @@ def _in_file(connection: Connection) -> Iterator[str]:
         return
     if len(found) < len(rows) and len({(row[0], row[1]) for row in rows}) < len(rows):
         yield "has two objects of one name"
-    if found.get(VERSION_TABLE) == _of_revision("head").objects[VERSION_TABLE]:
+    if found.get(VERSIONS_KEPT) == _of_revision("head").objects[VERSIONS_KEPT]:
         expected = dict(_of_revision(revision_of(connection)).objects)
     else:
         expected = dict(_of_revision("head").objects)
@@ -125,6 +125,7 @@ def _of_revision(revision: str) -> Structure:
     return Structure(objects, columns)
 
 
+@lru_cache(maxsize=256)
 def _plain(sql: object) -> str:
     """A statement without what may differ between versions of its author: spaces and quotes."""
     words = re.sub(r"\s+", " ", str(sql).replace('"', ""))

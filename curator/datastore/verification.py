@@ -40,16 +40,16 @@ class Finding:
 
 def verify(source: Engine) -> list[Finding]:
     """Recompute counts and checksums of every task from its report ids and sums."""
-    check_schema(source)
     with snapshot(source) as connection:
+        check_schema(connection)
         check_structure(connection)
         return findings(connection)
 
 
 def verify_audit(source: Engine, noted: str = "") -> AuditChain:
     """Recompute the audit log's chain, and compare the tokens with it; see ``check_audit``."""
-    check_schema(source)
     with snapshot(source) as connection:
+        check_schema(connection)
         check_structure(connection)
         return check_audit(connection, noted)
 

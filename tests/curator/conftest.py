@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +75,5 @@ def become_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[],
         folder = shutil.copytree(migrate.HERE, tmp_path / "migrations")
         (folder / f"versions/{NEXT}_next.py").write_text(next_migration())
         monkeypatch.setattr(migrate, "HERE", folder)
-        monkeypatch.setattr(
-            migrate, "script_directory", cache(migrate.script_directory.__wrapped__)
-        )
 
     return become
