@@ -98,7 +98,8 @@ class TextTable:
 def read_csv(data: bytes, stated: Stated = NOTHING_STATED) -> TextTable:
     """A CSV file in the format that is detected, or stated.
 
-    Letters are in one form (NFC), and there are no spaces around names and cells. Raises
+    Letters are in one form (NFC), there are no spaces around names and cells, and no characters
+    that nobody sees. Raises
     ``UnreadableTable`` for a file that is none, or that has no header or no good one.
     """
     text, encoding = decoded(data, stated.encoding)

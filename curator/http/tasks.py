@@ -1,5 +1,6 @@
 """Tasks over HTTP: create, list, read, open, close, delete, status."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
@@ -131,7 +132,10 @@ class TaskSummary(View):
     )
 
     @classmethod
-    def of(cls, stored: StoredTask | ListedTask, now: float) -> "TaskSummary":
+    def of(
+        cls, stored: StoredTask | ListedTask, now: float, waves: Sequence[ListedTask] = ()
+    ) -> "TaskSummary":
+        """The line at a time; a panel takes reports where one of its ``waves`` does."""
         task = stored.task
         return cls(
             id=task.id,
@@ -139,7 +143,7 @@ class TaskSummary(View):
             name=task.name,
             state=stored.state,
             in_words=stored.in_words(now),
-            collecting=stored.takes_reports(now),
+            collecting=any(each.takes_reports(now) for each in (stored, *waves)),
             created=moment(stored.created),
             label=task.label.name,
             epsilon=task.epsilon,
@@ -209,7 +213,8 @@ class TaskView(TaskSummary):
     task: dict[str, Any] = Field(description="The published task, as holders answer it.")
 
     @classmethod
-    def whole(cls, stored: StoredTask, now: float) -> "TaskView":
+    def whole(cls, stored: StoredTask, now: float, waves: Sequence[StoredTask]) -> "TaskView":
+        """All of a task, which has these ``waves`` if it is a panel."""
         task = stored.task
         views = [
             QuestionView(
@@ -224,7 +229,7 @@ class TaskView(TaskSummary):
             for i, question in enumerate(task.questions)
         ]
         return cls(
-            **TaskSummary.of(stored, now).model_dump(),
+            **TaskSummary.of(stored, now, waves).model_dump(),
             questions_in_numbers=views,
             strata=_strata(task),
             report_bytes=task.longest_report,
@@ -385,7 +390,8 @@ async def create_task(
     settings, public, onnx, register = await _read_upload(request)
     creating = cases.create_task(curator, caller, settings, public, onnx, register)
     stored, created = await while_waited(request, creating)
-    view = TaskView.whole(stored, curator.clock())
+    waves = () if stored.task.panel is None else cases.waves_of(curator, stored.task)
+    view = TaskView.whole(stored, curator.clock(), waves)
     response.headers["Location"] = f"{TASKS}/{view.id}"
     if not created:
         response.status_code = status.HTTP_200_OK
@@ -395,8 +401,14 @@ async def create_task(
 @router.get("", summary="List tasks")
 def list_tasks(curator: TheCurator, caller: PerhapsReader) -> list[TaskSummary]:
     """All tasks, oldest first; drafts for readers only."""
-    now = curator.clock()
-    return [TaskSummary.of(listed, now) for listed in cases.list_tasks(curator, caller)]
+    now, found = curator.clock(), cases.list_tasks(curator, caller)
+    waves: dict[str | None, list[ListedTask]] = {}
+    for listed in found:
+        waves.setdefault(listed.task.panel_id, []).append(listed)
+    return [
+        TaskSummary.of(each, now, waves[each.task.id] if each.task.is_panel else ())
+        for each in found
+    ]
 
 
 @router.get(
@@ -438,7 +450,7 @@ def read_task(
         kept = "no-store" if stored.state is TaskState.DRAFT else A_DAY
         headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": kept}
         return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
-    view = TaskView.whole(stored, curator.clock())
+    view = TaskView.whole(stored, curator.clock(), cases.waves_of(curator, stored.task))
     headers |= {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache"}
     return _unless_known(if_none_match, headers, view.model_dump_json().encode(), JSON_MEDIA_TYPE)
 
@@ -459,14 +471,14 @@ def read_status(task_id: TaskId, curator: TheCurator, caller: PerhapsReader) -> 
 def open_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> TaskSummary:
     """Take reports: for the first time, or again after a close."""
     opened = cases.move_task(curator, caller, task_id, Move.OPEN)
-    return TaskSummary.of(opened, curator.clock())
+    return TaskSummary.of(opened, curator.clock(), cases.waves_of(curator, opened.task))
 
 
 @admin.post("/{task_id}/close", summary="Close a task", responses=described(IllegalMove))
 def close_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> TaskSummary:
     """Take no more reports; fitting and predicting go on."""
     closed = cases.move_task(curator, caller, task_id, Move.CLOSE)
-    return TaskSummary.of(closed, curator.clock())
+    return TaskSummary.of(closed, curator.clock(), cases.waves_of(curator, closed.task))
 
 
 @admin.delete("/{task_id}", status_code=status.HTTP_204_NO_CONTENT, summary="Delete a task")

@@ -35,7 +35,14 @@ FEWEST_IDS = 30
 NO_ANSWER = frozenset({"-", "\u2013", "\u2014", "?", ".", "n/a", "N.A.", "n.a.", "k.A.", "k. A."})
 """Texts that hardly anybody means as a category, besides errors of spreadsheets."""
 COUNTRY = re.compile("[A-Z]{2}")
-DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./](\d{4}|\d\d)|\d\d?:\d\d(:\d\d)?")
+DATE = re.compile(
+    r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)([T ].*)?"
+    r"|\d\d?[ .-]{1,2}[^\W\d_]{3,9}[ .,-]{1,2}(\d{4}|\d\d)|[^\W\d_]{3,9}\.? \d\d?, \d{4}"
+    r"|\d\d?:\d\d(:\d\d)?( [AP]M)?"
+)
+DRESSED = re.compile(r"([^\w.,;-]{0,3})([-+\u2212]?\d[\d.,'\u2019 \xa0\u202f_]*)(\D{0,6})")
+"""A number behind a sign of a currency or in brackets, before a unit, or in digits of another
+script."""
 PREVIEW = TaskSettings(name="preview", label="label", epsilon=1.0)
 
 
@@ -205,3 +212,12 @@ def _remarks_on_marks(counts: Counter[str], texts: list[str]) -> Iterator[str]:
                 "decimal mark of the file, or write the column in one way."
             )
             return
+    dressed = [DRESSED.fullmatch(text) for text in counts]
+    units = {found[3].strip() for found in dressed if found} - {")"}
+    dates = any(map(DATE.fullmatch, counts))
+    if all(dressed) and len(units) <= 1 and len(counts) > 1 and not dates:
+        yield (
+            f"has numbers written such as {sorted(texts)[0]!r}, and becomes {len(counts)} "
+            "categories: to make it a number, leave in its cells the digits 0 to 9, a sign and a "
+            "decimal mark only, and state its unit."
+        )

@@ -35,7 +35,7 @@ from privet.tables.cells import (
     plain_number,
 )
 from privet.tables.csv_reader import MOST_MARKS, check_header, read_csv
-from privet.tables.text_format import NOTHING_STATED, Stated, UnreadableTable, bare
+from privet.tables.text_format import INVISIBLE, NOTHING_STATED, Stated, UnreadableTable, bare
 
 from .columns import MAX_ROWS, MAX_TABLE_COLUMNS, MAX_VALUES, Table, count_rows
 
@@ -246,6 +246,8 @@ def _values(name: str, column: pa.ChunkedArray) -> ColumnValues:
             raise InvalidPublicData(
                 f"The column {name!r} has more than {MOST_MARKS} accents on one letter: correct it."
             )
+        if pc.any(pc.match_substring_regex(texts, f"[{INVISIBLE}]")).as_py():
+            texts = pc.replace_substring_regex(texts, f"[{INVISIBLE}]", "")
         tidied = pc.utf8_normalize(pc.utf8_trim(texts, characters=SPACES), form="NFC")
         return cast("list[str | None]", tidied.to_pylist())
     if pa.types.is_boolean(kind):

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.learning.task_building.build import encode_columns
+from privet.learning.task_building.review import remarks_on
 from privet.learning.task_building.schema import describe, infer_feature
 from privet.learning.task_building.settings import FeatureSettings, TaskSettings
 from privet.learning.task_building.table import read_table
@@ -57,6 +58,10 @@ def test_each_becomes_what_is_listed(name: str) -> None:
     assert table.format.in_words() == expected["read"]
     assert {name: listed(values) for name, values in table.items()} == expected["columns"]
     assert table.notes == expected.get("notes", {})
+    if "remarked" in expected:
+        remarks = {column: " ".join(remarks_on(values)) for column, values in table.items()}
+        for column, start in expected["remarked"].items():
+            assert remarks[column].startswith(start)
 
 
 @pytest.mark.parametrize("name", BECOMES)

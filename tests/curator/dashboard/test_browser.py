@@ -508,6 +508,19 @@ def test_models_side_by_side_are_whole(curator: RunningCurator, admin: Any, task
         assert len(set(rows)) == 1
 
 
+def test_classes_with_long_names_fit_a_phone(curator: RunningCurator, admin: Any) -> None:
+    """Cells whose figure names a class, and two models' beside each other."""
+    public = samples.classes().replace(b"middle", b"neither high nor low, as far as anybody knows")
+    made = curator.create(public, name="long", label="level", epsilon=2, depth=2)
+    for _ in range(2):
+        curator.post(f"/v1/tasks/{made}/models", samples.PUBLIC_ALONE)
+    admin.set_viewport_size({"width": 390, "height": 844})
+    for path in ("models/1", "compare?one=1&other=2"):
+        admin.goto(f"{curator.url}/tasks/{made}/{path}")
+        admin.get_by_text("neither high nor low").first.wait_for()
+        assert admin.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
 def test_a_stranger_sees_no_action(curator: RunningCurator, tab: Any, task: str) -> None:
     """The pages are there without a token, and have no button that changes anything."""
     for path in (f"/tasks/{task}", f"/tasks/{task}/models/1"):

@@ -69,6 +69,31 @@ def states(page: str) -> list[str]:
     return re.findall(r'class="state[ \w]*">([^<]+)', table[0])
 
 
+async def test_every_call_says_whether_a_panel_takes_reports(
+    http: Http, clock: ManualClock
+) -> None:
+    """The list, the task and its status alike: while one of its waves does."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40))
+
+    async def said() -> set[bool]:
+        listed = (await http.get("/v1/tasks")).json()
+        (of_list,) = (each["collecting"] for each in listed if each["id"] == panel.id)
+        one, status = f"/v1/tasks/{panel.id}", f"/v1/tasks/{panel.id}/status"
+        read = [(await http.get(path)).json()["collecting"] for path in (one, status)]
+        return {of_list, *read}
+
+    assert await said() == {True}
+    clock.advance(10 * 86_400)
+    assert await said() == {False}
+    clock.advance(25 * 86_400)
+    assert await said() == {True}
+    closed = await http.post(f"/v1/tasks/{panel.id}/close", headers=http.admin)
+    assert closed.json()["collecting"] is False
+    assert await said() == {False}
+    opened = await http.post(f"/v1/tasks/{panel.id}/open", headers=http.admin)
+    assert opened.json()["collecting"] is True
+
+
 async def test_a_panels_page_says_what_to_do_next(http: Http, clock: ManualClock) -> None:
     """From a draft to the waves' models; a wave that was deleted is said to be."""
     await http.sign_in()
