@@ -108,7 +108,7 @@ def write_pages(tables: Mapping[str, pd.DataFrame]) -> None:
         fill(page, filled)
     for name, places in pages.NOTES.items():
         notes = {
-            f"{experiment.name}-notes": experiment.notes(experiment, tables[experiment.name])
+            f"{experiment.name}-notes": pages.notes(experiment, tables[experiment.name])
             for experiment in beginning(places)
             if experiment.notes
         }

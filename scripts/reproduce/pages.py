@@ -52,7 +52,10 @@ NOTES = {
 def kept(experiment: Experiment, results: Path) -> pd.DataFrame:
     """The rows of an experiment in its CSV file in ``results``, if any."""
     file = results / f"{experiment.name}.csv"
-    return pd.read_csv(file) if file.exists() else pd.DataFrame(columns=experiment.key)
+    if not file.exists():
+        return pd.DataFrame(columns=experiment.key)
+    # the scores of a single replication would be read as a number
+    return pd.read_csv(file, dtype={"scores": str})
 
 
 def merged(experiment: Experiment, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
@@ -107,9 +110,17 @@ def section(
     codes = table.groupby("measured")["code"].unique()
     when = " and ".join(f"{date} (code {', '.join(sorted(codes[date]))})" for date in codes.index)
     lines += [f"{source}{many} replication{plural}; measured {when}; [all digits]({digits}).", ""]
-    if experiment.notes:
-        lines += [experiment.notes(experiment, table)]
+    lines += filter(None, [notes(experiment, table)])
     return "\n".join(lines)
+
+
+def notes(experiment: Experiment, table: pd.DataFrame) -> str:
+    """Text that follows from a table with every series and more than one of its replications."""
+    lacks = "series" in table and not set(experiment.series) <= set(table["series"])
+    single = bool(table["replications"].max() < min(experiment.replications, 2))
+    if experiment.notes is None or lacks or single:
+        return ""
+    return experiment.notes(experiment, table)
 
 
 def relative(file: Path, page: Path) -> str:

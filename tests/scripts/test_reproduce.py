@@ -382,6 +382,21 @@ def test_of_errors_the_smaller_is_better() -> None:
     assert untested == derived.mechanisms_noise(experiment, table), "Nothing is said untested."
 
 
+def test_what_follows_from_a_table_waits_for_all_of_it(tmp_path: Path) -> None:
+    """As ``--quick`` and ``--methods`` leave it: one score per row, or few series."""
+    for experiment in (one for one in EXPERIMENTS if one.notes):
+        table = pages.kept(experiment, EXPECTED)
+        assert pages.notes(experiment, table), experiment.name
+        parts = [table.assign(scores="0.5", replications=1)] if experiment.replications > 1 else []
+        if len(experiment.series) > 1 and "series" in table:
+            parts.append(table[table["series"] == experiment.series[0]])
+        for part in parts:
+            part.to_csv(tmp_path / f"{experiment.name}.csv", index=False)
+            read = pages.kept(experiment, tmp_path)
+            assert pages.notes(experiment, read) == "", experiment.name
+            assert read.get("scores", pd.Series(["0.5"])).dropna().map(type).eq(str).all()
+
+
 def test_jobs_are_all_combinations() -> None:
     """A method without privacy is run once per combination of the other values, at ε = 0."""
     combined = jobs("sine", ("DT", "LPDT-M"), (1.0, 2.0), n_private=(10,), n_public=(5, 6))
