@@ -159,13 +159,13 @@ def _linearised(
     mean, C_M_z, C_u, C_all = smoothed.means[:4]
     # the slope: theta varies along z
     y = z - C_M_z
-    J_z, H_z = (M_z * y).sum(axis=1), (y * H).sum(axis=1)
+    J_z, H_z = _over_cells(M_z, y), _over_cells(y, H)
     v = slope_variance / (1.0 + slope_variance * J_z)
-    slope, slope_with_u = v * H_z, v * (y * u).sum(axis=1)
+    slope, slope_with_u = v * H_z, v * _over_cells(y, u)
     mean = mean + y * slope[:, None]
     C_u = C_u + y * slope_with_u[:, None]
     # noise between cells: u' theta is observed as h, with precision gamma
-    r, expected_h = (u * C_u).sum(axis=1), (u * mean).sum(axis=1)
+    r, expected_h = _over_cells(u, C_u), _over_cells(u, mean)
     gain = gamma / (1.0 + gamma * r)
     surprise = gain * (h - expected_h)
     log_evidence = smoothed.log_evidence - 0.5 * (e**2 / D).sum(axis=1) - 0.5 * gamma * h**2
@@ -174,16 +174,16 @@ def _linearised(
     variance = smoothed.variance + y**2 * v[:, None] - C_u**2 * gain[:, None]
     mean, slope = mean + C_u * surprise[:, None], slope + slope_with_u * surprise
     # the label alone: of_all' theta is observed
-    slope_with_all = v * (y * of_all).sum(axis=1)
-    u_C_all = (C_u * of_all).sum(axis=1)
+    slope_with_all = v * _over_cells(y, of_all)
+    u_C_all = _over_cells(C_u, of_all)
     C_all = C_all + y * slope_with_all[:, None] - C_u * (gain * u_C_all)[:, None]
     slope_with_all = slope_with_all - slope_with_u * gain * u_C_all
     gain_all, off = np.zeros_like(gain), np.zeros_like(gain)
     if contrasts.overall is not None:
-        r_all = (of_all * C_all).sum(axis=1)
+        r_all = _over_cells(of_all, C_all)
         gain_all = 1.0 / (contrasts.overall.variance + r_all)
         off = contrasts.overall.share - (contrasts.mass * p).sum(axis=1)
-        off = off + (of_all * (theta - mean)).sum(axis=1)
+        off = off + _over_cells(of_all, theta - mean)
         log_evidence -= 0.5 * (np.log1p(r_all / contrasts.overall.variance) + gain_all * off**2)
         variance = variance - C_all**2 * gain_all[:, None]
     return Posterior(
@@ -205,6 +205,11 @@ def _linearised(
         of_overall=C_all * gain_all[:, None],
         surprise=-gain_all * off,
     )
+
+
+def _over_cells(one: Floats, other: Floats) -> Floats:
+    """Inner products, ``(priors, slots)``, in half the time of a product's sum."""
+    return np.asarray(np.einsum("gks,gks->gs", one, other))
 
 
 def _sums_down(tree: Partition, steps: Floats) -> Floats:

@@ -129,10 +129,12 @@ def _of_label_response(
 ) -> Sums:
     """Drawn in stretches of the lattice, to bound memory."""
     lattice, resolution = mechanism.lattice, mechanism.resolution
-    inputs = [*range(0, 2 * mechanism.levels, 2), resolution]  # the last is a misfit's
-    laws = lattice.laws(inputs).astype(np.float64)
+    inputs = np.append(np.arange(0, 2 * mechanism.levels, 2), resolution)  # the last is a misfit's
     by_law = np.zeros((mechanism.levels + 1, mechanism.cells + 1), dtype=np.int64)
     by_law[:-1, :-1], by_law[-1, -1] = counts.T, misfits
+    has_holders = by_law.any(axis=1)
+    by_law = by_law[has_holders]
+    laws = lattice.laws(inputs[has_holders].tolist()).astype(np.float64)
     labels = lattice.outputs - resolution
     length = max(1, LABELS_AT_ONCE // mechanism.cells)
     starts = np.arange(0, len(labels), length)
@@ -143,9 +145,10 @@ def _of_label_response(
     sums = np.zeros(mechanism.sum_size, dtype=np.int64)
     for i, start in enumerate(starts):
         part = slice(start, start + length)
-        pairs = zip(stretches, laws[:, part], strict=True)
-        at_labels = sum(multinomial(stretch[:, i], law, rng) for stretch, law in pairs)
-        sums += _answers(mechanism, np.asarray(at_labels), labels[part], rng)
+        at_labels = np.zeros((mechanism.cells + 1, len(labels[part])), dtype=np.int64)
+        for stretch, law in zip(stretches, laws[:, part], strict=True):
+            at_labels += multinomial(stretch[:, i], law, rng)
+        sums += _answers(mechanism, at_labels, labels[part], rng)
     return sums
 
 
