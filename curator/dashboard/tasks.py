@@ -64,19 +64,22 @@ def list_tasks(
     deleted: str = "",
 ) -> Response:
     """The tasks, the latest first; ``deleted`` names one that was just deleted."""
-    matches = [
-        listed
-        for listed in reversed(cases.list_tasks(curator, visitor))
-        if name.casefold() in listed.task.name.casefold()
-    ]
+    listed = cases.list_tasks(curator, visitor)
+    people = cases.count_people(curator, visitor, listed)
+    matches = [each for each in reversed(listed) if name.casefold() in each.task.name.casefold()]
     now = curator.clock()
     return page(
         request,
         "tasks.html",
         tasks=[
-            (TaskSummary.of(listed, now), listed.task.label.prompt or listed.task.label.name)
-            for listed in matches[first : first + PER_PAGE]
+            (
+                TaskSummary.of(each, now),
+                each.task.label.prompt or each.task.label.name,
+                people[each.task.id],
+            )
+            for each in matches[first : first + PER_PAGE]
         ],
+        step=1 if visitor.reads else cases.STEP,
         name=name,
         first=first,
         more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,

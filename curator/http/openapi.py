@@ -87,6 +87,7 @@ _PAGE = """<!DOCTYPE html>
 <title>Privet</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/contrast.css">
 </head>
 <body>
 {back}
@@ -96,9 +97,23 @@ _PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-_BACK = (
-    '<p><a href="./" style="color: inherit; font-family: sans-serif">Back to the dashboard</a></p>'
-)
+_BACK = '<p class="back"><a href="./">Back to the dashboard</a></p>'
+_CONTRAST = """.back { padding: 0 20px; font-family: sans-serif; }
+.back a { color: #12634a; }
+.dark-mode .back a { color: #6fd3ae; }
+.swagger-ui .microlight span[style*="211, 99, 99"] { color: #ff9d9d !important; }
+html:not(.dark-mode) .swagger-ui {
+  .version-stamp, .version-stamp pre { background: #12634a; }
+  .info .url { color: #2a5db0; }
+  .btn.authorize, .btn.authorize span { color: #12634a; }
+  .opblock-get .opblock-summary-method { background: #1f5fa8; }
+  .opblock-post .opblock-summary-method { background: #12634a; }
+  .opblock-put .opblock-summary-method { background: #8a4b00; }
+  .opblock-delete .opblock-summary-method { background: #b3261e; }
+  [class*="json-schema-2020-12"] button { color: #555; }
+}
+"""
+"""Contrasts of 4.5 and more, where Swagger UI has fewer."""
 _START = """const dark = matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", follow);
@@ -129,6 +144,8 @@ def file(name: str) -> Response:
     """Swagger UI, or what starts it: a file of its own, so that no script stands in the page."""
     if name == "start.js":
         return Response(_START, headers=_HEADERS, media_type="text/javascript")
+    if name == "contrast.css":
+        return Response(_CONTRAST, headers=_HEADERS, media_type="text/css")
     if name not in ("swagger-ui-bundle.js", "swagger-ui.css"):
         raise HTTPException(404)
     return FileResponse(SHIPPED / name, headers=_HEADERS)

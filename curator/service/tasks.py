@@ -1,7 +1,8 @@
 """Creating, moving and watching tasks; invitations."""
 
 import secrets
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -184,6 +185,18 @@ def list_tasks(curator: Curator, actor: Actor) -> list[ListedTask]:
         for listed in curator.store.tasks.listed()
         if reads or listed.state is not TaskState.DRAFT
     ]
+
+
+def count_people(curator: Curator, actor: Actor, listed: Iterable[ListedTask]) -> dict[str, int]:
+    """The number of counted reports by the id of a task, of a panel those of its waves; for
+    strangers in steps of ``STEP``."""
+    reads, counted, people = actor.reads, curator.store.standing.counted(), Counter[str]()
+    for each in listed:
+        reports = counted.get(each.task.id, 0)
+        number = reports if reads else in_steps(curator, each.task.id, reports)
+        for of in {each.task.id, each.task.panel_id or each.task.id}:
+            people[of] += number
+    return people
 
 
 def read_task(curator: Curator, actor: Actor, task_id: str) -> StoredTask:

@@ -565,8 +565,12 @@ def test_the_apis_page_follows_the_scheme_and_leads_back(curator: RunningCurator
     tab.emulate_media(color_scheme="dark")
     tab.goto(f"{curator.url}/docs")
     tab.locator("html.dark-mode .swagger-ui .title").wait_for()
+    tab.locator(".opblock-summary-control").first.click()  # a call with its examples
+    tab.locator(".opblock .microlight").first.wait_for()
+    assert [each for each in violations(tab.locator("h1")) if "contrast" in each] == []
     tab.emulate_media(color_scheme="light")
     tab.locator("html:not(.dark-mode)").wait_for(state="attached")
+    assert [each for each in violations(tab.locator("h1")) if "contrast" in each] == []
     tab.get_by_role("link", name="Back to the dashboard").click()
     tab.get_by_role("heading", name="Tasks").wait_for()
 

@@ -84,6 +84,17 @@ async def test_the_front_page_has_questions_and_no_search_of_few_tasks(http: Htt
     assert "where a study discloses a column" in page
 
 
+async def test_the_front_page_counts_people(http: Http) -> None:
+    """Exactly for readers, and for strangers in steps."""
+    task = await http.task()
+    for _ in range(3):
+        await http.report(task)
+    counted = '<td data-label="People so far">{}</td>'
+    assert counted.format("0 to 2\u202f000") in (await http.get("/")).text
+    await http.sign_in()
+    assert counted.format("3") in (await http.get("/")).text
+
+
 async def test_signing_in_leads_nowhere_else(http: Http) -> None:
     """The page to go on with is one of this curator's."""
     for then in ("//evil.example", "https://evil.example", "/\\evil.example", ""):

@@ -5,8 +5,11 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
+import pytest
+
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard.panels import charts_of
+from privet.curator.datastore.status import StatusStore
 from privet.learning.core.amounts import figure, percent
 from privet.learning.findings.changes import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
@@ -40,6 +43,7 @@ async def created(http: Http, dates: list[str], **more: Any) -> Task:
 async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) -> None:
     """Nobody meets an error there; strangers see no counts, and every page leads to the panel."""
     panel = await created(http, waves(clock, -1, 1, 30, 40))
+    assert '"People so far">see its waves<' in (await http.get("/")).text
     for each in (panel, *panel.waves):
         page = await http.get(f"/tasks/{each.id}")
         assert page.status_code == 200, page.text
@@ -92,6 +96,18 @@ async def test_every_call_says_whether_a_panel_takes_reports(
     assert await said() == {False}
     opened = await http.post(f"/v1/tasks/{panel.id}/open", headers=http.admin)
     assert opened.json()["collecting"] is True
+
+
+async def test_a_panels_people_are_those_of_its_waves(
+    http: Http, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the front page, in its own row."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40))
+    counted = {wave.id: 2 + number for number, wave in enumerate(panel.waves)}
+    monkeypatch.setattr(StatusStore, "counted", lambda _: counted)
+    await http.sign_in()
+    page = (await http.get("/")).text
+    assert re.findall('"People so far">(.*?)<', page) == ["3", "2", "5"]
 
 
 async def test_a_panels_page_says_what_to_do_next(http: Http, clock: ManualClock) -> None:
