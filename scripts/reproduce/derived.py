@@ -13,6 +13,7 @@ from scripts.reproduce.datasets import Floats
 from scripts.reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
 from scripts.reproduce.experiment import EXPECTED, Experiment, points, printed
 from scripts.reproduce.methods import RULES
+from scripts.reproduce.ours import MORE_CELLS
 from scripts.reproduce.pages import distances, measured
 
 
@@ -264,7 +265,8 @@ SLACK = {"mean": (1, 0.01), "brier": (-1, 0.005)}
 """Per measure whether more is better, and what counts as worse: a point of accuracy."""
 TRUST = (
     *("nobody: only public records", "nobody: Privet", "a relay, to shuffle"),
-    *("the curator, to add noise", "the curator, with raw records"),
+    *("the curator, to add noise: same cells", "the curator, to add noise: more cells"),
+    "the curator, with raw records",
 )
 """Columns of the table of trust models."""
 SIMPLER = ("public", "Privet, plain tree", "base rate")
@@ -290,9 +292,9 @@ def equal_epsilon(_experiment: Experiment, table: pd.DataFrame) -> str:
     """Brier score and accuracy by trust model, the mean over all rows of the shifts.
 
     Behind a relay they are Privet's at the local ε of the table, linear in ln ε between the
-    measured ones and beyond the largest of them as there.
+    measured ones and beyond the largest of them as there. A dash is what was not measured.
     """
-    shifts = pd.read_csv(EXPECTED / "shifts.csv")
+    shifts, more = (pd.read_csv(EXPECTED / f"{name}.csv") for name in ("shifts", "trust-cells"))
     local = table.set_index(["problem", "shift", "epsilon"])["mean"]
     rows = []
     for epsilon in sorted(set(table["epsilon"])):
@@ -301,9 +303,13 @@ def equal_epsilon(_experiment: Experiment, table: pd.DataFrame) -> str:
             at(shifts, "Privet", epsilon),
             shuffled(shifts, local.xs(epsilon, level="epsilon")),
             at(shifts, "trusted curator", epsilon),
+            at(more, MORE_CELLS, epsilon),
             at(shifts, "everybody's forest", 0.0),
         ]
-        rows.append([f"{epsilon:g}", *(f"{brier:.3f}, {right:.3f}" for brier, right in of_each)])
+        texts = (
+            "–" if np.isnan(brier) else f"{brier:.3f}, {right:.3f}" for brier, right in of_each
+        )
+        rows.append([f"{epsilon:g}", *texts])
     return markdown(["ε", *TRUST], rows)
 
 

@@ -31,6 +31,7 @@ from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES
 from scripts.reproduce.methods import COMPARED, PRUNED, RULES, TIMED
 from scripts.reproduce.no_difference import DETECTED, FALSE, UNSEEN
+from scripts.reproduce.ours import MORE_CELLS
 from scripts.reproduce.problems import REPEATING, SHIFTS, SIZES
 from scripts.reproduce.rates import slopes
 from scripts.reproduce.remembering import PACKAGED, SHIPPED
@@ -520,6 +521,21 @@ OURS = [
         series=("local ε",),
         replications=1,
         notes=equal_epsilon,
+    ),
+    Experiment(
+        "trust-cells",
+        "A trusted curator with as many cells as central noise allows: accuracy, Brier score",
+        jobs(
+            [f"{name}, shifted" for name in FEW_COLUMNS],
+            ("central, more cells",),
+            BUDGETS[:4],
+            shift=tuple(SHIFTS),
+        ),
+        x="shift",
+        line=("epsilon",),
+        panels=("problem",),
+        series=(MORE_CELLS,),
+        measures=("score", "brier"),
     ),
     compared(
         "disclosed-scores",

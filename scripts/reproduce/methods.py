@@ -61,6 +61,7 @@ from scripts.reproduce.ours import (
     planned,
     public_stack,
     references,
+    with_more_cells,
 )
 from scripts.reproduce.remembering import remember
 from scripts.reproduce.scored import judge
@@ -218,6 +219,7 @@ METHODS: dict[str, Method] = {
     "against hidden": disclosure.against_hidden,
     "misfits of a ward": disclosure.misfits_of_a_ward,
     "references": references,
+    "central, more cells": with_more_cells,
     "behind a relay": behind_a_relay,
     "randomized response": reported_share,
     "plan": planned,

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
 from privet.baselines.trees import ask
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.core.growth import GrowthSpec
+from privet.learning.core.growth import GrowthSpec, distinguishable
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.drift.distilled import distilled_depth
+from privet.learning.drift.distilled import MAX_DEFAULT_DEPTH, distilled_depth
 from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes, Range
@@ -30,6 +30,7 @@ MOST_PUBLIC = 1000
 SURE = 1.96
 DELTA = 1e-6
 """Delta of the central guarantee behind a relay."""
+MORE_CELLS = "trusted curator, more cells"
 MOST_LOCAL, FINE = 64.0, 1.01
 """Largest local ε searched, and the precision of the search."""
 
@@ -115,11 +116,31 @@ def references(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     share = float(np.clip(counts[1] / counts.sum(), 0.0, 1.0))
     everybody = np.tile([1.0 - share, share], (len(split.test), 1))
     yield "base rate reported", {}, value_scores(everybody, split)
-    trusted = ask_centrally(split.private, cells, epsilon, rng)
-    model = fit("drift", split.label, split.public, [trusted])
+    model = trusted(split, cells, epsilon, rng)
     covered = share_covered(model, locate(cells, X).astype(np.int64), y)
     values = model.predict(split.test.X).values
     yield "trusted curator", {}, value_scores(values, split) | {"coverage": covered}
+
+
+def trusted(split: Split, cells: Partition, epsilon: float, rng: np.random.Generator) -> Model:
+    """The model of a curator who counts everybody in ``cells`` and adds central noise."""
+    counts = ask_centrally(split.private, cells, epsilon, rng)
+    return fit("drift", split.label, split.public, [counts])
+
+
+def central_depth(holders: int, epsilon: float) -> int:
+    """The depth by Privet's rule, with the variance of central noise."""
+    per_holder = 8.0 / epsilon**2 / holders
+    return int(np.clip(distinguishable(holders, per_holder), 1, MAX_DEFAULT_DEPTH))
+
+
+def with_more_cells(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
+    """A trusted curator's scores, in as many cells as central noise lets be told apart."""
+    rng = np.random.default_rng([seed, round(1000 * epsilon), 1])
+    spec = GrowthSpec(depth=central_depth(len(split.private), epsilon), min_leaf=1)
+    cells = GROWERS["distilled"](split.public.X, split.public.y, spec, classes=2)
+    values = trusted(split, cells, epsilon, rng).predict(split.test.X).values
+    yield MORE_CELLS, {}, value_scores(values, split)
 
 
 def behind_a_relay(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:  # noqa: ARG001

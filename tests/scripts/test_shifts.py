@@ -14,7 +14,14 @@ from scripts.reproduce import problems
 from scripts.reproduce.datasets import CLASSES, Split
 from scripts.reproduce.derived import equal_epsilon, shuffled, what_shifts_show
 from scripts.reproduce.experiment import EXPECTED, Experiment
-from scripts.reproduce.ours import DELTA, ask_centrally, behind_a_relay
+from scripts.reproduce.ours import (
+    DELTA,
+    MORE_CELLS,
+    ask_centrally,
+    behind_a_relay,
+    central_depth,
+    with_more_cells,
+)
 from tests.learning.examples import complete
 
 SPLIT = slice(3200), slice(3200, None)
@@ -97,6 +104,17 @@ def test_a_trusted_curator_counts_with_central_noise() -> None:
     assert ask_centrally(split.private, tree, 1.0, rng).noise[0, 0, 0] == 8.0
 
 
+def test_central_noise_lets_more_cells_be_told_apart() -> None:
+    """More than Privet's at the same ε, at which the same people are asked."""
+    split = problems.shifted(Path(), 1, name="set", shift="as it is")
+    holders = len(split.private)
+    few, many = distilled_depth(holders, 1.0), central_depth(holders, 1.0)
+    assert few < many <= central_depth(holders, 8.0)
+    ((series, _, scores),) = with_more_cells(split, 1.0, 0)
+    assert series == MORE_CELLS
+    assert 0.0 <= scores["brier"] <= 0.5
+
+
 def test_a_relay_allows_the_largest_local_epsilon() -> None:
     """Its reports keep the central guarantee, and those of 3 % more do not."""
     split = problems.shifted(Path(), 1, name="set", shift="as it is")
@@ -128,5 +146,10 @@ def test_the_page_has_the_table_of_trust_and_what_it_says_of_it() -> None:
     shifts = pd.read_csv(EXPECTED / "shifts.csv")
     brier = shifts.groupby(["series", "epsilon"])["brier"].mean()
     assert brier["Privet", 2.0] < brier["trusted curator", 0.5] < brier["Privet", 1.0]
+    cells = pd.read_csv(EXPECTED / "trust-cells.csv")
+    more = cells.groupby("epsilon")["brier"].mean()
+    assert brier["Privet", 8.0] < more[0.5] < brier["Privet", 4.0]
+    (splits,) = set(cells["replications"])
+    assert f"That column has {splits} splits of each row, not 20." in page
     least, most = table["mean"].min(), table["mean"].max()
     assert f"a local ε of {least:.1f} to {most:.1f} is left" in page
