@@ -13,7 +13,7 @@ from math import floor, sqrt
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import BATCH, DELTA, TASK_CAP
-from privet.protocol.shuffling import LEAST_DELTA, epsilon_of_batch
+from privet.protocol.shuffling import LEAST_DELTA, keeps_epsilon
 from privet.protocol.task import Task
 
 from ..task_building.settings import TaskSettings
@@ -56,7 +56,7 @@ class Shuffling:
 
     def allows(self, task: Task) -> bool:
         """True if a report of this task keeps the central guarantee."""
-        return epsilon_of_batch(task, self.batch, self.delta) <= self.epsilon
+        return keeps_epsilon(task, self.batch, self.epsilon, self.delta)
 
     def best(
         self,

@@ -12,6 +12,9 @@ from bench import __main__ as command
 from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
 from bench.report import document, judged
 from scripts.pages import fill, table_of
+from tests.curator.small_models import small_public_models
+
+__all__ = ["small_public_models"]
 
 SLOW = {
     "collecting",

@@ -21,6 +21,7 @@ from privet.protocol.shuffling import (
     Randomizer,
     central_epsilon,
     epsilon_of_batch,
+    keeps_epsilon,
     randomizers_of,
 )
 from tests.protocol.examples import make_task, question
@@ -303,6 +304,20 @@ def test_a_task_states_the_bound_of_what_is_sent_together() -> None:
     assert epsilon_of_batch(both, 1, 1e-6) == both.log_ratio
     many = make_task(questions=[question(epsilon=64.0)] * 12)
     assert epsilon_of_batch(many, 10**9, 1e-6) == many.log_ratio
+
+
+@pytest.mark.parametrize("allocation", ["one", "all"])
+@pytest.mark.parametrize(("reports", "delta"), [(1, 1e-6), (2, 1e-6), (50, 1e-9), (10_000, 1e-6)])
+def test_whether_an_epsilon_is_kept_agrees_with_the_least(
+    allocation: str, reports: int, delta: float
+) -> None:
+    """Never for less than the search finds, and for a ten-thousandth more."""
+    task = make_task(questions=[question(), question(epsilon=2.5)], allocation=allocation)
+    least = epsilon_of_batch(task, reports, delta)
+    assert not keeps_epsilon(task, reports, (1.0 - 1e-4) * least, delta)
+    assert keeps_epsilon(task, reports, (1.0 + 1e-4) * least, delta)
+    for epsilon in least * np.linspace(1.0 - 2e-5, 1.0 + 2e-5, 9):
+        assert epsilon >= least or not keeps_epsilon(task, reports, epsilon, delta)
 
 
 def test_reports_hide_among_those_of_their_stratum() -> None:

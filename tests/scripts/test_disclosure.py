@@ -20,6 +20,9 @@ from scripts.reproduce.experiment import EXPECTED
 from scripts.reproduce.experiments import EXPERIMENTS
 from scripts.reproduce.methods import METHODS
 from scripts.reproduce.problems import PROBLEMS
+from tests.curator.small_models import small_public_models
+
+__all__ = ["small_public_models"]
 
 (SCORES,) = (e for e in EXPERIMENTS if e.name == "disclosed-scores")
 (HOLDERS,) = (e for e in EXPERIMENTS if e.name == "disclosed-holders")

@@ -10,6 +10,9 @@ from privet.learning.core.public_data import PublicData
 from scripts.reproduce import ours
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.lpct_design import LABEL, draw, eta
+from tests.curator.small_models import small_public_models
+
+__all__ = ["small_public_models"]
 
 PUBLIC, PRIVATE, TEST = (draw(n, 1.0, np.random.default_rng(n)) for n in (40, 500, 400))
 SPLIT = Split(PUBLIC, PRIVATE, TEST, LABEL)
