@@ -11,6 +11,7 @@ from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
     asked,
     bounds_of,
+    differs,
     figures_to_state,
     finding,
     finding_in_cell,
@@ -106,6 +107,12 @@ class Finding:
     least: float = 0.0
     most: float = 1.0
     is_share: bool = True
+    differs: bool = True
+
+    @property
+    def misses(self) -> bool:
+        """True if its interval tells it from the public figure, and its test does not."""
+        return not self.differs and not self.low <= self.public <= self.high
 
 
 def insight_of(
@@ -127,7 +134,15 @@ def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
     """Findings about all holders, the surest first."""
     axis = (*bounds_of(label), isinstance(label, Classes))
     return [
-        Finding(finding(label, row), row.reported, row.low, row.high, row.public, *axis)
+        Finding(
+            finding(label, row),
+            row.reported,
+            row.low,
+            row.high,
+            row.public,
+            *axis,
+            differs=differs(label, row),
+        )
         for row in sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
     ]
 

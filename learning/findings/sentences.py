@@ -211,7 +211,7 @@ def right_more_often(first: str, second: str, accuracy: Interval) -> str:
     """The difference of two models' accuracy, in people, or that it cannot be told."""
     said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}."
     unsure = accuracy.low <= 0.0 <= accuracy.high
-    return f"Which is right more often, they cannot tell: o{said}" if unsure else f"O{said}"
+    return f"Which is right more often, the answers cannot tell: o{said}" if unsure else f"O{said}"
 
 
 def _in_people(of: Interval) -> str:

@@ -112,10 +112,10 @@ document.addEventListener("click", async (event) => {
   );
 });
 
-/** On paper nothing is folded up. */
+/** On paper nothing is folded up but cells of which nothing is known. */
 const unfolded = new Set();
 addEventListener("beforeprint", () => {
-  for (const each of document.querySelectorAll("main .card details:not([open])")) {
+  for (const each of document.querySelectorAll("main .card details:not([open], #untold)")) {
     each.open = true;
     unfolded.add(each);
   }

@@ -16,10 +16,11 @@ from privet.curator.dashboard.overview import (
     Sample,
     Step,
     chart_of,
+    findings_of,
     next_step,
     precision,
 )
-from privet.curator.dashboard.pages import STATIC
+from privet.curator.dashboard.pages import STATIC, templates
 from privet.curator.dashboard.poster import TEXTS, texts_for
 from privet.curator.dashboard.tasks import WANTED
 from privet.curator.dashboard.visitor import Visitor
@@ -325,6 +326,22 @@ def test_reports_elsewhere_are_counted_with_their_reasons() -> None:
     assert "2 lost, because the collection had ended" in north
     assert refused == ["2 refused: the payload is impossible.", "1 refused: new-one."]
     assert Elsewhere.of(status()) == Elsewhere(0, 0, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("p", "public", "misses"), [(0.5, 0.1, True), (0.5, 0.3, False), (0.01, 0.1, False)]
+)
+def test_an_interval_that_misses_the_public_figure_is_explained(
+    p: float, public: float, misses: bool
+) -> None:
+    """Where its sentence says that the figures cannot be told apart."""
+    label = Classes(name="y", classes=("no", "yes"))
+    rows = [Comparison(name, 0.4, 0.2, 0.6, public, p, 0.3) for name in label.classes]
+    (found,) = findings_of(label, rows)
+    assert found.misses is misses
+    key = '{% from "macros.html" import key_of %}{{ key_of(found) }}'
+    said = templates.from_string(key).render(found=[found])
+    assert ("need not mean a difference" in said) is misses
 
 
 def test_the_target_says_of_what() -> None:

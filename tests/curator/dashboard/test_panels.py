@@ -63,6 +63,7 @@ async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) 
     assert states(page.text) == ["open", "not yet"]
     hour = datetime.fromtimestamp(clock(), UTC).strftime("%H:%M")
     assert (f" {hour}</span>" in page.text) == (hour != "00:00")
+    assert ">people</th>" not in page.text
     assert "people so far" not in page.text
 
 

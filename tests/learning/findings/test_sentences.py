@@ -156,7 +156,9 @@ def test_a_number_has_no_more_digits_than_its_interval_is_wide() -> None:
     )
     assert figure(2.0, 2.0, 2.0, is_share=False) == "2 (2 to 2)"
     said = right_more_often("model 1", "model 2", Interval(-0.14, -0.3, 0.03))
-    assert said.startswith("Which is right more often, they cannot tell: of 100 people model 2")
+    assert said.startswith(
+        "Which is right more often, the answers cannot tell: of 100 people model 2"
+    )
 
 
 @EVERY_LABEL
@@ -255,8 +257,8 @@ def test_no_cell_is_none() -> None:
 def test_accuracy_is_told_in_people() -> None:
     said = right_more_often("model 1", "model 2", Interval(0.101, -0.116, 0.317))
     assert said == (
-        "Which is right more often, they cannot tell: of 100 people model 2 is right for 10 more "
-        "(12 fewer to 32 more) than model 1."
+        "Which is right more often, the answers cannot tell: of 100 people model 2 is right for 10 "
+        "more (12 fewer to 32 more) than model 1."
     )
     said = right_more_often("model 1", "model 2", Interval(-0.101, -0.316, -0.004))
     assert said == "Of 100 people model 2 is right for 10 fewer (0.4 to 32) than model 1."
