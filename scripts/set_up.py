@@ -64,10 +64,12 @@ def install(packages: str) -> None:
     say(f"downloading and installing {count} pinned packages")
     pinned = ["--no-deps", "--require-hashes", *(f"--requirement={path}" for path in lists)]
     privet = ["--no-deps", "--no-build-isolation", f"--editable={ROOT}"]
-    if not (_has_uv() and (_uv(*pinned) or _uv("--system-certs", *pinned))):
+    by_uv = _has_uv() and (_uv(*pinned) or _uv("--system-certs", *pinned))
+    if not by_uv:
         say("uv is not to be had here, so pip does the same, in a minute or two")
         _pip("--progress-bar=off", *pinned)
-    _pip("--quiet", "--quiet", *privet)
+    if not (by_uv and _uv(*privet)):
+        _pip("--quiet", "--quiet", *privet)
     say(f"done in {time.monotonic() - started:.0f} s")
 
 
