@@ -126,6 +126,7 @@ def shift_posterior(
         theta=theta,
         shares=shares,
         derivative=derivative,
+        prior_variance=_sums_down(tree, steps) + slope_variance[:, None] * z**2,
         weights=softmax(odds, axis=0),
         total_evidence=logsumexp(odds, axis=0),
     )
@@ -141,7 +142,7 @@ def _linearised(
     slope_variance: Floats,
     past: Past | None = None,
 ) -> Posterior:
-    """The posterior with (2) linearised at ``theta``; its weights are not yet known."""
+    """The posterior with (2) linearised at ``theta``, without the weights and prior variances."""
     R, D, a, size = contrasts.values, contrasts.variance, contrasts.direction, contrasts.size
     p, derivative = expected.shares(theta)
     b = size * derivative
@@ -190,7 +191,7 @@ def _linearised(
         theta=mean + C_all * (gain_all * off)[:, None],
         shares=p,
         derivative=derivative,
-        prior_variance=_sums_down(tree, steps) + slope_variance[:, None] * z**2,
+        prior_variance=np.empty(0),
         variance=np.maximum(variance, 0.0),
         log_evidence=log_evidence,
         weights=np.empty(0),
