@@ -15,10 +15,11 @@ down, with m and V the parent's posterior mean and variance (0 and 0 above the r
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from privet.protocol.partition import LEAF, Partition
+from privet.protocol.partition import LEAF, Index, Partition
 
 from ..core.public_data import Floats
 
@@ -39,13 +40,7 @@ def smooth(tree: Partition, steps: Floats, J: Floats, H: Floats) -> Smoothed:
     ``steps``, ``(priors, nodes)``, are the variances t; ``J`` has shape ``(priors, cells, slots)``
     and ``H`` ``(several, priors, cells, slots)``.
     """
-    levels = tree.levels
-    # in this order the next level are the left, then the right children of this one's inner nodes
-    by_level = np.concatenate(levels)
-    ends = np.cumsum([len(nodes) for nodes in levels])
-    level = [slice(end - len(nodes), end) for nodes, end in zip(levels, ends, strict=True)]
-    inner = [np.flatnonzero(tree.left[nodes] != LEAF) for nodes in levels]
-    cells = np.argsort(by_level)[tree.leaves]
+    by_level, cells, level, inner = _layout(tree)
     t = steps.T[by_level][:, None, :, None]
     values = np.zeros((tree.nodes, 1 + len(H), *J.shape[::2]))  # of J, then of each H
     values[cells, 0], values[cells, 1:] = J.transpose(1, 0, 2), H.transpose(2, 0, 1, 3)
@@ -71,3 +66,16 @@ def smooth(tree: Partition, steps: Floats, J: Floats, H: Floats) -> Smoothed:
         np.ascontiguousarray(variance.transpose(1, 0, 2)),
         log_evidence,
     )
+
+
+@lru_cache(maxsize=8)  # Newton steps ask for one tree many times
+def _layout(tree: Partition) -> tuple[Index, Index, list[slice], list[Index]]:
+    """The nodes by level; where the cells and each level are among them; each level's inner nodes.
+
+    The level below them are their left children and then their right ones.
+    """
+    by_level = np.concatenate(tree.levels)
+    ends = np.cumsum([len(nodes) for nodes in tree.levels]).tolist()
+    level = [slice(end - len(nodes), end) for nodes, end in zip(tree.levels, ends, strict=True)]
+    inner = [np.flatnonzero(tree.left[nodes] != LEAF).astype(np.int32) for nodes in tree.levels]
+    return by_level, np.argsort(by_level)[tree.leaves].astype(np.int32), level, inner
