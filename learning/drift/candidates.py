@@ -8,22 +8,17 @@ boosting is not, and sharpening makes up for its absence.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Link, Trees, apply_link
+from .forest import Forest, ForestMaker
 
 FOREST_TREES = 200
 """Trees of a forest that is the whole public model; parts of one have a part of them."""
@@ -60,9 +55,12 @@ class Candidate:
 
     def predict(self, fitted: Any, X: Floats) -> Floats:
         """Probabilities of the classes it was fitted with, or numbers: ``(rows, values)``."""
-        if not hasattr(fitted, "classes_"):
+        if isinstance(fitted, Forest):
+            p = fitted.predict(X)
+        elif not hasattr(fitted, "classes_"):
             return np.asarray(fitted.predict(X), dtype=np.float64)[:, None]
-        p = fitted.predict_proba(X)
+        else:
+            p = fitted.predict_proba(X)
         return apply_link("softmax", self.sharpness * p) if self.sharpness else np.asarray(p)
 
 
@@ -73,17 +71,13 @@ def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
     chooses from.
     """
     leaf = max(1, rows // LARGEST_LEAF_COUNT)
-    random, extra = (
-        (RandomForestClassifier, ExtraTreesClassifier)
-        if slots
-        else (RandomForestRegressor, ExtraTreesRegressor)
-    )
-    extra_trees = _forest(extra, leaf)
+    forest, extra = (partial(_forest, slots, extra=extra) for extra in (False, True))
+    extra_trees = extra(leaf)
     members = [
-        Candidate("forest", _forest(random, leaf), forest=True),
-        Candidate("smooth forest", _forest(random, max(5, leaf)), forest=True),
+        Candidate("forest", forest(leaf), forest=True),
+        Candidate("smooth forest", forest(max(5, leaf)), forest=True),
         Candidate("extra trees", extra_trees, forest=True),
-        Candidate("smooth extra trees", _forest(extra, max(3, leaf)), forest=True),
+        Candidate("smooth extra trees", extra(max(3, leaf)), forest=True),
     ]
     if slots > 2:
         sharp = Candidate("sharp extra trees", extra_trees, forest=True, sharpness=SHARPNESS)
@@ -96,8 +90,8 @@ def candidates(rows: int, columns: int, slots: int) -> list[Candidate]:
     return members + [Candidate(f"linear, C = {c:g}", _linear(slots, c)) for c in (0.03, 1.0, 30.0)]
 
 
-def _forest(kind: type, leaf: int) -> Maker:
-    return lambda trees: kind(trees, min_samples_leaf=leaf, random_state=0)
+def _forest(slots: int, leaf: int, *, extra: bool) -> Maker:
+    return lambda trees: ForestMaker(trees, leaf, extra=extra, numbers=slots == 0)
 
 
 def _boosting(slots: int, **options: Any) -> Maker:
@@ -135,10 +129,9 @@ def as_arrays(candidate: Candidate, fitted: Any, slots: int) -> BaseModel:
 
 
 def _of_forest(
-    fitted: Any, classes: NDArray[Any], sharpness: float, link: Link, offset: Floats
+    fitted: Forest, classes: NDArray[Any], sharpness: float, link: Link, offset: Floats
 ) -> Trees:
-    trees = [estimator.tree_ for estimator in fitted.estimators_]
-    values = []
+    trees, values = fitted.trees, []
     for tree in trees:
         value = np.zeros((tree.node_count, len(offset)), dtype=np.float32)
         value[:, classes] = tree.value[:, 0, :] * (sharpness / len(trees))

@@ -90,7 +90,7 @@ def _nodes(
     size, splits, boxes, todo = 1, [], [], [(0, np.arange(len(rows)))]
     while todo:
         node, of = todo.pop()
-        for column in columns.tolist():
+        for column in columns.tolist() if len(of) > 1 else ():
             found = np.unique(rows[of, column])
             if len(found) > 1:
                 middle = float(found[len(found) // 2 - 1])

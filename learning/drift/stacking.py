@@ -10,7 +10,7 @@ rows say of records that equal them is added (``own_rows``).
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from threadpoolctl import ThreadpoolController
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, mixture
 from .candidates import FOREST_TREES, VALIDATION_TREES, Candidate, as_arrays, candidates
+from .forest import ForestMaker
 from .own_rows import agreement, remembered
 
 PULL = 20.0
@@ -112,8 +113,8 @@ def tree_counts(members: Sequence[Candidate], weights: Floats, slots: int) -> li
 
 def _fitted(member: Candidate, trees: int, X: Floats, y: Floats) -> Any:
     model = member.make(trees)
-    if getattr(model, "bootstrap", False) and len(X) > ROWS_PER_TREE:
-        model.set_params(max_samples=ROWS_PER_TREE)
+    if isinstance(model, ForestMaker) and len(X) > ROWS_PER_TREE:
+        model = replace(model, drawn=ROWS_PER_TREE)
     return model.fit(X, y)
 
 

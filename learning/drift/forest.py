@@ -1,0 +1,78 @@
+"""Random forests and extra trees, scikit-learn's to the last bit.
+
+Its ``fit`` checks and copies every tree for itself, which of a thousand rows takes as long as half
+of the trees.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree._criterion import MSE, Gini
+from sklearn.tree._splitter import BestSplitter, RandomSplitter
+from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
+
+from ..core.public_data import Floats, Single
+from ..core.sklearn_trees import DEEPEST
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Fitted ``trees`` and the ``classes_`` that they know, none if they predict a number."""
+
+    trees: list[Tree]
+    classes_: Floats
+
+    def predict(self, X: Floats) -> Floats:
+        """The trees' mean probabilities of the classes, or number: ``(rows, values)``."""
+        single, total = X.astype(np.float32), np.zeros((len(X), max(len(self.classes_), 1)))
+        for tree in self.trees:
+            total += tree.predict(single)
+        return total / len(self.trees)
+
+
+@dataclass(frozen=True)
+class ForestMaker:
+    """Fits scikit-learn's forests of ``trees`` trees with at least ``leaf`` rows in each leaf.
+
+    With ``extra`` they are its extra trees, else each tree has ``drawn`` rows drawn anew, by
+    default as many as there are. A split tries the square root of the columns for classes, and all
+    for ``numbers``, which are scikit-learn's defaults.
+    """
+
+    trees: int
+    leaf: int
+    extra: bool
+    numbers: bool
+    drawn: int | None = None
+
+    def fit(self, X: Floats, y: Floats) -> Forest:
+        """The forest of rows ``X`` without gaps, and of class indices or numbers ``y``."""
+        single = np.ascontiguousarray(X, dtype=np.float32)
+        classes = np.zeros(0) if self.numbers else np.unique(y)
+        targets = y if self.numbers else np.searchsorted(classes, y)
+        Y = np.ascontiguousarray(targets, dtype=np.float64)[:, None]
+        return Forest(list(self._grown(single, Y, classes)), classes)
+
+    def _grown(self, X: Single, Y: Floats, classes: Floats) -> Iterator[Tree]:
+        rows, columns = X.shape
+        outputs = np.array([max(len(classes), 1)], dtype=np.intp)
+        tried = columns if self.numbers else max(1, int(np.sqrt(columns)))
+        seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=self.trees)
+        splitter_of = RandomSplitter if self.extra else BestSplitter
+        for seed in seeds:
+            criterion = MSE(1, rows) if self.numbers else Gini(1, outputs)
+            random = np.random.RandomState(seed)
+            splitter = splitter_of(criterion, tried, self.leaf, 0.0, random, None)
+            builder = DepthFirstTreeBuilder(
+                splitter, max(2, 2 * self.leaf), self.leaf, 0.0, DEEPEST, 0.0
+            )
+            tree = Tree(columns, outputs, 1)
+            builder.build(tree, X, Y, None if self.extra else self._weights(seed, rows))
+            yield tree
+
+    def _weights(self, seed: int, rows: int) -> NDArray[np.float64]:
+        """How often each row is drawn."""
+        drawn = np.random.RandomState(seed).randint(0, rows, self.drawn or rows)
+        return np.bincount(drawn, minlength=rows).astype(np.float64)
