@@ -45,8 +45,9 @@ PRELOADED = [
 NICENESS = 5
 """Worker processes yield the processor to reports."""
 END_SECONDS = 1.0
-IDLE_SECONDS = 300.0
-"""Time after which a process with nothing to do ends; the next fit takes seconds more."""
+IDLE_SECONDS = 30.0
+"""Time after which a process with nothing to do ends; the next fit takes seconds more. Collections
+last for days and fits seconds: what waits between them is memory that reports could use."""
 
 MORE_MEMORY = (
     "Give the task fewer cells, records or classes or a smaller public model, or ask the "

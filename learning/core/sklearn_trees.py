@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sklearn.tree._tree import Tree
 
 
-DEEPEST = np.iinfo(np.int32).max
+ANY_DEPTH = np.iinfo(np.int32).max
 """The depth that scikit-learn gives a tree that may be as deep as it likes."""
 
 
@@ -61,7 +61,7 @@ def random_tree(
     random, criterion = np.random.RandomState(seed), MSE(Y.shape[1], len(X))
     splitter = RandomSplitter(criterion, tried, 1, lightest, random, None)
     tree = _seedling(X, Y)
-    DepthFirstTreeBuilder(splitter, 2, 1, lightest, DEEPEST, 0.0).build(tree, X, Y, weights)
+    DepthFirstTreeBuilder(splitter, 2, 1, lightest, ANY_DEPTH, 0.0).build(tree, X, Y, weights)
     return tree
 
 
@@ -74,7 +74,7 @@ def best_first_tree(X: Single, Y: Floats, seed: int, *, leaves: int, least_rows:
     random, criterion = np.random.RandomState(seed), MSE(Y.shape[1], len(X))
     splitter = BestSplitter(criterion, X.shape[1], least_rows, 0.0, random, None)
     tree = _seedling(X, Y)
-    BestFirstTreeBuilder(splitter, 2, least_rows, 0.0, DEEPEST, leaves, 0.0).build(tree, X, Y)
+    BestFirstTreeBuilder(splitter, 2, least_rows, 0.0, ANY_DEPTH, leaves, 0.0).build(tree, X, Y)
     return tree
 
 

@@ -14,7 +14,7 @@ from sklearn.tree._splitter import BestSplitter, RandomSplitter
 from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 
 from ..core.public_data import Floats, Single
-from ..core.sklearn_trees import DEEPEST
+from ..core.sklearn_trees import ANY_DEPTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +66,13 @@ class ForestMaker:
             random = np.random.RandomState(seed)
             splitter = splitter_of(criterion, tried, self.leaf, 0.0, random, None)
             builder = DepthFirstTreeBuilder(
-                splitter, max(2, 2 * self.leaf), self.leaf, 0.0, DEEPEST, 0.0
+                splitter, max(2, 2 * self.leaf), self.leaf, 0.0, ANY_DEPTH, 0.0
             )
             tree = Tree(columns, outputs, 1)
             builder.build(tree, X, Y, None if self.extra else self._weights(seed, rows))
             yield tree
 
     def _weights(self, seed: int, rows: int) -> NDArray[np.float64]:
-        """How often each row is drawn."""
+        """The number of times that each row is drawn."""
         drawn = np.random.RandomState(seed).randint(0, rows, self.drawn or rows)
         return np.bincount(drawn, minlength=rows).astype(np.float64)
