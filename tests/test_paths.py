@@ -7,7 +7,8 @@ task, 21 make the task's own types from public records, with the checks that the
 mechanisms and the grower's calls of what all growers share. Of the 76 of a fit, 32 are an
 estimator's, or a finding's, questions to the counts and these to the mechanism and the tree; 10 are
 the layers around any call; 13 are of two findings that a fit states (reports that nobody honest can
-have sent, and a model's scores).
+have sent, and a model's scores). Forests that are grown here, in half the time of scikit-learn's
+``fit``, are a file and four functions of a plan.
 """
 
 from tests.paths import Size, size_of, trace_paths
@@ -17,7 +18,7 @@ MOST = {
     "POST": Size(files=25, functions=90, moves=22),
     "fit": Size(files=54, functions=189, moves=76),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=61, functions=403, moves=154),
+    "plan": Size(files=62, functions=408, moves=155),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

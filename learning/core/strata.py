@@ -6,8 +6,9 @@ merged with its sibling, whose own splits stay. Then each of these strata is div
 columns.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,14 @@ class Disclosure:
     """The disclosed ``columns``, a mask ``(columns,)``, and the records that strata must hold.
 
     ``rows``, ``(public rows, columns)``, are the records that groups are judged by: each stratum
-    has at least ``least_rows`` of them.
+    has at least ``least_rows`` of them. ``parts`` keeps how strata were divided, for who grows many
+    trees by one grower on the same records.
     """
 
     columns: NDArray[np.bool_]
     rows: Floats
     least_rows: int
+    parts: dict[Hashable, tuple[Partition, Mapping[str, Any]]] = field(default_factory=dict)
 
 
 def grow_strata(grow: Grow, growth: Growth, disclosure: Disclosure) -> Partition:
@@ -93,9 +96,14 @@ def _divided(
     X = growth.X[inside][:, ~disclosure.columns]
     if len(X) < 2:
         return Partition.root(growth.X.shape[1])
-    spec = replace(growth.spec, depth=growth.spec.hidden_depth)
-    part = replace(growth, X=X, y=growth.y[inside], spec=spec)
-    return _widened(grow(part), ~disclosure.columns)
+    spec, generator = replace(growth.spec, depth=growth.spec.hidden_depth), growth.rng.bit_generator
+    key = np.packbits(inside).tobytes(), spec, repr(generator.state)
+    if key not in disclosure.parts:
+        part = replace(growth, X=X, y=growth.y[inside], spec=spec)
+        grown = _widened(grow(part), ~disclosure.columns)
+        disclosure.parts[key] = grown, generator.state
+    grown, generator.state = disclosure.parts[key]
+    return grown
 
 
 def _widened(partition: Partition, columns: NDArray[np.bool_]) -> Partition:

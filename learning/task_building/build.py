@@ -38,6 +38,7 @@ from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings
 
 _grown: WeakKeyDictionary[PublicData, dict[Hashable, Partition]] = WeakKeyDictionary()
+_parts: WeakKeyDictionary[PublicData, dict[Hashable, dict[Hashable, Any]]] = WeakKeyDictionary()
 
 MOST_HIDDEN_LEVELS = 5
 """Tried where it is left open how many levels split on hidden columns, at most: each is a tree to
@@ -322,6 +323,10 @@ def _grow(
     kept = _grown.setdefault(public, {})
     key = (growing, base, disclosure and (disclosure.columns.tobytes(), disclosure.least_rows))
     if key not in kept:
+        if disclosure is not None:
+            parts = _parts.setdefault(public, {})
+            of_grower = growing[0], base, disclosure.columns.tobytes()
+            disclosure = replace(disclosure, parts=parts.setdefault(of_grower, {}))
         kept[key] = _best(growing, label, public, base, disclosure)
     return kept[key]
 

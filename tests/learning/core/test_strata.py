@@ -1,5 +1,7 @@
 """Partitions whose upper part splits on disclosed columns alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -10,7 +12,7 @@ from privet.learning.core.strata import CONFIDENCE, Disclosure, least_rows, unex
 from privet.learning.core.trees import locate
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.methods import GROWERS
-from privet.protocol.partition import LEAF, Partition
+from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.strata import Strata
 
 from ..test_growers import EVERY, LABELS, data, grow
@@ -72,6 +74,23 @@ def test_a_grower_of_ones_own_cannot_ignore_disclosed_columns(own: Grower) -> No
     assert (len(cells), cells.most_hidden) == (4, 2)
     rows = np.bincount(cells.of_cell[locate(partition, X)], minlength=len(cells))
     assert rows.min() >= 20
+
+
+@pytest.mark.parametrize("name", ["cart", "distilled", "random_max_edge"])
+def test_parts_that_were_kept_are_those_that_would_be_grown(name: str) -> None:
+    """For other groups and depths too, by growers that draw for each part and by one that does not;
+    where groups are merged alike no part is divided again."""
+    X, y = data(2)
+    kept, seen = Disclosure(DISCLOSING, X, least_rows=20), list[int]()
+    for group, depth, hidden_depth in ((20, 5, 1), (20, 5, 1), (20, 6, 2), (60, 5, 1)):
+        of_groups = replace(kept, least_rows=group)
+        found, anew = (
+            grow(name, X, y, 2, depth=depth, hidden_depth=hidden_depth, disclosure=each)
+            for each in (of_groups, Disclosure(DISCLOSING, X, group))
+        )
+        assert Tree.of(found) == Tree.of(anew)
+        seen.append(len(kept.parts))
+    assert seen[0] == seen[1] < seen[2]
 
 
 def test_too_small_groups_are_merged_to_nothing_disclosed() -> None:
