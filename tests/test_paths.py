@@ -16,9 +16,9 @@ from tests.paths import Size, size_of, trace_paths
 MOST = {
     "create": Size(files=49, functions=281, moves=88),
     "POST": Size(files=25, functions=90, moves=22),
-    "fit": Size(files=54, functions=189, moves=76),
+    "fit": Size(files=55, functions=191, moves=77),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=62, functions=411, moves=155),
+    "plan": Size(files=62, functions=412, moves=155),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

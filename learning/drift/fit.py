@@ -8,6 +8,7 @@ change the shares of cells by, they change within a cell (``shift``, equation 4)
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ..core.counts import QuestionCounts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
 from ..core.overall import without_label_question
-from ..core.public_data import PublicData
+from ..core.public_data import Floats, PublicData
 from .cell_learners import Learned, learn
 from .knowledge import Knowledge
 from .prior import Expected
@@ -39,23 +40,12 @@ def fit_drift(
     ``earlier`` are the waves of a panel before this one, the first one first.
     """
     (question,), alone = without_label_question(questions)
-    rows = len(public)
-    means, points = knowledge.cell_means(question.partition)
-    if isinstance(label, Classes):
-        expected = Expected.classes(means, points, rows, public.odds_ratio)
-        base_values = expected.of_public
-    else:
-        scale = question.scale_of(label)
-        t = scale.to_unit(np.arange(len(means)), means[:, 0])
-        expected = Expected.numbers(t, means[:, 0] / scale.width, points, rows)
-        # for a mean outside its cell's scale its nearer end: values less this are corrections
-        base_values = scale.from_unit(expected.q[:, 1:])
+    expected, base_values = _expected(label, public, question, knowledge)
     if isinstance(label, Range):
         alone = None  # numbers around centres are clipped, and those of the label alone are not
-    history: History | None = None
-    for (asked,), asked_alone in map(without_label_question, earlier):
-        beside = None if isinstance(label, Range) else asked_alone
-        history = history_with(history, asked, expected, beside)
+    history = None
+    if earlier:
+        history = _history(label, public, knowledge, tuple(map(tuple, earlier)))
     estimates = estimate_shift(question, expected, alone=alone, history=history)
     model = to_model(
         label,
@@ -68,6 +58,39 @@ def fit_drift(
         return model
     learned = learn(question, expected, knowledge, estimates)
     return model if learned is None else with_learned(model, learned)
+
+
+def _expected(
+    label: Label, public: PublicData, question: QuestionCounts, knowledge: Knowledge
+) -> tuple[Expected, Floats]:
+    """What the public model says of each cell, for the shift and as values, ``(cells, slots)``."""
+    means, points = knowledge.cell_means(question.partition)
+    rows = len(public)
+    if isinstance(label, Classes):
+        expected = Expected.classes(means, points, rows, public.odds_ratio)
+        return expected, expected.of_public
+    scale = question.scale_of(label)
+    t = scale.to_unit(np.arange(len(means)), means[:, 0])
+    expected = Expected.numbers(t, means[:, 0] / scale.width, points, rows)
+    # for a mean outside its cell's scale its nearer end: values less this are corrections
+    return expected, scale.from_unit(expected.q[:, 1:])
+
+
+@lru_cache(maxsize=8)
+def _history(
+    label: Label,
+    public: PublicData,
+    knowledge: Knowledge,
+    earlier: tuple[tuple[QuestionCounts, ...], ...],
+) -> History:
+    """What ``earlier`` waves say; kept, since a fit asks some twenty times, and the next wave
+    begins with it."""
+    *before, last = earlier
+    history = _history(label, public, knowledge, tuple(before)) if before else None
+    (asked,), alone = without_label_question(last)
+    expected, _ = _expected(label, public, asked, knowledge)
+    beside = None if isinstance(label, Range) else alone
+    return history_with(history, asked, expected, beside)
 
 
 def with_learned(model: Model, learned: Learned) -> Model:

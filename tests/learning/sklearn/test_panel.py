@@ -11,6 +11,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
+from privet.learning.drift import fit as drift_fit
+from privet.learning.drift.shift import history_with
 from privet.learning.sklearn import PrivatePanel, PrivateTreeClassifier, PrivateTreeRegressor
 
 from .test_estimators import NEARLY_PUBLIC, QUICK
@@ -63,6 +65,25 @@ def test_a_panel_finds_what_changed_and_predicts_by_wave() -> None:
     ]
     assert panel.predict(right * 2, wave=[3, 1]).tolist() == [1, 1]
     assert panel.score(X, y, wave) > panel.score(X[wave == 1], y[wave == 1], wave=1)
+
+
+def test_a_wave_adds_to_what_the_waves_before_it_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is worked out once, however often a fit asks, and what is kept changes nothing."""
+    calls = list[object]()
+
+    def counted(*arguments: Any) -> object:
+        calls.append(arguments)
+        return history_with(*arguments)
+
+    monkeypatch.setattr(drift_fit, "history_with", counted)
+    X, y, wave, public = records(2_000)
+    kept = PrivatePanel(quick(random_state=0)).fit(X, y, wave, public=public)
+    assert len(calls) == 2
+    monkeypatch.setattr(drift_fit, "_history", drift_fit._history.__wrapped__)
+    anew = PrivatePanel(quick(random_state=0)).fit(X, y, wave, public=public)
+    assert len(calls) > 4
+    for one, other in zip(kept.trees_, anew.trees_, strict=True):
+        np.testing.assert_array_equal(one.model_.values, other.model_.values)
 
 
 def test_the_first_wave_is_fitted_as_if_it_were_alone() -> None:
