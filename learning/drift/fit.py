@@ -63,7 +63,7 @@ def fit_drift(
 def _expected(
     label: Label, public: PublicData, question: QuestionCounts, knowledge: Knowledge
 ) -> tuple[Expected, Floats]:
-    """What the public model says of each cell, for the shift and as values, ``(cells, slots)``."""
+    """The shares that the public model expects in cells, and their values, ``(cells, slots)``."""
     means, points = knowledge.cell_means(question.partition)
     rows = len(public)
     if isinstance(label, Classes):
@@ -83,8 +83,8 @@ def _history(
     knowledge: Knowledge,
     earlier: tuple[tuple[QuestionCounts, ...], ...],
 ) -> History:
-    """What ``earlier`` waves say; kept, since a fit asks some twenty times, and the next wave
-    begins with it."""
+    """The history of ``earlier`` waves; kept, since a fit asks for it some twenty times, and that
+    of the next wave begins with it."""
     *before, last = earlier
     history = _history(label, public, knowledge, tuple(before)) if before else None
     (asked,), alone = without_label_question(last)
