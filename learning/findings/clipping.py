@@ -7,6 +7,9 @@ clipped mean, its mean and its shift determine each other:
 
     m(shift) = mean of clip(shift + u, -B, B),    mean = c + shift + mean of u.
 
+Nothing tells whether the holders' labels spread as the public ones do, so an interval reaches to
+the means at every one of ``SPREADS`` of the public distances.
+
 Where all may be clipped, m is the same for every shift that far or further: an end of an interval
 at c - B or c + B stands for the end of the label's range.
 """
@@ -26,6 +29,9 @@ from ..core.trees import locate
 
 SHIFTS = 400
 """Shifts at which m is computed; between them it is interpolated."""
+SPREADS = 0.5, 1.0, 2.0
+"""How far the holders' labels may spread, in public spreads, and intervals still hold."""
+AS_PUBLIC = SPREADS.index(1.0)
 MOST_ROWS = 2000
 """More public distances are reduced to this many quantiles."""
 
@@ -57,16 +63,21 @@ def whole_means(
 
     Each array has one entry for each of ``cells``.
     """
-    _, distance = public_distances(label, public, question)
+    _, distances = public_distances(label, public, question)
     scale = question.scale_of(label)
     centres = np.broadcast_to(scale.low, question.partition.cells)[cells] + scale.width / 2.0
     mean, least, most = (
-        np.clip(centres + distance(end - centres), label.low, label.high)
+        np.clip(
+            [centres + distance(end - centres) for distance in distances], label.low, label.high
+        )
         for end in (clipped, low, high)
     )
-    least = np.where(all_clipped(centres - low, scale.width), label.low, np.minimum(low, least))
-    most = np.where(all_clipped(high - centres, scale.width), label.high, np.maximum(high, most))
-    return mean, least, most
+    lowest, highest = np.minimum(low, least.min(axis=0)), np.maximum(high, most.max(axis=0))
+    return (
+        mean[AS_PUBLIC],
+        np.where(all_clipped(centres - low, scale.width), label.low, lowest),
+        np.where(all_clipped(high - centres, scale.width), label.high, highest),
+    )
 
 
 def all_clipped(distance: Floats | float, width: float) -> Floats:
@@ -76,15 +87,19 @@ def all_clipped(distance: Floats | float, width: float) -> Floats:
 
 def public_distances(
     label: Range, public: PublicData, question: QuestionCounts
-) -> tuple[Floats, Callable[[Floats], Floats]]:
-    """The public labels' distances u from their centres, ``(rows,)``, at least one, and the
-    function from the mean of clipped distances to the mean of distances."""
+) -> tuple[Floats, list[Callable[[Floats], Floats]]]:
+    """The public labels' distances u from their centres, ``(rows,)``, at least one, and for each of
+    ``SPREADS`` the function from the mean of clipped distances to the mean of distances."""
     scale, cells = question.scale_of(label), locate(question.partition, public.X)
     radius = scale.width / 2.0
     u = np.clip(public.y, label.low, label.high) - scale.low[cells] - radius
     if len(u) > MOST_ROWS:
         u = np.quantile(u, (np.arange(MOST_ROWS) + 0.5) / MOST_ROWS)
+    return u, [_mean_distance(spread * u, radius) for spread in SPREADS]
+
+
+def _mean_distance(u: Floats, radius: float) -> Callable[[Floats], Floats]:
     furthest = radius + np.abs(u).max()  # everything is clipped
     shifts = np.linspace(-furthest, furthest, SHIFTS)
     m = np.clip(shifts[:, None] + u, -radius, radius).mean(axis=1)
-    return u, lambda clipped: np.interp(clipped, m, shifts) + u.mean()
+    return lambda clipped: np.interp(clipped, m, shifts) + u.mean()

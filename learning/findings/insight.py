@@ -57,7 +57,7 @@ from ..core.overall import best, joined, without_label_question
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import locate
-from .clipping import all_clipped, public_distances, whole_means
+from .clipping import AS_PUBLIC, all_clipped, public_distances, whole_means
 from .impossible import Impossible, impossible
 
 FALSE_DISCOVERY_RATE = 0.05
@@ -455,33 +455,38 @@ def unclipped_mean(
     Joined with that of holders asked for the label ``alone``, whose numbers are not clipped.
 
     ``mass``, ``(cells,)``, are holders whom it is of, up to a factor. What clipping took is that of
-    the cells' labels about a model's ``values``, if they are spread as the public ones
-    (``clipping``); where it took much, noise and the spread's own error weigh more, and where it
-    may have taken all, an end is the label's.
+    the cells' labels about a model's ``values``, if they are spread as the public ones; the
+    interval holds at each of ``clipping.SPREADS`` of these. Where it took much, noise and the
+    spread's own error weigh more, and where it may have taken all, an end is the label's.
     """
     ends, holders = np.array([label.low, label.high]), question.holders
     if not question.centred:
         return joined(clipped, holders, alone, ends).interval(label.low, label.high)
     scale, weights = question.scale_of(label), mass / mass.sum()
-    distances, distance = public_distances(label, public, question)
-    r = values - scale.low - scale.width / 2.0
-    lost = float(weights @ (distance(r) - r))
+    distances, at_spreads = public_distances(label, public, question)
+    r, distance = values - scale.low - scale.width / 2.0, at_spreads[AS_PUBLIC]
+    lost = np.array([float(weights @ (of_spread(r) - r)) for of_spread in at_spreads])
     step = scale.width / 100.0
     slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)
     variance = slope**2 * clipped.variance
     variance += (slope - 1.0) ** 2 * float(distances.var()) / len(distances)
-    whole = Estimate(clipped.value + lost, variance, clipped.factor)
+    whole = Estimate(clipped.value + lost[AS_PUBLIC], variance, clipped.factor)
+    lower, higher = lost[AS_PUBLIC] - lost.min(), lost.max() - lost[AS_PUBLIC]
     middle = float(weights @ (scale.low + scale.width / 2.0))
     reach = clipped.interval(-np.inf, np.inf)
     below = all_clipped(middle - reach.low, scale.width)
     above = all_clipped(reach.high - middle, scale.width)
     if alone is not None and alone.n:
+        error = max(lower, higher) / clipped.factor
         if below or above:  # which says nothing of the mean
-            whole = replace(whole, variance=(1e6 * (label.high - label.low)) ** 2)
+            error = 1e6 * (label.high - label.low)
+        whole = replace(whole, variance=variance + error**2)
         return joined(whole, holders, alone, ends).interval(label.low, label.high)
     found = whole.interval(label.low, label.high)
     return Interval(
-        found.value, label.low if below else found.low, label.high if above else found.high
+        found.value,
+        label.low if below else max(found.low - lower, label.low),
+        label.high if above else min(found.high + higher, label.high),
     )
 
 
