@@ -28,7 +28,7 @@ from scripts.reproduce.derived import (
 )
 from scripts.reproduce.experiment import Experiment, Job, Numbers, drawn, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
-from scripts.reproduce.intervals import NAMES
+from scripts.reproduce.intervals import NAMES, SHAPES
 from scripts.reproduce.methods import COMPARED, PRUNED, RULES, TIMED
 from scripts.reproduce.no_difference import DETECTED, FALSE, UNSEEN
 from scripts.reproduce.ours import MORE_CELLS
@@ -652,6 +652,24 @@ OURS = [
         panels=("epsilon",),
         series=NAMES,
         replications=10,
+    ),
+    Experiment(
+        "statements-spread",
+        "Part of the intervals of numbers around centres that hold, by their shape, and by how far "
+        "holders' spread, in public spreads",
+        jobs(
+            "moved",
+            ("hold",),
+            (2.0, 8.0),
+            kind=("number",),
+            shape=tuple(SHAPES),
+            spread=(0.5, 1.0, 2.0),
+        ),
+        x="series",
+        line=("shape", "spread"),
+        panels=("epsilon",),
+        series=NAMES,
+        replications=5,
     ),
     Experiment(
         "statements-false",

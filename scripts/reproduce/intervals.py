@@ -1,13 +1,13 @@
 """Coverage of every interval that a user sees, by its name on the pages.
 
 Public records lean up with the first column; so do holders, but ``moved`` by a part of the label's
-range, and some whose record does not fit. Numbers are reported around the public means of cells,
-or on their whole range.
+range or spread otherwise, and some whose record does not fit. Numbers are reported around the
+public means of cells, or on their whole range.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,12 +23,21 @@ from privet.learning.simulation.population import Integers
 from privet.protocol.features import Label, Range
 from privet.protocol.label_scale import LabelScale
 from scripts.reproduce.contestants import Scored
-from scripts.reproduce.coverage import CLASSES, NUMBER, drawn, grid
+from scripts.reproduce.coverage import CLASSES, NUMBER, SPREAD, drawn, grid
 from scripts.reproduce.datasets import Floats
 
 WHOLE_RANGE = "number, whole range"
 KINDS: dict[str, Label] = {"classes": CLASSES, "number": NUMBER, WHOLE_RANGE: NUMBER}
 HOLDERS, MISFITS, ROWS, DEPTH = 20_000, 1_000, 1_000, 3
+SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "normal": lambda rng, n: rng.standard_normal(n),
+    "exponential": lambda rng, n: rng.exponential(size=n) - 1.0,
+    "Pareto": lambda rng, n: 0.5 * (rng.pareto(2.2, n) - 1.0 / 1.2),
+    "seven in ten alike": lambda rng, n: np.where(
+        rng.random(n) < 0.7, -1.0, 1.0 + 3.0 * rng.random(n)
+    ),
+}
+"""Numbers about their means, in the units of ``SPREAD``."""
 RUNS = 20
 """Collections per replication."""
 NAMES = (
@@ -43,10 +52,15 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Moved:
-    """Labels of a ``kind``, and by how much the holders' are higher."""
+    """Labels of a ``kind``, and by how much the holders' are higher, and how far they spread.
+
+    Numbers lie about their means by one of ``SHAPES``.
+    """
 
     kind: str
-    moved: float
+    moved: float = 0.0
+    shape: str = "normal"
+    spread: float = 1.0
 
 
 def hold(of: Moved, epsilon: float, seed: int) -> Iterator[Scored]:
@@ -62,7 +76,8 @@ def hold(of: Moved, epsilon: float, seed: int) -> Iterator[Scored]:
 def held_once(of: Moved, epsilon: float, seed: int) -> dict[str, float]:
     """The part that holds in one collection; of those listed all, if none is."""
     rng, label = np.random.default_rng([seed, 26]), KINDS[of.kind]
-    public, holders = rows(label, ROWS, 0.0, rng), rows(label, HOLDERS, of.moved, rng)
+    public = rows(replace(of, moved=0.0, spread=1.0), ROWS, rng)
+    holders = rows(of, HOLDERS, rng)
     tree = grid(public, DEPTH)
     where, cells = locate(tree, public.X), locate(tree, holders.X)
     scale = None
@@ -103,7 +118,12 @@ def within(interval: Interval | Comparison | CellDifference, value: float) -> fl
     return float(interval.low <= value <= interval.high)
 
 
-def rows(label: Label, number: int, moved: float, rng: np.random.Generator) -> PublicData:
-    """Uniform rows whose label leans up with the first column, and by ``moved``."""
+def rows(of: Moved, number: int, rng: np.random.Generator) -> PublicData:
+    """Uniform rows whose label leans up with the first column, as ``of`` says."""
     X = rng.random((number, 2))
-    return PublicData(X, drawn(label, 0.2 + 0.3 * X[:, 0] + moved, rng))
+    means = 0.2 + 0.3 * X[:, 0] + of.moved
+    if of.shape == "normal" and of.spread == 1.0:
+        return PublicData(X, drawn(KINDS[of.kind], means, rng))
+    return PublicData(
+        X, np.clip(means + of.spread * SPREAD * SHAPES[of.shape](rng, number), 0.0, 1.0)
+    )
