@@ -5,8 +5,9 @@ by itself. Where public labels say nothing expected shares are noise, which a fe
 do not flatten. So one more member takes all cells to be alike, with their mean expected share, and
 the reports alone on the tree make them differ. Where public records are right but for how many
 there are of each class, as where they are enriched, few numbers say all: that is the other one
-(``label_shift``). With the evidence of a member and of the posterior for all slots, of which S - 1
-are free,
+(``label_shift``); of a numeric label it is a posterior whose prior has a step at the root alone
+(``prior.MOVED_ALIKE``), so that all cells move by the same. With the evidence of a member and of
+the posterior for all slots, of which S - 1 are free,
 
     B = log evidence of the member - (S - 1) / S * sum over slots of log evidence,
 
@@ -15,10 +16,11 @@ its prior probability, of what they could add:
 
     part = max(2 sigma(B) - 1, 0) = max(tanh(B / 2), 0),
 
-so that the public model is followed until reports speak against it. The label shift has its part
+so that the public model is followed until reports speak against it. For numbers odds are 1 to 3
+(``prior.ODDS_MOVED_ALIKE``), which is one more term of B. The label shift has its part
 beside the posterior; the member without shape has its part of all, with B against the better of the
-two. Classes only: numbers around centres have expected means that are far apart, and their reports
-show only what is near.
+two. Without shape are classes only: numbers around centres have expected means that are far apart,
+and their reports show only what is near.
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +34,7 @@ from ..core.ratio import project_on_simplex
 from .label_shift import LabelShift, label_shift
 from .likelihood import Contrasts
 from .posterior import Posterior, shift_posterior
-from .prior import Expected, Prior
+from .prior import MOVED_ALIKE, ODDS_MOVED_ALIKE, Expected, Prior
 from .waves import History
 
 
@@ -48,7 +50,7 @@ class Average:
     shaped: Posterior
     shapeless: Posterior | None
     log_odds: float
-    label: LabelShift | None
+    label: LabelShift | Posterior | None
     label_odds: float
 
     @property
@@ -76,28 +78,35 @@ def average_posterior(
     A label shift knows nothing of earlier waves; of the others the evidence is that after these.
     """
     shaped = shift_posterior(tree, contrasts, expected, prior, history)
-    shares = mean_shares(shaped, numeric=expected.numeric)
+    shares = _shares(shaped, expected)
     average = Average(shares, shaped, None, 0.0, None, 0.0)
     free = (shares.shape[1] - 1) / shares.shape[1]
     of_shaped = free * float(shaped.total_evidence.sum())
     if prior.label_shift:
-        label = label_shift(contrasts, expected)
-        average = replace(average, label=label, label_odds=label.log_evidence - of_shaped)
-        shares = shares + average.moved * (label.shares - shares)
+        label: LabelShift | Posterior
+        if expected.numeric:
+            label = shift_posterior(tree, contrasts, expected, MOVED_ALIKE)
+            of_label = free * float(label.total_evidence.sum()) + np.log(ODDS_MOVED_ALIKE)
+            moved = _shares(label, expected)
+        else:
+            label = label_shift(contrasts, expected)
+            of_label, moved = label.log_evidence, label.shares
+        average = replace(average, label=label, label_odds=of_label - of_shaped)
+        shares = shares + average.moved * (moved - shares)
     if prior.shapeless is not None:
         alike = expected.without_shape(contrasts.size[:, 0] + 1e-9)
         shapeless = shift_posterior(tree, contrasts, alike, Prior((prior.shapeless,), 1.0), history)
         of_shapeless = free * float(shapeless.total_evidence.sum())
         log_odds = of_shapeless - of_shaped - max(average.label_odds, 0.0)
         average = replace(average, shapeless=shapeless, log_odds=log_odds)
-        of_reports = mean_shares(shapeless, numeric=False)
+        of_reports = _shares(shapeless, expected)
         shares = shares + average.flat * (of_reports - shares)
     return replace(average, shares=shares)
 
 
-def mean_shares(posterior: Posterior, *, numeric: bool) -> Floats:
+def _shares(posterior: Posterior, expected: Expected) -> Floats:
     """The mean over the priors of their shares at the mode, ``(cells, slots)``, on the simplex."""
     shares = posterior.mean(posterior.shares)
-    if numeric:  # not between 0 and 1 by themselves
+    if expected.numeric:  # not between 0 and 1 by themselves
         return project_on_simplex(shares)
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from privet.protocol.features import Classes, Label, Range
+from privet.protocol.features import Classes, Label
 
 from ..core.counts import QuestionCounts
 from ..core.estimator import Estimator, Parameter
@@ -41,8 +41,6 @@ def fit_drift(
     """
     (question,), alone = without_label_question(questions)
     expected, base_values = _expected(label, public, question, knowledge)
-    if isinstance(label, Range):
-        alone = None  # numbers around centres are clipped, and those of the label alone are not
     history = None
     if earlier:
         history = _history(label, public, knowledge, tuple(map(tuple, earlier)))
@@ -89,8 +87,7 @@ def _history(
     history = _history(label, public, knowledge, tuple(before)) if before else None
     (asked,), alone = without_label_question(last)
     expected, _ = _expected(label, public, asked, knowledge)
-    beside = None if isinstance(label, Range) else alone
-    return history_with(history, asked, expected, beside)
+    return history_with(history, asked, expected, alone)
 
 
 def with_learned(model: Model, learned: Learned) -> Model:

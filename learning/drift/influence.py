@@ -4,9 +4,9 @@ A report changes the contrasts R, and these H = b e / D and, by the noise betwee
 Within a prior theta changes by C dH, C being the posterior covariance; the entry of C between two
 cells is at most the product of their posterior deviations. Between priors the derivative of a mean
 is its covariance with that of the log evidence, at most the product of their deviations (Cauchy and
-Schwarz). In a label shift x changes with all contrasts. The parts of that member and of the one
-without the public model's shape (``average``) change with differences of log evidences. Left out:
-second order, and how reports change masses, variances and references.
+Schwarz). In a label shift of classes x changes with all contrasts. The parts of that member and of
+the one without the public model's shape (``average``) change with differences of log evidences.
+Left out: second order, and how reports change masses, variances and references.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def influence(
     alone: QuestionCounts | None = None,
 ) -> Floats:
     """The bound for each mean share, ``(cells, slots)``: of a report to either question."""
-    of_alone = _of_alone(average, alone)
+    of_alone = _of_alone(contrasts, average, alone)
     return np.maximum(_of_cells(question, contrasts, average), of_alone)
 
 
@@ -76,11 +76,11 @@ def _of_average(
     return moved
 
 
-def _of_alone(average: Average, alone: QuestionCounts | None) -> Floats:
+def _of_alone(contrasts: Contrasts, average: Average, alone: QuestionCounts | None) -> Floats:
     """The bound for a report about the label alone."""
-    if alone is None or alone.n == 0:
+    if alone is None or contrasts.overall is None:
         return np.zeros_like(average.shares)
-    change = alone.count_influence / alone.holders
+    change = contrasts.overall.unit * alone.count_influence / alone.holders
     slots = len(change)
 
     def member(posterior: Posterior) -> _Member:
@@ -88,7 +88,9 @@ def _of_alone(average: Average, alone: QuestionCounts | None) -> Floats:
         return _Member(posterior.mean(posterior.shares), _by_overall(posterior, change), gain)
 
     label = None
-    if (found := average.label) is not None:
+    if isinstance(found := average.label, Posterior):
+        label = member(found)
+    elif found is not None:
         of_x = np.abs(found.by_share) @ change
         gain = found.weights @ found.surprise
         label = _Member(found.shares, _of_label(found, of_x, np.abs(found.surprise) @ change), gain)
@@ -132,7 +134,9 @@ def _of_cells(question: QuestionCounts, contrasts: Contrasts, average: Average) 
         return _Member(posterior.mean(posterior.shares), moved, gain)
 
     label = None
-    if (found := average.label) is not None:
+    if isinstance(found := average.label, Posterior):
+        label = member(found)
+    elif found is not None:
         by = found.by_contrasts  # by counts: less what they change through the cells' totals
         by = by - (by * contrasts.reference).sum(axis=-1, keepdims=True)
         of_x = np.array([[question.total_influence(one) for one in each] for each in np.abs(by)])

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privet.protocol.label_scale import LabelScale
+
 from ..core.contrasts import contrast_variance, moments
 from ..core.counts import QuestionCounts, sampling_covariance
 from ..core.public_data import Floats
-from .prior import Expected
+from .prior import PER_THETA, Expected
 
 LEAST_SPREAD = 0.02
 """Least p (1 - p) in (1), that of p = .02: a share that is taken to be 0 still varies."""
@@ -23,10 +25,14 @@ LEAST_REMAINDER = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Overall:
-    """Shares of all holders, ``(slots,)``, by those asked for the label alone, with variances."""
+    """Shares of all holders, ``(slots,)``, by those asked for the label alone, with variances.
+
+    ``unit`` is what a share of all of the label's own range is on the scale of cells.
+    """
 
     share: Floats
     variance: Floats
+    unit: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +67,20 @@ class Contrasts:
         return np.asarray(self.common / np.maximum(1.0 - self.common * explained, LEAST_REMAINDER))
 
 
-def overall_of(alone: QuestionCounts | None, reference: Floats, mass: "Masses") -> Overall | None:
+def overall_of(
+    alone: QuestionCounts | None,
+    question: QuestionCounts,
+    reference: Floats,
+    mass: "Masses",
+) -> Overall | None:
     """The shares by the question about the label alone, if anybody answered it.
 
     Their variance has noise, chance, and what the masses are unsure by, at shares ``reference``.
     """
     if alone is None or alone.n == 0:
         return None
+    if question.scale is not None:
+        return _overall_number(alone, question.scale, reference[:, 1], mass)
     expected = mass.mean @ reference
     of_slots = np.eye(len(expected))
     at = alone.holders * expected[None]
@@ -76,6 +89,24 @@ def overall_of(alone: QuestionCounts | None, reference: Floats, mass: "Masses") 
     chance = np.maximum(expected * (1.0 - expected), LEAST_SPREAD) / alone.holders
     unsure = mass.variance @ (reference - expected) ** 2
     return Overall(np.array([each.value for each in found]), noise + chance + unsure)
+
+
+def _overall_number(alone: QuestionCounts, scale: LabelScale, t: Floats, mass: "Masses") -> Overall:
+    """The mean of a number on the ``scale`` of cells, whose expected means are ``t``.
+
+    Labels that lie beyond their cell's scale are not clipped here, so it may be beyond 0 to 1.
+    """
+    whole = alone.scale_of(scale.label)
+    low, unit = float(mass.mean @ scale.low), whole.width / scale.width
+    means = scale.low / scale.width + t
+    expected = float(mass.mean @ means)
+    place = min(max((expected * scale.width - float(whole.low[0])) / whole.width, 0.0), 1.0)
+    found = alone.mean(np.array([[0.0, 1.0]]), alone.holders * np.array([[1.0 - place, place]]))
+    apart = (means - expected) ** 2
+    chance = ((2.0 * PER_THETA) ** 2 + float(mass.mean @ apart)) / alone.holders
+    variance = unit**2 * found.variance + chance + float(mass.variance @ apart)
+    share = unit * found.value + (float(whole.low[0]) - low) / scale.width
+    return Overall(np.array([1.0 - share, share]), np.full(2, variance), unit)
 
 
 def contrasts_of(

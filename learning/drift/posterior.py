@@ -79,6 +79,11 @@ class Posterior:
         """The mean of ``values``, ``(priors, cells, slots)``, over the priors."""
         return np.asarray(np.einsum("gs,gks->ks", self.weights, values))
 
+    @property
+    def unmoved(self) -> Floats:
+        """The part of theta's prior variance that reports left, ``(cells, slots)``."""
+        return self.mean(self.variance / np.maximum(self.prior_variance, 1e-12))
+
     def deviation(self, values: Floats) -> Floats:
         """The standard deviation of ``values`` between the priors, ``(cells, slots)``."""
         return np.sqrt(self.mean((values - self.mean(values)) ** 2))

@@ -44,8 +44,8 @@ Newton); then all is normal, and linear in the cells, but for the two additions 
 slot has deviations and evidence of its own, so that one class may move alone; two slots mirror each
 other. The share is the mean over the priors of (2) at each one's mode.
 
-**Average** (``average``). For classes, one more member has the same q in all cells, and in another
-one only the classes' odds have moved, alike in all cells.
+**Average** (``average``). In one more member only the classes' odds have moved, or all numbers by
+the same, alike in all cells; and for classes another one has the same q in all cells.
 
 **Intervals** are those of the reports only: what holds for every shift cannot lean on a prior.
 """
@@ -84,7 +84,7 @@ def estimate_shift(
     posterior = average.shaped
     holders = question.plausible.sum(axis=1, keepdims=True)
     low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
-    unmoved = posterior.mean(posterior.variance / np.maximum(posterior.prior_variance, 1e-12))
+    unmoved = posterior.unmoved
     if average.label is not None:
         unmoved = unmoved + average.moved * (average.label.unmoved - unmoved)
     return SlotEstimates(
@@ -128,7 +128,7 @@ def averaged(
     shares = expected.q
     for left in reversed(range(rounds)):
         masses = cell_masses(question, shares, expected)
-        overall = overall_of(alone, shares, masses)
+        overall = overall_of(alone, question, shares, masses)
         contrasts = contrasts_of(question, shares, masses.mean, overall)
         before = None if left else history  # references need not lean on it, and it takes time
         average = average_posterior(question.partition, contrasts, expected, prior, before)
