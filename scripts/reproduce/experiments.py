@@ -29,6 +29,19 @@ from scripts.reproduce.derived import (
 from scripts.reproduce.experiment import Experiment, Job, Numbers, drawn, jobs, printed
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES, SHAPES
+from scripts.reproduce.label_shifts import (
+    CLASSES_MOVED,
+    CONTRADICTED,
+    NUMBERS,
+    NUMBERS_MOVED,
+    PART,
+    PUBLIC,
+    RANDOMIZED,
+    STATED,
+    TOO_HIGH,
+    WITH,
+    WITHOUT,
+)
 from scripts.reproduce.methods import COMPARED, PRUNED, RULES, TIMED
 from scripts.reproduce.no_difference import DETECTED, FALSE, UNSEEN
 from scripts.reproduce.ours import MORE_CELLS
@@ -728,6 +741,47 @@ OURS = [
         series=REMEMBERING,
         best="min",
         errors=True,
+    ),
+    Experiment(
+        "label-shift-classes",
+        "Squared distance from the true probabilities, 10⁻⁴, of classes whose shares differ",
+        jobs("classes moved", ("follow labels",), BUDGETS[:3], of=CLASSES_MOVED),
+        x="of",
+        panels=("epsilon",),
+        series=(PUBLIC, WITHOUT, WITH, PART, STATED, TOO_HIGH, RANDOMIZED),
+        best="min",
+        errors=True,
+    ),
+    Experiment(
+        "label-shift-numbers",
+        "Squared error, in % of the label's variance, of numbers that differ",
+        jobs(
+            [f"numbers moved, {name}" for name in NUMBERS],
+            ("follow labels",),
+            BUDGETS[:4],
+            kind=NUMBERS_MOVED,
+        ),
+        x="problem",
+        panels=("kind", "epsilon"),
+        series=(PUBLIC, WITHOUT, WITH, PART, RANDOMIZED),
+        best="min",
+        errors=True,
+    ),
+    Experiment(
+        "label-shift-stated",
+        "Part of the collections of 20 000 whose reports contradict the stated prevalence",
+        jobs(
+            "stated share",
+            ("contradict",),
+            (0.5, 1.0, 3.0),
+            classes=(2, 4),
+            share=(0.02, 0.1),
+        ),
+        x="collection",
+        panels=("epsilon",),
+        series=CONTRADICTED,
+        best="min",
+        replications=200,
     ),
     Experiment(
         "waves-smoothed",

@@ -53,6 +53,7 @@ from scripts.reproduce.contestants import (
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
 from scripts.reproduce.intervals import hold
+from scripts.reproduce.label_shifts import contradict, follow
 from scripts.reproduce.no_difference import say
 from scripts.reproduce.ours import (
     Privet,
@@ -232,6 +233,8 @@ METHODS: dict[str, Method] = {
     "say where none is seen": say,
     "judge": judge,
     "remember": remember,
+    "follow labels": follow,
+    "contradict": contradict,
     "test for false reports": alarms,
     "hold": hold,
     "without the public shape": Compared(),

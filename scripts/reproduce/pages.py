@@ -27,7 +27,7 @@ PAGES = {
     "tables/statements.md": ("statements",),
     "tables/ablations.md": ("ablations",),
     "tables/shapes.md": ("shapes",),
-    "tables/tried.md": ("memory",),
+    "tables/tried.md": ("memory", "label-shift"),
     "tables/disclosed-columns.md": (
         *("disclosed-scores", "disclosed-holders"),
         *("disclosed-rule", "disclosed-misfits"),

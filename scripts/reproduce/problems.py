@@ -31,6 +31,7 @@ from scripts.reproduce.datasets import (
 )
 from scripts.reproduce.disclosure import MADE, Wards, far_numbers, made, of_part, survey
 from scripts.reproduce.intervals import Moved
+from scripts.reproduce.label_shifts import NUMBERS, StatedShare, classes_moved, numbers_moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 from scripts.reproduce.no_difference import Alike
 from scripts.reproduce.remembering import PACKAGED, SHIPPED, packaged, shipped
@@ -221,6 +222,14 @@ PROBLEMS: dict[str, Problem] = {
     "judged": Problem(lambda _folder, _seed, **settings: Judged(**settings)),
     "sent": Problem(lambda _folder, _seed, **settings: Sent(**settings)),
     "moved": Problem(lambda _folder, _seed, **settings: Moved(**settings)),
+    "classes moved": Problem(classes_moved),
+    "stated share": Problem(lambda _folder, _seed, **settings: StatedShare(**settings)),
+    **{
+        f"numbers moved, {name}": Problem(
+            partial(numbers_moved, name=name), () if name.startswith("made") else files_of(name)
+        )
+        for name in NUMBERS
+    },
     "panel": Problem(lambda _folder, _seed, **settings: Panel(**settings)),
     "quadrants": Problem(lambda _folder, _seed, **settings: Quadrants(**settings)),
     "survey": Problem(survey),

@@ -60,8 +60,11 @@ def test_enriched_public_records_predict_as_well_as_holders_records_would() -> N
     assert known[:, 1].mean() < unknown[:, 1].mean() / 8.0
 
 
-def test_intervals_are_those_of_the_reports_whatever_is_stated() -> None:
+@pytest.mark.parametrize("planned", [None, 4000.0], ids=["once", "many"])
+def test_intervals_are_those_of_the_reports_whatever_is_stated(planned: float | None) -> None:
+    """At one look and at every look, whose intervals are wider."""
     question = reports(complete(1), np.array([[900, 100], [700, 300]]), 2.0, 1)
+    question = replace(question, planned=planned)
     public = PublicData(np.linspace(0.0, 1.0, 80).reshape(40, 2), np.tile([0.0, 1.0], 20))
     one, other = (
         fit("drift", BINARY, replace(public, prevalence=np.array([1.0 - p, p])), [question])
@@ -89,6 +92,29 @@ def test_reports_contradict_a_true_prevalence_in_at_most_one_collection_of_twent
         found += bool(contradicted(twice, question, None))
     assert false <= 18  # with .05 in truth, 19 or more come once in a thousand times
     assert found > 190
+
+
+def test_a_true_prevalence_is_contradicted_at_no_look() -> None:
+    """Of 60 collections looked at ten times as they grow; by one look's rule it is in many more."""
+    rng, law = np.random.default_rng(8), np.tile([0.225, 0.025], (4, 1))
+    false = by_one_look = 0
+    for seed in range(60):
+        looks = np.zeros(2, dtype=bool)
+        first, *others = (
+            reports(complete(2), rng.multinomial(400, law.ravel()).reshape(4, 2), 3.0, at)
+            for at in range(10 * seed, 10 * seed + 10)
+        )
+        question = first
+        for other in others:
+            sums, n = question.sums + other.sums, question.n + other.n
+            question = replace(question, sums=sums, n=n, planned=None)
+            for place, planned in enumerate((4000.0, None)):
+                looked = replace(question, planned=planned)
+                looks[place] |= bool(contradicted(law.sum(axis=0), looked, None))
+        false += int(looks[0])
+        by_one_look += int(looks[1])
+    assert false <= 8  # with .05 in truth, 9 or more come once in three hundred times
+    assert by_one_look > false + 3
 
 
 def test_classes_without_a_share_have_the_rest_as_in_public_records() -> None:
