@@ -30,7 +30,7 @@ from ..core.trees import locate
 SHIFTS = 400
 """Shifts at which m is computed; between them it is interpolated."""
 SPREADS = 0.5, 1.0, 2.0
-"""How far the holders' labels may spread, in public spreads, and intervals still hold."""
+"""Spreads of the holders' labels, in public spreads, at which intervals still hold."""
 AS_PUBLIC = SPREADS.index(1.0)
 MOST_ROWS = 2000
 """More public distances are reduced to this many quantiles."""
