@@ -29,6 +29,7 @@ async def test_the_page_loads_only_what_this_curator_serves(http: Http) -> None:
         kinds[address] = answer.headers["content-type"].split(";")[0]
     assert kinds == {
         "docs/swagger-ui.css": "text/css",
+        "docs/contrast.css": "text/css",
         "docs/swagger-ui-bundle.js": "text/javascript",
         "docs/start.js": "text/javascript",
     }
