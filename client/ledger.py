@@ -609,7 +609,7 @@ def _structure(db: sqlite3.Connection) -> set[tuple[Any, ...]]:
 
 @cache
 def _expected(version: int) -> set[tuple[Any, ...]]:
-    """The structure of a file of this version; 0 is that of an empty one."""
+    """The structure of a file of this version; version 0 is an empty file."""
     with closing(sqlite3.connect(":memory:")) as db:
         for statement in SCHEMAS.get(version, ()):
             db.execute(statement)

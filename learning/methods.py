@@ -156,7 +156,7 @@ class Fitting:
         false = impossible(questions)
         if false is not None:
             facts["false reports"] = f"at least {false.least} of {false.n}"
-            least, most = (np.full_like(model.low, end) for end in model.bounds)
+            least, most = (np.full_like(model.low, end) for end in model.label.bounds)
             model = replace(model, low=least, high=most)
         return replace(
             model,

@@ -141,6 +141,16 @@ class Classes(Described):
         """Number of label values that a mechanism distinguishes."""
         return len(self.classes)
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and greatest share of a class."""
+        return 0.0, 1.0
+
+    @property
+    def span(self) -> float:
+        """The greatest distance of two shares."""
+        return 1.0
+
 
 class Range(Measured):
     """A numeric label, clipped to [low, high]."""
@@ -161,6 +171,16 @@ class Range(Measured):
     def slots(self) -> int:
         """Two: the label is rounded at random to one of the ends of its range."""
         return 2
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and greatest mean."""
+        return self.low, self.high
+
+    @property
+    def span(self) -> float:
+        """The greatest distance of two means."""
+        return self.high - self.low
 
 
 Label = Annotated[Classes | Range, Field(discriminator="kind")]

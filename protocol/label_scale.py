@@ -38,7 +38,7 @@ class Centring(Message):
             return f"there are {len(self.centres)} centres for {cells} cells: give one for each"
         if not label.low <= min(self.centres) <= max(self.centres) <= label.high:
             return f"every centre must lie between {label.low:g} and {label.high:g}"
-        if self.radius > label.high - label.low:
+        if self.radius > label.span:
             return "the radius must not be wider than the label's range"
         centres = np.array(self.centres)
         with np.errstate(over="ignore"):
@@ -65,13 +65,13 @@ class LabelScale:
     def of(cls, label: Range, cells: int, centring: Centring | None = None) -> "LabelScale":
         """The label's own range for every cell, or the ranges of a ``Centring``."""
         if centring is None:
-            return cls(label, np.broadcast_to(label.low, cells), label.high - label.low)
+            return cls(label, np.broadcast_to(label.low, cells), label.span)
         return cls(label, np.array(centring.centres) - centring.radius, 2 * centring.radius)
 
     @property
     def centred(self) -> bool:
         """True if cells have ranges of their own."""
-        whole = self.label.high - self.label.low
+        whole = self.label.span
         return self.width != whole or bool((self.low != self.label.low).any())
 
     def span(self, cell: int) -> tuple[float, float]:
@@ -105,7 +105,7 @@ def label_level(
     draw = int.from_bytes(randomness(8), "big")
     if isinstance(label, Classes):
         return int(value)
-    low, width = (label.low, label.high - label.low) if span is None else span
+    low, width = (label.low, label.span) if span is None else span
     position = min(max((value - low) / width, 0.0), 1.0) * (levels - 1)
     below = min(math.floor(position), levels - 2)
     return below + (draw < int((position - below) * 2.0**64))

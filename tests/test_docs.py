@@ -107,7 +107,7 @@ def test_code_names_pages_and_decisions_that_exist() -> None:
             text = file.read_text(encoding="utf-8")
             pages = re.findall(r"docs/[a-z/-]+\.md", text)
             assert [page for page in pages if not (ROOT / page).exists()] == [], file
-            named = re.findall(r"ADR (\d{3,4})|docs/adr/(\d{4})", text)
+            named = re.findall(r"ADR\s+(\d{3,4})|docs/adr/(\d{4})", text)
             assert {int(short or full) for short, full in named} <= decisions, file
 
 

@@ -228,7 +228,7 @@ def _present(address: str) -> tuple[str, bool]:
 
 
 def _restored(file: Path, address: str, aside: str = "") -> float:
-    """Restore a backup, and call what is there ``aside``; when the backup was made, Unix time."""
+    """Rename what is there to ``aside`` and restore a backup; the Unix time of the backup."""
     from ..datastore import file_of
     from ..datastore.backup import restore
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient, Document, PredictionColumns
+from privet.learning.core.amounts import amount, figure
 from privet.learning.core.looks import MEANING
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
 from privet.protocol.calls import TASKS
@@ -182,13 +183,13 @@ def insight(api: CuratorClient, task: TaskName, model: ModelNumber = None) -> Do
 
 def _compared(name: str, row: Document) -> tuple[str, ...]:
     reported, low, high, public = (
-        f"{row[key]:.3g}" for key in ("reported", "low", "high", "public")
+        amount(row[key]) for key in ("reported", "low", "high", "public")
     )
     return name, reported, f"{low} to {high}", public
 
 
 def _with_ends(of: Document) -> str:
-    return f"{of['value']:.3g} ({of['low']:.3g} to {of['high']:.3g})"
+    return figure(of["value"], of["low"], of["high"], is_share=False)
 
 
 def _print_status(document: Document) -> None:
@@ -281,7 +282,7 @@ def _predict_record(
     kinds = ("cell_value", "cell_low", "cell_high")
     interval = "{}, 95 % interval {} to {}"
     if prediction.get("probabilities") is None:
-        of_cell = (f"{prediction[kind]:.4g}" for kind in kinds)
+        of_cell = (amount(prediction[kind]) for kind in kinds)
         facts["mean of its cell"] = interval.format(*of_cell)
     else:
         facts |= {f"P({name})": f"{p:.4f}" for name, p in prediction["probabilities"].items()}
@@ -346,5 +347,5 @@ def _way(way: Document) -> tuple[str, str]:
         return reports, str(way["reports"])
     return reports, (
         f"{way['reports']}; as many false reports moved a cell's value by up to "
-        f"{way['worst_found']:.3g}, among those tried"
+        f"{amount(way['worst_found'])}, among those tried"
     )

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from privet.learning.core.amounts import amount
 from privet.learning.task_building.columns import Table as ReadTable
 from privet.protocol.errors import InvalidRequest, PrivetError
 from privet.protocol.lifecycle import LOSSES
@@ -132,7 +133,7 @@ def as_text(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}".replace(",", " ")
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return amount(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={as_text(part)}" for key, part in value.items()) or "-"
     if isinstance(value, list | tuple):

@@ -20,7 +20,6 @@ from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.sentences import (
     asked,
     average_of_cells,
-    bounds_of,
     cells_in_words,
     how_much_better,
     how_often_right,
@@ -417,7 +416,7 @@ def verdict_of(
         says = [verdict(task.label, insight.overall, insight.reports, None)]
         of_cells = reading.average_value(curator, visitor, task.id, info.number)
         row = insight.overall[-1]
-        if of_cells is not None and not tells_nothing(row.low, row.high, *bounds_of(task.label)):
+        if of_cells is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
             average = average_of_cells(task.label, of_cells, row)
         found = reading.untold_in_cells(curator, visitor, task.id, info.number)
         if found is not None:
@@ -483,7 +482,7 @@ def is_certain(task: Task, prediction: Mapping[str, Any]) -> bool:
     anything."""
     low, high = prediction["cell_low"], prediction["cell_high"]
     if not isinstance(task.label, Classes):
-        return not tells_nothing(low, high, *bounds_of(task.label))
+        return not tells_nothing(low, high, *task.label.bounds)
     mine = str(prediction["label"])
     return bool(low[mine] > max(end for name, end in high.items() if name != mine))
 
@@ -492,7 +491,7 @@ def is_untold(task: Task, prediction: Mapping[str, Any]) -> bool:
     """True if the interval of each share of the record's cell, or of its mean, is all there is."""
     low, high = prediction["cell_low"], prediction["cell_high"]
     if not isinstance(task.label, Classes):
-        return tells_nothing(low, high, *bounds_of(task.label))
+        return tells_nothing(low, high, *task.label.bounds)
     return all(tells_nothing(low[name], high[name], 0.0, 1.0) for name in low)
 
 

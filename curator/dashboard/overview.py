@@ -10,7 +10,6 @@ from privet.learning.core.looks import Looks
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
     asked,
-    bounds_of,
     differs,
     figures_to_state,
     finding,
@@ -132,7 +131,7 @@ def insight_of(
 
 def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
     """Findings about all holders, the surest first."""
-    axis = (*bounds_of(label), isinstance(label, Classes))
+    axis = (*label.bounds, isinstance(label, Classes))
     return [
         Finding(
             finding(label, row),
@@ -149,7 +148,7 @@ def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
 
 def findings_in_cells(label: Label, insight: InsightView | None) -> list[Finding]:
     """The cells that differ, the surest first, up to ``MOST_LISTED``."""
-    least, most = bounds_of(label)
+    least, most = label.bounds
     found = []
     for row in insight.differences[:MOST_LISTED] if insight else ():
         is_share = isinstance(label, Classes) or row.name is None

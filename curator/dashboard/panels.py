@@ -8,7 +8,6 @@ from math import ceil, floor, log10
 from privet.learning.core.amounts import amount, figure, percent, tells_nothing
 from privet.learning.findings.changes import Line
 from privet.learning.findings.insight import tests_of
-from privet.learning.findings.sentences import bounds_of
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
@@ -174,7 +173,7 @@ def latest_of(label: Label, lines: Sequence[Line]) -> str | None:
     if not stated:
         return None
     latest = [line.figures[-1] for line in stated]
-    if all(tells_nothing(of.low, of.high, *bounds_of(label)) for of in latest):
+    if all(tells_nothing(of.low, of.high, *label.bounds) for of in latest):
         return f"Wave {latest[0].wave} tells nothing yet."
     names = [line.name if is_share else "mean" for line in stated]
     said = [

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from privet.learning.core.amounts import TELLING, tells_nothing
 from privet.learning.findings.sentences import (
     asked,
-    bounds_of,
     figures_to_state,
     too_few,
     verdict,
@@ -126,7 +125,7 @@ def collection(
         stated = figures_to_state(task.label, overall or ())
         if stated:
             known = verdict(task.label, overall or (), reports, more)
-            ends = bounds_of(task.label)
+            ends = task.label.bounds
             if not all(tells_nothing(row.low, row.high, *ends) for row in stated):
                 more = 0
         elif reading.tells_mean(curator, visitor, task_id):
@@ -349,15 +348,14 @@ def needed_for(
     known = None
     if insight is not None and isinstance(task.label, Range):
         (mean,) = insight.overall
-        if not tells_nothing(mean.low, mean.high, *bounds_of(task.label)):
+        if not tells_nothing(mean.low, mean.high, *task.label.bounds):
             known = (max(mean.high - mean.reported, mean.reported - mean.low), insight.reports)
     return reading.reports_needed(curator, visitor, task.id, half_width(task, wanted), known=known)
 
 
 def half_width(task: Task, wanted: float) -> float:
     """``wanted`` points as a share, or percent of a number's range in the label's units."""
-    label = task.label
-    return wanted / 100.0 * (1.0 if isinstance(label, Classes) else label.high - label.low)
+    return wanted / 100.0 * task.label.span
 
 
 def holders_link(task_id: str, curator: Curator) -> dict[str, Any] | None:

@@ -255,7 +255,7 @@ def new_file(file: Path, aside: Path | None = None) -> Iterator[Engine]:
 
 
 def _move(file: Path, aside: Path) -> None:
-    """Give a database that nobody has open another name, and its logs as well."""
+    """Rename a database that nobody has open, with its logs."""
     for end in ("-wal", "-shm", "-journal", ""):  # the file last: without it none would be one
         with suppress(FileNotFoundError):
             os.link(file.with_name(file.name + end), aside.with_name(aside.name + end))
@@ -298,7 +298,7 @@ def _sync(path: Path) -> None:
 
 
 def _copy(reading: Connection, out: Connection) -> int:
-    """Give the empty ``out`` the schema and the rows that ``reading`` sees; how many."""
+    """Copy the schema and the rows that ``reading`` sees into the empty ``out``; count the rows."""
     if inspect(out).get_table_names():
         raise InvalidRequest(
             "The database is not empty: name a new one, or let 'privet recover' move it aside."

@@ -224,7 +224,7 @@ def slot(_cursor: DBAPICursor) -> int:
 
 
 def _processes_with(file: Path) -> list[str]:
-    """The other processes that have a file open, as far as this system shows them."""
+    """The other processes that have a file open, if the system shows them."""
     processes = (path for path in Path("/proc").glob("[0-9]*") if path.name != str(os.getpid()))
     return [f"process {each.name}" for each in processes if _has_open(each, file)]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.learning.core.amounts import figure, percent
+from privet.learning.core.amounts import amount, figure, percent
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.escaping import markdown
 from privet.learning.core.looks import MEANING, Looks
@@ -99,7 +99,7 @@ def _questions(task: Task) -> str:
             f"{mechanism.log_ratio():.6g}",
             question.asks
             if question.centring is None
-            else f"label ± {question.centring.radius:.4g}",
+            else f"label ± {amount(question.centring.radius)}",
             str(mechanism.cells),
             str(mechanism.report_bytes),
         ]
@@ -132,8 +132,9 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
     comparison = insight(task.label, public, questions, model)
     if comparison.impossible is not None:
         return f"## Holders compared with public records\n\n{comparison.sentence}"
+    text = percent if isinstance(task.label, Classes) else amount
     rows = [
-        [row.name, f"{row.reported:.3g}", f"{row.low:.3g} to {row.high:.3g}", f"{row.public:.3g}"]
+        [row.name, text(row.reported), f"{text(row.low)} to {text(row.high)}", text(row.public)]
         for row in comparison.overall
     ]
     table = _table(("", "holders", "95 % interval", "public records"), rows)
@@ -152,12 +153,12 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     width = model.high - model.low
     moved = model.influence
     lines = [
-        f"- Half of the cells' 95 % intervals are at most {np.median(width):.3g} wide, and all at "
-        f"most {width.max():.3g}.",
+        f"- Half of the cells' 95 % intervals are at most {amount(np.median(width))} wide, and all "
+        f"at most {amount(width.max())}.",
         f"- On average {percent(float(model.public_share.mean()))} of a cell's value comes from "
         "public data.",
-        f"- One dishonest report can have moved a value by {np.median(moved):.3g} in half of the "
-        f"cells, and by {moved.max():.3g} at most, to first order.",
+        f"- One dishonest report can have moved a value by {amount(np.median(moved))} in half of "
+        f"the cells, and by {amount(moved.max())} at most, to first order.",
     ]
     false = impossible(questions)
     if false is not None:
@@ -179,7 +180,7 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
             else f"in batches of {source['relay']}",
             str(source["reports"]),
             percent(source["reports"] / total),
-            "not tried" if source.get("worst_found") is None else f"{source['worst_found']:.3g}",
+            "not tried" if source.get("worst_found") is None else amount(source["worst_found"]),
         ]
         for source in sources
     ]
@@ -198,12 +199,15 @@ def _scores(scores: Mapping[str, Interval], looks: Looks) -> str:
             f"their cell: {figure(right.value, right.low, right.high, is_share=True)}."
         )
     stated = figure(right.value, right.low, right.high, is_share=True)
+
+    def number(of: Interval) -> str:
+        return figure(of.value, of.low, of.high, is_share=False)
+
     return (
         f"- Of people like the holders, {stated} "
         "have the class that is the likeliest in their cell. The cells' "
-        f"probabilities have a Brier score of {brier.value:.3g} ({brier.low:.3g} to "
-        f"{brier.high:.3g}) and a log loss of {loss.value:.3g} ({loss.low:.3g} to "
-        f"{loss.high:.3g}). These are estimated from perturbed reports, corrected for the model "
+        f"probabilities have a Brier score of {number(brier)} and a log loss of {number(loss)}. "
+        "These are estimated from perturbed reports, corrected for the model "
         "having been fitted to them; what the public model adds within a cell is not in them. The "
         f"95 % intervals {MEANING[looks]}."
     )
@@ -211,8 +215,8 @@ def _scores(scores: Mapping[str, Interval], looks: Looks) -> str:
 
 def _offset(mean: float, error: float) -> str:
     return (
-        f"- On average over the holders a cell's value is {abs(mean):.3g} "
-        f"{'above' if mean >= 0 else 'below'} what they reported (standard error {error:.3g}). "
+        f"- On average over the holders a cell's value is {amount(abs(mean))} "
+        f"{'above' if mean >= 0 else 'below'} what they reported (standard error {amount(error)}). "
         "Reports say nothing of squared errors; `privet plan` estimates these from public records."
     )
 

@@ -1,5 +1,6 @@
 """Shares, numbers and counts as text for people."""
 
+from decimal import Decimal
 from math import ceil, exp, floor, log10
 
 TELLING = 0.25
@@ -17,12 +18,15 @@ def percent(share: float | None) -> str:
 
 
 def amount(number: float | None) -> str:
-    """A number in four digits, a dash for None."""
+    """A number in four digits or as a whole one, without an exponent; a dash for None."""
     if number is None:
         return "–"
     if 1e4 <= abs(number) < 1e9:
         return thousands(round(number))
-    return f"{number:.4g}"
+    short = f"{number:.4g}"
+    if "e" not in short:
+        return short
+    return thousands(int(float(short))) if abs(number) >= 1 else f"{Decimal(short):f}"
 
 
 def of_hundred(epsilon: float) -> int:

@@ -187,11 +187,12 @@ class QuestionCounts:
 
         In all they add up to 1. Where those of a stratum are 0 its cells get equal parts.
         """
-        stratum, size = self.mechanism.stratum_of_cell, self.mechanism.stratum_count
+        stratum, mass = self.mechanism.stratum_of_cell, self.stratum_mass
+        size = len(mass)
         total = np.bincount(stratum, values.sum(axis=1), size)
         entries = np.bincount(stratum, minlength=size) * values.shape[1]
         empty = (total == 0.0)[stratum, None]
-        scale = self.stratum_mass / np.where(total == 0.0, entries, total)
+        scale = mass / np.where(total == 0.0, entries, total)
         return np.asarray(np.where(empty, 1.0, values) * scale[stratum, None])
 
     @cached_property

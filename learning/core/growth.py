@@ -15,8 +15,8 @@ CRITERIA = ("gini", "entropy", "variance")
 MARGIN = 0.35
 """A difference between the shares of two classes that a cell should be able to show.
 
-Measured: two levels more or fewer are worse in 7 and 13 of 22 settings and better in none (ADR
-0107); where noise dominates, a level is a factor of 2 in the margin.
+Measured: two levels more or fewer are worse in 7 and 13 of 22 settings and better in none; where
+noise dominates, a level is a factor of 2 in the margin.
 """
 
 

@@ -49,7 +49,7 @@ class Predictions:
         if self.model.base_slope is not None:
             within *= self.of_cells(self.model.base_slope)
         values += within
-        np.clip(values, *self.model.bounds, out=values)
+        np.clip(values, *self.model.label.bounds, out=values)
         if isinstance(self.model.label, Classes):
             values /= np.maximum(values.sum(axis=1, keepdims=True), 1e-300)
         return values
@@ -224,13 +224,7 @@ class Model:
     @property
     def widest(self) -> float:
         """The greatest distance of two values of a cell."""
-        least, most = self.bounds
-        return most - least if self.span is None else self.span
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The least and greatest value there can be."""
-        return (self.label.low, self.label.high) if isinstance(self.label, Range) else (0.0, 1.0)
+        return self.label.span if self.span is None else self.span
 
 
 def _pairs(of: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
@@ -274,7 +268,7 @@ def to_model(
     span = None
     if isinstance(label, Range):
         scale = question.scale_of(label)
-        span = scale.width if scale.width < label.high - label.low else None
+        span = scale.width if scale.width < label.span else None
         values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
         error, influence = scale.width * error[:, 1:], scale.width * influence[:, 1:]
         base_slope = None if base_slope is None else base_slope[:, 1:]

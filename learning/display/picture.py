@@ -221,7 +221,7 @@ def cells_untold(model: Model, of_reports: NDArray[np.bool_] | None = None) -> N
 
     Those ``of_reports``, and those whose interval in the picture is all that is possible.
     """
-    slots, (least, most) = _slots(model)[:, None], model.bounds
+    slots, (least, most) = _slots(model)[:, None], model.label.bounds
     low, high = (np.take_along_axis(ends, slots, 1)[:, 0] for ends in (model.low, model.high))
     whole = np.asarray((low <= least) & (high >= most))
     return whole if of_reports is None else whole | of_reports
@@ -482,7 +482,7 @@ def _value_text(model: Model, value: float) -> str:
 
 def _decimals(model: Model) -> int:
     """Decimals of a number, by the width of all that is possible."""
-    least, most = model.bounds
+    least, most = model.label.bounds
     return max(2 - floor(log10(most - least)), 0) if most > least else 0
 
 

@@ -93,7 +93,7 @@ def _history(
 def with_learned(model: Model, learned: Learned) -> Model:
     """``model`` with what was learned from cells; intervals stay those of the reports."""
     own = learned.own
-    values = np.clip(learned.values, *model.bounds)
+    values = np.clip(learned.values, *model.label.bounds)
     values /= values.sum(axis=1, keepdims=True)
     return replace(
         model,

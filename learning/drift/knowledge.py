@@ -103,7 +103,7 @@ def residual_centring(
         return None
     centres = np.clip(means, label.low, label.high)
     residuals = np.clip(public.y, label.low, label.high) - centres[locate(partition, public.X)]
-    width = label.high - label.low
+    width = label.span
     radius = CENTRING_DEVIATIONS * float(np.sqrt(np.mean(residuals**2)))
     return Centring(
         centres=tuple(centres.tolist()), radius=min(max(radius, LEAST_RADIUS * width), width)

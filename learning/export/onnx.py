@@ -129,7 +129,7 @@ def predict(graph: Graph, model: Model, X: str) -> None:
         if model.base_slope is not None:
             slope = graph.add("Gather", graph.constant(model.base_slope), cells, axis=0)
             shift = graph.add("Mul", slope, shift)
-        ends = [graph.constant(np.float64(end)) for end in model.bounds]
+        ends = [graph.constant(np.float64(end)) for end in model.label.bounds]
         values = graph.add("Clip", graph.add("Add", values, shift), *ends)
         if isinstance(model.label, Classes):
             total = graph.add("ReduceSum", values, graph.constant(np.array([1])), keepdims=1)

@@ -39,7 +39,6 @@ from .insight import (
     on_simplex,
     seen_in_words,
 )
-from .sentences import bounds_of
 
 LEAST_MASS = 2.0
 """Standard errors above 0 that the reported holders of a cell need, for a share of them to be
@@ -197,7 +196,7 @@ def _cells(label: Label, question: QuestionCounts) -> list[_Figures]:
 
 
 def _within(label: Label, value: float) -> float:
-    return float(np.clip(value, *bounds_of(label)))
+    return float(np.clip(value, *label.bounds))
 
 
 def _changes(
@@ -209,7 +208,7 @@ def _changes(
 ) -> tuple[WaveChange, ...]:
     """The changes that are listed, the surest first, between the values that lines show."""
     numbers, in_parts = list(figures), isinstance(label, Classes)
-    lowest, highest = bounds_of(label)
+    lowest, highest = label.bounds
     of_all = {(line.name, each.wave): each.value for line in lines for each in line.figures}
     pairs = [(numbers[0], wave) for wave in numbers[1:]]
     pairs += pairwise(numbers[1:])
@@ -278,7 +277,7 @@ def _seen_from(
 ) -> list[float | None]:
     """The least change of each figure of all holders, from the first wave to the last, that would
     have been listed with the probability ``POWER``, were it the only one; None if none would."""
-    numbers, (lowest, highest) = list(figures), bounds_of(label)
+    numbers, (lowest, highest) = list(figures), label.bounds
     one, other = figures[numbers[0]][0], figures[numbers[-1]][0]
     least = _half_width(one, other, FALSE_DISCOVERY_RATE / comparisons)
     least += ERRORS_BELOW * np.sqrt(one.variance + other.variance)

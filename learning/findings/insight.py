@@ -201,7 +201,7 @@ def insight(
     effect = _effect(label, moved, relabelled, question.partition.cells)
     sentence = f"{_comparison(label, overall, differences, in_cell)} {effect}"
     if false is not None:
-        least, most = model.bounds
+        least, most = model.label.bounds
         overall = tuple(
             replace(row, low=least, high=most, p_value=1.0, seen_from=None) for row in overall
         )
@@ -272,7 +272,7 @@ def reports_to_narrow(half: float, reports: int, half_width: float, planned: flo
 
 
 def _of_one(label: Label, question: QuestionCounts, weights: Floats) -> float:
-    """The variance of the mean of ``weights`` over as many reports as there are, times these."""
+    """The variance of the mean of ``weights``, times the number of reports."""
     fit = Estimate(question.n - question.misfits.value, question.misfits.variance)
     if question.n and fit.factor * fit.variance**0.5 <= TELLING * fit.value:
         centre = 1.0 / label.slots
@@ -350,7 +350,7 @@ def _overall(
         p_values = [float(_mean_p(question, distance.value, of_reports, spread / m))]
         least = critical_difference(of_reports, spread / m, 1, question.progress)
         least += ERRORS_BELOW * float(np.sqrt(of_reports))
-        seen = [least if least < label.high - label.low else None]
+        seen = [least if least < label.span else None]
     figures = zip(weights, intervals, expected, p_values, seen, strict=True)
     return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
 
@@ -479,7 +479,7 @@ def unclipped_mean(
     if alone is not None and alone.n:
         error = max(lower, higher) / clipped.factor
         if below or above:  # which says nothing of the mean
-            error = 1e6 * (label.high - label.low)
+            error = 1e6 * label.span
         whole = replace(whole, variance=variance + error**2)
         return joined(whole, holders, alone, ends).interval(label.low, label.high)
     found = whole.interval(label.low, label.high)

@@ -23,7 +23,6 @@ from ..core.public_data import Floats, PublicData
 from ..core.trees import ancestors, node_depth
 from .impossible import impossible
 from .insight import figure_weights, on_simplex, smoothed_shares, unclipped_mean
-from .sentences import bounds_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def node_shares(
     if false:
         reported_mass = replace(reported_mass, low=0.0, high=1.0)
     share = Share("", reported_mass, float(records / public_by_cell.sum()))
-    least, most = bounds_of(label)
+    least, most = label.bounds
     weights = dict(figure_weights(label, question))
     if false or mass.value <= mass.factor * np.sqrt(mass.variance):
         middle = 1.0 / label.slots if isinstance(label, Classes) else (least + most) / 2.0
@@ -117,7 +116,7 @@ def reports_for_cells(
     variance = np.maximum(contrast_variance(question.noise, t), 0.0) / mass**2
     if isinstance(label, Range):
         variance += t * (1.0 - t) / mass  # rounding varies as a sample does
-        variance *= (question.scale_of(label).width / (label.high - label.low)) ** 2
+        variance *= (question.scale_of(label).width / label.span) ** 2
     of_half = float(np.sort(variance.max(axis=1))[(len(mass) - 1) // 2])
     return reports_until(question.n * of_half / half_width**2, question.planned)
 

@@ -62,11 +62,6 @@ class Located(Figured, Protocol):
     def name(self) -> str | None: ...
 
 
-def bounds_of(label: Label) -> tuple[float, float]:
-    """All that a figure of a label can be."""
-    return (0.0, 1.0) if isinstance(label, Classes) else (label.low, label.high)
-
-
 def differs(label: Label, row: Compared) -> bool:
     """True if a figure of the holders differs from the public one beyond chance."""
     return row.p_value * tests_of(label) <= FALSE_DISCOVERY_RATE
@@ -75,7 +70,7 @@ def differs(label: Label, row: Compared) -> bool:
 def finding(label: Label, row: Compared) -> str:
     """A sentence on one overall figure, to stand below ``asked``."""
     is_share = isinstance(label, Classes)
-    if tells_nothing(row.low, row.high, *bounds_of(label)):
+    if tells_nothing(row.low, row.high, *label.bounds):
         return (
             f"The answers do not tell yet how many say {row.name}."
             if is_share
@@ -121,7 +116,7 @@ def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int |
     ``reports`` so far would give every figure to ``TELLING``.
     """
     rows = sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
-    if all(tells_nothing(row.low, row.high, *bounds_of(label)) for row in rows):
+    if all(tells_nothing(row.low, row.high, *label.bounds) for row in rows):
         would = f": {would_tell(label, more)}" if more else ""
         return f"{_answers(reports)} nothing yet{would}."
     if not any(differs(label, row) for row in rows):

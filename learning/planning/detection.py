@@ -127,7 +127,7 @@ def detection(
         spread = (w @ q) * (1.0 - w @ q)
     else:
         scale = task.label_scales[place] or LabelScale.of(label, tree.cells)
-        width, span, tests = scale.width, label.high - label.low, 2 * tree.cells
+        width, span, tests = scale.width, label.span, 2 * tree.cells
         down = q[:, :1] - label.low
         t = scale.to_unit(np.arange(tree.cells), q[:, 0])
         q = np.stack([1.0 - t, t], axis=1)

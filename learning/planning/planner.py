@@ -257,7 +257,7 @@ class Planner:
     def plan(self, target_shift: float | None, power: float, half_width: float | None) -> Plan:
         """The plan for these settings and its variations; raises as the function ``plan``."""
         settings, label = self.settings, self.label
-        unit = 1.0 if isinstance(label, Classes) else label.high - label.low
+        unit = label.span
         target = TARGET * unit if target_shift is None else target_shift
         width = WIDTH * unit if half_width is None else half_width
         task = self.task(settings, self.fair)
@@ -448,7 +448,7 @@ class Planner:
         )
 
     def _cells(self, holders: float, epsilon: float) -> int:
-        """The most cells of a tree of the task planned for as many ``holders`` at ``epsilon``."""
+        """The largest tree of the task, in cells, planned for ``holders`` and ``epsilon``."""
         settings = _changed(self.settings, holders, epsilon)
         return max(tree.cells for tree in self.task(settings, self.fair).trees)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Label
+from privet.protocol.features import Label
 from privet.protocol.limits import MAX_WAVES, TASK_CAP
 from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
@@ -58,8 +58,7 @@ def planned_panel(
 
     def between(detected: Detection, of: Difference) -> Difference:
         tests = comparisons_of(label, detected.cells, waves)
-        span = 1.0 if isinstance(label, Classes) else label.high - label.low
-        return replace(of, public=of.reported, tests=tests, largest=span)
+        return replace(of, public=of.reported, tests=tests, largest=label.span)
 
     def in_waves(asked: Mode) -> InWaves:
         turns = waves if asked == "rotate" else 1

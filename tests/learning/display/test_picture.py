@@ -96,7 +96,7 @@ def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
 def test_a_cell_of_which_reports_tell_nothing_has_no_dot(model: Model) -> None:
     """Where its interval is all that is possible, of classes and of numbers, or where the reports'
     own is; the others have one."""
-    least, most = model.bounds
+    least, most = model.label.bounds
     unknown = replace(model, low=model.low.copy(), high=model.high.copy())
     unknown.low[1], unknown.high[1] = least, most
     for of, untold in ((unknown, None), (model, np.array([False, True, False]))):

@@ -13,7 +13,6 @@ from privet.learning.findings.scores import Yardsticks
 from privet.learning.findings.sentences import (
     asked,
     average_of_cells,
-    bounds_of,
     finding,
     finding_in_cell,
     how_much_better,
@@ -47,6 +46,7 @@ def test_shares_have_two_digits_and_none_is_rounded_to_never_or_always() -> None
 
 def test_numbers_are_read_without_exponents() -> None:
     said = {0.01234: "0.01234", 9876.5: "9876", 54321.0: "54 321", -54321.0: "-54 321"}
+    said |= {0.00001234: "0.00001234", 2.5e9: "2 500 000 000", -1e-7: "-0.0000001", 0.0: "0"}
     assert {number: plain(amount(number)) for number in said} == said
     assert [plain(about(n)) for n in (7, 94, 1_949, 150_499)] == ["7", "94", "1 900", "150 000"]
 
@@ -165,7 +165,7 @@ def test_a_number_has_no_more_digits_than_its_interval_is_wide() -> None:
 def test_what_would_tell_does(label: Label) -> None:
     """With as many reports as are said to be needed, intervals are as narrow as was said."""
     public = public_rows(label, PUBLIC, seed=1)
-    least, most = bounds_of(label)
+    least, most = label.bounds
     width, is_number = most - least, label is NUMBER
 
     def asked_of(n: int) -> QuestionCounts:
@@ -199,7 +199,7 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
         leaves = [int(node) for node in TREE.leaves]
         shown = [node_shares(label, public, asked, model, node).rows for node in leaves]
         whole = [
-            all(tells_nothing(r.reported.low, r.reported.high, *bounds_of(label)) for r in rows)
+            all(tells_nothing(r.reported.low, r.reported.high, *label.bounds) for r in rows)
             for rows in shown
         ]
         assert untold_cells(label, asked).tolist() == whole, n
