@@ -11,14 +11,8 @@ from sqlalchemy import Engine
 from privet.curator.datastore import migrate, sqlite
 from privet.curator.workers import Workers
 from tests.curator.datastore.made import NEXT, next_migration
+from tests.curator.use_cases import Threads
 from tests.manual_clock import ManualClock
-
-
-class SharedWorkers(Workers):
-    """Worker processes that outlive the applications that use them, with what they remember."""
-
-    def close(self) -> None:
-        """Stay."""
 
 
 class Compiled(dict[Any, Any]):
@@ -61,10 +55,9 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture(scope="session")
-def workers() -> Iterator[Workers]:
-    made = SharedWorkers(1, 16)
-    yield made
-    Workers.close(made)
+def workers() -> Workers:
+    """What computes in this process; the processes have tests of their own."""
+    return Threads(1, 16)
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ from privet.curator.http import ROUTERS, health, openapi
 from privet.curator.settings import Settings
 from tests.batch_folder import BatchFolder
 from tests.curator import samples
-from tests.curator.cli.conftest import Threads
 from tests.curator.dashboard.test_wizard import ASKER
 from tests.curator.datastore.made import open_task, report, task
 from tests.curator.datastore.races import READING, verbs
@@ -34,6 +33,7 @@ from tests.curator.datastore.servers import new_file
 from tests.curator.http.conftest import TOKEN, Http, client_of
 from tests.curator.small_models import small_public_models
 from tests.curator.test_server import start
+from tests.curator.use_cases import Threads
 from tests.manual_clock import ManualClock
 from tests.protocol.examples import batch_of
 

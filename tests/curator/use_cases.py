@@ -1,5 +1,6 @@
 """The use cases without a server: a curator, who asks it, and worker processes that are not."""
 
+import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,17 @@ class InPlace(Workers):
 
     async def call(self, function: Callable[[Run], T]) -> T:
         return function(run_here)
+
+
+class Threads(Workers):
+    """Jobs in threads of this process, which need no process to start."""
+
+    async def call(self, function: Callable[[Run], T]) -> T:
+        """``function(run_here)`` in a thread."""
+        return await asyncio.to_thread(function, run_here)
+
+    def close(self) -> None:
+        """Stay for the next application."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """A curator on a socket of this machine, and the command line run within this process."""
 
-import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -19,13 +18,13 @@ from privet.curator.app import create_app
 from privet.curator.cli import main
 from privet.curator.datastore import open_store
 from privet.curator.settings import Settings
-from privet.curator.workers import Run, Workers, run_here
 from privet.http_server.connections import listen
 from tests.curator import samples
 from tests.curator.datastore.made import open_task, task
 from tests.curator.datastore.servers import new_file, new_store
 from tests.curator.http.conftest import TOKEN
 from tests.curator.small_models import small_public_models
+from tests.curator.use_cases import Threads
 from tests.learning.onnx_files import trial_in_this_process
 
 __all__ = ["TOKEN", "small_public_models", "trial_in_this_process"]
@@ -62,14 +61,6 @@ class Cli:
         result = self(*arguments, "--json")
         assert result.code == code, result.err
         return json.loads(result.out)
-
-
-class Threads(Workers):
-    """Jobs in threads of this process, which need no process to start."""
-
-    async def call(self, function: Callable[[Run], T]) -> T:
-        """``function(run_here)`` in a thread."""
-        return await asyncio.to_thread(function, run_here)
 
 
 class Front:

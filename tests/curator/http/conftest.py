@@ -124,6 +124,7 @@ async def app(clock: ManualClock, workers: Workers) -> AsyncIterator[CuratorApp]
     )
     small = Limits(public_bytes=100_000, request_bytes=20_000)
     made = create_app(settings, store=new_store(), clock=clock, workers=workers, limits=small)
+    made.state.curator.predictors = made.state.curator.exporters = workers
     async with made.api.router.lifespan_context(made.api):
         yield made
 
@@ -145,5 +146,6 @@ async def serving(workers: Workers, **settings: Any) -> AsyncIterator[Http]:
     """A client of an empty curator with settings of its own."""
     chosen = Settings.model_validate({"admin_token": TOKEN, **settings})
     app = create_app(chosen, store=new_store(), workers=workers)
+    app.state.curator.predictors = app.state.curator.exporters = workers
     async with app.api.router.lifespan_context(app.api), client_of(app) as client:
         yield client
