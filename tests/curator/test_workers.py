@@ -29,6 +29,14 @@ SECRET = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 ADMIN = {"Authorization": f"Bearer {SECRET}"}
 
 
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    """A process, where most tests of the curator compute in threads."""
+    made = Workers(1, 16)
+    yield made
+    made.close()
+
+
 @dataclass(frozen=True)
 class Served:
     """A curator with one task that has one report, and estimators of its own."""

@@ -22,7 +22,11 @@ from privet.protocol.report import (
 from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.datastore.servers import new_store
+from tests.curator.small_models import small_public_models
+from tests.learning.onnx_files import trial_in_this_process
 from tests.manual_clock import ManualClock
+
+__all__ = ["small_public_models", "trial_in_this_process"]
 
 TOKEN = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 PERSON = {"age": 50, "hours": 40, "job": "smith", "member": True, "label": 1}
