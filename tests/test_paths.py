@@ -1,9 +1,10 @@
 """What there is to follow on the main paths does not grow unseen.
 
 Half of the moves of create, fit and predict (69, 90 and 31 before) were aimed at: prediction is
-there, and the other two are not; what is left is mostly what the rooms are for. Of the 88 of a new
-task, 21 make the task's own types from public records, with the checks that these run themselves;
-13 are who may call and the layers around any call; 13 are fields of the answer; 9 are the checks of
+nearly there, and the other two are not: what came since, panels, registers and checks of what a fit
+states, outweighs what went. What is left is mostly what the rooms are for. Of the 88 of a new task,
+21 make the task's own types from public records, with the checks that these run themselves; 13 are
+who may call and the layers around any call; 13 are fields of the answer; 9 are the checks of
 mechanisms and the grower's calls of what all growers share. Of the 77 of a fit, 33 are an
 estimator's, or a finding's, questions to the counts and these to the mechanism and the tree; 10 are
 the layers around any call; 13 are of two findings that a fit states (reports that nobody honest can
