@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from privet.curator.cli.on_use import run
 from privet.curator.cli.options import FILE, AsJson
-from privet.curator.cli.output import err, escaped, out, print_json, run
+from privet.curator.cli.output import err, escaped, out, print_json
 from privet.protocol.errors import InvalidRequest
 
 from .clauses import CLAUSES, Trial, Verdict, judge_all, program, site_program

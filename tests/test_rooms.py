@@ -43,8 +43,14 @@ def test_imports_are_relative_at_home_and_absolute_elsewhere(role: str) -> None:
     [
         {
             "import privet": ("numpy", "pydantic", "httpx", "sklearn"),
+            "from privet.curator.cli import app": ("numpy", "pydantic", "httpx", "sklearn"),
             "from privet import CuratorClient": ("numpy", *SERVERS, *ON_DEMAND),
-            "import privet.curator.cli": (*SERVERS, *ON_DEMAND, "scipy", "sklearn"),
+            "import typer; [*typer.main.get_command(app).commands.values()]": (
+                *SERVERS,
+                *ON_DEMAND,
+                "scipy",
+                "sklearn",
+            ),
             "from privet import Holder": (
                 "sklearn",
                 "scipy",

@@ -109,3 +109,10 @@ def encode(
     if file is not None:
         file.write_bytes(as_csv(table))
         err().print(f"Wrote {table.num_rows} encoded records to {file}.")
+
+
+def version() -> None:
+    """Print the version."""
+    from importlib.metadata import version as installed_version  # slow to import
+
+    typer.echo(f"privet {installed_version('privet')}")

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime
@@ -41,18 +41,6 @@ def print_json(value: Any) -> None:
 
 def print_error(detail: str) -> None:
     err().print(f"[bold red]Error:[/] {escaped(detail)}", soft_wrap=True)
-
-
-def run(app: Callable[[Sequence[str] | None], object], arguments: Sequence[str] | None) -> int:
-    """Run a command; the exit status. A ``PrivetError`` is printed as one sentence."""
-    try:
-        app(arguments)
-    except PrivetError as error:
-        print_error(error.detail)
-        return 1
-    except SystemExit as left:
-        return left.code if isinstance(left.code, int) else 0
-    return 0
 
 
 def check_free(path: Path | None, force: bool = False) -> None:
