@@ -3,7 +3,8 @@
 python -m bench                     everything, some half an hour on two quiet cores
 python -m bench --quick             tiny sizes, to see that all runs
 python -m bench --only growing      one section
-python -m bench --write-docs        everything, then docs/tables/performance.md
+python -m bench --write-docs        everything, then docs/tables/performance.md and
+                                    the short table of docs/performance.md
 python -m bench --only growing --write-docs     a section, then its part of that page
 """
 
@@ -20,6 +21,8 @@ from bench.collecting import collecting
 from bench.estimators import estimating
 from bench.figures import Effort, Figure, Section
 from bench.growing import growing
+from bench.in_short import PAGE as SHORT_PAGE
+from bench.in_short import in_short
 from bench.intake import intake
 from bench.pages import showing
 from bench.predicting import predicting
@@ -79,7 +82,8 @@ def main(
     print("\n".join(judged(figures)))
     if write_docs:
         fill(PAGE, document(figures, load_average, part_of=PAGE if only else None))
-        print(f"wrote {PAGE}")
+        fill(SHORT_PAGE, {"short": in_short(PAGE)})
+        print(f"wrote {PAGE} and {SHORT_PAGE}")
 
 
 if __name__ == "__main__":

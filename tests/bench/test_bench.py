@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from bench import __main__ as command
 from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
+from bench.in_short import PAGE as SHORT_PAGE
+from bench.in_short import in_short
 from bench.report import document, judged
 from scripts.pages import fill, table_of
 from tests.curator.small_models import small_public_models
@@ -69,6 +71,19 @@ def test_the_page_has_every_figure() -> None:
     ]
     table = document(figures, 0.0)["simulating"]
     assert all(f"| {figure.case} | {figure.value:.4g} |" in table for figure in figures)
+
+
+def test_the_short_table_has_the_figures_that_were_measured(tmp_path: Path) -> None:
+    """Each is one of the tables', as the page stands and when one is measured anew."""
+    assert table_of(SHORT_PAGE, "short") == in_short(command.PAGE).splitlines()
+    anew = tmp_path / "page.md"
+    anew.write_text(command.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    relay = [
+        Figure("relaying", "taking,relay", "over_curator", 9.0, "x"),
+        Figure("relaying", "forwarding", "processor", 12_345.0, "us/report"),
+    ]
+    fill(anew, document(relay, 0.0, part_of=anew))
+    assert "| 9; 12 300 µs |" in in_short(anew)
 
 
 def test_a_part_of_the_page_keeps_the_marks_of_the_others(tmp_path: Path) -> None:
