@@ -1,6 +1,7 @@
 """The conditions that define a node of a partition, in the features' own units."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Literal
@@ -20,6 +21,8 @@ IN_WORDS: dict[Relation, str] = {
 SIGNS: dict[Relation, str] = {">=": "≥", "<=": "≤"}
 TURNED: dict[Relation, str] = {">=": "≤", ">": "<"}
 """The sign of a lower bound that stands before its feature."""
+LONGEST_NAME = 44
+"""Characters of a question with which pages name a feature; longer ones lose their middle."""
 SIX_DIGITS = Context(prec=6, rounding=ROUND_HALF_UP)
 
 
@@ -49,16 +52,15 @@ class Condition:
     def __str__(self) -> str:
         return f"{self.feature.name} {self.relation} {self.bound}"
 
-    @property
-    def readable(self) -> str:
-        """As pages show it: ``age ≥ 37.5``; of two categories the one that it is."""
-        if self.relation in SIGNS:
-            return f"{self.feature.name} {SIGNS[self.relation]} {self.bound}"
+    def readable(self, names: Mapping[str, str]) -> str:
+        """As pages show it, by ``readable_names``: ``age ≥ 37.5``; of two categories the one that
+        it is."""
+        name = names[self.feature.name]
         if self.relation == "is not" and isinstance(self.feature, Categorical):
-            others = [name for name in self.feature.categories if name != self.value]
+            others = [category for category in self.feature.categories if category != self.value]
             if len(others) == 1:
-                return f"{self.feature.name} is {others[0]}"
-        return str(self)
+                return f"{name} is {others[0]}"
+        return f"{name} {SIGNS.get(self.relation, self.relation)} {self.bound}"
 
     @property
     def in_words(self) -> str:
@@ -84,7 +86,29 @@ def conditions_at(partition: Partition, columns: tuple[Column, ...], node: int) 
     return [condition for said in of_features.values() for condition in _in_short(said)]
 
 
-def in_ranges(said: Sequence[Condition]) -> list[str]:
+def readable_names(columns: tuple[Column, ...]) -> dict[str, str]:
+    """What people read for each feature: its question in quotes, short, or its name where it has
+    none or another one's looks the same."""
+    features = {column.feature.name: column.feature for column in columns}
+    asked = {name: _short(of.prompt) for name, of in features.items() if of.prompt}
+    often = Counter(asked.values())
+    return {
+        name: f"“{asked[name]}”" if name in asked and often[asked[name]] == 1 else name
+        for name in features
+    }
+
+
+def _short(question: str) -> str:
+    """A question without its middle words, if it is longer than ``LONGEST_NAME``."""
+    if len(question) <= LONGEST_NAME:
+        return question
+    half = LONGEST_NAME // 2 - 1
+    begin, end = question[: half + 1], question[-half - 1 :]
+    begin = begin.rpartition(" ")[0] or begin[:-1]
+    return f"{begin.rstrip()} … {(end.partition(' ')[2] or end[1:]).lstrip()}"
+
+
+def in_ranges(said: Sequence[Condition], names: Mapping[str, str]) -> list[str]:
     """Conditions as pages show them, with both bounds of a number in one: ``28 ≤ age < 40``.
 
     A lower bound stands right before the upper one of the same feature, as in ``conditions_at``.
@@ -93,9 +117,9 @@ def in_ranges(said: Sequence[Condition]) -> list[str]:
     before: Condition | None = None
     for each in said:
         if before and before.feature == each.feature and before.relation in TURNED:
-            texts[-1] = f"{before.bound} {TURNED[before.relation]} {each.readable}"
+            texts[-1] = f"{before.bound} {TURNED[before.relation]} {each.readable(names)}"
         else:
-            texts.append(each.readable)
+            texts.append(each.readable(names))
         before = each
     return texts
 

@@ -33,6 +33,7 @@ from privet.learning.findings.sentences import (
 )
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
+from privet.protocol.conditions import readable_names
 from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.lifecycle import TaskState
@@ -176,6 +177,7 @@ def predict(
         nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
         number=number,
         record=record,
+        names=readable_names(task.columns),
         prediction=predicted,
         rows=values_of_prediction(task, predicted),
         is_share=isinstance(task.label, Classes),

@@ -7,6 +7,7 @@ from math import floor, log10
 
 from privet.learning.core.amounts import about, amount, thousands
 from privet.learning.core.looks import Looks
+from privet.learning.core.trees import readable_path
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
     asked,
@@ -19,6 +20,7 @@ from privet.learning.findings.sentences import (
 from privet.protocol.errors import PROBLEMS, InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import LOSSES, TaskState
+from privet.protocol.task import Task
 
 from ..http.models import InsightView, ModelView
 from ..http.tasks import BucketView, RelayView, StatusView
@@ -146,14 +148,20 @@ def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
     ]
 
 
-def findings_in_cells(label: Label, insight: InsightView | None) -> list[Finding]:
+def findings_in_cells(
+    task: Task, insight: InsightView | None, curator: Curator, visitor: Visitor
+) -> list[Finding]:
     """The cells that differ, the surest first, up to ``MOST_LISTED``."""
+    if insight is None or not insight.differences:
+        return []
+    label, found = task.label, []
     least, most = label.bounds
-    found = []
-    for row in insight.differences[:MOST_LISTED] if insight else ():
+    tree = reading.fitted_model(curator, visitor, task.id, insight.model).model.partition
+    for row in insight.differences[:MOST_LISTED]:
         is_share = isinstance(label, Classes) or row.name is None
         ends = (0.0, 1.0) if is_share else (least, most)
-        sentence = finding_in_cell(label, row)
+        path = readable_path(tree, task.columns, int(tree.leaves[row.cell]))
+        sentence = finding_in_cell(label, row.model_copy(update={"path": path}))
         found.append(
             Finding(sentence, row.reported, row.low, row.high, row.public, *ends, is_share)
         )

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time
 from math import ceil, floor, log10
 
 from privet.learning.core.amounts import amount, figure, percent, tells_nothing
+from privet.learning.core.trees import readable_path
 from privet.learning.findings.changes import Line
 from privet.learning.findings.insight import tests_of
 from privet.protocol.features import Classes, Label
@@ -130,7 +131,7 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
             counts = (of_wave.reports, of_wave.models, of_wave.honest)
         rows.append(WaveRow(number, wave.id, *ends, state, stored is not None, *counts))
     found = None if standing is None else standing.over_time
-    ways, places = _ways(standing), _places(rows)
+    ways, places = _ways(task, standing), _places(rows)
     changes = () if found is None else found.changes[:MOST_LISTED]
     return PanelPart(
         task.panel_id,
@@ -162,9 +163,13 @@ def next_step_of_panel(
     return next((Step(sentence, where) for there_is, sentence, where in steps if there_is), None)
 
 
-def _ways(standing: PanelStanding | None) -> dict[int | None, Sequence[str]]:
-    """The splits that lead to each cell that changed; none for all holders."""
-    return {None: ()} | ({} if standing is None else dict(standing.paths))
+def _ways(task: Task, standing: PanelStanding | None) -> dict[int | None, Sequence[str]]:
+    """The splits that lead to each cell that changed, as pages name it; none for all holders."""
+    cells, tree = () if standing is None else standing.paths, task.tree_of(0)
+    ways: dict[int | None, Sequence[str]] = {None: ()}
+    return ways | {
+        cell: readable_path(tree, task.columns, int(tree.leaves[cell])) for cell in cells
+    }
 
 
 def latest_of(label: Label, lines: Sequence[Line]) -> str | None:

@@ -164,7 +164,7 @@ def collection(
         "insight": insight,
         "impossible": impossible,
         "findings": findings_of(task.label, overall or ()),
-        "differences": findings_in_cells(task.label, insight),
+        "differences": findings_in_cells(task, insight, curator, visitor),
         "elsewhere": Elsewhere.of(status),
         "models": models,
         "chart": chart_of(status.buckets or []),

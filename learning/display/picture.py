@@ -17,7 +17,7 @@ from math import floor, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.conditions import Condition
+from privet.protocol.conditions import Condition, readable_names
 from privet.protocol.features import Classes, Column
 from privet.protocol.partition import LEAF, Index, Partition
 
@@ -179,13 +179,13 @@ def lay_out(
     rows, depths = _rows(partition), node_depth(partition)
     colors = _colors(model, partition)
     unseen = None if model is None else cells_untold(model, untold)
-    nodes = []
+    nodes, names = [], readable_names(columns)
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
         condition = ""
         if parent >= 0:
             left = int(partition.left[parent]) == node
-            condition = Condition.of(partition, columns, parent, left).readable
+            condition = Condition.of(partition, columns, parent, left).readable(names)
         nodes.append(
             Node(
                 number=node,

@@ -3,7 +3,6 @@ that the register does not account for."""
 
 import numpy as np
 
-from privet.protocol.conditions import conditions_at
 from privet.protocol.features import Column
 from privet.protocol.partition import Partition
 
@@ -11,7 +10,7 @@ from ..core.amounts import figure, percent
 from ..core.counts import QuestionCounts
 from ..core.looks import LEVEL, factor_at
 from ..core.public_data import Floats
-from ..core.trees import locate
+from ..core.trees import locate, readable_path
 
 MOST_NAMED = 3
 """Strata that a sentence names."""
@@ -74,7 +73,7 @@ def unregistered_reports(
 def _where(partition: Partition, columns: tuple[Column, ...], cells: np.ndarray) -> str:
     """The conditions that lead to a stratum of these ``cells``, in words."""
     node = _common_node(partition, cells)
-    return " and ".join(each.in_words for each in conditions_at(partition, columns, node))
+    return " and ".join(readable_path(partition, columns, node))
 
 
 def _common_node(partition: Partition, cells: np.ndarray) -> int:

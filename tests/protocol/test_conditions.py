@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from privet.protocol.conditions import Condition, conditions_at, in_ranges
+from privet.protocol.conditions import Condition, conditions_at, in_ranges, readable_names
 from privet.protocol.features import Categorical, Numeric, columns_of, encode_value
 from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import FEATURES, encoded
@@ -46,9 +46,34 @@ def test_both_bounds_of_a_number_are_one_range() -> None:
     low, high = Condition(age, ">=", 28.5), Condition(age, "<", 40.5)
     whole = Condition(age, ">", 28.0), Condition(age, "<=", 40.0)
     work = Condition(Categorical(name="work", categories=("farm", "shop")), "is not", "farm")
-    assert in_ranges([work, low, high]) == ["work is shop", "28.5 ≤ age < 40.5"]
-    assert in_ranges(whole) == ["28 < age ≤ 40"]
-    assert in_ranges([low, work]) == ["age ≥ 28.5", "work is shop"]
+    names = readable_names(columns_of([age, work.feature]))
+    assert in_ranges([work, low, high], names) == ["work is shop", "28.5 ≤ age < 40.5"]
+    assert in_ranges(whole, names) == ["28 < age ≤ 40"]
+    assert in_ranges([low, work], names) == ["age ≥ 28.5", "work is shop"]
+
+
+def test_people_read_a_features_question_in_short() -> None:
+    """Its name without one, and where two of them look the same."""
+    told = "Has a doctor ever told you that you have "
+    prompts = {
+        "age": "How old are you?",
+        "sugar": f"{told}diabetes?",
+        "lungs": f"{told}asthma?",
+        "low": f"{told}at some time or another low blood pressure?",
+        "high": f"{told}now and then high and unstable but low blood pressure?",
+        "long": "x" * 100,
+        "pay": None,
+    }
+    features = [Numeric(name=name, low=0, high=1, prompt=of) for name, of in prompts.items()]
+    assert readable_names(columns_of(features)) == {
+        "age": "“How old are you?”",
+        "sugar": "“Has a doctor ever … you have diabetes?”",
+        "lungs": "“Has a doctor ever … that you have asthma?”",
+        "low": "low",
+        "high": "high",
+        "long": f"“{'x' * 21} … {'x' * 21}”",
+        "pay": "pay",
+    }
 
 
 def test_what_later_conditions_imply_is_left_out() -> None:

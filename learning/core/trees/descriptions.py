@@ -1,6 +1,6 @@
 """The splits of a partition in the features' own units, for people to read."""
 
-from privet.protocol.conditions import conditions_at, in_ranges
+from privet.protocol.conditions import conditions_at, in_ranges, readable_names
 from privet.protocol.features import Column
 from privet.protocol.partition import Partition
 
@@ -11,8 +11,9 @@ def describe_path(partition: Partition, columns: tuple[Column, ...], cell: int) 
 
 
 def readable_path(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:
-    """The conditions of ``describe_node`` as pages show them; of two bounds one range."""
-    return in_ranges(conditions_at(partition, columns, node))
+    """The conditions of ``describe_node`` as pages name cells: by the questions that people read,
+    and of two bounds one range."""
+    return in_ranges(conditions_at(partition, columns, node), readable_names(columns))
 
 
 def describe_node(partition: Partition, columns: tuple[Column, ...], node: int) -> list[str]:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from privet.curator.app import CuratorApp
+from privet.curator.dashboard import overview, tasks
 from privet.curator.dashboard.models import typed_value
+from privet.curator.http.models import DifferenceView, InsightView
 from privet.curator.service import reading
 from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval
@@ -256,6 +258,46 @@ async def test_a_prediction_asks_as_people_are_asked(http: Http) -> None:
     assert (await form(path, **asked, **{"field.0": "37"})).status_code == 200
     refused = await form(path, **asked)
     assert "Fill in what is empty: How old are you? (years)." in unescape(refused.text)
+
+
+async def test_cells_are_named_by_what_people_read(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On every page that names one, in its picture, list and table: by a question, not a column."""
+    differing = DifferenceView(
+        cell=0, path=[], name=None, reported=0.5, low=0.4, high=0.6, public=0.1, p_value=0.0
+    )
+    insight_before = overview.insight_of
+
+    def with_difference(*given: Any) -> InsightView | None:
+        found = insight_before(*given)
+        assert found
+        return found.model_copy(update={"differences": [differing]})
+
+    monkeypatch.setattr(tasks, "insight_of", with_difference)
+    questions = {"age": "How old?", "hours": "How long?", "job": "Which job?", "member": "In it?"}
+    describe = {name: {"prompt": of} for name, of in questions.items()}
+    task = await http.task(describe=describe)
+    await http.report(task)
+    for _ in range(2):
+        await http.fit(task, **samples.PUBLIC_ALONE)
+    form, path = await http.sign_in(), f"/tasks/{task}"
+    record = {f"field.{at}": text for at, text in enumerate(("37", "12", "nurse", "1"))}
+    pages = [
+        await http.get(path),
+        await http.get(f"{path}/models/1"),
+        await http.get(f"{path}/models/1/nodes/1"),
+        await http.get(f"{path}/compare?one=1&other=2"),
+        await http.get(f"{path}/trial?estimator=weighted"),
+        await form(f"{path}/models/1/predict", **record),
+    ]
+    for page in pages:
+        text = unescape(page.text)
+        assert page.status_code == 200, text
+        assert re.search(
+            "“(How old|How long|Which job|In it)[?]” (is|[<≥])|[<≤] “How old[?]” <", text
+        )
+        assert not re.search(r"\b(age|hours|job|member) (is|not|[<>≥≤])|[<≤] (age|hours) <", text)
 
 
 def typed_number(text: str) -> float:
