@@ -87,8 +87,8 @@ def conditions_at(partition: Partition, columns: tuple[Column, ...], node: int) 
 
 
 def readable_names(columns: tuple[Column, ...]) -> dict[str, str]:
-    """What people read for each feature: its question in quotes, short, or its name where it has
-    none or another one's looks the same."""
+    """Each feature's name for people: its question in quotes, short, or what the task calls it
+    where it has none or another one's looks the same."""
     features = {column.feature.name: column.feature for column in columns}
     asked = {name: _short(of.prompt) for name, of in features.items() if of.prompt}
     often = Counter(asked.values())

@@ -44,6 +44,7 @@ from ..datastore.models import SERVING, ModelInfo
 from ..http.models import ALIAS, OF_CELL, ModelView, columns_with_predictions, exported, records_of
 from ..http.requests import TheCurator, count_as_post, while_waited
 from ..service import Change, Curator, fitting, prediction, reading
+from ..service.panels import read_panel
 from ..service.tasks import read_task
 from .overview import Finding, findings_of, insight_of
 from .pages import PageRoute, asked_of, own_address, page, see_other
@@ -266,6 +267,20 @@ async def fit(
     parameters = given(name, fields)
     fitted = await while_waited(request, fitting.fit(curator, visitor, task_id, name, parameters))
     return see_other(f"/tasks/{task_id}/models/{fitted.number}")
+
+
+@router.post("/fit-waves", dependencies=[Admins])
+async def fit_waves(
+    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor
+) -> Response:
+    """Fit and keep a model of each of a panel's waves that has reports, in their order."""
+    standing = await run_in_threadpool(read_panel, curator, visitor, task_id)
+    waves = [wave.task.id for wave in standing.waves if wave.reports]
+    if not waves:
+        raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
+    for wave_id in waves:
+        await while_waited(request, fitting.fit(curator, visitor, wave_id))
+    return see_other(f"/tasks/{standing.waves[0].task.panel_id}#waves")
 
 
 @router.post("/models/{number}/promote", dependencies=[Admins])

@@ -229,17 +229,16 @@ def next_step(
     is_false: bool,
     planned: int | None,
     looks: Looks,
-    more: int = 0,
+    is_unread: bool = False,
 ) -> Step | None:
     """The first of these steps that there is reason for; None for strangers.
 
-    ``more`` answers are missing until there is something to read.
+    ``is_unread`` where too few answers are in to read anything; the page says how many would do.
     """
     if not visitor.reads:
         return None
     reports, fitted = status.reports, max([model.reports for model in models or ()], default=0)
     all_in = planned is not None and reports >= planned
-    until_read = f"about {about(more)} more answers until there is something to read"
     steps = (
         (is_false, "Find out who sends false reports before you trust any figure.", "false"),
         (not visitor.admin and bool(models), "Read the model that serves.", "models"),
@@ -254,17 +253,17 @@ def next_step(
         (not (reports or status.collecting), "Open the task: nobody has answered yet.", "state"),
         (not reports, "Give people the link: nobody has answered yet.", "holders"),
         (
-            bool(more) and not status.collecting and not status.over,
-            f"Open the task again: {until_read}.",
+            is_unread and not (status.collecting or status.over),
+            "Open the task again: there is nothing to read yet.",
             "state",
         ),
         (
-            bool(more and status.over),
-            f"Create another task: {until_read}.",
+            is_unread and bool(status.over),
+            "Create another task: these answers tell nothing yet.",
             "holders",
         ),
-        (bool(more) and all_in, f"Ask more people: {until_read}.", "holders"),
-        (bool(more), f"Wait: {until_read}.", "holders"),
+        (is_unread and all_in, "Ask more people: there is nothing to read yet.", "holders"),
+        (is_unread, "Wait for more answers: there is nothing to read yet.", "holders"),
         (not models, "Fit a model: it shows what the answers say.", "models"),
         (
             reports > MANY_MORE * fitted,

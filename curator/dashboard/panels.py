@@ -158,7 +158,7 @@ def next_step_of_panel(
         (state is TaskState.DRAFT, "Open the panel: nobody can answer a draft.", "state"),
         (not has_link, "Name a relay: without one there is no link for people.", "holders"),
         (panel.refreshes and not panel.reports, "Give people the panel's link.", "holders"),
-        (bool(unfitted), f"Fit a model to wave {(unfitted or [0])[0]}.", "waves"),
+        (bool(unfitted), f"Fit models: wave {(unfitted or [0])[0]} has none yet.", "models"),
     )
     return next((Step(sentence, where) for there_is, sentence, where in steps if there_is), None)
 

@@ -146,7 +146,8 @@ def collection(
         "typed": wanted,
         "wanted": wanted or f"{precise:g}",
         "unusable": unusable,
-        "needed": needed,
+        "needed": "" if more and not wanted else needed,
+        "has_target": bool(needed),
         "planned": planned,
         "known": impossible.sentence if impossible else known,
         "next_step": next_step_of_panel(panel, stored.state, visitor, has_link=has_link)
@@ -159,7 +160,7 @@ def collection(
             is_false=impossible is not None,
             planned=planned,
             looks=looks,
-            more=more,
+            is_unread=more > 0,
         ),
         "insight": insight,
         "impossible": impossible,

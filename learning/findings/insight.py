@@ -64,7 +64,7 @@ FALSE_DISCOVERY_RATE = 0.05
 POWER = 0.8
 ERRORS_BELOW = 0.8416212335729143
 """Standard normal quantile of ``POWER``."""
-LIKELY = f"would have shown with a probability of {percent(POWER)}"
+LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
 """The words for the least difference that is detected with it."""
 STEPS = np.linspace(0.0, 1.0, 81) ** 2
 """Parts of the way from a share to 0 or 1 at which a test is tried."""
@@ -723,7 +723,7 @@ def seen_in_words(label: Label, seen: Sequence[float | None], what: str = "diffe
     """
     least = None if None in seen else max(each for each in seen if each is not None)
     if least is None:
-        return f"no {what} {LIKELY}"
+        return f"no {what}, however large, {LIKELY}"
     size = amount(float(f"{least:.3g}"))
     if isinstance(label, Classes):
         size = f"{max(100.0 * least, 0.1):.2g} points"

@@ -115,7 +115,7 @@ document.addEventListener("click", async (event) => {
 /** On paper nothing is folded up but cells of which nothing is known. */
 const unfolded = new Set();
 addEventListener("beforeprint", () => {
-  for (const each of document.querySelectorAll("main .card details:not([open], #untold)")) {
+  for (const each of document.querySelectorAll("main .card details:not([open], .untold)")) {
     each.open = true;
     unfolded.add(each);
   }

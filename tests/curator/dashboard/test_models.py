@@ -67,6 +67,12 @@ async def test_a_model_begins_with_what_it_says(
     fitted = app.state.curator.models.get(task, 1).model
     untold = int(cells_untold(fitted, of_reports).sum())
     assert page.count("tell nothing yet</span>") == untold
+    assert ('<details class="untold' in page) == (untold > 0)
+    if untold:
+        told, _, folded = page.partition('<details class="untold')
+        assert "tell nothing yet</span>" not in told
+        assert folded.count("tell nothing yet</span>") == untold
+        assert f"{untold} cell{'s' * (untold > 1)} of which the answers tell nothing yet" in folded
     cells = insight["cells"]
     said = "tell something of each of its" if not untold else f"In {untold} of its {cells}"
     said = "In none of its" if untold == cells else said
@@ -87,7 +93,7 @@ async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
     for place, weight in enumerate((0.0, 1_000.0), 1):
         await http.fit(task, estimator="weighted", parameters={"weight": str(weight)})
         page = unescape((await http.get(f"/tasks/{task}/models/{place}")).text)
-        said.append(re.findall(r"[^.>]* (?:the|The) answers tell [^<]*", page))
+        said.append(re.findall(r"[^.>]* (?:the|The) answers tell [^<]*\.", page))
     assert len(said[0]) == 1
     assert "In none of its cells the answers tell anything yet" in said[0][0]
     assert said[0] == said[1]
@@ -163,9 +169,9 @@ async def test_a_comparison_begins_with_which_is_better(
         for number in (1, 2)
     ]
     folded = int((both[0] & both[1]).sum())
-    assert ('id="untold"' in page) == (folded > 0)
+    assert ('class="untold"' in page) == (folded > 0)
     if folded:
-        assert page[page.index('id="untold"') :].count("<svg") == folded
+        assert page[page.index('class="untold"') :].count("<svg") == folded
 
 
 @pytest.mark.parametrize(

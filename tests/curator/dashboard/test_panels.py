@@ -168,6 +168,41 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
     assert '<b id="reports">800</b>' in page
 
 
+async def test_one_button_fits_every_wave(http: Http, app: CuratorApp, clock: ManualClock) -> None:
+    """A model of each that has answers, once; without any there is no button and nothing to fit,
+    and whoever is no admin fits nothing."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40, 60, 70), epsilon=4)
+    form, path = await http.sign_in(), f"/tasks/{panel.id}"
+    button = f'action="{path}/fit-waves"'
+    assert button not in (await http.get(path)).text
+    refused = await form(f"{path}/fit-waves")
+    assert refused.status_code == 422
+    assert "No wave has reports yet" in refused.text
+    for wave in panel.waves[:2]:
+        answer(app.state.curator, wave, [YES] * 20 + [NO] * 20)
+        clock.advance(35 * 86_400)
+    form = await http.sign_in()  # the session is over
+    await form(f"{path}/link", relay="https://relay.example")
+    page = (await http.get(path)).text
+    assert button in page
+    assert "privet panel fit" not in page
+    assert 'href="#models">Fit models: wave 1 has none yet.' in page
+    fitted = await form(f"{path}/fit-waves")
+    assert (fitted.status_code, fitted.headers["location"]) == (303, f"{path}#waves")
+
+    async def models() -> list[int]:
+        told = (await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)).json()
+        return [wave["models"] for wave in told["waves"]]
+
+    assert await models() == [1, 1, 0]
+    http.cookies.clear()
+    await http.sign_in(await http.token("reader"))
+    assert button not in (await http.get(path)).text
+    refused = await (await http.form())(f"{path}/fit-waves")
+    assert refused.status_code == 403
+    assert await models() == [1, 1, 0]
+
+
 def test_a_chart_has_its_figures_where_they_are() -> None:
     """In time by the middle of each wave, on an axis of round numbers that holds every band."""
     label = Classes(name="ill", classes=("no", "yes"))

@@ -49,7 +49,7 @@ def test_a_strata_prediction_is_not_moved_by_its_misfits(unfit: float, most: flo
 def test_where_they_gather_is_said() -> None:
     """With the splits that lead there; nothing is said where they are even."""
     said = gathered_misfits(collected(0.4, seed=0), COLUMNS)
-    assert said.startswith("Records that did not fit gather where x is ")
+    assert said.startswith("Records that did not fit gather where 0.25 ≤ x < 0.5 and ")
     assert said.count("where") == 1
     assert "of all reports they are 5" in said
     assert gathered_misfits(collected(0.0, seed=1), COLUMNS) == ""
@@ -66,7 +66,7 @@ def test_reports_beyond_the_register_are_counted() -> None:
     assert unregistered_reports(replace(question, n=0), whole, COLUMNS) == ""
     said = unregistered_reports(question, whole[7 : -HOLDERS - 3], COLUMNS)
     assert said.startswith(f"{7 + 3 + HOLDERS} reports are more than the register has people")
-    assert "most where x is " in said
+    assert "most where x ≥ 0.75 and " in said
 
 
 def test_shares_that_vary_no_more_than_noise_are_that_of_all() -> None:

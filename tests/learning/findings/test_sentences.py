@@ -127,13 +127,15 @@ def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
 
 def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
     """Of one figure, and of several the largest that any of them needs."""
-    likely = "would have shown with a probability of 80 %."
+    likely = "would have shown 8 times in 10."
     said = plain(verdict(BINARY, [row(seen_from=0.2), row(seen_from=0.352)], 40, None))
     assert said == (
         "yes: 23 % (1 % to 45 %) among the holders, which cannot be told from 19 % in the public "
         f"records; a difference of 35 points or more {likely}"
     )
-    assert plain(verdict(BINARY, [row(), row()], 40, None)).endswith(f"; no difference {likely}")
+    assert plain(verdict(BINARY, [row(), row()], 40, None)).endswith(
+        f"; no difference, however large, {likely}"
+    )
     three = [
         row(name=name, seen_from=seen) for name, seen in zip("abc", (0.1, 0.3, 0.2), strict=True)
     ]
