@@ -73,6 +73,8 @@ async def test_the_page_says_how_many_answers_are_missing(
     more = about(least - 20).replace("\u202f", " ")
     assert f"about {more} more would give" in page
     assert len(re.findall("[Aa]bout [0-9 ]+ more", page)) == 1
+    heading = '<h3 class="not-printed">How many more answers?'  # on paper no heading without text
+    assert heading in (await http.get(f"/tasks/{task}")).text
     assert "Wait for more answers: there is nothing to read yet" in page
     typed = text_of((await http.get(f"/tasks/{task}?wanted=10")).text)
     assert len(re.findall("[Aa]bout [0-9 ]+ more", typed)) == 2
