@@ -70,6 +70,10 @@ def commands_on_use(program: str, places: Mapping[str, Place]) -> type[TyperGrou
             super().__init__(**options)
             self.commands: Any = Loaded(program, places)
 
+        def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (as Typer has it)
+            """The names, for which Typer's own imports every command."""
+            return list(places)
+
         def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 (as Typer has it)
             """The name and the line alone, which is what help and completion ask for."""
             place = places.get(cmd_name)
