@@ -1,6 +1,7 @@
 """Hooks of mkdocs: the site's navigation, and what it has besides the pages in ``docs/``.
 
-The groups of the navigation are the sections of ``docs/index.md``. The README becomes a page, so do
+The groups of the navigation are the sections of ``docs/index.md``, and within them those of the
+folders that have an index of their own. The README becomes a page, so do
 notebooks with their stored outputs, and files outside ``docs/`` that pages link are copied.
 """
 
@@ -27,11 +28,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """The sections of the index as groups, each with the pages that it lists."""
     text = (DOCS / "index.md").read_text(encoding="utf-8")
     _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
-    nav: list[Any] = [{"Home": "index.md"}]
-    for section in sections:
-        pages = [_entry(*entry.groups()) for entry in ENTRY.finditer(section)]
-        nav.append({section.splitlines()[0]: pages})
-    config.nav = nav
+    listed = {section.splitlines()[0]: _entries(section, Path()) for section in sections}
+    config.nav = [{"Home": "index.md"}, *({name: pages} for name, pages in listed.items() if pages)]
     return config
 
 
@@ -120,8 +118,19 @@ def _cell(cell: dict[str, Any]) -> Iterator[str]:
             yield f"```text\n{''.join(data['text/plain']).rstrip()}\n```"
 
 
-def _entry(title: str, target: str, _: str | None) -> dict[str, str]:
-    return {title: START if target == "../README.md" else target.replace(".ipynb", ".md")}
+def _entries(text: str, folder: Path) -> list[Any]:
+    """The pages that an index in a folder lists; another index stands with its own below it."""
+    entries: list[Any] = []
+    for title, target, _ in ENTRY.findall(text):
+        path = (folder / target).as_posix()
+        if path.endswith("/index.md"):
+            below = _entries((DOCS / path).read_text(encoding="utf-8"), Path(path).parent)
+            entries.append({title: [path, *below]})
+        else:
+            entries.append(
+                {title: START if target == "../README.md" else path.replace(".ipynb", ".md")}
+            )
+    return entries
 
 
 def _is_copied(file: Path) -> bool:

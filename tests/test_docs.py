@@ -30,15 +30,25 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def _linked(page: Path) -> set[Path]:
+    found = LINK.findall(page.read_text(encoding="utf-8"))
+    return {(page.parent / target).resolve() for target, _ in found if target}
+
+
+def test_the_front_page_begins_with_a_way_for_each_reader() -> None:
+    """Four, and lists of decisions and of tables have pages of their own."""
+    front = (DOCS / "index.md").read_text(encoding="utf-8")
+    start = front.partition("## Start\n")[2].partition("\n## ")[0]
+    assert len(re.findall(r"^- \*\*You ", start, re.MULTILINE)) == 4
+    assert len(_linked(DOCS / "index.md")) < 60
+
+
 def test_the_index_links_every_page() -> None:
-    """Readers cannot find a page without a link."""
-    index = DOCS / "index.md"
-    linked = {
-        (DOCS / target).resolve()
-        for target, _ in LINK.findall(index.read_text(encoding="utf-8"))
-        if target
-    }
-    expected = set(DOCS.rglob("*.md")) - {index, DOCS / "adr" / "template.md"}
+    """Readers cannot find a page without a link: from the index, or from an index that it links."""
+    front = DOCS / "index.md"
+    linked = _linked(front)
+    linked |= {page for index in linked if index.name == "index.md" for page in _linked(index)}
+    expected = set(DOCS.rglob("*.md")) - {front, DOCS / "adr" / "template.md"}
     assert {name(page) for page in expected if page not in linked} == set()
 
 

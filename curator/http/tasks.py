@@ -460,8 +460,8 @@ def read_status(task_id: TaskId, curator: TheCurator, caller: PerhapsReader) -> 
     """Counts of reports and answers, rejects by reason, and the checksum over report ids.
 
     Without a token of scope reader or admin only the number of reports, in steps that do not show
-    when a single one arrives, and, once no new ones are taken, the results of the model that
-    serves.
+    when a single one arrives, and, once no new ones are taken, the results of all reports, if
+    a model serves.
     """
     standing = cases.read_status(curator, caller, task_id)
     return StatusView.of(standing, read_results(curator, caller, task_id))
