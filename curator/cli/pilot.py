@@ -39,6 +39,11 @@ EPSILON = 1.0
 HERE = "127.0.0.1"
 ELSEWHERE = "192.0.2.1"
 """An address to which nothing is sent: the way there names this machine's own address."""
+LOOKS_WRONG = (
+    "Nothing was started: a published task cannot be changed. Merge spellings with --rename, leave "
+    "columns out with --ignore, or run 'privet pilot' without a file and choose it in the browser, "
+    "which asks about each. --yes publishes it as it is."
+)
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -96,6 +101,9 @@ def pilot(
         int, typer.Option(min=0, max=65535, help="Port of the answer page; 0 takes a free one.")
     ] = 8100,
     browser: Annotated[bool, typer.Option(help="Open the dashboard in a browser.")] = True,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Publish although something in the file looks wrong.")
+    ] = False,
 ) -> None:
     """Try a collection: start curator, relay and answer page here, until Ctrl-C.
 
@@ -113,7 +121,9 @@ def pilot(
     if public is not None:
         settings = {"name": public.stem, "epsilon": EPSILON, "smallest_batch": 1, **settings}
         declared = Publication.parse(json.dumps(settings))
-        show_review(read_table(public.read_bytes(), declared.stated), declared)
+        remarks = show_review(read_table(public.read_bytes(), declared.stated), declared)
+        if remarks and not yes:
+            raise InvalidRequest(LOOKS_WRONG)
     err().print("Starting curator, relay and answer page ...", **PLAIN)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     away = _own_address() if phone and host is None else host

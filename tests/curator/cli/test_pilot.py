@@ -50,6 +50,16 @@ def test_how_a_file_was_read_is_said_before_anything_starts(
         "privet.curator.cli.pilot._run", lambda *given, **_: began.append(given[5]["name"])
     )
     command = ["pilot", str(file), "--label", "y", "--folder", str(tmp_path / "kept")]
+    refused = run(*command, "--port=0", "--relay-port=0")
+    assert refused.code == 1
+    assert "--rename" in refused.err
+    assert "'privet pilot' without a file" in refused.err
+    assert not began
+    assert not (tmp_path / "kept").exists()
+    merged = '{"town": {"bern": "Bern"}}'
+    assert run(*command, "--port=0", "--relay-port=0", "--rename", merged).code == 0
+    assert began.pop() == "survey"
+    command.append("--yes")
     said = run(*command, "--port=0", "--relay-port=0").err
     assert "separated by semicolons, with decimal commas" in said
     assert "Please check: 'town' has categories that differ only in case" in said

@@ -201,6 +201,18 @@ def test_numbers_that_cannot_be_are_named() -> None:
             settings_of(FormData(FORM | {"epsilon": epsilon}))
 
 
+async def test_the_page_says_what_can_be_changed_after_publication(http: Http) -> None:
+    """A closed task opens again, as the button on its page does."""
+    form = await http.sign_in()
+    page = " ".join((await form("/new/columns", FILES)).text.split())
+    assert "it can be closed, opened again and deleted" in page
+    task = await http.task(name="opened again")
+    for move in ("close", "open"):
+        moved = await form(f"/tasks/{task}/move", move=move)
+        assert moved.status_code == 303
+    assert (await http.get(f"/v1/tasks/{task}/status")).json()["state"] == "open"
+
+
 async def test_every_setting_has_one_field(http: Http) -> None:
     """Two fields of one name would both be sent, and the empty one might win."""
     form = await http.sign_in()
