@@ -25,6 +25,7 @@ from privet.learning.findings.sentences import (
     how_often_right,
     moved_in_words,
     right_more_often,
+    unlike_reports,
     verdict,
     which_is_better,
     which_to_keep,
@@ -244,14 +245,14 @@ async def try_settings(
     trial = await while_waited(request, trying)
     task = await run_in_threadpool(_visible_task, task_id, curator, visitor)
     drawn = await run_in_threadpool(picture, task, trial.model, curator, visitor, "these settings")
+    sides = f"model {trial.against}", "the model of these settings"
     return page(
         request,
         "trial.html",
+        unlike=unlike_reports(*sides, trial.reports),
         change=trial.change,
         against=trial.against,
-        better=None
-        if trial.change is None
-        else better_of(task, f"model {trial.against}", "the model of these settings", trial.change),
+        better=None if trial.change is None else better_of(task, *sides, trial.change),
         **drawn,
         **settings(task, name, trial.model.parameters),
     )
@@ -317,6 +318,9 @@ async def compare(
     sides = [await run_in_threadpool(side, number) for number in (one, other)]
     axes = [each["axis"] for each in sides if each["axis"] is not None]
     listed = [[(path, node.value.name) for node, path in each["cells"]] for each in sides]
+    names, infos = (f"model {one}", f"model {other}"), [each["info"] for each in sides]
+    reports = infos[0].reports, infos[1].reports
+    summaries = [name for name, each in zip(names, sides, strict=True) if each["note"]]
     return page(
         request,
         "compare.html",
@@ -326,8 +330,11 @@ async def compare(
         same_cells=listed[0] == listed[1],
         axis=(min(low for low, _ in axes), max(high for _, high in axes)) if axes else None,
         change=change,
-        better=better_of(task, f"model {one}", f"model {other}", change),
-        advice=advice_of(task, [each["info"] for each in sides], change),
+        unlike=unlike_reports(*names, reports),
+        older=infos[0] if reports[0] < reports[1] else infos[1],
+        summaries=" and ".join(dict.fromkeys(summaries)),
+        better=better_of(task, *names, change),
+        advice=advice_of(task, infos, change),
     )
 
 
@@ -482,10 +489,11 @@ def advice_of(task: Task, infos: Sequence[ModelView], change: Change) -> str:
     if not change.scores or not any(serving) or infos[0].number == infos[1].number:
         return ""
     first, second = (f"model {info.number}" for info in infos)
+    reports = infos[0].reports, infos[1].reports
     if serving[0]:
-        return which_to_keep(task.label, first, second, change.scores)
+        return which_to_keep(task.label, first, second, change.scores, reports)
     turned = {name: Interval(-of.value, -of.high, -of.low) for name, of in change.scores.items()}
-    return which_to_keep(task.label, second, first, turned)
+    return which_to_keep(task.label, second, first, turned, reports[::-1])
 
 
 def even_scores(task: Task) -> dict[str, float]:

@@ -75,6 +75,8 @@ class SettingsTrial:
     """The number of the model that it is compared with, if there is one."""
     change: Change | None
     """Differences from that model to this."""
+    reports: tuple[int, int] = (0, 0)
+    """The numbers of reports that went into that model and into this."""
 
 
 async def fit(
@@ -150,14 +152,15 @@ def _try(
     against: int | None,
     run: Run,
 ) -> SettingsTrial:
-    document, _ = _fitted(curator, task_id, estimator, parameters, run)
+    document, summary = _fitted(curator, task_id, estimator, parameters, run)
     model = Model.from_document(json.loads(document))
     if not curator.store.models.listed(task_id):
         return SettingsTrial(model, None, None)
     other = curator.models.get(task_id, against)
     rows, questions = _compared_rows(curator, task_id), curator.question_counts(task_id)
     change = change_of(other.model, model, rows, questions)
-    return SettingsTrial(model, other.number, change)
+    before = curator.models.info(task_id, other.number).summary["reports"]
+    return SettingsTrial(model, other.number, change, (before, summary["reports"]))
 
 
 def _fitted(

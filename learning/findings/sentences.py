@@ -184,16 +184,37 @@ def how_much_better(label: Label, first: str, second: str, scores: Mapping[str, 
     )
 
 
-def which_to_keep(label: Label, first: str, second: str, scores: Mapping[str, Interval]) -> str:
+def unlike_reports(first: str, second: str, reports: tuple[int, int]) -> str:
+    """A sentence on two models that were fitted to unlike numbers of reports, or nothing."""
+    if reports[0] == reports[1]:
+        return ""
+    before, after = (thousands(number) if number else "no" for number in reports)
+    return (
+        f"{_capital(first)} was fitted to {before} answers and {second} to {after}, so what "
+        "differs may come from the answers, and not from the settings."
+    )
+
+
+def which_to_keep(
+    label: Label,
+    first: str,
+    second: str,
+    scores: Mapping[str, Interval],
+    reports: tuple[int, int] = (0, 0),
+) -> str:
     """Advice on which of two models should serve; empty where nothing is known.
 
-    ``first`` serves, or comes before.
+    ``first`` serves, or comes before. Where nothing decides between models of unlike numbers of
+    ``reports``, neither is advised.
     """
     of = scores.get(_deciding(label))
     if of is None:
         return ""
     if of.high < 0.0:
         return f"Let {second} serve."
+    if of.low < 0.0 and reports[0] != reports[1]:
+        older = first if reports[0] < reports[1] else second
+        return f"Before you choose, fit the settings of {older} to all answers."
     reason = "" if of.low > 0.0 else ": a change would rest on nothing that the answers say"
     return f"Keep {first}{reason}."
 

@@ -25,6 +25,7 @@ from privet.learning.findings.sentences import (
     how_often_right,
     moved_in_words,
     right_more_often,
+    unlike_reports,
     which_is_better,
     which_to_keep,
     why_less,
@@ -172,6 +173,34 @@ async def test_a_comparison_begins_with_which_is_better(
     assert ('class="untold"' in page) == (folded > 0)
     if folded:
         assert page[page.index('class="untold"') :].count("<svg") == folded
+
+
+async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Before anything else, with a button that fits the older one's settings to all answers."""
+    task = await http.task(name="unlike", holders=1_000, epsilon=8.0, depth=2, grower="cart")
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    label = answer_all(app, task, clock, 300).label
+    await http.fit(task, estimator="weighted", parameters={"weight": 0.0})
+    await http.sign_in()
+    said = unlike_reports("model 1", "model 2", (0, 300))
+    page = unescape((await http.get(f"/tasks/{task}/compare?one=1&other=2")).text)
+    assert page.index(said) < page.index('class="known"')
+    assert "Fit the settings of model 1 to all answers" in page
+    trial = f"/tasks/{task}/trial?estimator=weighted&weight=0&against="
+    assert unlike_reports("model 1", "the model of these settings", (0, 300)) in unescape(
+        (await http.get(f"{trial}1")).text
+    )
+    assert "was fitted to" not in unescape((await http.get(f"{trial}2")).text)
+    same = unescape((await http.get(f"/tasks/{task}/compare?one=2&other=2")).text)
+    assert "was fitted to" not in same
+    curator = app.state.curator
+    of_reports = untold_cells(label, curator.question_counts(task)[0])
+    told = [~cells_untold(curator.models.get(task, n).model, of_reports) for n in (1, 2)]
+    rows = page[page.index('id="cells-title"') :].split("<li>")[1:]
+    for sign, drawn in (('class="sign">●', told[0]), ('class="sign second">◆', told[1])):
+        assert sum(sign in row for row in rows) == drawn.sum(), sign
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from privet.learning.findings.sentences import (
     moved_in_words,
     right_more_often,
     too_few,
+    unlike_reports,
     verdict,
     which_is_better,
     which_to_keep,
@@ -208,6 +209,19 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
         found.add(sum(whole))
     assert 0 in found
     assert max(found) > 0
+
+
+def test_models_of_unlike_answers_are_said_to_be_so() -> None:
+    """And neither is advised where the scores do not decide between them."""
+    assert unlike_reports("model 1", "model 2", (5, 5)) == ""
+    said = unlike_reports("model 1", "model 2", (0, 2_701))
+    assert plain(said).startswith("Model 1 was fitted to no answers and model 2 to 2 701, so")
+    for counts, older in (((1_501, 2_701), 1), ((2_701, 1_501), 2)):
+        unsure = {"Brier score": Interval(-0.01, -0.1, 0.08)}
+        advice = which_to_keep(BINARY, "model 1", "model 2", unsure, counts)
+        assert advice == f"Before you choose, fit the settings of model {older} to all answers."
+        sure = {"Brier score": Interval(-0.01, -0.02, -0.001)}
+        assert which_to_keep(BINARY, "model 1", "model 2", sure, counts) == "Let model 2 serve."
 
 
 @pytest.mark.parametrize(
