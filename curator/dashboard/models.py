@@ -15,12 +15,11 @@ from privet.learning.core.counts import Interval
 from privet.learning.core.estimator import Estimator
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
-from privet.learning.display.picture import SUMMARY, cells_untold, to_svg
+from privet.learning.display.picture import SUMMARY, to_svg
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.sentences import (
     asked,
     average_of_cells,
-    cells_in_words,
     how_much_better,
     how_often_right,
     moved_in_words,
@@ -46,8 +45,8 @@ from ..http.models import ALIAS, OF_CELL, ModelView, columns_with_predictions, e
 from ..http.requests import TheCurator, count_as_post, while_waited
 from ..service import Change, Curator, fitting, prediction, reading
 from ..service.panels import read_panel
-from ..service.tasks import read_task
-from .overview import Finding, findings_of, insight_of
+from ..service.tasks import read_status, read_task
+from .overview import Finding, findings_of, insight_of, sentences_on_cells
 from .pages import PageRoute, asked_of, own_address, page, see_other
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
@@ -88,6 +87,7 @@ def show_model(
     return page(
         request,
         "model.html",
+        so_far=later_reports(info, task, curator, visitor),
         question=asked(task.label),
         why_less="" if than is None else why_less(than),
         info=ModelView.of(task_id, info),
@@ -96,7 +96,7 @@ def show_model(
         even=even_scores(task),
         address=f"{own_address(request)}{request.url.path}",
         guarded=curator.guard_models or is_draft,
-        says=verdict_of(task, model, info, curator, visitor),
+        says=verdict_of(task, info, curator, visitor),
         findings=findings_of_model(task, number, curator, visitor),
         **picture(
             task,
@@ -125,9 +125,14 @@ def show_node(
     if not 0 <= node < model.partition.nodes:
         raise InvalidRequest(f"The tree has the nodes 0 to {model.partition.nodes - 1}.")
     cell = int(model.partition.cell_of_node[node])
+    info = reading.read_model(curator, visitor, task_id, number)
+    without = model.values_without_reports
     return page(
         request,
         "node.html",
+        info=ModelView.of(task_id, info),
+        so_far=later_reports(info, task, curator, visitor),
+        before=None if cell < 0 or without is None else without[cell].tolist(),
         task=task,
         number=number,
         splits=readable_path(model.partition, task.columns, node),
@@ -428,26 +433,20 @@ def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[
     }
 
 
-def verdict_of(
-    task: Task, model: Model, info: ModelInfo, curator: Curator, visitor: Visitor
-) -> list[str]:
+def verdict_of(task: Task, info: ModelInfo, curator: Curator, visitor: Visitor) -> list[str]:
     """Sentences on a model before its tree; those that rest on the reports so far for readers."""
     insight = insight_of(task.id, curator, visitor, info.number)
     if insight is not None and insight.impossible is not None:
         return [insight.sentence]
     says, known, average = [], [], ""
+    so_far = later_reports(info, task, curator, visitor)
     if insight is not None:
         says = [verdict(task.label, insight.overall, insight.reports, None)]
         of_cells = reading.average_value(curator, visitor, task.id, info.number)
         row = insight.overall[-1]
         if of_cells is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
             average = average_of_cells(task.label, of_cells, row)
-        found = reading.untold_in_cells(curator, visitor, task.id, info.number)
-        if found is not None:
-            of_reports, needed = found
-            untold = int(cells_untold(model, of_reports).sum())
-            more = max(needed - insight.reports, 0)
-            known = [cells_in_words(task.label, model.partition.cells, untold, more)]
+        known = sentences_on_cells(task, insight, curator, visitor)
         known.append(moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells))
     accuracy = ModelView.of(task.id, info).scores.get("accuracy")
     if accuracy is not None:
@@ -455,12 +454,23 @@ def verdict_of(
         than = None
         if insight is not None:
             than = reading.accuracy_in_context(curator, visitor, task.id, info.number)
-        says.append(right if than is None else f"{right} {worth_of_accuracy(than)}")
+        then = ""
+        if than is not None and so_far is not None:
+            then = f" That is by the answers of its fit; by all {thousands(so_far)}:"
+        says.append(right if than is None else f"{right}{then} {worth_of_accuracy(than)}")
     if says := [*says, *known, *filter(None, (average,))]:
         return says
     if info.summary["reports"]:
         return [f"Answers that went into this model: {thousands(info.summary['reports'])}."]
     return ["No answers went into this model: it is one of the public records only."]
+
+
+def later_reports(info: ModelInfo, task: Task, curator: Curator, visitor: Visitor) -> int | None:
+    """The number of reports so far, for readers, if a model was fitted to fewer."""
+    if not visitor.reads:
+        return None
+    reports = read_status(curator, visitor, task.id).reports
+    return reports if reports > info.summary["reports"] else None
 
 
 def findings_of_model(task: Task, number: int, curator: Curator, visitor: Visitor) -> list[Finding]:

@@ -8,9 +8,11 @@ from math import floor, log10
 from privet.learning.core.amounts import about, amount, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
+from privet.learning.display.picture import cells_untold
 from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
     asked,
+    cells_in_words,
     differs,
     figures_to_state,
     finding,
@@ -22,6 +24,7 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import LOSSES, TaskState
 from privet.protocol.task import Task
 
+from ..datastore.models import SERVING
 from ..http.models import InsightView, ModelView
 from ..http.tasks import BucketView, RelayView, StatusView
 from ..service import Curator, reading
@@ -148,6 +151,20 @@ def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
     ]
 
 
+def sentences_on_cells(
+    task: Task, insight: InsightView, curator: Curator, visitor: Visitor
+) -> list[str]:
+    """The sentence on the cells of a model of which the reports so far tell something, if known."""
+    found = reading.untold_in_cells(curator, visitor, task.id, insight.model)
+    if found is None:
+        return []
+    of_reports, needed = found
+    model = reading.fitted_model(curator, visitor, task.id, insight.model).model
+    untold = int(cells_untold(model, of_reports).sum())
+    more = max(needed - insight.reports, 0)
+    return [cells_in_words(task.label, model.partition.cells, untold, more)]
+
+
 def findings_in_cells(
     task: Task, insight: InsightView | None, curator: Curator, visitor: Visitor
 ) -> list[Finding]:
@@ -239,6 +256,8 @@ def next_step(
         return None
     reports, fitted = status.reports, max([model.reports for model in models or ()], default=0)
     all_in = planned is not None and reports >= planned
+    serving = next((model for model in models or () if SERVING in model.aliases), None)
+    latest = next((f"Model {m.number}" for m in models or () if m.reports == fitted), "")
     steps = (
         (is_false, "Find out who sends false reports before you trust any figure.", "false"),
         (not visitor.admin and bool(models), "Read the model that serves.", "models"),
@@ -268,6 +287,17 @@ def next_step(
         (
             reports > MANY_MORE * fitted,
             f"Fit a model again: {thousands(reports - fitted)} more answers are in since the last.",
+            "models",
+        ),
+        (
+            not status.collecting and reports > fitted,
+            f"Fit a model to all {thousands(reports)} answers.",
+            "models",
+        ),
+        (
+            serving is not None and MANY_MORE * serving.reports < fitted,
+            f"{latest} has {thousands(fitted)} answers, the one that serves fewer: compare them, "
+            "or let it serve.",
             "models",
         ),
         (not status.collecting, "Read the model that serves.", "models"),

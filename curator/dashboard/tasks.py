@@ -36,6 +36,7 @@ from .overview import (
     insight_of,
     next_step,
     precision,
+    sentences_on_cells,
 )
 from .pages import BrowserRoute, PageRoute, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
@@ -165,6 +166,7 @@ def collection(
         "insight": insight,
         "impossible": impossible,
         "findings": findings_of(task.label, overall or ()),
+        "of_cells": [] if insight is None else sentences_on_cells(task, insight, curator, visitor),
         "differences": findings_in_cells(task, insight, curator, visitor),
         "elsewhere": Elsewhere.of(status),
         "models": models,

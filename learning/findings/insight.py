@@ -706,10 +706,7 @@ def _comparison(
             "is listed." if one else "are listed."
         )
     if in_cell is None:
-        return (
-            f"{first} In no cell is a difference sure: half of the cells have too few answers for "
-            "any."
-        )
+        return f"{first} In no cell is a difference sure."
     return (
         f"{first} In no cell is a difference sure: in half of the cells "
         f"{seen_in_words(label, [in_cell])}."

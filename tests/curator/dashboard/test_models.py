@@ -83,6 +83,50 @@ async def test_a_model_begins_with_what_it_says(
     assert "how far to trust it" in page
 
 
+async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """Before, figures of all answers stood unlabelled beside those of the fit."""
+    task = await http.task(holders=1_000, epsilon=8.0, depth=2, grower="cart")
+    answer_all(app, task, clock, 60)
+    await http.fit(task)
+    form, path = await http.sign_in(), f"/tasks/{task}/models/1"
+    assert "so-far" not in (await http.get(path)).text
+    assert "of all 60" not in (await http.get(f"/tasks/{task}")).text
+    answer_all(app, task, clock, 300)  # of which 60 are in already
+    page = unescape((await http.get(path)).text)
+    assert "Model 1 is of 60 of the 300 answers" in page
+    assert "the holders (by all 300 answers)" in page
+    assert "by all 300: Of 100 people" in page or "by all 300: Whether" in page
+    node = unescape((await http.get(f"{path}/nodes/1")).text)
+    assert "answers only (all 300)" in node
+    model = app.state.curator.models.get(task, 1).model
+    at = int(model.partition.leaves[0])
+    node = unescape((await http.get(f"{path}/nodes/{at}")).text)
+    for said in ("model (of 60 answers)", "public model</th>"):
+        assert said in node
+    assert model.values_without_reports is not None
+    assert f">{percent(model.values_without_reports[0, 1])}</td>" in node
+    whole = unescape((await http.get(f"/tasks/{task}")).text)
+    assert "is of model 1, of 60 of the 300 answers; all else is of all 300" in whole
+    told = re.findall(r"In (?:\d+ of its \d+|none of its) cells[^<]*|tell something of[^<]*", page)
+    assert told[0].split(":")[0][1:].rstrip(".") in whole
+    assert "half of the cells have" not in whole
+    settings = re.search(r'id="so-far".*?</form>', page, re.S)
+    assert settings is not None
+    fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', settings[0]))
+    assert (await form(f"/tasks/{task}/fit", **fields)).status_code == 303
+    newer = app.state.curator.models.info(task, 2).summary
+    older = app.state.curator.models.info(task, 1).summary
+    assert newer["reports"] == 300
+    assert [newer[x] for x in ("estimator", "parameters")] == [
+        older[x] for x in ("estimator", "parameters")
+    ]
+    http.cookies.clear()
+    stranger = await http.get(path)
+    assert "300" not in stranger.text
+
+
 async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:

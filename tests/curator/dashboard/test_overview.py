@@ -203,8 +203,9 @@ def status(**values: object) -> StatusView:
     return StatusView.model_validate({**given, "reports": 0, "step": 1, "models": 0, **values})
 
 
-def model_of(reports: int) -> ModelView:
-    shape = {"estimator": "drift", "parameters": {}, "cells": 2, "facts": {}, "number": 1}
+def model_of(reports: int, number: int = 1, *, serves: bool = False) -> ModelView:
+    shape = {"estimator": "drift", "parameters": {}, "cells": 2, "facts": {}, "number": number}
+    shape["aliases"] = ["serving"] * serves
     given = {"task": "0" * 64, "created": DAY, "reports": reports}
     return ModelView.model_validate(shape | given)
 
@@ -270,6 +271,9 @@ def model_of(reports: int) -> ModelView:
         ),
         ("again: 4 more answers are in", "models", ADMIN, {"reports": 9}, [5, 3], {}),
         ("Read the model", "models", ADMIN, {"reports": 9, "collecting": False}, [9], {}),
+        ("Fit a model to all 21 ", "models", ADMIN, {"reports": 21, "collecting": False}, [20], {}),
+        ("Model 2 has 9 answers", "models", ADMIN, {"reports": 9, "collecting": False}, [5, 9], {}),
+        ("Model 2 has 9 answers", "models", ADMIN, {"reports": 9}, [5, 9], {}),
         ("All planned answers are in", "state", ADMIN, {"reports": 9}, [9], {"planned": 9}),
         ("earlier looks prove", "holders", ADMIN, {"reports": 9}, [9], {"looks": "once"}),
         ("Collect more answers", "holders", ADMIN, {"reports": 9}, [9], {"planned": 10}),
@@ -284,7 +288,9 @@ def test_the_next_step_has_its_reason(
     others: dict[str, object],
 ) -> None:
     """The first of the steps whose reason is there."""
-    views = None if models is None else [model_of(reports) for reports in models]
+    views = None
+    if models is not None:  # the first serves
+        views = [model_of(reports, at, serves=at == 1) for at, reports in enumerate(models, 1)]
     given = {"has_link": True, "is_false": False, "planned": None, "looks": "many", **others}
     step = next_step(status(**of_status), visitor, views, **given)  # type: ignore[arg-type]
     if said is None:
