@@ -17,6 +17,9 @@ class Figure(BaseModel):
     low: float
     high: float
     public: float = Field(description="The same among the public records.")
+    differs: bool = Field(
+        description="Whether that differs beyond chance, all figures tested together."
+    )
 
 
 class Results(BaseModel):

@@ -35,6 +35,7 @@ from privet.learning.findings.node_shares import (
     untold_cells,
 )
 from privet.learning.findings.scores import Yardsticks, yardsticks
+from privet.learning.findings.sentences import differs
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState
@@ -170,8 +171,16 @@ def read_results(curator: Curator, actor: Actor, task_id: str) -> Results | None
     overall = read_overall(curator, actor, task_id)
     if overall is None:
         return None
+    label = curator.store.tasks.read(task_id).task.label
     figures = tuple(
-        Figure(name=row.name, value=row.reported, low=row.low, high=row.high, public=row.public)
+        Figure(
+            name=row.name,
+            value=row.reported,
+            low=row.low,
+            high=row.high,
+            public=row.public,
+            differs=differs(label, row),
+        )
         for row in overall
     )
     return Results(figures=figures)

@@ -414,6 +414,7 @@ class Visit {
     this.#isMoving = goesOn;
     this.earlier = null;
     this.#$("fields").append(...fields.map(({ field }) => field));
+    this.#$("start").querySelector(".help").prepend(this.#say("howMany", { count: fields.length }), " ");
     let ready;
     const review = (opened) => {
       ready = opened;

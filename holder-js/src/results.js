@@ -15,6 +15,7 @@ const WIDE = 0.02;
  * @property {number} low
  * @property {number} high
  * @property {number} public
+ * @property {boolean} differs whether that differs beyond chance
  */
 
 /**
@@ -35,13 +36,12 @@ export function rowsOf({ figures }, { label }, texts, translate, heading) {
   const asked = translate(label.name);
   const unit = label.unit === undefined ? "" : ` (${translate(label.unit).text})`;
   const stated = isShare && figures.length === 2 ? figures.slice(1) : figures;
-  const rows = stated.map(({ name, ...values }) => {
+  const rows = stated.map(({ name, differs, ...values }) => {
     const digits = values.high - values.low > WIDE ? 0 : 1;
     const own = isShare ? translate(name) : asked;
     const title = element("b", { lang: own.lang }, isShare ? own.text : capitalized(own.text) + unit);
     const said = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, worded(value, digits)]));
-    const isSame = values.low <= values.public && values.public <= values.high;
-    const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said), isSame ? ` ${texts.say("resultsSame")}` : ""].join("");
+    const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said), differs ? "" : ` ${texts.say("resultsSame")}`].join("");
     return element("div", { className: "figure-row" }, element("p", {}, title), element("p", {}, words), line(values, at));
   });
   if (!isShare) return rows;

@@ -21,6 +21,7 @@ export default {
   inShort: "Ihre Antworten bleiben auf diesem Gerät. Gesendet wird nur eine kurze Nachricht, in die Zufall gemischt ist und die wenig über Sie verrät.",
   inShortDisclosed: "Gesendet wird eine kurze Nachricht. Sie nennt offen, zu welcher Gruppe Sie gehören. Über Ihre übrigen Antworten verrät sie wenig, denn Zufall ist hineingemischt.",
   start: "Beginnen",
+  howMany: "Fragen: {count}.",
   choice: "Die Teilnahme ist freiwillig. Sie können jederzeit aufhören, indem Sie diese Seite schließen. Bis Sie auf „Senden“ drücken, verlässt keine Antwort dieses Gerät.",
 
   sentTitle: "Was mit Ihren Antworten geschieht",

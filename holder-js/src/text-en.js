@@ -21,6 +21,7 @@ export default {
   inShort: "Your answers stay on this device. Only one short message with randomness mixed in is sent, and it says little about you.",
   inShortDisclosed: "One short message is sent. It states openly which group you are in. Of your other answers it says little, because randomness is mixed in.",
   start: "Start",
+  howMany: "Questions: {count}.",
   choice: "Taking part is voluntary. You can stop at any time by closing this page. No answer leaves this device until you press “Send”.",
 
   sentTitle: "What happens to your answers",

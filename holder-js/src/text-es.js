@@ -21,6 +21,7 @@ export default {
   inShort: "Sus respuestas se quedan en este dispositivo. Solo se envía un mensaje breve, mezclado con azar, que dice poco de usted.",
   inShortDisclosed: "Se envía un mensaje breve. Dice abiertamente a qué grupo pertenece usted. De sus otras respuestas dice poco, porque lleva azar mezclado.",
   start: "Empezar",
+  howMany: "Preguntas: {count}.",
   choice: "Participar es voluntario. Puede dejarlo en cualquier momento cerrando esta página. Hasta que pulse «Enviar», ninguna respuesta sale de este dispositivo.",
 
   sentTitle: "Qué pasa con sus respuestas",

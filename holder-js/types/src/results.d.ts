@@ -5,6 +5,10 @@ export type Figure = {
     low: number;
     high: number;
     public: number;
+    /**
+     * whether that differs beyond chance
+     */
+    differs: boolean;
 };
 /**
  * @typedef {object} Figure
@@ -13,6 +17,7 @@ export type Figure = {
  * @property {number} low
  * @property {number} high
  * @property {number} public
+ * @property {boolean} differs whether that differs beyond chance
  */
 /**
  * @param {{figures: Figure[]}} results

@@ -19,6 +19,7 @@ declare const _default: {
     inShort: string;
     inShortDisclosed: string;
     start: string;
+    howMany: string;
     choice: string;
     sentTitle: string;
     sentStay: string;

@@ -200,6 +200,7 @@ async def test_results_are_public_once_no_more_reports_count(
         insight = await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)
         names = {"value": "reported"}
         for figure, row in zip(figures, insight.json()["overall"], strict=True):
+            assert figure.pop("differs") == (row["p_value"] <= 0.05)  # one of two classes is tested
             assert figure == {key: row[names.get(key, key)] for key in figure}
         app.state.curator.guard_models = True
         assert "results" not in (await http.get(address)).json()
