@@ -122,7 +122,7 @@ def visits(folder: Path) -> Iterator[Visit]:
 def publish(tab: Any, curator: RunningCurator, relay: str) -> str:
     """Sign in, go through the wizard, and read the link on the task's page."""
     sign_in(tab, curator.url, curator.token)
-    tab.get_by_role("link", name="Start a study").click()
+    tab.get_by_role("link", name="New study").first.click()
     tab.wait_for_url("**/new")
     tab.get_by_label("Public records").set_input_files(CLINIC)
     tab.get_by_role("button", name="Read the file").click()

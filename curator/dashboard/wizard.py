@@ -9,7 +9,7 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
 from typing import Any
@@ -20,9 +20,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from privet.learning.core.amounts import of_hundred
+from privet.learning.core.growth import CRITERIA
+from privet.learning.methods import GROWERS
 from privet.learning.task_building.inputs import inputs_of
+from privet.learning.task_building.mechanism_comparison import AUTO
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
+from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Asker
 from privet.protocol.wire import first_fault
 from privet.tables.text_format import Stated
@@ -66,7 +70,16 @@ STEPS = {
 }
 MOST_KEPT = 700_000
 """Bytes of a file that a page without scripts takes along; a form's field has at most 1 MiB."""
-INPUTS = inputs_of(Publication)
+METHODS = {
+    "grower": tuple(GROWERS),
+    "criterion": CRITERIA,
+    "mechanism": (AUTO, *MECHANISMS),
+}
+"""The names among which the form lets people choose, by setting."""
+INPUTS = {
+    name: replace(each, kind="choice", choices=METHODS[name]) if name in METHODS else each
+    for name, each in inputs_of(Publication).items()
+}
 OF_COLUMNS = (
     "label",
     "label_type",
@@ -263,6 +276,9 @@ def settings_of(form: FormData) -> Publication:
             names = {**_called(name, of), **_merged(of), **_renaming(of.get("rename", ""))}
             settings["rename"] |= {name: names} if names else {}
         described = {key: of[key] for key in ("prompt", "description", "unit") if key in of}
+        kind = (fields.get("label_type") or of.get("as_label")) if name == label else None
+        if of.get("kind") == "categorical" or kind == "classes":  # which have no unit
+            described.pop("unit", None)
         if name == label:
             settings |= _label(of, fields.get("label_type", ""))
         elif "use" not in of:

@@ -235,16 +235,12 @@ class Plan:
 
     @property
     def verdict(self) -> str:
-        """The plan in a few words: enough, or too few."""
+        """The plan in a few words: the precision of overall figures, or too few."""
         if not self.tells(self.here):
-            return "Too few holders to tell anything"
-        short = "Enough holders" if self.enough else f"Too few {self._short}"
-        return f"{short} to detect a shift of {self.amount(self.target_shift)}"
-
-    @property
-    def _short(self) -> str:
-        """The name of the records of which more would show the target."""
-        return "holders" if self._ways(self.for_shift) else "public records"
+            return "Too few people to tell anything"
+        people = f"{_number(self.holders)} people{' in each wave' if self.panel else ''}"
+        figure = "each share" if self.score == "accuracy" else "the mean"
+        return f"{people} give {figure} to ± {self.amount(self.here.half_width)}"
 
     @property
     def answers(self) -> list[str]:
@@ -268,7 +264,9 @@ class Plan:
         least = "" if here.cell_shift is None else " or more"
         often = f"in {percent(self.power)} of such collections"
         local = f"In a single cell they show {cell}{least} {often}."
-        when = "at every look" if self.looks == "many" else "at one look, set beforehand"
+        when = "at every look, however often you look"
+        if self.looks == "once":
+            when = "at one look, set beforehand"
         known = f"{of} give every overall figure to ± {self.amount(here.half_width)} {when}."
         if not self.tells(here):
             known = (

@@ -43,6 +43,8 @@ DATE = re.compile(
 DRESSED = re.compile(r"([^\w.,;-]{0,3})([-+\u2212]?\d[\d.,'\u2019 \xa0\u202f_]*)(\D{0,6})")
 """A number behind a sign of a currency or in brackets, before a unit, or in digits of another
 script."""
+UNIT = re.compile(r"[\[(]([^\W\d_][^\s()\[\]]{0,7}|[%°€$£][^\s()\[\]]{0,3})[])]\Z")
+"""A unit at the end of a column's name, as in "Height (m)"."""
 PREVIEW = TaskSettings(name="preview", label="label", epsilon=1.0)
 
 
@@ -118,7 +120,11 @@ def propose(columns: Columns) -> list[Proposal]:
         feature, remarks = None, tuple(f"It {remark}" for remark in _remarks(values))
         counts = _counts(values)
         try:
-            feature = describe(infer_feature(name, values), PREVIEW, units_of(columns))
+            named = UNIT.search(name.strip())
+            units = {name: named[1]} if named else {}
+            feature = describe(
+                infer_feature(name, values), PREVIEW, units | dict(units_of(columns))
+            )
         except InvalidPublicData as error:
             about_dates = ABOUT_DATES in error.detail  # which its remark says too
             remarks = (error.detail,) if about_dates else (error.detail, *remarks)

@@ -238,16 +238,37 @@ function said(field) {
   return field.type === "file" ? "Choose a file." : field.tagName === "SELECT" ? `${named(field)}: choose one.` : `${named(field)}: fill this in.`;
 }
 
+/** What is said at a field: no legend that stands above it anyway. */
+function saidHere(field, text) {
+  if (!field.closest(".decision")) return text;
+  return field.type === "radio" ? "Choose one." : "Fill this in.";
+}
+
+/** The element before which a field's fault stands: within the field's own cell of a grid. */
+function belowFault(field) {
+  const label = field.closest("label");
+  if (!label?.parentElement.matches(".two, .grid, .row")) return label ?? field;
+  const cell = document.createElement("div");
+  label.replaceWith(cell);
+  cell.append(label);
+  return label;
+}
+
 /** Say at each field what is missing there; nothing if nothing is. */
 function mark(part, faults) {
   for (const each of part.querySelectorAll(".fault")) each.remove();
   for (const each of part.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
   for (const [field, text] of faults) {
-    const line = Object.assign(document.createElement("p"), { className: "problem fault", textContent: text, id: `fault-${field.name}` });
+    const line = Object.assign(document.createElement("p"), { className: "problem fault", textContent: saidHere(field, text), id: `fault-${field.name}` });
     field.setAttribute("aria-invalid", "true");
     field.setAttribute("aria-describedby", [...new Set([line.id, ...(field.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean)])].join(" "));
-    (field.closest(".decision, label") ?? field).before(line);
+    belowFault(field).before(line);
   }
+}
+
+/** Take back what was said at fields that are filled in now; no other is marked before somebody goes on. */
+function unmark(part) {
+  mark(part, missing(part).filter(([field]) => field.hasAttribute("aria-invalid")));
 }
 
 /** Mark in the index where one is, and what each step lacks. */
@@ -277,7 +298,10 @@ function show(moved = true) {
   for (const each of steps()) each.hidden = each.dataset.step !== current;
   index.open = wide.matches;
   sayLeft(current);
-  if (current === "check") sayAll();
+  if (current === "check") {
+    sayAll();
+    if (!document.getElementById("missing").hidden) sayMissing();
+  }
   if (!moved) return;
   step(current).querySelector("h2").focus({ preventScroll: true });
   document.querySelector(".wizard").scrollIntoView();
@@ -325,8 +349,8 @@ function sayAll() {
   }));
 }
 
-/** What is missing anywhere, as links to its fields; true if nothing is. */
-function complete() {
+/** What is missing anywhere, as links to its fields; the number of these. */
+function sayMissing() {
   const place = document.getElementById("missing");
   const faults = steps().flatMap((part) => {
     const found = missing(part);
@@ -346,8 +370,22 @@ function complete() {
     list.lastChild.append(link);
   }
   place.replaceChildren(Object.assign(document.createElement("b"), { textContent: "This is missing:" }), list);
-  if (faults.length > 0) place.focus();
-  return faults.length === 0;
+  return faults.length;
+}
+
+/** True if nothing is missing anywhere; else that has the focus. */
+function complete() {
+  const left = sayMissing();
+  if (left > 0) document.getElementById("missing").focus();
+  return left === 0;
+}
+
+/** Ask whether to publish without a plan, unless there is one of the settings as they are. */
+function sayPlanned(planned) {
+  const box = form.elements.unplanned;
+  if (!box) return;
+  box.closest("label").hidden = planned;
+  if (planned) box.checked = false;
 }
 
 form.addEventListener("click", (event) => {
@@ -378,7 +416,10 @@ form.addEventListener("input", (event) => {
   if (event.target.name === "epsilon") sayOdds();
   if (["epsilon", "mode", "wave_count"].includes(event.target.name)) sayWaves();
   save();
-  sayLeft(steps().find((each) => !each.hidden).dataset.step);
+  const part = steps().find((each) => !each.hidden);
+  if (part.querySelector(".fault")) unmark(part);
+  sayPlanned(false);
+  sayLeft(part.dataset.step);
 });
 form.addEventListener("change", (event) => {
   if (event.target.name === "language") sayLanguage();
@@ -394,6 +435,9 @@ form.addEventListener("formdata", ({ formData }) => {
 });
 form.addEventListener("privet-loaded", (event) => {
   if (event.target.id === "relay") sayLeft("where");
+  if (event.target.id === "plan") sayPlanned(event.target.querySelector("[name='planned']") !== null);
+  if (event.target.id === "published") sayPlanned(false); // what was refused may be the plan
+  if (event.target.id === "preview" && navigator.userActivation?.isActive) event.target.querySelector("a")?.click();
   if (event.target.id !== "columns" || columns() === "") return;
   document.getElementById("draft").hidden = true;
   for (const each of form.querySelectorAll("[data-next]")) each.hidden = false;

@@ -93,7 +93,7 @@ def test_from_a_file_to_the_first_answer(
     file = tmp_path / "survey.csv"
     file.write_bytes(samples.survey())
     token = issue(curator, "relay", "relay")
-    admin.get_by_role("link", name="New task").click()
+    admin.get_by_role("navigation").get_by_role("link", name="New study").click()
     admin.wait_for_url("**/new")  # with its scripts
     admin.get_by_label("Public records").set_input_files(file)
     admin.get_by_role("button", name="Read the file").click()
@@ -142,6 +142,7 @@ def test_from_a_file_to_the_first_answer(
     fair = admin.get_by_text("points this task takes about")
     fair.wait_for(timeout=120_000)
     assert "left out: member" in admin.inner_text("#plan")
+    assert admin.locator("[name=unplanned]").is_hidden()
     assert "Institute for Work (survey@institute.example) asks" in admin.inner_text("#plan")
     assert violations(fair) == []
     admin.get_by_role("button", name="Publish", exact=True).click()
@@ -232,6 +233,7 @@ def test_the_wizard_says_what_is_missing_where(
     assert violations(admin.get_by_text("Which column should be predicted: choose one.")) == []
     assert label.evaluate("field => field === document.activeElement")
     label.select_option("label")
+    assert admin.locator(".fault").count() == 0
     words = admin.get_by_role("group", name="member: what do 0 and 1 mean?")
     words.get_by_label("0 means").fill("no")
     steps = admin.get_by_role("navigation", name="Steps")
@@ -241,6 +243,8 @@ def test_the_wizard_says_what_is_missing_where(
     steps.get_by_role("link", name="Check and publish").click()
     admin.get_by_role("button", name="Publish", exact=True).click()
     alert = admin.get_by_role("alert").filter(has_text="This is missing:")
+    cells = "[...document.querySelectorAll('#asker .two > *')]"
+    assert admin.evaluate(f"{cells}.every(each => each.querySelector('input, select, textarea'))")
     assert alert.get_by_role("link").count() == 5  # the name, and who asks
     for width in (390, 768, 1280):
         admin.set_viewport_size({"width": width, "height": 844})
@@ -439,7 +443,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     assert violations(admin.get_by_role("alert").get_by_text("nothing was deleted")) == []
     admin.get_by_label("Its name, to confirm").fill("weights")
     admin.get_by_role("button", name="Delete permanently").click()
-    admin.get_by_role("status").get_by_text("The task was deleted").wait_for()
+    admin.get_by_role("status").get_by_text("The study was deleted").wait_for()
 
 
 def test_markup_in_a_task_is_text(curator: RunningCurator, admin: Any, task: str) -> None:
@@ -547,7 +551,7 @@ def test_a_page_that_is_open_says_that_its_session_ended(
     stranger = tab.get_by_text("You are not signed in")
     stranger.wait_for(timeout=20_000)
     assert tab.get_by_text("visitor (reader)").count() == 0
-    assert tab.inner_text("#reports").startswith("fewer than 2")
+    assert tab.inner_text("#reports").startswith("0 to 2")
     assert violations(stranger) == []
 
 
@@ -576,7 +580,7 @@ def test_the_apis_page_follows_the_scheme_and_leads_back(curator: RunningCurator
     tab.locator("html:not(.dark-mode)").wait_for(state="attached")
     assert [each for each in violations(tab.locator("h1")) if "contrast" in each] == []
     tab.get_by_role("link", name="Back to the dashboard").click()
-    tab.get_by_role("heading", name="Tasks").wait_for()
+    tab.get_by_role("heading", name="Studies").wait_for()
 
 
 def test_the_keyboard_suffices(curator: RunningCurator, admin: Any, task: str) -> None:

@@ -443,13 +443,13 @@ async def test_a_wrong_name_deletes_nothing_and_is_said_on_the_page(http: Http) 
     assert answer.status_code == 422
     assert "nothing was deleted" in answer.text
     assert '<details class="card" id="delete" open>' in answer.text
-    assert "The task was deleted" not in (await http.get(f"/?deleted={task}")).text
+    assert "The study was deleted" not in (await http.get(f"/?deleted={task}")).text
     answer = await form(f"/tasks/{task}/delete", name="survey")
     assert answer.headers["location"] == f"/?deleted={task}"
     assert (await http.get(f"/tasks/{task}")).status_code == 404
-    assert "The task was deleted" in (await http.get(answer.headers["location"])).text
+    assert "The study was deleted" in (await http.get(answer.headers["location"])).text
     http.cookies.clear()
-    assert "The task was deleted" not in (await http.get(f"/?deleted={task}")).text
+    assert "The study was deleted" not in (await http.get(f"/?deleted={task}")).text
 
 
 async def test_a_poster_has_the_link_and_the_askers_words(

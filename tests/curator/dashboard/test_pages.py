@@ -82,6 +82,12 @@ async def test_the_front_page_has_questions_and_no_search_of_few_tasks(http: Htt
     assert 'role="search"' not in page
     assert 'role="search"' in (await http.get("/?name=plain")).text
     assert "where a study discloses a column" in page
+    assert "in all" not in page
+    assert {found.group() for found in re.finditer("New [a-z]+|Start a [a-z]+", page)} == {
+        "New study"
+    }
+    asked = (await http.get("/sign-in?then=/new")).text
+    assert "ask whoever runs this server" in asked
 
 
 async def test_the_front_page_counts_people(http: Http) -> None:
@@ -225,7 +231,7 @@ async def test_an_ended_session_shows_no_false_count(
     clock.advance(SESSION_SECONDS + 1)
     for path in paths:
         text = (await http.get(path)).text
-        assert '<b id="reports">at least 300</b> people so far' in text  # as the model says
+        assert '<b id="reports">0 to 2\u202f000</b> people so far' in text  # as the list says
         assert "You are not signed in" in text
         assert "each model says how many reports it was fitted from" in text
         assert f'href="/sign-in?then=/tasks/{task}"' in text

@@ -213,6 +213,21 @@ async def test_the_page_says_what_can_be_changed_after_publication(http: Http) -
     assert (await http.get(f"/v1/tasks/{task}/status")).json()["state"] == "open"
 
 
+async def test_methods_are_chosen_by_name_and_units_found(http: Http) -> None:
+    """Nobody types the name of a grower; a column's name may end with its unit, which no class
+    has."""
+    form = await http.sign_in()
+    file = "Größe (m),Stufe (1-9),y\n1.75,1.5,a\n1.62,2.5,b\n1.8,3.25,a\n".encode()
+    page = (await form("/new/columns", {"public": ("a.csv", file)})).text
+    for name, other in (("grower", "cart"), ("criterion", "entropy"), ("mechanism", "auto")):
+        (choices,) = re.findall(f'<select name="{name}".*?</select>', page)
+        assert f"<option>{other}</option>" in choices
+    assert 'name="unit.0" maxlength="200" value="m"' in page
+    assert 'name="unit.1" maxlength="200" value=""' in page
+    classes = settings_of(FormData(FORM | {"unit.2": "m", "as_label.2": "classes"}))
+    assert "y" not in classes.describe
+
+
 async def test_every_setting_has_one_field(http: Http) -> None:
     """Two fields of one name would both be sent, and the empty one might win."""
     form = await http.sign_in()
