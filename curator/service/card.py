@@ -165,7 +165,7 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
         return f"- {false.sentence}"
     bias, scores = offset(model, questions), known_scores(model, questions)
     if scores:
-        lines.insert(0, _scores(scores, questions[-1].looks))
+        lines.insert(0, _scores(scores, questions[-1].looks, _later(model, questions)))
     if bias is not None:
         lines.insert(0, _offset(*bias))
     return "\n".join(lines)
@@ -191,7 +191,15 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _scores(scores: Mapping[str, Interval], looks: Looks) -> str:
+def _later(model: Model, questions: Sequence[QuestionCounts]) -> str:
+    """Of how many reports the scores are, if the model was fitted to fewer."""
+    asked = question_about(model, questions)
+    if asked is None or asked.n <= model.n:
+        return ""
+    return f", all {asked.n} so far and not only the {model.n} of its fit"
+
+
+def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:
     right, brier, loss = scores.values()
     if right.high - right.low > WIDEST:
         return (
@@ -207,7 +215,7 @@ def _scores(scores: Mapping[str, Interval], looks: Looks) -> str:
         f"- Of people like the holders, {stated} "
         "have the class that is the likeliest in their cell. The cells' "
         f"probabilities have a Brier score of {number(brier)} and a log loss of {number(loss)}. "
-        "These are estimated from perturbed reports, corrected for the model "
+        f"These are estimated from perturbed reports{later}, corrected for the model "
         "having been fitted to them; what the public model adds within a cell is not in them. The "
         f"95 % intervals {MEANING[looks]}."
     )

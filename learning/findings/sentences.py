@@ -79,6 +79,9 @@ def finding(label: Label, row: Compared) -> str:
     stated = figure(row.reported, row.low, row.high, is_share=is_share)
     public = _text(is_share)(row.public)
     first = f"{row.name if is_share else 'Mean'}: {stated} among the holders"
+    if isinstance(label, Classes) and len(label.classes) == 2:
+        other = next(name for name in label.classes if name != row.name)
+        first += f" ({other}: {percent(1.0 - row.reported)})"
     if not differs(label, row):
         return f"{first}, which cannot be told from {public} in the public records."
     return f"{first}, {_side(row)} than {public} in the public records."

@@ -11,6 +11,7 @@ import pytest
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import overview, tasks
 from privet.curator.dashboard.models import typed_value
+from privet.curator.dashboard.pages import templates
 from privet.curator.http.models import DifferenceView, InsightView
 from privet.curator.service import reading
 from privet.learning.core.amounts import figure, percent
@@ -293,7 +294,7 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     told = all(
         known["cell_low"][mine] > known["cell_high"][other] for other in shares if other != mine
     )
-    assert ("label: cannot be told yet" in page.text) == (not told)
+    assert ("label: not known yet" in page.text) == (not told)
     nothing = all((known["cell_low"][x], known["cell_high"][x]) == (0, 1) for x in shares)
     assert ("In its cell the answers tell nothing yet" in page.text) == (nothing and not told)
     refused = await form(path, **{**asked, "field.1": "twelve"})
@@ -407,3 +408,20 @@ async def test_a_file_comes_back_with_predictions(http: Http) -> None:
     none = file.replace("nurse", "pilot").encode()
     assert (await form(path, {"file": ("a.csv", none)})).status_code == 422
     assert (await form(path)).status_code == 422
+
+
+def test_each_sign_stands_for_one_thing_and_cells_have_their_colour() -> None:
+    """Before, a ring was three things, and a cell of which nothing is known was green."""
+    macros = '{% from "macros.html" import interval, key_of %}'
+    drawn = "{{ interval(0.4, 0.2, 0.6, 0.5, 0, 1, none, sign, color) }}"
+    drawing = templates.from_string(macros + drawn)
+    marks = {"ring": "<circle", "diamond": 'class="ring" d=', "triangle": 'class="triangle"'}
+    for sign in marks:
+        said = drawing.render(sign=sign, color="#858585")
+        assert 'color="#858585"' in said
+        rest = said.replace('<circle class="dot"', "")
+        assert [name for name, mark in marks.items() if mark in rest] == [sign]
+    assert (
+        "◇ that of the public records"
+        in templates.from_string(macros + "{{ key_of([]) }}").render()
+    )

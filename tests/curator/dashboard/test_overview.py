@@ -432,7 +432,7 @@ async def test_strangers_read_the_results_of_a_closed_collection(
     sentence = finding(label, Comparison(**insight["overall"][-1]))
     page = unescape((await http.get(f"/tasks/{task}")).text)
     assert sentence in page
-    assert page.count("among the holders,") == 1
+    assert page.count("among the holders (") == 1
     await http.sign_in()
     assert sentence in unescape((await http.get(f"/tasks/{task}")).text)
 

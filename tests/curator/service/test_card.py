@@ -122,3 +122,7 @@ def test_an_accuracy_is_stated_only_where_reports_can_tell() -> None:
         )
         assert said in line
         assert unsaid not in line
+        assert "so far and not only" not in line
+        more = [replace(question, sums=2 * question.sums, n=2 * question.n)]
+        later = f"all {2 * question.n} so far and not only the {question.n} of its fit"
+        assert (later in carded(task, public, model, more)) == (holders > 1)

@@ -68,7 +68,7 @@ def row(**values: float | str) -> Comparison:
 
 def test_a_figure_is_more_less_not_told_or_not_known() -> None:
     """By the p-value of the comparison, not by whether the interval holds the public figure."""
-    of, end = "yes: 23 % (1 % to 45 %) among the holders, ", " in the public records."
+    of, end = "yes: 23 % (1 % to 45 %) among the holders (no: 77 %), ", " in the public records."
     assert plain(finding(BINARY, row())) == f"{of}which cannot be told from 19 %{end}"
     differs = row(p_value=0.04, public=0.1)
     assert plain(finding(BINARY, differs)) == f"{of}more than 10 %{end}"
@@ -131,8 +131,8 @@ def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
     likely = "would have shown 8 times in 10."
     said = plain(verdict(BINARY, [row(seen_from=0.2), row(seen_from=0.352)], 40, None))
     assert said == (
-        "yes: 23 % (1 % to 45 %) among the holders, which cannot be told from 19 % in the public "
-        f"records; a difference of 35 points or more {likely}"
+        "yes: 23 % (1 % to 45 %) among the holders (no: 77 %), which cannot be told from 19 % in "
+        f"the public records; a difference of 35 points or more {likely}"
     )
     assert plain(verdict(BINARY, [row(), row()], 40, None)).endswith(
         f"; no difference, however large, {likely}"
