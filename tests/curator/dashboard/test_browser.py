@@ -357,7 +357,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.goto(f"{curator.url}/tasks/{task}/models/1")
     admin.locator(".tree .node[data-cell] a").first.click()
     admin.locator("#node table").wait_for()
-    assert "comes from the public model" in admin.inner_text("#node")
+    assert "comes from public data" in admin.inner_text("#node")
     admin.get_by_label("age", exact=True).fill("30")
     admin.get_by_label("<b>hours</b>", exact=True).fill("9")
     admin.get_by_label(re.compile("^job")).select_option(MARKUP)

@@ -125,7 +125,7 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     ]
     http.cookies.clear()
     stranger = await http.get(path)
-    assert "300" not in stranger.text
+    assert "300 answers" not in stranger.text
 
 
 async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
