@@ -225,7 +225,7 @@ LACKING = {
     "lpct-figure-4b": 30,
     "lpct-figure-4c": 25,
     "lpct-table-2-epsilon-0.5": 34,
-    "lpct-table-2-epsilon-2": 34,
+    "lpct-table-2-epsilon-2": 25,
     "lpct-table-2-epsilon-8": 43,
     "lpct-table-3": 80,
     "lpdt-figure-2a": 32,
