@@ -192,7 +192,7 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _later(model: Model, questions: Sequence[QuestionCounts]) -> str:
-    """Of how many reports the scores are, if the model was fitted to fewer."""
+    """The number of reports that scores are of, if the model was fitted to fewer; else nothing."""
     asked = question_about(model, questions)
     if asked is None or asked.n <= model.n:
         return ""

@@ -82,6 +82,8 @@ REPORTED = {
 }
 """What holders and relays send is counted in the status, and not logged one by one; receipts are
 read."""
+OF_PANELS = {"POST /tasks/{task_id}/fit-waves"}
+"""It fits a model of each wave; ``test_one_button_fits_every_wave`` reads what is logged."""
 COMMANDS = {
     "pilot": set[str](),  # but by the calls of the curator that it starts
     "serve": {"token issued at a start without one", "signing key set", "signing key rotated"},
@@ -174,7 +176,7 @@ def test_every_call_is_in_the_table() -> None:
         for method in getattr(route, "methods", ())
         if method not in {"GET", "HEAD"}
     }
-    assert calls == CALLS.keys() | REPORTED
+    assert calls == CALLS.keys() | REPORTED | OF_PANELS
 
 
 async def test_every_call_that_changes_something_is_logged(http: Http, address: str) -> None:

@@ -195,6 +195,8 @@ async def test_one_button_fits_every_wave(http: Http, app: CuratorApp, clock: Ma
         return [wave["models"] for wave in told["waves"]]
 
     assert await models() == [1, 1, 0]
+    logged = [entry.action for entry in app.state.curator.store.audit.entries(1_000)]
+    assert logged.count("model fitted") == 2
     http.cookies.clear()
     await http.sign_in(await http.token("reader"))
     assert button not in (await http.get(path)).text
