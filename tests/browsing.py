@@ -46,13 +46,20 @@ def axe() -> str:
     return (Path(package).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
+STILL = """Promise.allSettled(document.getAnimations()
+    .filter(each => each.effect.getComputedTiming().endTime !== Infinity)
+    .map(each => each.finished)).then(() => null)"""
+
+
 def violations(shown: Any) -> list[str]:
     """What axe-core finds, by its own names, on the page that shows this.
 
-    A page that a click is about to replace has not what the next one has: name that.
+    A page that a click is about to replace has not what the next one has: name that. Colours on
+    their way to others are waited for.
     """
     shown.first.wait_for()
     tab = shown.page
+    tab.evaluate(STILL)
     tab.evaluate(axe())
     found = tab.evaluate("axe.run()")
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found["violations"]]
