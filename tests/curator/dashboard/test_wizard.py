@@ -318,7 +318,6 @@ async def test_without_scripts_the_page_takes_its_file_along(
     assert "kept_public" not in (await form("/new/columns", FILES, scripted="yes")).text
     found = re.findall(r'<(?:input|textarea)[^>]* name="([^"]+)"[^>]* value="([^"]*)"', first)
     fields = {name: html.unescape(text) for name, text in found if name != "form_token"}
-    fields |= {f"found.{i}": fields[f"found.{i}"] for i in (2, 3)}
     fields |= {f"categories.{i}": fields[f"found.{i}"] for i in (2, 3)}
     fields |= {f"kind.{i}": kind for i, kind in enumerate(("numeric", "numeric", "categorical"))}
     fields |= {"kind.3": "categorical", "label": "label", "name": "kept", "holders": "300"}
