@@ -46,8 +46,8 @@ ROWS = (
         "{relaying.taking,relay.over_curator}; {relaying.forwarding.processor}",
     ),
     (
-        "memory of a curator and all that it started (PSS), after 10^6 single reports; after 10^7 "
-        "in batches",
+        "memory of a curator and all that it started (PSS), once idle processes have ended, after "
+        "10^6 single reports; after 10^7 in batches",
         "{intake.after 1e+06 single reports.memory}; {intake.after 1e+07 reports.memory}",
     ),
     (

@@ -216,6 +216,8 @@ def test_models_of_unlike_answers_are_said_to_be_so() -> None:
     assert unlike_reports("model 1", "model 2", (5, 5)) == ""
     said = unlike_reports("model 1", "model 2", (0, 2_701))
     assert plain(said).startswith("Model 1 was fitted to no answers and model 2 to 2 701, so")
+    fewer = plain(unlike_reports("model 1", "model 2", (2_701, 1_501)))
+    assert fewer.startswith("Model 1 was fitted to 2 701 answers and model 2 to 1 501, so")
     for counts, older in (((1_501, 2_701), 1), ((2_701, 1_501), 2)):
         unsure = {"Brier score": Interval(-0.01, -0.1, 0.08)}
         advice = which_to_keep(BINARY, "model 1", "model 2", unsure, counts)
