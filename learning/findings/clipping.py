@@ -8,14 +8,15 @@ clipped mean, its mean and its shift determine each other:
     m(shift) = mean of clip(shift + u, -B, B),    mean = c + shift + mean of u.
 
 Nothing tells whether the holders' labels spread as the public ones do, so an interval reaches to
-the means at every one of ``SPREADS`` of the public distances.
+the means at every one of ``SPREADS`` of the public distances, and means differ only where clipped
+ones do by more than they could at one of these with the same mean.
 
 Where all may be clipped, m is the same for every shift that far or further: an end of an interval
 at c - B or c + B stands for the end of the label's range.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +35,22 @@ SPREADS = 0.5, 1.0, 2.0
 AS_PUBLIC = SPREADS.index(1.0)
 MOST_ROWS = 2000
 """More public distances are reduced to this many quantiles."""
+
+
+@dataclass(frozen=True, eq=False)
+class AtSpread:
+    """Mean distances from the centre at some shifts, and the means of the clipped ones there."""
+
+    means: Floats
+    clipped_means: Floats
+
+    def whole(self, clipped: Floats | float) -> Floats:
+        """The mean distances whose clipped means are these."""
+        return np.asarray(np.interp(clipped, self.clipped_means, self.means))
+
+    def clipped(self, whole: Floats | float) -> Floats:
+        """The clipped means of distances that have these means."""
+        return np.asarray(np.interp(whole, self.means, self.clipped_means))
 
 
 def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Model:
@@ -63,12 +80,14 @@ def whole_means(
 
     Each array has one entry for each of ``cells``.
     """
-    _, distances = public_distances(label, public, question)
+    _, at_spreads = public_distances(label, public, question)
     scale = question.scale_of(label)
     centres = np.broadcast_to(scale.low, question.partition.cells)[cells] + scale.width / 2.0
     mean, least, most = (
         np.clip(
-            [centres + distance(end - centres) for distance in distances], label.low, label.high
+            [centres + spread.whole(end - centres) for spread in at_spreads],
+            label.low,
+            label.high,
         )
         for end in (clipped, low, high)
     )
@@ -85,21 +104,48 @@ def all_clipped(distance: Floats | float, width: float) -> Floats:
     return np.asarray(distance >= width / 2.0 * (1.0 - 1e-9))
 
 
+def beyond_spreads(
+    at_spreads: Sequence[AtSpread], clipped: Floats | float, difference: Floats | float
+) -> Floats:
+    """The part of a ``difference`` from ``clipped`` public means that no other spread explains."""
+    return np.asarray(difference - np.clip(difference, *_of_spreads(at_spreads, clipped)))
+
+
+def seen_at_any_spread(
+    at_spreads: Sequence[AtSpread], clipped: float, least: float, radius: float
+) -> float | None:
+    """The least difference of means of which every greater one moves clipped means by ``least``
+    ``beyond_spreads``, at each of these; None where all might be clipped before."""
+    below, above = _of_spreads(at_spreads, clipped)
+    ends = np.array([clipped + below - least, clipped + above + least])
+    if all_clipped(np.abs(ends).max(), 2.0 * radius):
+        return None
+    mean = at_spreads[AS_PUBLIC].whole(clipped)
+    return float(max(np.abs(spread.whole(ends) - mean).max() for spread in at_spreads))
+
+
+def _of_spreads(at_spreads: Sequence[AtSpread], clipped: Floats | float) -> tuple[Floats, Floats]:
+    """The least and most that other spreads with the same mean add to a ``clipped`` public one."""
+    mean = at_spreads[AS_PUBLIC].whole(clipped)
+    added = np.array([spread.clipped(mean) for spread in at_spreads]) - clipped
+    return np.minimum(added.min(axis=0), 0.0), np.maximum(added.max(axis=0), 0.0)
+
+
 def public_distances(
     label: Range, public: PublicData, question: QuestionCounts
-) -> tuple[Floats, list[Callable[[Floats], Floats]]]:
-    """The public labels' distances u from their centres, ``(rows,)``, at least one, and for each of
-    ``SPREADS`` the function from the mean of clipped distances to the mean of distances."""
+) -> tuple[Floats, list[AtSpread]]:
+    """The public labels' distances u from their centres, ``(rows,)``, at least one, and how
+    clipping changes their mean at each of ``SPREADS``."""
     scale, cells = question.scale_of(label), locate(question.partition, public.X)
     radius = scale.width / 2.0
     u = np.clip(public.y, label.low, label.high) - scale.low[cells] - radius
     if len(u) > MOST_ROWS:
         u = np.quantile(u, (np.arange(MOST_ROWS) + 0.5) / MOST_ROWS)
-    return u, [_mean_distance(spread * u, radius) for spread in SPREADS]
+    return u, [_at_spread(spread * u, radius) for spread in SPREADS]
 
 
-def _mean_distance(u: Floats, radius: float) -> Callable[[Floats], Floats]:
+def _at_spread(u: Floats, radius: float) -> AtSpread:
     furthest = radius + np.abs(u).max()  # everything is clipped
     shifts = np.linspace(-furthest, furthest, SHIFTS)
-    m = np.clip(shifts[:, None] + u, -radius, radius).mean(axis=1)
-    return lambda clipped: np.interp(clipped, m, shifts) + u.mean()
+    clipped = np.clip(shifts[:, None] + u, -radius, radius).mean(axis=1)
+    return AtSpread(shifts + u.mean(), clipped)

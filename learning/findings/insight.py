@@ -21,6 +21,8 @@ that error also has what growing cells on these very labels adds, (s - 1) p (1 -
 factor s of ``selection``. The mean of a number is compared by a normal law, with the public
 variance s p (1 - p) / (m_k + 1) on the scale [0, 1].
 
+Numbers clipped around centres differ only by what no spread of ``clipping.SPREADS`` explains.
+
 No difference is never said without the least one that would have been seen. Stated the public
 records, that is where the test rejects, plus ``ERRORS_BELOW`` standard errors of the reports, so
 that it would have rejected with the probability ``POWER``; the larger of both directions.
@@ -57,7 +59,15 @@ from ..core.overall import best, joined, without_label_question
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import locate
-from .clipping import AS_PUBLIC, all_clipped, public_distances, whole_means
+from .clipping import (
+    AS_PUBLIC,
+    AtSpread,
+    all_clipped,
+    beyond_spreads,
+    public_distances,
+    seen_at_any_spread,
+    whole_means,
+)
 from .impossible import Impossible, impossible
 
 FALSE_DISCOVERY_RATE = 0.05
@@ -187,8 +197,11 @@ def insight(
     public_by_cell = public_counts(label, public, question.partition, question.scale)
     overall = _overall(label, public, question, model, alone)
     misfits = (misfit_share(questions) or Estimate(0.0, 1.0)).interval(0.0, 1.0)
-    differences = cell_differences(label, question, public_by_cell, model.selection)
-    in_cell = _seen_in_a_cell(label, question, public_by_cell, model.selection)
+    at_spreads: Sequence[AtSpread] = ()
+    if isinstance(label, Range) and question.centred:
+        _, at_spreads = public_distances(label, public, question)
+    differences = cell_differences(label, question, public_by_cell, model.selection, at_spreads)
+    in_cell = _seen_in_a_cell(label, question, public_by_cell, model.selection, at_spreads)
     if isinstance(label, Range) and question.centred:
         differences = _whole(label, public, question, differences)
     before = model.without_reports().values
@@ -347,10 +360,17 @@ def _overall(
         if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
             spread = (alike - label.low) * (label.high - alike)
         of_reports = distance.variance + spread / n
-        p_values = [float(_mean_p(question, distance.value, of_reports, spread / m))]
-        least = critical_difference(of_reports, spread / m, 1, question.progress)
+        least: float | None = critical_difference(of_reports, spread / m, 1, question.progress)
         least += ERRORS_BELOW * float(np.sqrt(of_reports))
-        seen = [least if least < label.span else None]
+        beyond: Floats | float = distance.value
+        if question.centred:
+            distances, at_spreads = public_distances(label, public, question)
+            clipped = float(at_spreads[AS_PUBLIC].clipped(float(distances.mean())))
+            beyond = beyond_spreads(at_spreads, clipped, beyond)
+            radius = question.scale_of(label).width / 2.0
+            least = seen_at_any_spread(at_spreads, clipped, least, radius)
+        p_values = [float(_mean_p(question, beyond, of_reports, spread / m))]
+        seen = [least if least is not None and least < label.span else None]
     figures = zip(weights, intervals, expected, p_values, seen, strict=True)
     return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
 
@@ -464,8 +484,8 @@ def unclipped_mean(
         return joined(clipped, holders, alone, ends).interval(label.low, label.high)
     scale, weights = question.scale_of(label), mass / mass.sum()
     distances, at_spreads = public_distances(label, public, question)
-    r, distance = values - scale.low - scale.width / 2.0, at_spreads[AS_PUBLIC]
-    lost = np.array([float(weights @ (of_spread(r) - r)) for of_spread in at_spreads])
+    r, distance = values - scale.low - scale.width / 2.0, at_spreads[AS_PUBLIC].whole
+    lost = np.array([float(weights @ (spread.whole(r) - r)) for spread in at_spreads])
     step = scale.width / 100.0
     slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)
     variance = slope**2 * clipped.variance
@@ -504,14 +524,19 @@ def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Fl
 
 
 def cell_differences(
-    label: Label, question: QuestionCounts, public_by_cell: Floats, selection: float
+    label: Label,
+    question: QuestionCounts,
+    public_by_cell: Floats,
+    selection: float,
+    at_spreads: Sequence[AtSpread] = (),
 ) -> tuple[CellDifference, ...]:
     """The cells whose mass or labels differ from the public counts', the surest first.
 
-    Of those listed, ``FALSE_DISCOVERY_RATE`` are false in expectation.
+    Of those listed, ``FALSE_DISCOVERY_RATE`` are false in expectation. Of numbers that were
+    clipped around centres none could come ``at_spreads`` of another width.
     """
     masses = _masses(question, public_by_cell)
-    labels = _labels(label, question, public_by_cell, selection)
+    labels = _labels(label, question, public_by_cell, selection, at_spreads)
     listed = _discoveries([*masses, *labels])
     missed = LEVEL * len(listed) / (len(masses) + len(labels))
     return tuple(row.difference(factor_at(question.progress, missed)) for row in listed)
@@ -547,7 +572,11 @@ def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[_Compared]
 
 
 def _labels(
-    label: Label, question: QuestionCounts, public_by_cell: Floats, selection: float
+    label: Label,
+    question: QuestionCounts,
+    public_by_cell: Floats,
+    selection: float,
+    at_spreads: Sequence[AtSpread],
 ) -> list[_Compared]:
     """Compare every cell's class shares, or its mean label, with the public ones.
 
@@ -563,7 +592,12 @@ def _labels(
         p = _share_p(question, public_by_cell, rows[:, None], share, sampled, selection)
     else:
         grown = selection * _binomial_variance(t, q) / (rows + 1.0)[:, None]
-        p = _mean_p(question, share - q, sampled**2, grown)
+        off = share - q
+        if at_spreads:
+            width = question.scale_of(label).width
+            clipped, of_numbers = width * (q[:, 1] - 0.5), width * off[:, 1]
+            off[:, 1] = beyond_spreads(at_spreads, clipped, of_numbers) / width
+        p = _mean_p(question, off, sampled**2, grown)
     names: tuple[str, ...] = label.classes if isinstance(label, Classes) else ("", label.name)
     low, width = np.zeros(len(mass)), 1.0
     if isinstance(label, Range):
@@ -579,7 +613,11 @@ def _labels(
 
 
 def _seen_in_a_cell(
-    label: Label, question: QuestionCounts, public_by_cell: Floats, selection: float
+    label: Label,
+    question: QuestionCounts,
+    public_by_cell: Floats,
+    selection: float,
+    at_spreads: Sequence[AtSpread],
 ) -> float | None:
     """The least difference that would have been listed in a cell of median noise; None if none."""
     slots = label.slots if isinstance(label, Classes) else 1
@@ -603,6 +641,9 @@ def _seen_in_a_cell(
     tests = round(LEVEL / level)
     least = critical_difference(reported, public, tests, question.progress)
     least += ERRORS_BELOW * float(np.sqrt(reported))
+    if at_spreads:
+        clipped = width * (float(q[cell, 1]) - 0.5)
+        return seen_at_any_spread(at_spreads, clipped, width * least, width / 2.0)
     return width * least if least < 1.0 else None
 
 

@@ -8,7 +8,13 @@ import pytest
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.findings.clipping import AS_PUBLIC, public_distances, unclipped
-from privet.learning.findings.insight import insight, mean_would_tell, reports_for
+from privet.learning.findings.insight import (
+    FALSE_DISCOVERY_RATE,
+    Insight,
+    insight,
+    mean_would_tell,
+    reports_for,
+)
 from privet.learning.findings.node_shares import node_shares
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
@@ -84,7 +90,7 @@ def test_the_mean_of_clipped_labels_gives_that_of_all(rows: int, skew: float) ->
     for shift in np.linspace(-RADIUS - u.max() + step, RADIUS - u.min() - step, 60):
         clipped = np.clip(shift + u, -RADIUS, RADIUS)
         if (np.abs(clipped) < RADIUS).mean() > 0.05:
-            found = float(at_spreads[AS_PUBLIC](np.array(clipped.mean())))
+            found = float(at_spreads[AS_PUBLIC].whole(clipped.mean()))
             assert found == pytest.approx(shift + u.mean(), abs=3.0 * step)
 
 
@@ -155,6 +161,34 @@ def test_intervals_hold_where_labels_spread_otherwise_than_public_ones(
     for interval in (of_root.reported, overall):
         assert interval.low <= truth.mean() <= interval.high
         assert interval.high - interval.low < RADIUS
+
+
+@pytest.mark.parametrize("spread", [0.6, 1.8])
+def test_means_are_said_to_differ_where_they_do_at_any_spread(spread: float) -> None:
+    """Overall and in cells: never by their spread alone, and always from ``seen_from`` on."""
+    public = public_rows(2.0 * (np.random.default_rng(2).exponential(size=20_000) - 1.0))
+    u = (
+        2.0 * spread * (-np.log1p(-(np.arange(4_000) + 0.5) / 4_000) - 1.0)
+        + (public.y - CENTRES[np.arange(20_000) % 4]).mean()
+    )
+
+    def found(moved: float) -> Insight:
+        t = np.clip(moved + u, -RADIUS, RADIUS).mean() / (2.0 * RADIUS) + 0.5
+        question = asked(np.full(4, t), 400_000, 8.0)
+        model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
+        return insight(LABEL, public, [question], model)
+
+    alike = found(0.0)
+    assert alike.overall[0].p_value > FALSE_DISCOVERY_RATE
+    assert all(row.name is None for row in alike.differences)
+    seen, in_cell = alike.overall[0].seen_from, alike.seen_in_a_cell
+    assert seen is not None
+    assert in_cell is not None
+    assert max(seen, in_cell) < RADIUS
+    for sign in (-1.0, 1.0):
+        assert found(sign * 1.05 * seen).overall[0].p_value <= FALSE_DISCOVERY_RATE
+        listed = [row.name for row in found(sign * 1.05 * in_cell).differences]
+        assert LABEL.name in listed
 
 
 def test_nothing_changes_without_centres_or_public_records() -> None:
