@@ -165,7 +165,8 @@ def registered_points(X: Floats, register: Floats) -> Floats:
 
 def _keys(rows: Floats) -> list[bytes]:
     """Equal ones for equal rows, -0 and 0 included."""
-    keys: list[bytes] = (rows + 0.0).view(f"V{rows.shape[1] * rows.itemsize}")[:, 0].tolist()
+    of_zero = np.add(rows, 0.0, order="C")
+    keys: list[bytes] = of_zero.view(f"V{rows.shape[1] * rows.itemsize}")[:, 0].tolist()
     return keys
 
 

@@ -109,7 +109,8 @@ def test_reference_points_are_drawn_like_public_rows_and_are_none() -> None:
     assert points.shape == (POINTS, 3)
     for column in range(3):
         assert set(points[:, column]) <= set(X[:, column])
-    np.testing.assert_array_equal(points, reference_points(X))
+    for same in (X, np.asfortranarray(X)):
+        np.testing.assert_array_equal(points, reference_points(same))
     assert not {row.tobytes() for row in X} & {row.tobytes() for row in points}
     one_column = reference_points(X[:, :1])  # of which no new row can be drawn
     assert (len(one_column), set(one_column[:, 0])) == (POINTS, set(X[:, 0]))
