@@ -158,18 +158,19 @@ def slope(n: Floats, runs: Floats, resamples: int = RESAMPLES) -> tuple[float, f
     """The slope of ln(mean of ``runs``) over ln ``n``, and half of its 95 % interval.
 
     ``runs`` are ``(n, replications)``. Half an interval is Student's quantile times the standard
-    deviation over resampled replications, of which there are as many as there were, less one.
+    deviation over resampled replications, of which there are as many as there were, less one; it
+    has no end where a resampled mean is below the floor, of which there is no logarithm.
     """
     x = np.log(n) - np.log(n).mean()
     weights = x / (x**2).sum()
     replications = runs.shape[1]
     drawn = np.random.default_rng(0).integers(replications, size=(resamples, replications - 1))
     means = runs[:, drawn].mean(axis=2)
-    # a resampled mean below the floor has no logarithm
-    usable = (means > 0).all(axis=0)
-    spread = float((weights @ np.log(means[:, usable])).std(ddof=1))
-    half = float(student.ppf(0.975, replications - 1)) * spread
-    return float(weights @ np.log(runs.mean(axis=1))), half
+    middle = float(weights @ np.log(runs.mean(axis=1)))
+    if (means <= 0.0).any():
+        return middle, np.inf
+    spread = float((weights @ np.log(means)).std(ddof=1))
+    return middle, float(student.ppf(0.975, replications - 1)) * spread
 
 
 def against(order: Order, n: Floats, found: tuple[float, float]) -> tuple[str, str, str]:

@@ -510,6 +510,10 @@ def test_slopes_of_known_powers() -> None:
         found, half = rates.slope(n, runs)
         wrong += abs(found + 0.4) > half
     assert wrong <= 12
+    runs[-1, 0] = -runs[-1].sum()  # resampled means may be below the floor, with all in it not
+    runs[-1, 1] -= 1.1 * runs[-1, 0]
+    assert (runs.mean(axis=1) > 0.0).all()
+    assert rates.slope(n, runs)[1] == np.inf
 
 
 def test_promised_orders() -> None:
