@@ -109,6 +109,7 @@ EVERY_SET = (
     *("survey", *(f"made, {kind}" for kind in disclosure.MADE), *REGRESSION, *FEW_COLUMNS),
     *(f"{name}, {shift}" for name in tuple(KNOWN)[:4] for shift in ("volunteers", "changed")),
 )
+on_shifted = partial(jobs, [f"{name}, shifted" for name in FEW_COLUMNS], shift=tuple(SHIFTS))
 with_earlier = partial(jobs, "panel", ("earlier waves",), drift=DRIFTS)
 COLLECTIONS = ((10_000, 0.5), (10_000, 4.0), (100_000, 2.0), (1_000_000, 0.5), (10_000_000, 64.0))
 """Holders, and epsilon."""
@@ -501,14 +502,12 @@ OURS = [
     compared(
         "shifts",
         "Public data that mislead",
-        jobs(
-            [f"{name}, shifted" for name in FEW_COLUMNS],
+        on_shifted(
             (
                 *("Privet", "public stack", *PUBLIC_ONLY, "public tree"),
                 *("references", "everybody's forest"),
             ),
             BUDGETS,
-            shift=tuple(SHIFTS),
         ),
         series=(
             *("public stack", *PUBLIC_ONLY, "public tree", "base rate reported"),
@@ -522,12 +521,7 @@ OURS = [
     Experiment(
         "trust",
         "Local ε of shuffled reports",
-        jobs(
-            [f"{name}, shifted" for name in FEW_COLUMNS],
-            ("behind a relay",),
-            BUDGETS[:4],
-            shift=tuple(SHIFTS),
-        ),
+        on_shifted(("behind a relay",), BUDGETS[:4]),
         x="shift",
         line=("epsilon",),
         panels=("problem",),
@@ -538,12 +532,7 @@ OURS = [
     Experiment(
         "trust-cells",
         "A trusted curator with as many cells as central noise allows: accuracy, Brier score",
-        jobs(
-            [f"{name}, shifted" for name in FEW_COLUMNS],
-            ("central, more cells",),
-            BUDGETS[:4],
-            shift=tuple(SHIFTS),
-        ),
+        on_shifted(("central, more cells",), BUDGETS[:4]),
         x="shift",
         line=("epsilon",),
         panels=("problem",),
