@@ -360,17 +360,18 @@ def _overall(
         if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
             spread = (alike - label.low) * (label.high - alike)
         of_reports = distance.variance + spread / n
-        least: float | None = critical_difference(of_reports, spread / m, 1, question.progress)
+        least = critical_difference(of_reports, spread / m, 1, question.progress)
         least += ERRORS_BELOW * float(np.sqrt(of_reports))
         beyond: Floats | float = distance.value
+        whole: float | None = least
         if question.centred:
             distances, at_spreads = public_distances(label, public, question)
             clipped = float(at_spreads[AS_PUBLIC].clipped(float(distances.mean())))
             beyond = beyond_spreads(at_spreads, clipped, beyond)
             radius = question.scale_of(label).width / 2.0
-            least = seen_at_any_spread(at_spreads, clipped, least, radius)
+            whole = seen_at_any_spread(at_spreads, clipped, least, radius)
         p_values = [float(_mean_p(question, beyond, of_reports, spread / m))]
-        seen = [least if least is not None and least < label.span else None]
+        seen = [whole if whole is not None and whole < label.span else None]
     figures = zip(weights, intervals, expected, p_values, seen, strict=True)
     return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
 
