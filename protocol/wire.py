@@ -8,6 +8,7 @@ empty list takes one byte on the wire and sixty in memory.
 
 from dataclasses import dataclass
 from typing import Any, Final
+from unicodedata import category
 
 import msgpack
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -110,9 +111,13 @@ def fault_text(kind: str, message: str) -> str:
 
 
 def printable(text: str, longest: int = 1_000) -> str:
-    """``text`` without control characters, and not longer than ``longest``."""
+    """``text`` without control characters, and not longer than ``longest``.
+
+    Spaces of all kinds stay, such as those in numbers that do not break.
+    """
     visible = "".join(
-        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
+        c if c.isprintable() or c == "\n" or category(c) == "Zs" else "\N{REPLACEMENT CHARACTER}"
+        for c in text
     )
     return visible if len(visible) <= longest else visible[: longest - 3] + "..."
 

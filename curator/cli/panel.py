@@ -45,7 +45,7 @@ def _print_panel(panel: Document) -> None:
             change["name"],
             f"{change['since']} to {change['wave']}",
             f"{amount(change['before'])} to {amount(change['after'])}",
-            f"{change['low']:+.3g} to {change['high']:+.3g}",
+            f"{_signed(change['low'])} to {_signed(change['high'])}",
         )
         for change in panel["changes"][:ROWS_LISTED]
     ]
@@ -53,6 +53,10 @@ def _print_panel(panel: Document) -> None:
         columns = ("where", "", "waves", "from and to", "change, 95 % interval")
         print_table("Changes, the most certain first", columns, rows)
     out().print(panel["sentence"], soft_wrap=True, markup=False, highlight=False)
+
+
+def _signed(number: float) -> str:
+    return f"{'+' * (number > 0)}{amount(float(f'{number:.3g}'))}"
 
 
 def _figure(of: Document) -> str:

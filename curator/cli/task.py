@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient, Document
+from privet.learning.core.amounts import amount
 from privet.learning.task_building.columns import Table
 from privet.learning.task_building.renaming import renamed
 from privet.learning.task_building.review import review
@@ -362,7 +363,7 @@ def _allocation(allocation: str, questions: int) -> str:
 def _asks(question: Document) -> Document:
     """A question as a row of the table; ``asks`` has the radius of a centred number."""
     radius = question["radius"]
-    return question if radius is None else {**question, "asks": f"label ± {radius:.4g}"}
+    return question if radius is None else {**question, "asks": f"label ± {amount(radius)}"}
 
 
 def _label(label: Document) -> str:

@@ -33,6 +33,7 @@ from privet.protocol.features import (
 from privet.protocol.spellings import tidy
 from privet.protocol.wire import first_fault
 
+from ..core.amounts import amount
 from ..core.public_data import Floats, PublicData, Single
 from ..core.public_model import BaseModel, Component
 from ..task_building.columns import Columns, count_rows, is_arrow
@@ -271,10 +272,11 @@ def warn_of_ranges(features: Features, columns: Mapping[str, Any]) -> None:
             values = np.asarray(columns[feature.name], dtype=np.float64)
             outside = np.mean((values < feature.low) | (values > feature.high))
             if outside > MOST_OUTSIDE:
+                ends = f"{amount(feature.low)} to {amount(feature.high)}"
                 warnings.warn(
                     f"{feature.name!r} of {outside:.0%} of the records lies outside that of the "
-                    f"public records, {feature.low:.4g} to {feature.high:.4g}, whose nearest end "
-                    "counts. If a pipeline transforms X, transform the public records likewise.",
+                    f"public records, {ends}, whose nearest end counts. If a pipeline transforms "
+                    "X, transform the public records likewise.",
                     UserWarning,
                     stacklevel=4,
                 )

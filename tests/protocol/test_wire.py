@@ -95,3 +95,12 @@ def test_a_report_above_the_limit_is_refused_unread() -> None:
     """The size is checked first, so the message names the limit."""
     with pytest.raises(MalformedReport, match=str(MAX_REPORT_BYTES)):
         Report.unpack(b"\x00" * (MAX_REPORT_BYTES + 1))
+
+
+def test_texts_for_terminals_have_spaces_and_no_control_characters() -> None:
+    """Nothing that moves what is read, but the spaces within numbers and before French marks."""
+    kept = "2\u202f500\u202f000, 31\u00a0%, 一\u3000二, a b\n"
+    assert wire.printable(kept) == kept
+    for lost in "\x00\x1b\x85\r\t\u2028\u2029\u202e\u200b\ufeff\ud800":
+        assert wire.printable(f"a{lost}b") == "a\ufffdb"
+    assert wire.printable("abcdef", 5) == "ab..."

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from privet.admin.client import CuratorClient
 from privet.client.cli import app as holder
+from privet.learning.core.amounts import amount
 from privet.protocol.status import Holdings
 from tests.curator import samples
 from tests.curator.cli.conftest import Cli
@@ -118,6 +120,19 @@ def test_what_relays_hold_and_lost_of_a_wave_is_said(
     (of_first, of_second) = cli.json("panel", "status", panel)["waves"]
     assert (of_first["held"], of_first["lost"]) == (20, 13)
     assert (of_second["held"], of_second["lost"]) == (0, 0)
+
+
+def test_changes_of_large_numbers_have_no_exponent(
+    cli: Cli, panel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the page of the panel writes them."""
+    told = cli.json("panel", "status", panel)
+    change = {"path": [], "name": "pay", "since": 1, "wave": 2, "before": 2.5e6, "after": 2.4e6}
+    told |= {"changes": [change | {"low": -150_000.0, "high": 20_000.0}]}
+    monkeypatch.setattr(CuratorClient, "waves", lambda *_: told)
+    said = cli("panel", "status", panel).out
+    assert f"{amount(2.5e6)} to {amount(2.4e6)}" in said
+    assert f"{amount(-150_000.0)} to +{amount(20_000.0)}" in said
 
 
 def test_each_wave_has_one_word_and_its_hours(
