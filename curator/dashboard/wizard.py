@@ -364,6 +364,8 @@ def _written(fields: dict[str, str]) -> dict[str, Any]:
         kind = INPUTS[name].kind
         if text and (kind, text) == ("flag", "on"):  # a box that is checked
             written[name] = True
+        elif kind == "number" and text:
+            written[name] = _number(fields, name)
         elif text:
             written[name] = INPUTS[name].value(_whole(name, text) if kind == "integer" else text)
     return written

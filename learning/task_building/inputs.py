@@ -51,7 +51,7 @@ class Input:
     def _named(self, line: str) -> tuple[str, float]:
         name, _, number = line.rpartition("=")
         try:
-            return name.strip(), float(number)
+            return name.strip(), float(number.replace(",", "."))
         except ValueError:
             raise InvalidRequest(
                 f"{self.name} has {line.strip()!r}: give NAME=NUMBER, such as yes=.02."

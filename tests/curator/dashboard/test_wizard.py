@@ -169,6 +169,8 @@ def test_waves_that_cannot_be_are_named(changed: dict[str, str], said: str) -> N
 def test_numbers_are_read_as_they_are_written() -> None:
     """A decimal comma is one; what marks thousands here and fractions there is refused."""
     made = settings_of(FormData(FORM | {"epsilon": "0,5", "low.0": "-1,5", "holders": "10 000"}))
+    more = settings_of(FormData(FORM | {"label_part": "0,3", "prevalence": "b=0,02"}))
+    assert (more.label_part, more.prevalence) == (0.3, {"b": 0.02})
     assert (made.epsilon, made.holders) == (0.5, 10_000)
     assert made.features["x"].low == -1.5
     for holders in ("10.000", "10,000"):
