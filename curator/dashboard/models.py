@@ -17,6 +17,7 @@ from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
 from privet.learning.display.picture import SUMMARY, to_svg
 from privet.learning.export.formats import EXPORTS
+from privet.learning.findings.scores import Yardsticks
 from privet.learning.findings.sentences import (
     asked,
     average_of_cells,
@@ -41,10 +42,17 @@ from privet.protocol.task import Task
 from privet.tables.cells import cell_value, plain_number
 
 from ..datastore.models import SERVING, ModelInfo
-from ..http.models import ALIAS, OF_CELL, ModelView, columns_with_predictions, exported, records_of
+from ..http.models import (
+    ALIAS,
+    OF_CELL,
+    InsightView,
+    ModelView,
+    columns_with_predictions,
+    exported,
+    records_of,
+)
 from ..http.requests import TheCurator, count_as_post, while_waited
-from ..service import Change, Curator, fitting, prediction, reading
-from ..service.panels import read_panel
+from ..service import Change, Curator, fitting, panels, prediction, reading
 from ..service.tasks import read_status, read_task
 from .overview import Finding, findings_of, insight_of, sentences_on_cells
 from .pages import PageRoute, asked_of, own_address, page, see_other
@@ -84,10 +92,12 @@ def show_model(
     model = reading.fitted_model(curator, visitor, task_id, number).model
     is_draft = read_task(curator, visitor, task_id).state is TaskState.DRAFT
     than = reading.accuracy_in_context(curator, visitor, task_id, number) if visitor.reads else None
+    insight = insight_of(task_id, curator, visitor, number)
+    so_far = later_reports(info, task, curator, visitor)
     return page(
         request,
         "model.html",
-        so_far=later_reports(info, task, curator, visitor),
+        so_far=so_far,
         question=asked(task.label),
         why_less="" if than is None else why_less(than),
         info=ModelView.of(task_id, info),
@@ -96,8 +106,8 @@ def show_model(
         even=even_scores(task),
         address=f"{own_address(request)}{request.url.path}",
         guarded=curator.guard_models or is_draft,
-        says=verdict_of(task, info, curator, visitor),
-        findings=findings_of_model(task, number, curator, visitor),
+        says=verdict_of(task, info, insight, than, so_far, curator, visitor),
+        findings=findings_of_model(task, insight),
         **picture(
             task,
             model,
@@ -251,10 +261,16 @@ async def try_settings(
     task = await run_in_threadpool(_visible_task, task_id, curator, visitor)
     drawn = await run_in_threadpool(picture, task, trial.model, curator, visitor, "these settings")
     sides = f"model {trial.against}", "the model of these settings"
+    unlike, own = unlike_reports(*sides, trial.reports), None
+    if unlike and trial.against is not None:
+        info = await run_in_threadpool(reading.read_model, curator, visitor, task_id, trial.against)
+        own = {key: info.summary[key] for key in ("estimator", "parameters")}
+    tried = {"estimator": name, "parameters": dict(trial.model.parameters)}
     return page(
         request,
         "trial.html",
-        unlike=unlike_reports(*sides, trial.reports),
+        unlike=unlike,
+        own=None if own == tried else own,
         change=trial.change,
         against=trial.against,
         better=None if trial.change is None else better_of(task, *sides, trial.change),
@@ -279,14 +295,9 @@ async def fit(
 async def fit_waves(
     request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor
 ) -> Response:
-    """Fit and keep a model of each of a panel's waves that has reports, in their order."""
-    standing = await run_in_threadpool(read_panel, curator, visitor, task_id)
-    waves = [wave.task.id for wave in standing.waves if wave.reports]
-    if not waves:
-        raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
-    for wave_id in waves:
-        await while_waited(request, fitting.fit(curator, visitor, wave_id))
-    return see_other(f"/tasks/{standing.waves[0].task.panel_id}#waves")
+    """Fit and keep a model of each of a panel's waves that has reports."""
+    await while_waited(request, panels.fit_waves(curator, visitor, task_id))
+    return see_other(f"/tasks/{task_id}#waves")
 
 
 @router.post("/models/{number}/promote", dependencies=[Admins])
@@ -433,13 +444,19 @@ def settings(task: Task, estimator: str, parameters: Mapping[str, Any]) -> dict[
     }
 
 
-def verdict_of(task: Task, info: ModelInfo, curator: Curator, visitor: Visitor) -> list[str]:
+def verdict_of(
+    task: Task,
+    info: ModelInfo,
+    insight: InsightView | None,
+    than: Yardsticks | None,
+    so_far: int | None,
+    curator: Curator,
+    visitor: Visitor,
+) -> list[str]:
     """Sentences on a model before its tree; those that rest on the reports so far for readers."""
-    insight = insight_of(task.id, curator, visitor, info.number)
     if insight is not None and insight.impossible is not None:
         return [insight.sentence]
     says, known, average = [], [], ""
-    so_far = later_reports(info, task, curator, visitor)
     if insight is not None:
         says = [verdict(task.label, insight.overall, insight.reports, None)]
         of_cells = reading.average_value(curator, visitor, task.id, info.number)
@@ -451,13 +468,11 @@ def verdict_of(task: Task, info: ModelInfo, curator: Curator, visitor: Visitor) 
     accuracy = ModelView.of(task.id, info).scores.get("accuracy")
     if accuracy is not None:
         right = how_often_right(Interval(accuracy.value, accuracy.low, accuracy.high))
-        than = None
-        if insight is not None:
-            than = reading.accuracy_in_context(curator, visitor, task.id, info.number)
-        then = ""
-        if than is not None and so_far is not None:
-            then = f" That is by the answers of its fit; by all {thousands(so_far)}:"
-        says.append(right if than is None else f"{right}{then} {worth_of_accuracy(than)}")
+        if insight is not None and than is not None:
+            if so_far is not None:
+                right += f" That is by the answers of its fit; by all {thousands(so_far)}:"
+            right += f" {worth_of_accuracy(than)}"
+        says.append(right)
     if says := [*says, *known, *filter(None, (average,))]:
         return says
     if info.summary["reports"]:
@@ -473,9 +488,8 @@ def later_reports(info: ModelInfo, task: Task, curator: Curator, visitor: Visito
     return reports if reports > info.summary["reports"] else None
 
 
-def findings_of_model(task: Task, number: int, curator: Curator, visitor: Visitor) -> list[Finding]:
-    """The holders' figures that its reports tell, if several make the verdict."""
-    insight = insight_of(task.id, curator, visitor, number)
+def findings_of_model(task: Task, insight: InsightView | None) -> list[Finding]:
+    """The holders' figures that the reports tell, if several make the verdict."""
     if insight is None or insight.impossible is not None:
         return []
     found = findings_of(task.label, insight.overall)

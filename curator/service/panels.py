@@ -1,5 +1,6 @@
-"""Panels: how their waves stand, and what changed between them."""
+"""Panels: how their waves stand, what changed between them, and their models."""
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -11,8 +12,10 @@ from privet.protocol.task import Task
 
 from ..access.actors import Actor
 from ..access.tokens import Scope
+from ..datastore.models import ModelInfo
 from ..datastore.tasks import StoredTask
 from .curator import Curator
+from .fitting import fit
 from .reading import COUNTS
 from .tasks import read_task
 
@@ -76,3 +79,16 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
     tree = task.tree_of(0)
     paths = {cell: describe_path(tree, task.columns, cell) for cell in cells if cell is not None}
     return PanelStanding(tuple(standings), found, paths)
+
+
+async def fit_waves(curator: Curator, actor: Actor, task_id: str) -> list[ModelInfo]:
+    """Fit and keep a model of each wave with reports of a panel, in their order; as ``fit`` does.
+
+    Raises ``InvalidRequest`` without any, and for a task without waves.
+    """
+    actor.need(Scope.FITTER)
+    standing = await asyncio.to_thread(read_panel, curator, actor, task_id)
+    waves = [wave.task.id for wave in standing.waves if wave.reports]
+    if not waves:
+        raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
+    return [await fit(curator, actor, wave_id) for wave_id in waves]

@@ -130,19 +130,27 @@ document.addEventListener("submit", (event) => {
   const into = event.submitter?.dataset.into ?? form.dataset.into;
   if (!into) return;
   event.preventDefault();
-  void send(form, into, event.submitter);
+  void send(form, into, event.submitter).then((page) => {
+    const fields = form.id !== "controls" && into === "trial" && page?.querySelector("#controls .grid");
+    if (fields) setControls(fields);
+  });
 });
+
+/** Let the controls of a trial be those of other settings. */
+function setControls(fields) {
+  const place = document.querySelector("#controls .grid");
+  place.replaceChildren(...fields.childNodes);
+  prepare(place);
+}
 
 document.addEventListener("change", (event) => {
   const form = event.target.form;
   if (form?.dataset.atOnce === undefined) return;
-  void send(form, form.dataset.into, null).then((page) => {
-    const renewed = page?.getElementById(form.id);
-    if (!renewed || event.target.name !== "estimator") return;
-    form.replaceChildren(...renewed.childNodes); // another estimator has other parameters
-    prepare(form);
+  if (event.target.name === "estimator") { // another one has other parameters
+    setControls(form.querySelector(`[data-estimator="${event.target.value}"]`).content.cloneNode(true));
     form.elements.estimator.focus();
-  });
+  }
+  void send(form, form.dataset.into, null);
 });
 
 function send(form, into, submitter) {

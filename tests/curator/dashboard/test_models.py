@@ -10,7 +10,7 @@ import pytest
 
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import overview, tasks
-from privet.curator.dashboard.models import typed_value
+from privet.curator.dashboard.models import estimators_for, typed_value
 from privet.curator.dashboard.pages import templates
 from privet.curator.http.models import DifferenceView, InsightView
 from privet.curator.service import reading
@@ -32,6 +32,7 @@ from privet.learning.findings.sentences import (
     why_less,
     worth_of_accuracy,
 )
+from privet.learning.methods import ESTIMATORS
 from privet.protocol.features import Categorical, Numeric
 from tests.curator import samples
 from tests.curator.http.conftest import Http
@@ -145,7 +146,7 @@ async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
     assert said[0] == said[1]
 
 
-async def test_other_settings_begin_at_the_model(http: Http) -> None:
+async def test_other_settings_begin_at_the_model(http: Http, app: CuratorApp) -> None:
     """Its estimator and parameters are in the form, and the trial is compared with it."""
     task = await http.task()
     await http.fit(task, **samples.PUBLIC_ALONE)
@@ -156,6 +157,13 @@ async def test_other_settings_begin_at_the_model(http: Http) -> None:
     assert re.search(r'name="weight" inputmode="decimal" value="inf"', page)
     assert "<option selected>unbiased</option>" in page
     assert '<input type="hidden" name="against" value="2">' in page
+    kept = re.findall(r'<template data-estimator="(.+?)">(.*?)</template>', page, re.S)
+    names = [name for name, _ in kept]
+    for name, fields in kept:
+        asked = re.findall(r' name="(.+?)"', fields)  # what a page shows when it is chosen
+        assert asked == ["estimator", *ESTIMATORS[name].parameters]
+        assert f'<option value="{name}" selected>' in fields
+    assert names == list(estimators_for(app.state.curator.store.tasks.read(task).task))
     trial = f"/tasks/{task}/trial?estimator=weighted&weight=inf&against="
     assert "Compared with model 2" in (await http.get(f"{trial}2")).text
     assert "Compared with model 1" in (await http.get(trial)).text
@@ -234,9 +242,14 @@ async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     assert page.index(said) < page.index('class="known"')
     assert "Fit the settings of model 1 to all answers" in page
     trial = f"/tasks/{task}/trial?estimator=weighted&weight=0&against="
-    assert unlike_reports("model 1", "the model of these settings", (0, 300)) in unescape(
-        (await http.get(f"{trial}1")).text
-    )
+    tried = unescape((await http.get(f"{trial}1")).text)
+    assert unlike_reports("model 1", "the model of these settings", (0, 300)) in tried
+    (form,) = re.findall(r'<form [^>]+data-into="trial"><input.+?</form>', tried, re.S)
+    own = dict(re.findall(r'name="(.+?)" value="(.+?)"', form))
+    assert own == {"against": "1", "estimator": "weighted", "weight": "inf", "counts": "automatic"}
+    tried = unescape((await http.get(f"/tasks/{task}/trial", params=own)).text)
+    assert "Compared with model 1" in tried
+    assert "Refit the settings" not in tried  # which it is
     assert "was fitted to" not in unescape((await http.get(f"{trial}2")).text)
     same = unescape((await http.get(f"/tasks/{task}/compare?one=2&other=2")).text)
     assert "was fitted to" not in same
