@@ -47,7 +47,7 @@ def static(name: str) -> Response:
 @lost.get("/{address:path}")
 def show_lost(request: Request) -> Response:
     title = "Nothing is at this address"
-    detail = "A part of it may be missing, or what stood here was deleted. Begin at “Tasks”."
+    detail = "A part of it may be missing, or what stood here was deleted. Begin at “Studies”."
     return page(request, "problem.html", 404, title=title, detail=detail)
 
 

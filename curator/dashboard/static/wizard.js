@@ -441,6 +441,7 @@ form.addEventListener("privet-loaded", (event) => {
   if (event.target.id !== "columns" || columns() === "") return;
   document.getElementById("draft").hidden = true;
   for (const each of form.querySelectorAll("[data-next]")) each.hidden = false;
+  show(false); // at once, before all steps are drawn below each other
   void restore().then((id) => {
     sayWaves();
     go(step(id) && id !== "data" ? id : "questions");

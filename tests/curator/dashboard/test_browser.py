@@ -216,6 +216,15 @@ def go_on(tab: Any, title: str) -> None:
     assert tab.evaluate("document.activeElement.textContent") == title
 
 
+WATCH_STEPS = """() => {
+  window.mostSteps = 0;
+  new MutationObserver(() => {
+    const shown = document.querySelectorAll("[data-step]:not([hidden])").length;
+    window.mostSteps = Math.max(window.mostSteps, shown);
+  }).observe(document.getElementById("columns"), { childList: true });
+}"""
+
+
 def test_the_wizard_says_what_is_missing_where(
     curator: RunningCurator, admin: Any, tmp_path: Path
 ) -> None:
@@ -231,10 +240,11 @@ def test_the_wizard_says_what_is_missing_where(
     admin.route("**/new/columns", lambda route: route.fulfill(status=413, json=large), times=1)
     admin.get_by_role("button", name="Read the file").click()
     admin.get_by_text("above the published limit. Send less at a time.").wait_for()
+    admin.evaluate(WATCH_STEPS)
     admin.get_by_role("button", name="Read the file").focus()
     admin.keyboard.press("Enter")
     admin.locator("#questions").wait_for()
-    admin.locator("#study").wait_for(state="hidden")  # the steps are made of what came
+    assert admin.evaluate("window.mostSteps") == 1  # the steps are made of what came, at once
     admin.get_by_role("button", name="Continue").focus()
     admin.keyboard.press("Enter")
     label = admin.get_by_label("Which column should be predicted?")
@@ -433,8 +443,13 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.locator(".untold > summary").first.click()  # of none of its cells anything is known
     admin.locator(".tree .node a").first.click()
     admin.locator("#node", has_text="Holders here:").wait_for()
+    admin.route("**/trial?*", lambda _: None, times=1)
     admin.get_by_label("Estimator").select_option("weighted")
+    admin.get_by_role("button", name="Cancel").click()  # its own settings are there all the same
+    admin.get_by_label("Weight λ").fill("2")
+    admin.get_by_label("Weight λ").press("Tab")
     admin.locator("#trial h3", has_text="added with a weight").wait_for(timeout=60_000)
+    admin.get_by_label("Weight λ").fill("1")
     admin.get_by_role("slider").focus()
     admin.keyboard.press("ArrowRight")
     admin.locator("#trial h3", has_text="λ of a public record: 1.78").wait_for(timeout=60_000)

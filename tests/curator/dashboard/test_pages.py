@@ -60,6 +60,8 @@ async def test_whoever_opens_an_address_without_a_page_reads_one(http: Http) -> 
         assert answer.status_code == 404
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
         assert "<h1>Nothing is at this address</h1>" in answer.text
+        assert (at := re.search("Begin at “(.+?)”", answer.text))
+        assert f'<a href="/">{at[1]}</a>' in answer.text  # where it leads is there
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         program = await http.get(address)
         assert program.headers["content-type"] == "application/problem+json"
