@@ -23,6 +23,7 @@ from privet.protocol.errors import (
     TooManyRequests,
 )
 from tests.curator import samples
+from tests.curator.dashboard.test_overview import answer_all
 from tests.curator.http.conftest import Http, serving
 from tests.manual_clock import ManualClock
 from tests.problems import assert_problem
@@ -187,20 +188,22 @@ async def test_results_are_public_once_no_more_reports_count(
 ) -> None:
     """Of the model that serves, by its closing or its date; for readers only where models are."""
     closes = int(clock()) + 1_000
-    tasks = [await http.task(grower="cart"), await http.task(name="dated", closes=closes)]
-    for task in tasks:
-        await http.report(task)
+    more: dict[str, Any] = {"closes": closes, "epsilon": 8.0}
+    tasks = [await http.task(grower="cart"), await http.task(name="dated", **more)]
+    for task, people in zip(tasks, (1, 300), strict=True):
+        answer_all(app, task, clock, people)
         await http.fit(task, **samples.PUBLIC_ALONE)
         assert "results" not in (await http.get(f"/v1/tasks/{task}/status")).json()
     await http.post(f"/v1/tasks/{tasks[0]}/close", headers=http.admin)
     clock.advance(2_000)
-    for task in tasks:
+    for task, tells in zip(tasks, (False, True), strict=True):
         address = f"/v1/tasks/{task}/status"
         figures = (await http.get(address)).json()["results"]["figures"]
         insight = await http.get(f"/v1/tasks/{task}/models/1/insight", headers=http.admin)
         names = {"value": "reported"}
         for figure, row in zip(figures, insight.json()["overall"], strict=True):
-            assert figure.pop("differs") == (row["p_value"] <= 0.05)  # one of two classes is tested
+            assert (row["p_value"] <= 0.05) == tells  # one of two classes is tested
+            assert figure.pop("differs") == tells
             assert figure == {key: row[names.get(key, key)] for key in figure}
         app.state.curator.guard_models = True
         assert "results" not in (await http.get(address)).json()
