@@ -53,15 +53,37 @@ def random_tree(
     A split tries a part ``columns_tried`` of the columns, and a leaf has a part ``least`` of the
     weights. Of few rows the checks of ``fit`` take longer than the tree, so they are left out.
     """
-    from sklearn.tree._criterion import MSE  # slow to import
-    from sklearn.tree._splitter import RandomSplitter
+    lightest, tried = least * weights.sum(), max(1, int(columns_tried * X.shape[1]))
+    return depth_first_tree(X, Y, weights, seed, tried=tried, leaf=1, lightest=lightest, extra=True)
+
+
+def depth_first_tree(
+    X: Single,
+    Y: Floats,
+    weights: Floats | None,
+    seed: int,
+    *,
+    tried: int,
+    leaf: int,
+    lightest: float = 0.0,
+    extra: bool,
+    classes: int = 0,
+) -> "Tree":
+    """The tree of scikit-learn's ``DecisionTreeRegressor``, or that of an ``extra`` tree, alike.
+
+    A split tries ``tried`` columns, and a leaf has ``leaf`` rows with the weight ``lightest`` or
+    more. ``Y`` are numbers, or the indices of so many ``classes``.
+    """
+    from sklearn.tree._criterion import MSE, Gini  # slow to import
+    from sklearn.tree._splitter import BestSplitter, RandomSplitter
     from sklearn.tree._tree import DepthFirstTreeBuilder
 
-    lightest, tried = least * weights.sum(), max(1, int(columns_tried * X.shape[1]))
-    random, criterion = np.random.RandomState(seed), MSE(Y.shape[1], len(X))
-    splitter = RandomSplitter(criterion, tried, 1, lightest, random, None)
-    tree = _seedling(X, Y)
-    DepthFirstTreeBuilder(splitter, 2, 1, lightest, ANY_DEPTH, 0.0).build(tree, X, Y, weights)
+    tree = _seedling(X, Y, classes or 1)
+    criterion = Gini(1, tree.n_classes) if classes else MSE(Y.shape[1], len(X))
+    splitter_of = RandomSplitter if extra else BestSplitter
+    splitter = splitter_of(criterion, tried, leaf, lightest, np.random.RandomState(seed), None)
+    builder = DepthFirstTreeBuilder(splitter, 2 * leaf, leaf, lightest, ANY_DEPTH, 0.0)
+    builder.build(tree, X, Y, weights)
     return tree
 
 
@@ -78,10 +100,10 @@ def best_first_tree(X: Single, Y: Floats, seed: int, *, leaves: int, least_rows:
     return tree
 
 
-def _seedling(X: Single, Y: Floats) -> "Tree":
+def _seedling(X: Single, Y: Floats, values: int = 1) -> "Tree":
     from sklearn.tree._tree import Tree  # slow to import
 
-    return Tree(X.shape[1], np.ones(Y.shape[1], dtype=np.intp), Y.shape[1])
+    return Tree(X.shape[1], np.full(Y.shape[1], values, dtype=np.intp), Y.shape[1])
 
 
 def to_sklearn(

@@ -6,22 +6,22 @@ of the trees.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.tree._criterion import MSE, Gini
-from sklearn.tree._splitter import BestSplitter, RandomSplitter
-from sklearn.tree._tree import DepthFirstTreeBuilder, Tree
 
 from ..core.public_data import Floats, Single
-from ..core.sklearn_trees import ANY_DEPTH
+from ..core.sklearn_trees import depth_first_tree
+
+if TYPE_CHECKING:
+    from sklearn.tree._tree import Tree
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Fitted ``trees`` and the ``classes_`` that they know, none if they predict a number."""
 
-    trees: list[Tree]
+    trees: "list[Tree]"
     classes_: Floats
 
     def predict(self, X: Floats) -> Floats:
@@ -55,24 +55,15 @@ class ForestMaker:
         Y = np.ascontiguousarray(targets, dtype=np.float64)[:, None]
         return Forest(list(self._grown(single, Y, classes)), classes)
 
-    def _grown(self, X: Single, Y: Floats, classes: Floats) -> Iterator[Tree]:
+    def _grown(self, X: Single, Y: Floats, classes: Floats) -> "Iterator[Tree]":
         rows, columns = X.shape
-        outputs = np.array([max(len(classes), 1)], dtype=np.intp)
         tried = columns if self.numbers else max(1, int(np.sqrt(columns)))
-        seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=self.trees)
-        splitter_of = RandomSplitter if self.extra else BestSplitter
-        for seed in seeds:
-            criterion = MSE(1, rows) if self.numbers else Gini(1, outputs)
-            random = np.random.RandomState(seed)
-            splitter = splitter_of(criterion, tried, self.leaf, 0.0, random, None)
-            builder = DepthFirstTreeBuilder(
-                splitter, max(2, 2 * self.leaf), self.leaf, 0.0, ANY_DEPTH, 0.0
-            )
-            tree = Tree(columns, outputs, 1)
-            builder.build(tree, X, Y, None if self.extra else self._weights(seed, rows))
-            yield tree
+        for seed in np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=self.trees):
+            weights = None if self.extra else self._weights(seed, rows)
+            shape = {"tried": tried, "leaf": self.leaf, "classes": len(classes)}
+            yield depth_first_tree(X, Y, weights, seed, extra=self.extra, **shape)
 
-    def _weights(self, seed: int, rows: int) -> NDArray[np.float64]:
+    def _weights(self, seed: int, rows: int) -> Floats:
         """The number of times that each row is drawn."""
         drawn = np.random.RandomState(seed).randint(0, rows, self.drawn or rows)
         return np.bincount(drawn, minlength=rows).astype(np.float64)
