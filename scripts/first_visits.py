@@ -108,7 +108,8 @@ def visits(folder: Path) -> Iterator[Visit]:
             yield app
             phone = browser.new_context(**PHONE)
             person = Visit.begin("Person asked, on a phone, from the link to the receipt", phone)
-            answer(person.tab, link)
+            person.tab.goto(link)
+            answer(person.tab)
             yield person
             slow = browser.new_context(**PHONE)
             for name in ("first", "second"):
@@ -149,9 +150,8 @@ def publish(tab: Any, curator: RunningCurator, relay: str) -> str:
     return str(tab.locator("#link[href*='/answer/']").get_attribute("href"))
 
 
-def answer(tab: Any, link: str) -> None:
+def answer(tab: Any) -> None:
     """Answer each question as somebody without much to say, and wait for the receipt."""
-    tab.goto(link)
     tab.locator("#begin").click()
     for question in tab.locator(".question").all():
         if question.get_by_role("radio").count():

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from scripts.first_visits import answer
 from scripts.screenshots import sign_in
 from scripts.servers import running_relay
 from tests.browsing import violations
@@ -192,15 +193,8 @@ def test_from_a_file_to_the_first_answer(
             holder.get_by_role("link", name="Answer “").or_(holder.locator("#begin")).wait_for()
         assert holder.url == admin.get_attribute("#link", "href")
         assert "Institute for Work" in holder.inner_text("#asks")
-        holder.locator("#begin").click()
-        for question in holder.locator(".question").all():
-            if question.get_by_role("radio").count():
-                question.get_by_role("radio").first.check()
-            else:
-                question.get_by_role("textbox").fill("30")
-            holder.locator("#next").click()
-        holder.locator("#send").click()
-        holder.wait_for_selector("#receipt:not([hidden])", timeout=60_000)
+        holder.set_default_timeout(60_000)
+        answer(holder)
         admin.bring_to_front()
         admin.locator("#reports").get_by_text("1", exact=True).wait_for(timeout=60_000)
 
