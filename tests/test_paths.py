@@ -9,7 +9,8 @@ mechanisms and the grower's calls of what all growers share. Of the 77 of a fit,
 estimator's, or a finding's, questions to the counts and these to the mechanism and the tree; 10 are
 the layers around any call; 13 are of two findings that a fit states (reports that nobody honest can
 have sent, and a model's scores). Forests that are grown here, in half the time of scikit-learn's
-``fit``, are a file and four functions of a plan.
+``fit``, are a file, four functions and a move of a plan: scikit-learn's inner code is called from
+one file only.
 """
 
 from tests.paths import Size, size_of, trace_paths
@@ -19,7 +20,7 @@ MOST = {
     "POST": Size(files=25, functions=90, moves=22),
     "fit": Size(files=55, functions=191, moves=77),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=62, functions=416, moves=156),
+    "plan": Size(files=62, functions=416, moves=157),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

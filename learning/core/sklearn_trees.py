@@ -45,18 +45,6 @@ def first_right(threshold: Floats) -> Floats:
     return np.where(goes_left, np.nextafter(middle, np.inf), middle)
 
 
-def random_tree(
-    X: Single, Y: Floats, weights: Floats, seed: int, *, columns_tried: float, least: float
-) -> "Tree":
-    """The tree of scikit-learn's ``ExtraTreeRegressor``, to the last bit.
-
-    A split tries a part ``columns_tried`` of the columns, and a leaf has a part ``least`` of the
-    weights. Of few rows the checks of ``fit`` take longer than the tree, so they are left out.
-    """
-    lightest, tried = least * weights.sum(), max(1, int(columns_tried * X.shape[1]))
-    return depth_first_tree(X, Y, weights, seed, tried=tried, leaf=1, lightest=lightest, extra=True)
-
-
 def depth_first_tree(
     X: Single,
     Y: Floats,
@@ -64,15 +52,16 @@ def depth_first_tree(
     seed: int,
     *,
     tried: int,
-    leaf: int,
-    lightest: float = 0.0,
+    leaf: int = 1,
     extra: bool,
+    lightest: float = 0.0,
     classes: int = 0,
 ) -> "Tree":
     """The tree of scikit-learn's ``DecisionTreeRegressor``, or that of an ``extra`` tree, alike.
 
     A split tries ``tried`` columns, and a leaf has ``leaf`` rows with the weight ``lightest`` or
-    more. ``Y`` are numbers, or the indices of so many ``classes``.
+    more. ``Y`` are numbers, or the indices of so many ``classes``. Of few rows the checks of
+    ``fit`` take longer than the tree, so they are left out.
     """
     from sklearn.tree._criterion import MSE, Gini  # slow to import
     from sklearn.tree._splitter import BestSplitter, RandomSplitter

@@ -43,7 +43,7 @@ from ..core.model import SlotEstimates
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Trees, mixture
 from ..core.ratio import project_on_simplex
-from ..core.sklearn_trees import random_tree
+from ..core.sklearn_trees import depth_first_tree
 from ..core.trees import cell_sums, locate
 from .knowledge import Knowledge
 from .likelihood import LEAST_SPREAD
@@ -353,13 +353,14 @@ def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
     least, seeds = min(leaf / float(rows.holders.sum()), 0.5), np.random.RandomState(0)
     X = rows.X.astype(np.float32)
     trees = [
-        random_tree(
+        depth_first_tree(
             X,
             Y,
             rows.precision,
             seeds.randint(np.iinfo(np.int32).max),
-            columns_tried=COLUMNS_TRIED,
-            least=least,
+            tried=max(1, int(COLUMNS_TRIED * X.shape[1])),
+            lightest=least * rows.precision.sum(),
+            extra=True,
         )
         for _ in range(EXTRA_TREES)
     ]

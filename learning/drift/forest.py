@@ -58,12 +58,10 @@ class ForestMaker:
     def _grown(self, X: Single, Y: Floats, classes: Floats) -> "Iterator[Tree]":
         rows, columns = X.shape
         tried = columns if self.numbers else max(1, int(np.sqrt(columns)))
+        shape = {"tried": tried, "leaf": self.leaf, "classes": len(classes)}
         for seed in np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=self.trees):
-            weights = None if self.extra else self._weights(seed, rows)
-            shape = {"tried": tried, "leaf": self.leaf, "classes": len(classes)}
-            yield depth_first_tree(X, Y, weights, seed, extra=self.extra, **shape)
-
-    def _weights(self, seed: int, rows: int) -> Floats:
-        """The number of times that each row is drawn."""
-        drawn = np.random.RandomState(seed).randint(0, rows, self.drawn or rows)
-        return np.bincount(drawn, minlength=rows).astype(np.float64)
+            times = None
+            if not self.extra:  # that each row is drawn
+                drawn = np.random.RandomState(seed).randint(0, rows, self.drawn or rows)
+                times = np.bincount(drawn, minlength=rows).astype(np.float64)
+            yield depth_first_tree(X, Y, times, seed, extra=self.extra, **shape)

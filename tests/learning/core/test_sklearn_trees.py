@@ -5,7 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 from sklearn.tree._tree import Tree
 
-from privet.learning.core.sklearn_trees import best_first_tree, random_tree
+from privet.learning.core.sklearn_trees import best_first_tree, depth_first_tree
 
 
 def assert_same(found: Tree, expected: Tree) -> None:
@@ -20,7 +20,8 @@ def test_a_random_tree_is_the_estimators(columns: int, outputs: int) -> None:
     X, Y = rng.random((60, columns)).astype(np.float32), rng.random((60, outputs))
     weights = rng.random(60) + 0.5
     for seed, least in enumerate((0.0, 0.02, 0.2, 0.5)):
-        found = random_tree(X, Y, weights, seed, columns_tried=0.5, least=least)
+        tried, lightest = max(1, columns // 2), least * weights.sum()
+        found = depth_first_tree(X, Y, weights, seed, tried=tried, lightest=lightest, extra=True)
         estimator = ExtraTreeRegressor(
             max_features=0.5, min_weight_fraction_leaf=least, random_state=seed
         )
