@@ -12,9 +12,9 @@ included: each with the wave before it and with the first one, of all holders an
 of the changes listed at a look, whichever one stops at, ``FALSE_DISCOVERY_RATE`` are false in
 expectation (Wang and Ramdas, 2022); of all that were ever listed that is only measured. Where R of
 C are listed the interval of each is where (1) stays below log(C / (0.05 R)), so that one in twenty
-misses (Xu, Wang and Ramdas, 2022). So are the lines of cells that changed: of S figures in K the
-intervals are those of level 0.05 S / K. Holders who answer several waves make differences surer
-than (1) says.
+misses (Xu, Wang and Ramdas, 2022). Numbers around centres are compared clipped, which is said. So
+are the lines of cells that changed: of S figures in K the intervals are those of level 0.05 S / K.
+Holders who answer several waves make differences surer than (1) says.
 """
 
 from collections.abc import Mapping, Sequence
@@ -129,7 +129,8 @@ def over_time(
     changes = _changes(label, figures, lines, names, comparisons)
     in_cells = _lines_in_cells(label, asked, figures, names, changes)
     seen = _seen_from(label, figures, comparisons)
-    return OverTime(lines, changes, comparisons, _sentence(label, lines, changes, seen), in_cells)
+    sentence = _sentence(label, lines, changes, seen) + _as_reported(label, some)
+    return OverTime(lines, changes, comparisons, sentence, in_cells)
 
 
 def comparisons_of(label: Label, cells: int, waves: int) -> int:
@@ -349,6 +350,18 @@ def _sentence(
         one = "1 cell has" if cells == 1 else f"{cells} cells have"
         said.append(f"{one} certainly changed since then.")
     return " ".join(said)
+
+
+def _as_reported(label: Label, question: QuestionCounts) -> str:
+    """A sentence that numbers were clipped around centres when they were reported, if so."""
+    if isinstance(label, Classes) or not question.centred:
+        return ""
+    radius = amount(float(f"{question.scale_of(label).width / 2.0:.3g}"))
+    return (
+        f" Answers are compared as they were reported: more than {radius} from what public records "
+        f"say of their cell counts as {radius}, so means can also change since answers spread "
+        "otherwise, and by more than is said."
+    )
 
 
 def _said(

@@ -7,6 +7,7 @@ import pytest
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import Floats, PublicData
+from privet.learning.findings.changes import over_time
 from privet.learning.findings.clipping import AS_PUBLIC, public_distances, unclipped
 from privet.learning.findings.insight import (
     FALSE_DISCOVERY_RATE,
@@ -189,6 +190,26 @@ def test_means_are_said_to_differ_where_they_do_at_any_spread(spread: float) -> 
         assert found(sign * 1.05 * seen).overall[0].p_value <= FALSE_DISCOVERY_RATE
         listed = [row.name for row in found(sign * 1.05 * in_cell).differences]
         assert LABEL.name in listed
+
+
+def test_waves_are_said_to_be_compared_as_they_were_clipped() -> None:
+    """Equal means of which one spreads further change, and a change of 4 is said to be less."""
+    u = 3.0 * (-np.log1p(-(np.arange(4_000) + 0.5) / 4_000) - 1.0)
+
+    def wave(labels: Floats) -> list[QuestionCounts]:
+        t = np.clip(labels, -RADIUS, RADIUS).mean() / (2.0 * RADIUS) + 0.5
+        return [asked(np.full(4, t), 400_000, 8.0)]
+
+    for later, truth in ((u / 2.0, 0.0), (u + 4.0, 4.0)):
+        found = over_time(LABEL, {1: wave(u), 2: wave(later)}, planned=2)
+        changed = [(each.low, each.high) for each in found.changes if each.cell is None]
+        assert changed
+        assert not changed[0][0] <= truth <= changed[0][1]
+        assert (
+            "more than 6 from what public records say of their cell counts as 6" in found.sentence
+        )
+    whole = [replace(each, scale=LabelScale.of(LABEL, 4)) for each in wave(u)]
+    assert "as they were reported" not in over_time(LABEL, {1: whole}, planned=2).sentence
 
 
 def test_nothing_changes_without_centres_or_public_records() -> None:
