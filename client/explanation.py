@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 
 from privet.protocol.conditions import conditions_at
-from privet.protocol.features import Categorical, Classes, EncodedRecord, Numeric, Range
+from privet.protocol.features import (
+    Categorical,
+    Classes,
+    EncodedRecord,
+    Numeric,
+    Range,
+    number_text,
+)
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.task import Question, Task
 from privet.protocol.wire import printable
@@ -126,7 +133,7 @@ def _label(task: Task) -> str:
 
 def _number(asked: Numeric | Range) -> str:
     unit = f" in {printable(asked.unit, 200)}" if asked.unit else ""
-    return f"a number{unit}, taken as {asked.low:g} to {asked.high:g}"
+    return f"a number{unit}, taken as {number_text(asked.low)} to {number_text(asked.high)}"
 
 
 def _described(asked: Numeric | Categorical | Classes | Range) -> str:
@@ -170,7 +177,7 @@ def _answer(question: Question) -> str:
         return " together with its answer"
     return (
         " together with how far its answer is from the one that the task expects there, "
-        f"taken as at most {question.centring.radius:.4g} either way"
+        f"taken as at most {number_text(float(f'{question.centring.radius:.4g}'))} either way"
     )
 
 
@@ -283,7 +290,7 @@ def odds(epsilon: float) -> str:
     """The factor by which the odds of two records change at most, rounded up to three digits."""
     if epsilon >= 700:
         return "more than 10^300"
-    return f"{float(UPWARDS.create_decimal(math.exp(epsilon))):.3g}"
+    return number_text(UPWARDS.create_decimal(math.exp(epsilon)))
 
 
 def surest(epsilon: float) -> str:

@@ -342,6 +342,17 @@ def test_a_person_reads_that_a_number_is_reported_by_its_distance() -> None:
     assert (explanation.means, explanation.sends) == (without.means, without.sends)
 
 
+def test_large_numbers_are_explained_without_an_exponent() -> None:
+    """Nobody reads 2.5e+06, which is also not what the task says."""
+    pay = RANGE.model_copy(update={"low": 0.0, "high": 2_512_345.0, "unit": "won"})
+    centring = Centring(centres=(1.0, 2.0, 3.0, 4.0), radius=25_000.0)
+    ask = Question(partition=0, mechanism="subset", epsilon=8.0, centring=centring)
+    explanation = Explanation.of(make_task(questions=(ask,), label=pay))
+    assert "in won, taken as 0 to 2512345" in explanation.label
+    assert "taken as at most 25000 either way" in explanation.computes[0]
+    assert "more than 2990 times as likely" in explanation.means
+
+
 def test_every_kind_of_task_can_be_explained() -> None:
     """Cells alone, one question of several, numbers, and epsilons beyond what e^x can hold."""
     ask = [Question(partition=0, mechanism="subset", epsilon=e, asks="cell") for e in (0.5, 2.0)]
