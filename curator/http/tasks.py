@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response, status
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
@@ -390,7 +391,7 @@ async def create_task(
     settings, public, onnx, register = await _read_upload(request)
     creating = cases.create_task(curator, caller, settings, public, onnx, register)
     stored, created = await while_waited(request, creating)
-    waves = () if stored.task.panel is None else cases.waves_of(curator, stored.task)
+    waves = await run_in_threadpool(cases.waves_of, curator, stored.task)
     view = TaskView.whole(stored, curator.clock(), waves)
     response.headers["Location"] = f"{TASKS}/{view.id}"
     if not created:
