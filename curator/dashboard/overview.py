@@ -229,7 +229,7 @@ def precision(label: Label, needed: int, reports: int, wanted: float) -> str:
     if isinstance(label, Classes):
         what, to = f"every share of {label.name} among all holders", f"± {wanted:g} points"
     else:
-        half, unit = wanted / 100.0 * (label.high - label.low), f" {label.unit}" * bool(label.unit)
+        half, unit = wanted / 100.0 * label.span, f" {label.unit}" * bool(label.unit)
         what = f"the mean {label.name} of all holders"
         to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
     if needed <= reports:

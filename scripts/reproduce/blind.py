@@ -199,6 +199,6 @@ def reported_share(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
     shares = np.clip(answers.counts.sum(axis=0), 0.0, None)
     shares = shares / shares.sum() if shares.sum() else np.full(len(shares), 1.0 / len(shares))
     if isinstance(label, Range):
-        shares = np.array([label.low + (label.high - label.low) * shares[1]])
+        shares = np.array([label.low + label.span * shares[1]])
     values = np.tile(shares, (len(split.test), 1))
     yield "randomized response", {}, value_scores(values, split)

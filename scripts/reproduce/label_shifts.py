@@ -165,7 +165,7 @@ def follow(of: LabelsMoved, epsilon: float, seed: int) -> Iterator[Scored]:
     shares = np.clip(alone.counts[0], 0.0, None)
     shares = shares / max(float(shares.sum()), 1e-300)
     if isinstance(of.label, Range):
-        shares = np.array([of.label.low + (of.label.high - of.label.low) * shares[1]])
+        shares = np.array([of.label.low + of.label.span * shares[1]])
     values[RANDOMIZED] = np.tile(shares, (len(of.X), 1))
     unit = 100.0 / float(of.truth.var()) if numeric else 1e4
     for name, found in values.items():
