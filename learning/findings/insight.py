@@ -765,7 +765,7 @@ def seen_in_words(label: Label, seen: Sequence[float | None], what: str = "diffe
         return f"no {what}, however large, {LIKELY}"
     size = amount(float(f"{least:.3g}"))
     if isinstance(label, Classes):
-        size = f"{max(100.0 * least, 0.1):.2g} points"
+        size = f"{amount(float(f'{max(100.0 * least, 0.1):.2g}'))} points"
     return f"a {what} of {size} or more {LIKELY}"
 
 

@@ -248,8 +248,10 @@ class Plan:
         here, of = self.here, f"{_number(self.holders)} holders at ε = {self.epsilon:g}"
         name = "accuracy" if self.score == "accuracy" else "a mean squared error of"
         fair = (
-            f"If the public data are fair, expect {name} {self.expected.value:.3g} ± "
-            f"{self.expected.standard_error:.1g} from them only, and no more from the reports."
+            f"If the public data are fair, expect {name} "
+            f"{amount(float(f'{self.expected.value:.3g}'))} ± "
+            f"{amount(float(f'{self.expected.standard_error:.1g}'))} from them only, and no more "
+            "from the reports."
         )
         enough = "are enough" if self.enough else "are too few"
         more = ""

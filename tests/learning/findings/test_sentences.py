@@ -137,6 +137,7 @@ def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
     assert plain(verdict(BINARY, [row(), row()], 40, None)).endswith(
         f"; no difference, however large, {likely}"
     )
+    assert "of 100 points or more" in verdict(BINARY, 2 * [row(seen_from=0.996)], 40, None)
     three = [
         row(name=name, seen_from=seen) for name, seen in zip("abc", (0.1, 0.3, 0.2), strict=True)
     ]

@@ -169,6 +169,9 @@ def test_a_plan_speaks_of_the_label_as_people_do() -> None:
     assert number.verdict == "10 000 people give the mean to ± 165\u00a0€"
     assert "For ± 1230\u00a0€ this task takes" in number.answers[0]
     assert number.amount(40_000.0) == "40 000\u00a0€"
+    number = replace(number, expected=Mean(123_456_789.0, 2_100_000.0))
+    fair = next(said for said in number.answers if "public data are fair" in said)
+    assert "error of 123 000 000 ± 2 000 000 from them" in fair.replace("\u202f", " ")
     assert number.amount(None) == "none"
     assert "people for ill and" in PLAN.board
     assert "people “Are you ill?” and" in replace(PLAN, question="Are you ill?").board
