@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from privet.http_server.task_calls import Answer, TaskCalls
 from privet.intake.upload import ReportUpload
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import GET_RECEIPT, SEND_REPORT, TASKS, Call
-from privet.protocol.errors import PrivetError, StorageFailed
+from privet.protocol.errors import PrivetError
 from privet.protocol.installing import install_command
 
 from . import dashboard
@@ -50,7 +50,7 @@ from .limits import LIMITS, Limits
 from .metrics import Metrics
 from .service import Curator
 from .settings import Settings
-from .watch import EVERY_SECONDS, watch, watch_database
+from .watch import watch, watch_database
 from .workers import Workers
 
 if TYPE_CHECKING:
@@ -121,9 +121,9 @@ def create_app(
             ),
             _refresh(state),
             watch(metrics, store, settings.certificate_of, clock),
-            _keep_tokens(tokens),
-            watch_database(metrics, state.readiness),
+            watch_database(metrics, state.readiness, tokens.listed),
         ]
+        await run_in_threadpool(tokens.listed)  # metrics' readers serve on if the database fails
         running = [Background(each) for each in background]
         yield
         for each in running:
@@ -232,14 +232,6 @@ async def _refresh(state: State) -> None:
         metrics.wait(state.writer.waiting, len(state.curator.workers))
         metrics.refresh()
         await asyncio.sleep(REFRESH_SECONDS)
-
-
-async def _keep_tokens(tokens: Tokens) -> None:
-    """Read the tokens every minute: those of metrics' readers serve on while the database fails."""
-    while True:
-        await asyncio.sleep(EVERY_SECONDS)
-        with suppress(StorageFailed):  # which the watch of the database logs
-            await run_in_threadpool(tokens.listed)
 
 
 def _add_routes(

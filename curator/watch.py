@@ -26,13 +26,19 @@ ANSWER_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
-async def watch_database(metrics: Metrics, readiness: Readiness) -> None:
-    """Tell ``metrics`` every few seconds whether the database takes writes, until cancelled."""
+async def watch_database(
+    metrics: Metrics, readiness: Readiness, read_tokens: Callable[[], object]
+) -> None:
+    """Tell ``metrics`` every few seconds whether the database takes writes, until cancelled.
+
+    While it does, ``read_tokens`` keeps those of metrics' readers, which serve on when it fails.
+    """
     while True:
         metrics.reached(not readiness.fails)  # at first true: a start opens it
         await asyncio.sleep(PROBE_SECONDS)
         try:
             await readiness.check()
+            await run_in_threadpool(read_tokens)
         except StorageFailed as error:
             log.warning("the database takes no writes: %s", error.__cause__ or error)
 

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from privet.curator import watch as watching
+from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.datastore.audit import BACKED_UP
 from privet.curator.metrics import HELD, Metrics
 from privet.curator.watch import certificate_end, watch, watch_database
@@ -156,7 +157,7 @@ async def test_each_curator_tells_what_relays_hold(monkeypatch: pytest.MonkeyPat
 async def test_metrics_tell_whether_the_database_takes_writes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By writing, as often as a scrape, and again when it does."""
+    """By writing, as often as a scrape, and again when it does; with it the tokens are read."""
     monkeypatch.setattr(watching, "PROBE_SECONDS", 0.01)
     monkeypatch.setattr(readiness_module, "EVERY", 0.0)
     metrics, full = Metrics(), [False]
@@ -165,12 +166,16 @@ async def test_metrics_tell_whether_the_database_takes_writes(
         if full[0]:
             raise StorageFailed("full")
 
-    running = Background(watch_database(metrics, Readiness(write)))
+    store, clock = new_store(), ManualClock()
+    tokens, another = Tokens(store, clock), Tokens(store, clock)  # of another process
+    issued = another.issue("watch", Scope.READER)
+    running = Background(watch_database(metrics, Readiness(write), tokens.listed))
     for full[0] in (False, True, False):
         async with asyncio.timeout(20):
             while values(metrics.text().decode(), "privet_database_up") != {(): not full[0]}:
                 await asyncio.sleep(0.01)
     await running.stop()
+    assert tokens.check(issued, Scope.READER, kept=True) == "watch"
 
 
 async def test_there_is_no_end_without_a_certificate() -> None:
