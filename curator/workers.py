@@ -201,10 +201,14 @@ class _Job:
                 f"A worker process cannot be sent what it needs ({fault}): define estimators and "
                 "growers of your own at the top of a module that can be imported."
             ) from fault
+        if self._killed:
+            raise Cancelled
+        process = self._take()  # without the lock, for which the event loop would wait in ``kill``
         with self._lock:
             if self._killed:
+                self._idle.append(process)
                 raise Cancelled
-            process = self._process = self._take()
+            self._process = process
         reply = process.ask(message)
         with self._lock:
             self._process = None

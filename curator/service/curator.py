@@ -36,7 +36,7 @@ class Curator:
     predictors: Workers
     """Worker threads of large predictions."""
     exporters: Workers
-    """Worker processes of exports and comparisons."""
+    """Worker processes of exports, and the places of these and of comparisons."""
     guard_models: bool = False
     """True if only readers may see models."""
     max_rows: int = MAX_PREDICT_ROWS

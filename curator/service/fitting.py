@@ -37,11 +37,8 @@ from ..datastore.status import Collected
 from ..workers import Run
 from .curator import Curator, counts_of
 from .model_cache import summary_of
-from .reading import document_of, may_read_models
+from .reading import may_read_models, rows_to_predict
 from .registries import call
-
-COMPARED_ROWS = 20_000
-"""Maximum number of public records on which models are compared."""
 
 
 class Change(BaseModel):
@@ -157,7 +154,8 @@ def _try(
     if not curator.store.models.listed(task_id):
         return SettingsTrial(model, None, None)
     other = curator.models.get(task_id, against)
-    rows, questions = _compared_rows(curator, task_id), curator.question_counts(task_id)
+    rows = rows_to_predict(curator.store.tasks.public_data(task_id))
+    questions = curator.question_counts(task_id)
     change = change_of(other.model, model, rows, questions)
     before = curator.models.info(task_id, other.number).summary["reports"]
     return SettingsTrial(model, other.number, change, (before, summary["reports"]))
@@ -217,18 +215,13 @@ async def compare(curator: Curator, actor: Actor, task_id: str, one: int, other:
     return await call(curator.exporters, partial(_compare, curator, actor, task_id, one, other))
 
 
-def _compare(
-    curator: Curator, actor: Actor, task_id: str, one: int, other: int, run: Run
-) -> Change:
+def _compare(curator: Curator, actor: Actor, task_id: str, one: int, other: int, _: Run) -> Change:
+    """In this process: the start of another would take longer than the comparison."""
     may_read_models(curator, actor, task_id)
-    first, second = (document_of(curator, task_id, number)[1] for number in (one, other))
+    first, second = (curator.models.get(task_id, number).model for number in (one, other))
     questions = curator.question_counts(task_id) if actor.reads else None
-    return run(compare_models, first, second, _compared_rows(curator, task_id), questions)
-
-
-def _compared_rows(curator: Curator, task_id: str) -> NDArray[np.float64]:
-    X = curator.store.tasks.public_data(task_id).X
-    return X[:: max(1, -(-len(X) // COMPARED_ROWS))]
+    rows = rows_to_predict(curator.store.tasks.public_data(task_id))
+    return change_of(first, second, rows, questions)
 
 
 def fit_model(
@@ -249,13 +242,6 @@ def fit_model(
     summary = summary_of(model, collected.relayed, worst_of)
     summary["scores"] = {name: asdict(of) for name, of in known_scores(model, questions).items()}
     return json.dumps(model.to_document()).encode(), summary
-
-
-def compare_models(
-    one: bytes, other: bytes, X: NDArray[np.float64], questions: Sequence[QuestionCounts] | None
-) -> Change:
-    first, second = (Model.from_document(json.loads(document)) for document in (one, other))
-    return change_of(first, second, X, questions)
 
 
 def change_of(

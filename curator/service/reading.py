@@ -12,6 +12,7 @@ from privet.learning.core.amounts import TELLING
 from privet.learning.core.counts import public_counts
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.overall import without_label_question
+from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.export.formats import EXPORTS
@@ -56,8 +57,10 @@ COUNTS = "counts of the reports so far"
 
 RESULTS_KEPT = 64
 """Tasks whose results stay in memory: anybody may ask for them, and they change no more."""
-RANGED_ROWS = 5000
-"""Maximum number of public records for which a drawn tree has predictions."""
+SHORT = 2**20
+"""Bytes of a model's document up to which a file is written sooner than a process starts."""
+MOST_ROWS = 5000
+"""Maximum number of public records that a drawn tree or a comparison has predictions for."""
 
 
 def sees_models(curator: Curator, actor: Actor) -> bool:
@@ -105,6 +108,8 @@ def _export(
 ) -> bytes:
     task = may_read_models(curator, actor, task_id).task
     info, document = document_of(curator, task_id, number)
+    if not EXPORTS[form].takes_long and len(document) <= SHORT:
+        return write_export(task, info.number, info.created, document, form)
     return run(write_export, task, info.number, info.created, document, form)
 
 
@@ -227,8 +232,7 @@ def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout
     else:
         mass, ends = question.counts.sum(axis=1), node_masses(question)
         untold = untold_cells(task.label, question)
-    some = public.X[:: max(1, -(-len(public) // RANGED_ROWS))]
-    ranges = model.ranges(some)
+    ranges = model.ranges(rows_to_predict(public))
     return lay_out(
         model.partition,
         task.columns,
@@ -238,6 +242,11 @@ def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout
         mass_ends=ends,
         untold=untold,
     )
+
+
+def rows_to_predict(public: PublicData) -> Floats:
+    """``MOST_ROWS`` of the public records at most, ``(rows, columns)``, at equal distances."""
+    return public.X[:: max(1, -(-len(public) // MOST_ROWS))]
 
 
 def read_node(

@@ -23,6 +23,8 @@ class Export:
     purpose: str
     """The use of the file, in a sentence."""
     write: Callable[[Task, FittedModel], bytes]
+    takes_long: bool = False
+    """True if a server should write it in a process of its own."""
 
 
 def write_json(task: Task, fitted: FittedModel) -> bytes:
@@ -72,5 +74,6 @@ EXPORTS: dict[str, Export] = {
         "onnx",
         "To predict in other programs, by any ONNX runtime and without Privet.",
         write_onnx,
+        takes_long=True,
     ),
 }

@@ -291,6 +291,32 @@ def test_a_grower_of_ones_own_makes_a_task(curator: Served) -> None:
     assert answer.status_code == 201, answer.text
 
 
+async def test_who_leaves_while_a_process_starts_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The event loop waits for no process, and the one that was not used serves the next call."""
+    starting, may_start, started = threading.Event(), threading.Event(), list[bool]()
+
+    def slowly(_: object) -> None:
+        starting.set()
+        started.append(may_start.wait(30))
+
+    monkeypatch.setattr("privet.curator.workers._start_server", slowly)
+    pool = Workers(1, 0)
+    left = asyncio.create_task(pool.call(lambda run: run(os.getpid)))
+    await asyncio.to_thread(starting.wait)
+    release = threading.Timer(5.0, may_start.set)
+    release.start()
+    left.cancel()
+    await asyncio.wait([left])
+    assert not may_start.is_set(), "the event loop waited until the process had started"
+    release.cancel()
+    may_start.set()
+    assert await pool.call(lambda run: run(os.getpid)) != os.getpid()
+    assert started == [True]
+    pool.close()
+
+
 async def test_a_function_that_cannot_be_imported_is_refused(workers: Workers) -> None:
     """What to do is said, instead of a failure that only the log explains."""
     with pytest.raises(PrivetError, match="at the top of a module that can be imported"):

@@ -1,15 +1,16 @@
 """Models and predictions over HTTP."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
 
 import pytest
 
 from privet.curator.app import CuratorApp
 from privet.curator.http.models import LARGE_BYTES
 from privet.curator.service import STEP
-from privet.curator.workers import Workers
+from privet.curator.workers import Run, Workers
 from privet.protocol.errors import (
     PROBLEMS,
     InvalidRecord,
@@ -25,6 +26,7 @@ from privet.protocol.errors import (
 from tests.curator import samples
 from tests.curator.dashboard.test_overview import answer_all
 from tests.curator.http.conftest import Http, serving
+from tests.curator.use_cases import Threads
 from tests.manual_clock import ManualClock
 from tests.problems import assert_problem
 
@@ -296,6 +298,35 @@ async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) 
     assert (await http.post(f"/v1/tasks/{task_id}/predict", json=people)).status_code == 200
     app.state.curator.exporters.close()
     app.state.curator.exporters = free
+
+
+async def test_comparisons_and_short_files_wait_for_no_process(
+    http: Http, app: CuratorApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One takes seconds to start, and a busy machine's many; these take milliseconds."""
+    task_id, curator = await http.task(), app.state.curator
+    for _ in range(2):
+        await http.fit(task_id, **samples.PUBLIC_ALONE)
+    monkeypatch.setattr(curator, "exporters", pool := NoProcesses(1, 1))
+    model = f"/v1/tasks/{task_id}/models/1"
+    paths = [f"{model}/compare/2", *(f"{model}/export?format={name}" for name in ("json", "csv"))]
+    assert [(await http.get(path)).status_code for path in paths] == [200] * 3
+    assert pool.asked == 0
+    await http.get(f"{model}/export?format=onnx")
+    assert pool.asked == 1
+
+
+class NoProcesses(Threads):
+    """Counts what it is asked to compute in processes."""
+
+    asked = 0
+
+    async def call(self, function: Callable[[Run], Any]) -> Any:
+        def counted(compute: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+            self.asked += 1
+            return compute(*arguments, **named)
+
+        return await asyncio.to_thread(function, cast("Run", counted))
 
 
 async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> None:
