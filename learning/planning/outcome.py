@@ -58,7 +58,8 @@ class Needed:
     Each is of a task planned anew for that number, at the default depth with a tree of ``cells``.
     At a ``depth`` that is not the default fewer holders are enough, ``holders_at_depth``; None
     where no depth needs fewer. So are ``holders_with_part``, at the default depth, where
-    ``label_part`` of them are asked for the label alone.
+    ``label_part`` of them are asked for the label alone, and ``holders_with_both``, where that is
+    fewer still.
     """
 
     holders: int | None
@@ -67,7 +68,16 @@ class Needed:
     holders_at_depth: int | None = None
     label_part: float | None = None
     holders_with_part: int | None = None
+    holders_with_both: int | None = None
     cells: int | None = None
+
+
+@dataclass(frozen=True)
+class WithPart:
+    """The reports that suffice if ``label_part`` of the holders answer the label alone."""
+
+    label_part: float
+    stop_after: int
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,8 @@ class Plan:
     records are fair. ``here`` is this plan, and ``others`` vary its holders and its epsilon.
     ``for_shift`` is what shows a shift of ``target_shift`` with probability ``power``, and
     ``for_width`` what overall figures to plus or minus ``half_width`` take, each in a task planned
-    anew; this task, its tree kept, reaches that after ``stop_after`` reports. ``gains`` are what
+    anew; this task, its tree kept, reaches that after ``stop_after`` reports, or after those of
+    ``with_part``, which is None where these are no fewer. ``gains`` are what
     reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
@@ -188,6 +199,7 @@ class Plan:
     for_width: Needed
     stop_after: int
     gains: Mapping[str, Mean]
+    with_part: WithPart | None = None
     showing: tuple[Showing, ...] = ()
     relay: BehindRelay | None = None
     rare: RareClass | None = None
@@ -279,7 +291,7 @@ class Plan:
         anew = f"it takes {ways}" if ways else "neither more holders nor a larger ε is enough"
         known = (
             f"{known} For ± {self.amount(self.half_width)} this task takes about "
-            f"{_about(self.stop_after)} reports."
+            f"{_about(self.stop_after)} reports{self._in_parts}."
         )
         width = f"Planned anew for ± {self.amount(self.half_width)}, {anew}.{self._fewer_cells}"
         compared = [self._compared()] if self.showing else []
@@ -387,17 +399,30 @@ class Plan:
             ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}{tree}")
         if needed.epsilon is not None and needed.epsilon <= TASK_CAP:
             ways.append(f"ε = {needed.epsilon:g} with {_number(self.holders)} holders")
-        if needed.holders_at_depth is not None:
-            ways.append(
-                f"{_number(needed.holders_at_depth)} holders at ε = {self.epsilon:g} with depth "
-                f"{needed.depth}"
-            )
-        if needed.holders_with_part is not None:
-            ways.append(
-                f"{_number(needed.holders_with_part)} holders at ε = {self.epsilon:g} of whom "
-                f"{percent(needed.label_part)} answer the label alone (label_part)"
-            )
+        with_depth = f"with depth {needed.depth}"
+        with_part = ""
+        if needed.label_part is not None:
+            with_part = f"of whom {percent(needed.label_part)} answer the label alone (label_part)"
+        for holders, how in (
+            (needed.holders_at_depth, with_depth),
+            (needed.holders_with_part, with_part),
+            (needed.holders_with_both, f"{with_depth}, {with_part}"),
+        ):
+            if holders is not None:
+                ways.append(f"{_number(holders)} holders at ε = {self.epsilon:g} {how}")
         return ", or ".join(ways)
+
+    @property
+    def _in_parts(self) -> str:
+        """The reports of this task if some of its holders answer the label alone, if fewer."""
+        if self.with_part is None:
+            return ""
+        part = self.with_part.label_part
+        return (
+            f", or about {_about(self.with_part.stop_after)} with {percent(part)} of the holders "
+            f"asked for the label alone (label_part), which widens the intervals of cells by "
+            f"{percent(1.0 / sqrt(1.0 - part) - 1.0)}"
+        )
 
     @property
     def _fewer_cells(self) -> str:

@@ -53,7 +53,17 @@ from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
 from .detection import EPSILONS, HOLDERS, Detection, Factors, detection, least
-from .outcome import BehindRelay, Mean, Needed, PanelPlan, Plan, Prospect, RareClass, Showing
+from .outcome import (
+    BehindRelay,
+    Mean,
+    Needed,
+    PanelPlan,
+    Plan,
+    Prospect,
+    RareClass,
+    Showing,
+    WithPart,
+)
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 from .waves import check_panel, planned_panel
 
@@ -295,6 +305,7 @@ class Planner:
             half_width=width,
             for_width=self.needed(lambda detected: detected.half_width <= width),
             stop_after=self.stop_after(width),
+            with_part=self.with_part(width),
             span=unit,
             telling_after=self.stop_after(TELLING * unit),
             question=label.prompt or "",
@@ -323,11 +334,23 @@ class Planner:
                 other.stop_after(width),
             )
 
-    def stop_after(self, width: float) -> int:
-        """Reports to the planned task after which overall figures are known to ± ``width``."""
-        holders, looks = self.settings.holders, self.settings.looks
-        variance = self.detection(holders, self.settings.epsilon).variance
+    def stop_after(self, width: float, settings: TaskSettings | None = None) -> int:
+        """Reports to the planned task after which overall figures are known to ± ``width``; or to
+        one with other ``settings``."""
+        settings = settings or self.settings
+        holders, looks = settings.holders, settings.looks
+        variance = self.detection(holders, settings.epsilon, settings).variance
         return reports_until(variance / width**2, holders if looks == "many" else None)
+
+    def with_part(self, width: float) -> WithPart | None:
+        """The part of the holders asked for the label alone with which the planned task takes the
+        fewest reports; None if each takes as many as with no part."""
+        least, found = self.stop_after(width), None
+        for part in self._label_parts():
+            reports = self.stop_after(width, self.settings.model_copy(update={"label_part": part}))
+            if reports < least:
+                least, found = reports, WithPart(part, reports)
+        return found
 
     def stack(self, public: PublicData) -> BaseModel:
         """The curator's stack with fewer trees and the weights of all public records."""
@@ -382,11 +405,15 @@ class Planner:
             lambda some: self._chosen(n, some),
             EPSILONS,
         )
-        part, with_part = None, holders
+        part, with_part, with_both = None, holders, None
         for some in self._label_parts():
             fewer = self._least_holders(enough, {"label_part": some})
             if fewer is not None and (with_part is None or fewer < with_part):
                 part, with_part = some, fewer
+        if part is not None and depth is not None:
+            with_both = self._least_holders(enough, {"label_part": part, "depth": depth})
+            fewest = [other for other in (there, with_part) if other is not None]
+            with_both = with_both if with_both is not None and with_both < min(fewest) else None
         return Needed(
             holders,
             least_epsilon,
@@ -394,6 +421,7 @@ class Planner:
             None if depth is None else there,
             part,
             None if part is None else with_part,
+            with_both,
             None if holders is None else self._cells(holders, self.settings.epsilon),
         )
 

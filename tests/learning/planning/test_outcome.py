@@ -6,7 +6,7 @@ import pytest
 
 from privet.learning.core.amounts import of_hundred
 from privet.learning.planning import Mean, Needed, Plan, Prospect, planner
-from privet.learning.planning.outcome import RareClass, Showing
+from privet.learning.planning.outcome import RareClass, Showing, WithPart
 from privet.learning.task_building.review import review
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
@@ -122,8 +122,23 @@ def test_a_plan_says_which_depth_takes_fewest() -> None:
     assert (
         "or 3 000 holders at ε = 1 of whom 20\u00a0% answer the label alone (label_part)." in some
     )
+    both = " ".join(replace(PLAN, for_width=replace(part, depth=1, holders_with_both=900)).answers)
+    assert (
+        ", or 900 holders at ε = 1 with depth 1, of whom 20\u00a0% answer the label alone "
+        "(label_part)." in both
+    )
     alone = " ".join(replace(PLAN, for_width=Needed(None, None, 1, 5_500)).answers)
     assert "Planned anew for ± 2.0 points, it takes 5 500 holders at ε = 1 with depth 1." in alone
+
+
+def test_a_plan_says_first_what_asking_some_for_the_label_alone_saves() -> None:
+    """Of its own tree, with what it costs cells; before, only of tasks with another tree."""
+    plan = replace(PLAN, stop_after=870_000, with_part=WithPart(0.2, 118_200))
+    assert plan.answers[0].endswith(
+        "For ± 2.0 points this task takes about 870 000 reports, or about 120 000 with 20\u00a0% "
+        "of the holders asked for the label alone (label_part), which widens the intervals of "
+        "cells by 12\u00a0%."
+    )
 
 
 def test_a_plan_has_one_number_for_this_task_and_says_what_others_change() -> None:

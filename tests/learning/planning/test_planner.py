@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.findings.insight import insight
+from privet.learning.findings.insight import insight, overall_shares
 from privet.learning.methods import fit
 from privet.learning.planning import Plan, plan
 from privet.learning.planning.detection import EPSILONS, HOLDERS, Detection, Difference, least
@@ -22,6 +22,7 @@ from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_task, encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
+from privet.protocol.features import Classes
 from privet.protocol.limits import TASK_CAP
 
 from ..examples import REPORTS_ALONE
@@ -221,8 +222,44 @@ def test_a_plan_offers_the_depth_that_needs_fewest_holders() -> None:
     some = settings(grower="max_edge", label_part=needed.label_part)
     assert planner.detection(needed.holders_with_part, 2.0, some).half_width <= 0.03
     assert planner.detection(0.95 * needed.holders_with_part, 2.0, some).half_width > 0.03
+    assert needed.holders_with_both is not None
+    assert needed.holders_with_both < min(needed.holders_at_depth, needed.holders_with_part)
+    both = settings(grower="max_edge", label_part=needed.label_part, depth=1)
+    assert planner.detection(needed.holders_with_both, 2.0, both).half_width <= 0.03
+    assert planner.detection(0.95 * needed.holders_with_both, 2.0, both).half_width > 0.03
     fixed = Planner(settings(grower="max_edge", depth=3), halves(200), "weighted", 0)
     assert fixed.needed(lambda found: found.half_width <= 0.03).depth is None
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("looks", ["many", "once"])
+def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str) -> None:
+    """To ± 2 points, one class of 2 %, with a part of the holders asked for the label alone and
+    with none: in nine of ten simulated collections or more, and the part takes far fewer."""
+    some = settings(grower="max_edge", depth=4, looks=looks)
+    planner = Planner(some, halves(800, low=0.0, high=0.04), "weighted", 0)
+    part, n = planner.with_part(0.02), planner.stop_after(0.02)
+    assert part is not None
+    assert isinstance(planner.label, Classes)
+    assert part.stop_after < 0.5 * n
+    in_part = some.model_copy(update={"label_part": part.label_part})
+    for reports, asked in ((n, some), (part.stop_after, in_part)):
+        task = planner.task(asked, planner.fair)
+        reached = []
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            X = rng.random((reports, 2))
+            y = (rng.random(reports) < 0.04 * (X[:, 0] > 0.5)).astype(float)
+            counts = [
+                replace(
+                    question,
+                    planned=20_000 * task.asked_share(place) if looks == "many" else None,
+                )
+                for place, question in enumerate(simulate_counts(task, X, y, rng))
+            ]
+            rows = overall_shares(planner.label, planner.fair.public, counts)
+            reached.append(max(row.high - row.low for row in rows) / 2.0 <= 0.02)
+        assert np.mean(reached) >= 0.9
 
 
 @pytest.mark.parametrize("looks", ["many", "once"])
