@@ -26,6 +26,9 @@ FILES = {name: (files(__name__) / name).read_bytes() for name in (INDEX, LOST, F
 """The files as they are kept; style and values are yet to be filled in."""
 NAMED = f"privet-answer.{hashlib.sha256(FILES[FORM]).hexdigest()[:16]}.js"
 """The same as ``FORM``, under a name that no other content ever has."""
+KEPT = 24 * 60 * 60
+"""Seconds for which browsers open a relay's page without asking for it, a round trip sooner; so
+long may people who come back see the page of the release before."""
 INTEGRITY = "sha384-" + base64.b64encode(hashlib.sha384(FILES[FORM]).digest()).decode()
 """The hash of ``FORM``, by which a page that embeds it knows it."""
 
@@ -44,8 +47,13 @@ def policy(task_url: str) -> str:
     Those of one task alone would not do: a panel's waves have addresses of their own. A relative
     ``task_url`` is one on the page's own host.
     """
-    is_away = "://" in task_url
-    return POLICY.format(task_url[: task_url.rindex("/") + 1] if is_away else "'self'")
+    own = task_url[: task_url.rindex("/") + 1] if _is_away(task_url) else "'self'"
+    return POLICY.format(own)
+
+
+def _is_away(task_url: str) -> bool:
+    """True if the task is on another host than the page."""
+    return "://" in task_url
 
 
 def index(task_url: str, curator_key: str = "") -> bytes:
@@ -64,6 +72,11 @@ def lost() -> bytes:
 
 def headers(name: str, task_url: str) -> dict[str, str]:
     """The headers that a file is served with; pages of any origin may embed ``FORM``."""
+    keeping = "no-cache"  # an address may lead to another task next time
+    if name == NAMED:
+        keeping = "public, max-age=31536000, immutable"
+    elif name == INDEX and not _is_away(task_url):
+        keeping = f"max-age={KEPT}"  # at a relay, where each task has an address of its own
     to_all = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
     kind = "text/html" if name in {INDEX, LOST} else "text/javascript"
     return {
@@ -73,7 +86,7 @@ def headers(name: str, task_url: str) -> dict[str, str]:
         "Cross-Origin-Resource-Policy": "same-origin",
         "Referrer-Policy": "no-referrer",
         "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "public, max-age=31536000, immutable" if name == NAMED else "no-cache",
+        "Cache-Control": keeping,
         "Vary": "Accept-Encoding",
         **(to_all if name == FORM else {}),
     }

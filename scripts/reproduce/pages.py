@@ -43,8 +43,7 @@ PAGES = {
 NOTES = {
     "is-it-for-me.md": ("trust",),
     "accuracy.md": ("accuracy-classes", "accuracy-numbers"),
-    "robustness.md": ("shifts",),
-    "disclosed-columns.md": ("disclosed-scores", "disclosed-holders"),
+    "disclosed-columns.md": ("disclosed-holders",),
 }
 """Pages that have the notes of experiments whose tables stand elsewhere, at ``NAME-notes``."""
 

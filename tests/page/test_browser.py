@@ -938,6 +938,11 @@ def test_a_relay_serves_it_and_says_what_became_of_the_answer(
             tab.wait_for_timeout(200)
         tab.reload()
         assert outcome(tab) == COUNTED
+        tab.goto("about:blank")
+        tab.goto(f"{relay.url}/answer/{task}")
+        assert outcome(tab) == COUNTED
+        sent = "performance.getEntriesByType('navigation')[0].transferSize"
+        assert tab.evaluate(sent) == 0, "Who comes back within a day waits for no page."
     assert reports(curator, task) == 1
 
 

@@ -56,8 +56,8 @@ def test_the_first_words_need_no_script() -> None:
 
 
 def test_what_browsers_keep_is_named_by_its_content() -> None:
-    """The component for ever, under a name with its hash; the page itself is asked for again, and
-    not sent again."""
+    """The component for ever, under a name with its hash; all else is asked for again, and not sent
+    again, but a relay's page, whose address is one task's, only after a day."""
     assert hashlib.sha256(page.FILES[page.FORM]).hexdigest()[:16] in page.NAMED
     kept = page.served(page.NAMED, TASK, {})
     assert kept is not None
@@ -75,6 +75,10 @@ def test_what_browsers_keep_is_named_by_its_content() -> None:
         assert again is not None
         assert (again.status, again.body) == (304, b"")
     assert page.served("privet-answer.0123456789abcdef.js", TASK, {}) is None
+    at_relay = f"../v1/tasks/{'ab' * 32}"
+    assert page.headers(page.INDEX, at_relay)["Cache-Control"] == "max-age=86400"
+    for name in (page.FORM, page.LOST):
+        assert page.headers(name, at_relay)["Cache-Control"] == "no-cache"
 
 
 def test_pages_of_others_may_embed_the_form_alone() -> None:

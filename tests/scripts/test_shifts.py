@@ -154,3 +154,36 @@ def test_the_page_has_the_table_of_trust_and_what_it_says_of_it() -> None:
     assert f"At ε = {absent} that column was not measured" in " ".join(page.split())
     least, most = table["mean"].min(), table["mean"].max()
     assert f"a local ε of {least:.1f} to {most:.1f} is left" in page
+
+
+def test_the_page_on_robustness_has_the_means_of_the_table() -> None:
+    """Of the share of the way, by kind of public rows, over the sets that have one."""
+    shares = {
+        (name, epsilon): float(share)
+        for name, *cells in rows_of("tables/shifts.md", ", shifted, ", 6)
+        for epsilon, share in zip(("0.5", "1", "2", "4", "8"), cells, strict=True)
+        if share != "–"
+    }
+    for kind, least, most in rows_of("robustness.md", "", 3):
+        if kind == "public rows":
+            continue
+        ending = kind.replace("as they are", "as it is")
+        for epsilon, said in (("0.5", least), ("8", most)):
+            of_kind = [
+                s for (name, e), s in shares.items() if name.endswith(ending) and e == epsilon
+            ]
+            assert np.mean(of_kind) == pytest.approx(float(said), abs=0.0051), (kind, epsilon)
+
+
+def test_the_page_on_disclosed_columns_has_the_tables_counts() -> None:
+    measured = {tuple(cells) for _, *cells in rows_of("tables/disclosed-columns.md", ", than ", 4)}
+    said = [tuple(cells) for _, *cells in rows_of("disclosed-columns.md", ", than ", 4)]
+    assert len(said) == 6
+    assert set(said) <= measured
+
+
+def rows_of(page: str, within: str, cells: int) -> list[list[str]]:
+    """The rows of a page's tables with so many cells, whose first one has ``within``."""
+    text = (EXPECTED.parents[2] / "docs" / page).read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    return [row for row in rows if len(row) == cells and within in row[0] and "---" not in row[0]]
