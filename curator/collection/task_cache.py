@@ -104,11 +104,12 @@ def _hash_keys(task_id: str, question: int, words: int) -> tuple[Words, Words]:
 
 def _hashed(payloads: ByteRows, first: Words, others: Words) -> Words:
     """The sums of eq. 1 over the payloads' words, zero padded; shape ``(R, 2)``."""
-    padding = -payloads.shape[1] % 4
+    width = payloads.shape[1]
     hashed = np.empty((len(payloads), HASHES), dtype=np.uint64)
     for start in range(0, len(payloads), CHUNK):
         chunk = payloads[start : start + CHUNK]
-        padded = np.pad(chunk, ((0, 0), (0, padding))) if padding else chunk
-        words = np.ascontiguousarray(padded).view("<u4").astype(np.uint64)
+        padded = np.zeros((len(chunk), 4 * len(others)), dtype=np.uint8)
+        padded[:, :width] = chunk
+        words = padded.view("<u4").astype(np.uint64)
         hashed[start : start + CHUNK] = words @ others + first
     return hashed

@@ -103,6 +103,12 @@ class ReportIds:
     def find(self, cursor: DBAPICursor, place: TaskIds, ids: Ids) -> KnownIds:
         """The known ones; the ids are locked, or the task is locked exclusively."""
         known = self._runs.find(cursor, place.task_no, place.last, ids)
+        return self._with_rows(cursor, place, ids, known)
+
+    def _with_rows(
+        self, cursor: DBAPICursor, place: TaskIds, ids: Ids, known: KnownIds
+    ) -> KnownIds:
+        """``known``, to which those in rows are added."""
         if cursor.execute(ANY_ROW, (place.task_no,)).fetchone()[0]:
             unknown = np.flatnonzero(~known.there)
             known.put(unknown, self._rows.find_rows(cursor, place.task_no, ids[unknown]))
@@ -130,7 +136,11 @@ class ReportIds:
     ) -> KnownIds:
         draft = self._draft(cursor, place.task_no, ids, fingerprints)
         self._runs.look(cursor, place.task_no)
-        known = self.find(cursor, self.locked(cursor, place), ids)
+        place = self.locked(cursor, place)
+        if place.last == draft.last:  # no run has come since
+            known = self._with_rows(cursor, place, ids, draft.known)
+        else:
+            known = self.find(cursor, place, ids)
         self._runs.add(cursor, place.task_no, draft, ~known.there, ids, fingerprints)
         return known
 

@@ -37,11 +37,7 @@ class Filter:
 
     def add(self, task_no: int, ids: Ids) -> None:
         places, bits = self._aim(task_no, ids)
-        order = np.argsort(places, kind="stable")  # quick for ids in ascending order
-        places = places[order]
-        begins = np.flatnonzero(np.diff(places, prepend=-1))
-        if len(begins):
-            self._words[places[begins]] |= np.bitwise_or.reduceat(bits[order], begins)
+        np.bitwise_or.at(self._words, places, bits)
 
     def suspects(self, task_no: int, ids: Ids) -> Mask:
         """False for every id that was surely never added, shape ``(B,)``."""

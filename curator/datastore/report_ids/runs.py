@@ -47,7 +47,6 @@ PAGE_IDS = "SELECT ids FROM id_pages WHERE task_no = ? AND run = ? ORDER BY page
 ONE_PAGE = "SELECT ids, fingerprints FROM id_pages WHERE task_no = ? AND run = ? AND page = ?"
 ADD_PAGE = "INSERT INTO id_pages (task_no, run, page, ids, fingerprints) VALUES (?, ?, ?, ?, ?)"
 DROP_PAGES = "DELETE FROM id_pages WHERE task_no = ? AND run = ?"
-NO_IDS = unpacked(b"")
 
 
 class RunGone(Exception):
@@ -68,8 +67,12 @@ class SeenRuns:
 class Draft:
     """Runs whose pages are written, and that nobody knows of yet."""
 
+    last: int | None
+    """The last place of the task's runs when ``known`` was read."""
+    known: KnownIds
+    """The requested ids that were in a run then."""
     new: Mask
-    """A mask of the requested ids that the run has."""
+    """A mask of the others, which this run has."""
     run: int
     sizes: dict[int, int] = field(default_factory=dict)
     """Ids in it and in runs that were merged."""
@@ -122,8 +125,9 @@ class IdRuns:
         The ids need not be locked; raises ``RunGone``, before it writes, as ``find`` does. Runs are
         merged if ``may_merge`` then says that nobody else merges the task's.
         """
-        known = self.find(cursor, task_no, self.last_place(cursor, task_no), ids)
-        draft = Draft(~known.there, _drawn())
+        last = self.last_place(cursor, task_no)
+        known = self.find(cursor, task_no, last, ids)
+        draft = Draft(last, known, ~known.there, _drawn())
         if draft.new.any():
             self._write(cursor, task_no, draft, draft.run, ids[draft.new], fingerprints[draft.new])
             seen = self._seen.get(task_no)
@@ -134,8 +138,9 @@ class IdRuns:
     def look(self, cursor: DBAPICursor, task_no: int) -> None:
         """Read what others have added by now, so that less is left to be read under the lock."""
         last = self.last_place(cursor, task_no)
-        with suppress(RunGone):
-            self.find(cursor, task_no, last, NO_IDS)
+        if last is not None:
+            with suppress(RunGone):
+                self._refresh(cursor, task_no, last)
 
     def add(
         self,
