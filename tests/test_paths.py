@@ -20,7 +20,7 @@ MOST = {
     "POST": Size(files=25, functions=90, moves=22),
     "fit": Size(files=55, functions=191, moves=77),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=62, functions=416, moves=157),
+    "plan": Size(files=62, functions=417, moves=157),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
