@@ -38,6 +38,9 @@ const SAID = {
   "curator-down": "unreachable", internal: "unreachable", "ledger-failed": "storage",
 };
 
+/** Seconds after which a relay that holds a message is asked about it again, one after the other. */
+const ASKED_AGAIN = [5, 10, 20, 30];
+
 /** Why a relay lost a message, by the reason that it gives. */
 const LOST = { "task-not-open": "lostLate", "task-not-found": "lostDeleted", "too-few": "lostFew" };
 
@@ -120,6 +123,9 @@ class Visit {
   /** Whether all questions have been answered once, so that a changed answer leads back to the check. */
   #isChecked = false;
 
+  /** Whether the relay is the curator's own, which is said at the start and before anything is sent. */
+  #isTrial = false;
+
   /** Whether a relay is known to pass the message on only together with others, run by somebody else. */
   #isAmongOthers = false;
 
@@ -185,7 +191,7 @@ class Visit {
     this.#$("number").textContent = this.#say("number", { number: at + 1, total });
     [this.#$("progress").max, this.#$("progress").value] = [total, at + 1];
     this.#$("next").textContent = this.#say(this.#isChecked || at === total - 1 ? "check" : "next");
-    this.#$("unfit").hidden = true;
+    if (this.#isTrial) this.#$("trial").hidden = !isStart;
     if (this.#isMoving) { // for who opens a page is where they want to be
       this.host.scrollIntoView();
       this.#$(isStart ? "begin" : "number").focus();
@@ -241,7 +247,7 @@ class Visit {
             said("button", "previous", { id: "previous", type: "button", className: "quiet" }),
           ),
           said("p", "questionsStay", { className: "help" }),
-          details("unfit", "unfitTitle", { hidden: true }, said("p", "unfit"), said("button", "unfitButton", { id: "unfit-button", type: "button", className: "quiet" })),
+          details("unfit", "unfitTitle", {}, said("p", "unfit"), said("button", "unfitButton", { id: "unfit-button", type: "button", className: "quiet" })),
         ),
       ),
       section(
@@ -401,6 +407,7 @@ class Visit {
   async #showForm({ asFiles, oneOperator = false }) {
     const { task, earlier } = this;
     this.#isAmongOthers = !oneOperator && (task.smallest_batch ?? 0) > 1;
+    this.#isTrial = oneOperator;
     if (oneOperator) this.#warn("oneOperator");
     this.#introduce(asFiles);
     const member = await memberOf(task, this.options.store); // whose lifetime is counted already
@@ -501,7 +508,6 @@ class Visit {
   /** Whether what was filled in fits; if not, the fault stands at the field. */
   #passes({ input, fault }) {
     const fits = fault() === null;
-    this.#$("unfit").hidden = fits;
     if (!fits) input.focus();
     return fits;
   }
@@ -518,6 +524,7 @@ class Visit {
     for (const id of ["group", "bytes-group"]) this.#$(id).hidden = told === null;
     if (told !== null) this.#$("group").replaceChildren(element("strong", {}, this.#wording.group(told)));
     [this.#$("form").hidden, this.#$("preview").hidden] = [true, false];
+    if (this.#isTrial) this.#$("trial").hidden = false;
     this.#isChecked = fits;
     this.host.scrollIntoView();
     this.#$("preview-title").focus();
@@ -530,7 +537,7 @@ class Visit {
       this.#show(at);
       input.focus();
     });
-    const remark = warning() === null ? [] : [element("p", { className: "warning" }, warning())];
+    const remark = warning() === null ? [] : [element("p", { className: "note" }, warning())];
     return element("div", {}, element("dt", {}, title.cloneNode(true)), element("dd", {}, words(), ...remark), element("dd", {}, change));
   }
 
@@ -554,7 +561,9 @@ class Visit {
   /** Answer, or send what was kept, and show what became of it. */
   async #deliver(task, ready) {
     try {
-      await this.#showReceipt(await answer(task, ready, this.options));
+      const sent = await answer(task, ready, this.options);
+      await this.#showReceipt(sent);
+      if (sent.state === "held") void this.#guarded(() => this.#follow(sent));
     } catch (error) {
       const kept = error instanceof Problem ? await this.options.store.find(taskIdIn(this.url)) : undefined;
       if (kept === undefined) throw error;
@@ -565,16 +574,7 @@ class Visit {
   /** An answer that this browser has given before; a relay that holds it is asked what became of it. */
   async #showEarlier(earlier) {
     this.#name({ text: earlier.name, lang: earlier.lang }, "loading");
-    let kept = earlier;
-    if (earlier.url === this.url) {
-      try {
-        kept = await status(this.url, this.options) ?? earlier;
-      } catch (error) {
-        if (!(error instanceof Problem)) throw error;
-        const isGone = error.type === "report-not-found";
-        kept = { ...earlier, state: isGone ? "drawn" : "held", reason: isGone ? null : error.type, detail: error.message };
-      }
-    }
+    const kept = await this.#standing(earlier);
     await this.#showReceipt(kept);
     const collection = await collectionOf(this.url, { ...this.options, attempts: 1 });
     if (collection.results === null) return;
@@ -583,6 +583,31 @@ class Visit {
     this.#showResults(collection, task, own);
     this.#name(own(task.name), "receipt", { state: kept.state }); // it was kept in the language of that time
     this.#$("receipt-results").hidden = true;
+  }
+
+  /** A kept answer as the relay that holds it says that it stands, or with why it does not say. */
+  async #standing(kept) {
+    if (kept.url !== this.url) return kept;
+    try {
+      return await status(this.url, this.options) ?? kept;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const isGone = error.type === "report-not-found";
+      return { ...kept, state: isGone ? "drawn" : "held", reason: isGone ? null : error.type, detail: error.message };
+    }
+  }
+
+  /** Ask for a minute what became of a message that a relay holds, and show it once it is known. */
+  async #follow(held) {
+    for (const seconds of ASKED_AGAIN) {
+      await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+      if (!this.place.isConnected) return;
+      const kept = await this.#standing(held);
+      if (kept.state !== "held") {
+        await this.#showReceipt(kept);
+        return;
+      }
+    }
   }
 
   async #showReceipt({ state, reason, drawn, bytes, epsilon, closes, disclosed: told, detail }) {

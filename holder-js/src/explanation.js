@@ -3,9 +3,6 @@
 const SVG = "http://www.w3.org/2000/svg";
 const [ROWS, COLUMNS] = [5, 20];
 
-/** @param {number} epsilon */
-const likeliest = (epsilon) => 1 / (1 + Math.exp(-epsilon));
-
 /**
  * Out of 100 people who send one message, half of them with one record and half with another beforehand:
  * how many have the likelier record at most. No message and no two records give more, since the
@@ -13,13 +10,7 @@ const likeliest = (epsilon) => 1 / (1 + Math.exp(-epsilon));
  * @param {number} epsilon what the whole report spends
  * @returns {number}
  */
-export const ofHundred = (epsilon) => Math.ceil(100 * likeliest(epsilon));
-
-/**
- * @param {number} epsilon
- * @returns {number} the probability that even odds become at most, rounded up to thousandths
- */
-export const surest = (epsilon) => Math.ceil(1000 * likeliest(epsilon)) / 1000;
+export const ofHundred = (epsilon) => Math.ceil(100 / (1 + Math.exp(-epsilon)));
 
 /**
  * @param {number} epsilon

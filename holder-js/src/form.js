@@ -133,7 +133,7 @@ function selectField(asked, choices, id, texts, own) {
 /** A field that shows its fault once it was checked, and its warning at once. */
 function checked(made, id) {
   const fault = element("p", { id: `${id}-fault`, className: "fault", hidden: true });
-  const warning = element("p", { className: "warning", role: "status", hidden: true });
+  const warning = element("p", { className: "note", role: "status", hidden: true });
   made.field.append(warning);
   (made.field.querySelector(".help") ?? made.input).after(fault);
   const show = (place, text) => {

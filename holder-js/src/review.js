@@ -1,6 +1,6 @@
 /** What will be sent and what anybody could learn from it, in words (docs/answer-page.md). */
 
-import { odds, ofHundred, surest } from "./explanation.js";
+import { odds, ofHundred } from "./explanation.js";
 import { epsilonOf, validate } from "./holder.js";
 import { lifetimeOf } from "./panels.js";
 import { OpenedRecord } from "./report.js";
@@ -60,7 +60,7 @@ export class Wording {
     const numbers = { many, few: 100 - many };
     const of = (this.task.disclosed ?? []).length > 0 ? this.say("learnOfGroup") : "";
     const [ofMany, ofFew] = ["learnMany", "learnFew"].map((key) => this.say(key, numbers));
-    const values = { odds: this.texts.number(odds(epsilon)), epsilon: this.texts.number(epsilon), surest: this.texts.percent(surest(epsilon)), of };
+    const values = { odds: this.texts.number(odds(epsilon)), epsilon: this.texts.number(epsilon), of };
     return {
       ...numbers,
       lead: this.say("learnLead"), ofMany, ofFew, picture: this.texts.list([ofMany, ofFew]), after: this.say("learnAfter"), odds: this.say("learnOdds", values),

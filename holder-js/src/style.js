@@ -85,10 +85,9 @@ pre {
 .id { color: var(--id); }
 .group { color: var(--task); font-weight: 700; text-decoration: underline; }
 .payload { color: var(--accent); font-weight: 700; }
-.warning {
-  color: var(--warn); background: var(--warn-back); border-left: .3rem solid currentcolor;
-  padding: .7rem; border-radius: .3rem;
-}
+.warning { color: var(--warn); background: var(--warn-back); border-left: .3rem solid currentcolor; }
+.note { background: var(--tint); }
+.warning, .note { padding: .7rem; border-radius: .3rem; }
 .buttons { display: grid; gap: .7rem; margin-top: 1.2rem; }
 button {
   font: inherit; font-weight: 600; width: 100%; min-height: 3.2rem; padding: .6rem 1rem;

@@ -7,7 +7,7 @@ export default {
   language: "Sprache",
   previewTitle: "Das ist eine Vorschau: So sehen es die Leute. Nichts wird gesendet oder gespeichert.",
   previewSent: "Hier würde die Nachricht gesendet, und man sähe eine Empfangsbestätigung. Das war eine Vorschau: Es wurde nichts gesendet.",
-  oneOperator: "Zum Ausprobieren: Hier betreiben dieselben Leute beide Server. Sie könnten sehen, wer welche Nachricht gesendet hat.",
+  oneOperator: "Zum Ausprobieren: Wer fragt, betreibt auch den Server, der Ihre Nachricht weitergibt, und könnte sehen, dass sie von Ihnen ist.",
 
   whoTitle: "Wer fragt",
   whoName: "Verantwortlich",
@@ -42,7 +42,7 @@ export default {
   learnMany: "höchstens {many} haben Ihre Antworten gegeben",
   learnFew: "mindestens {few} haben die anderen Antworten gegeben",
   learnAfter: "Ohne Ihre Nachricht wären es 50 und 50. Wer sie liest, kann also raten, aber nicht wissen. Mehr gibt Ihre Nachricht nicht preis, ganz gleich, was jemand sonst weiß und welche Computer er hat, heute oder später.",
-  learnOdds: "Ihre Nachricht kann das Chancenverhältnis zwischen zwei beliebigen Antworten{of} höchstens um den Faktor {odds} ändern (das ist Epsilon {epsilon}). Wer beide für gleich wahrscheinlich hielt, kann sich danach höchstens zu {surest} sicher sein. Ihr Gerät hat das aus der Studie selbst berechnet.",
+  learnOdds: "Ihre Nachricht kann das Chancenverhältnis zwischen zwei beliebigen Antworten{of} höchstens um den Faktor {odds} ändern (das ist Epsilon {epsilon}). Ihr Gerät hat das aus der Studie selbst berechnet.",
   learnLeadDisclosed: "Ihre Gruppe ist nicht verborgen. Darüber hinaus senden wegen des Zufalls Menschen einer Gruppe mit verschiedenen Antworten dieselbe Nachricht. Angenommen, Ihre Antworten und irgendwelche anderen Antworten aus Ihrer Gruppe sind gleich häufig. Dann gilt für 100 Menschen mit den einen oder den anderen Antworten, die genau dieselbe Nachricht senden wie Sie:",
   learnAfterDisclosed: "Ohne Ihre Nachricht wären es 50 und 50. Wer sie liest, kann also innerhalb Ihrer Gruppe raten, aber nicht wissen. Über Ihre Gruppe hinaus gibt Ihre Nachricht nicht mehr preis, ganz gleich, was jemand sonst weiß und welche Computer er hat, heute oder später.",
   learnOfGroup: " innerhalb Ihrer Gruppe",

@@ -7,7 +7,7 @@ export default {
   language: "Language",
   previewTitle: "This is a preview of what people will see. Nothing is sent or stored.",
   previewSent: "Here the message would be sent, and people would see a receipt. This was a preview: nothing was sent.",
-  oneOperator: "For a trial: the same people run both servers here. They could see who sent which message.",
+  oneOperator: "For a trial: whoever asks also runs the server that passes your message on, and could see that it is yours.",
 
   whoTitle: "Who is asking",
   whoName: "Responsible",
@@ -42,7 +42,7 @@ export default {
   learnMany: "at most {many} gave your answers",
   learnFew: "at least {few} gave the other answers",
   learnAfter: "Without your message it would be 50 and 50. So anyone who reads it can guess, but cannot know. This limit on what your message gives away holds whatever else they know, and whatever computers they have, now or later.",
-  learnOdds: "Your message can change the odds between any two sets of answers{of} by a factor of at most {odds} (this is epsilon {epsilon}). Anyone who thought both equally likely can be at most {surest} sure. Your device has computed this from the study itself.",
+  learnOdds: "Your message can change the odds between any two sets of answers{of} by a factor of at most {odds} (this is epsilon {epsilon}). Your device has computed this from the study itself.",
   learnLeadDisclosed: "Your group is not hidden. Beyond it, because of the randomness, people of one group with different answers send the same message. Suppose that your answers and some other answers of your group are equally common. Then, of 100 people with one or the other who send exactly the same message as you:",
   learnAfterDisclosed: "Without your message it would be 50 and 50. So anyone who reads it can guess within your group, but cannot know. This limit on what your message gives away beyond your group holds whatever else they know, and whatever computers they have, now or later.",
   learnOfGroup: " within your group",

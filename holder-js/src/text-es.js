@@ -7,7 +7,7 @@ export default {
   language: "Idioma",
   previewTitle: "Esto es una vista previa de lo que verá la gente. No se envía ni se guarda nada.",
   previewSent: "Aquí se enviaría el mensaje y se vería un comprobante. Esto era una vista previa: no se ha enviado nada.",
-  oneOperator: "Es una prueba: las mismas personas administran los dos servidores. Podrían ver quién envió cada mensaje.",
+  oneOperator: "Es una prueba: quien pregunta administra también el servidor que transmite su mensaje, y podría ver que es suyo.",
 
   whoTitle: "Quién pregunta",
   whoName: "Responsable",
@@ -42,7 +42,7 @@ export default {
   learnMany: "como mucho {many} dieron sus respuestas",
   learnFew: "al menos {few} dieron las otras",
   learnAfter: "Sin su mensaje serían 50 y 50. Quien lo lea puede suponer, pero no saber. Este límite a lo que revela su mensaje vale sin importar qué más sepa esa persona ni qué ordenadores tenga, ahora o más adelante.",
-  learnOdds: "Su mensaje puede cambiar la razón de posibilidades entre dos respuestas cualesquiera{of} por un factor de {odds} como mucho (esto es épsilon {epsilon}). Quien las creía igual de probables puede tener como mucho un {surest} de certeza. Su dispositivo lo ha calculado a partir del propio estudio.",
+  learnOdds: "Su mensaje puede cambiar la razón de posibilidades entre dos respuestas cualesquiera{of} por un factor de {odds} como mucho (esto es épsilon {epsilon}). Su dispositivo lo ha calculado a partir del propio estudio.",
   learnLeadDisclosed: "Su grupo no se oculta. Aparte de él, debido al azar, personas de un mismo grupo con respuestas distintas envían el mismo mensaje. Suponga que sus respuestas y otras cualesquiera de su grupo son igual de frecuentes. Entonces, de 100 personas con unas u otras que envían exactamente el mismo mensaje que usted:",
   learnAfterDisclosed: "Sin su mensaje serían 50 y 50. Quien lo lea puede suponer dentro de su grupo, pero no saber. Este límite a lo que revela su mensaje aparte de su grupo vale sin importar qué más sepa esa persona ni qué ordenadores tenga, ahora o más adelante.",
   learnOfGroup: " dentro de su grupo",

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.needs("node")
 def shown(epsilon: float) -> dict[str, float]:
     """What the page says of a report that spends ``epsilon``."""
     said: dict[str, float] = evaluated(
-        'import { ofHundred, odds, surest } from "./explanation.js";'
+        'import { ofHundred, odds } from "./explanation.js";'
         f"const e = {epsilon!r};"
-        "console.log(JSON.stringify({ many: ofHundred(e), odds: odds(e), surest: surest(e) }));"
+        "console.log(JSON.stringify({ many: ofHundred(e), odds: odds(e) }));"
     )
     return said
 
@@ -38,15 +38,13 @@ def test_the_picture_is_what_the_mechanism_does(name: str) -> None:
         worst = max(worst, max(chances) / (max(chances) + min(chances)))
     said = shown(asked.epsilon)
     assert math.ceil(100 * worst) == said["many"]
-    assert worst <= Fraction(said["surest"])
     assert worst / (1 - worst) <= Fraction(said["odds"])
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 0.1, 0.5, 1.0, 1.5, 2.0])
 def test_the_numbers_are_rounded_against_the_reader(epsilon: float) -> None:
-    """Never fewer people, odds or certainty than there can be, and less than one unit more."""
+    """Never fewer people or odds than there can be, and less than one unit more."""
     said = shown(epsilon)
     exact = 1 / (1 + math.exp(-epsilon))
     assert 0 <= said["many"] - 100 * exact < 1
-    assert 0 <= said["surest"] - exact < 0.001
     assert 1 <= said["odds"] / math.exp(epsilon) < 1.01

@@ -9,11 +9,6 @@
 export declare const ofHundred: (epsilon: number) => number;
 /**
  * @param {number} epsilon
- * @returns {number} the probability that even odds become at most, rounded up to thousandths
- */
-export declare const surest: (epsilon: number) => number;
-/**
- * @param {number} epsilon
  * @returns {number} by which odds change at most, rounded up to three digits
  */
 export declare function odds(epsilon: number): number;
