@@ -573,6 +573,7 @@ def test_a_reader_chooses_the_language(curator: RunningCurator, tab: Any) -> Non
         assert tab.url.endswith("?language=de")  # so that it is kept, and a link can have it
         tab.goto(tab.url)
         assert outcome(tab) == "Danke. Ihre Antwort wurde gezählt"
+        tab.unroute_all(behavior="wait")
 
 
 def test_a_preview_is_the_page_and_sends_nothing(
@@ -963,6 +964,7 @@ def test_only_a_relay_of_somebody_else_is_said_to_hide_an_answer_among_others(
         assert outcome(tab) == "Thank you. Your message is on its way"
         said = "together with others, so that nobody can see which one is yours"
         assert (said in tab.inner_text("#outcome")) is not one_operator
+        tab.unroute_all(behavior="wait")
 
 
 def test_any_static_host_can_serve_it(curator: RunningCurator, tab: Any, tmp_path: Path) -> None:
