@@ -14,7 +14,7 @@ MORE_JOBS ?= $(shell echo $$(($(JOBS) + 1)))# of tests that wait for servers abo
 ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
-.PHONY: help demo test test-all test-order faults check style types imports format docs bench load vectors vectors.zip package reproduce reproduce-quick audit up release lock clean
+.PHONY: help demo pilot test test-all test-order faults check style types imports format docs bench load vectors vectors.zip package reproduce reproduce-quick audit up release lock clean
 
 help:  ## print this help
 	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -27,6 +27,9 @@ $(VENV)/%.installed: pyproject.toml requirements/%.txt scripts/set_up.py
 
 demo: $(VENV)/demo.installed  ## one full round on real data (ARGS="--holders 1000 --epsilon 2")
 	@$(BIN)/python -m scripts.demo $(ARGS)
+
+pilot: $(VENV)/demo.installed  ## try a collection in a browser (ARGS="survey.csv --label answer" publishes a file)
+	@$(BIN)/privet pilot $(ARGS)
 
 # under another name: make runs a recipe's line that names it itself, though only asked to print it
 AGAIN = $(MAKE) --no-print-directory
