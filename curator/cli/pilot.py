@@ -24,6 +24,8 @@ import typer
 
 from privet.admin.client import CuratorClient
 from privet.http_client.address import DIRECT
+from privet.learning.task_building.renaming import renamed
+from privet.learning.task_building.schema import infer_features
 from privet.protocol.calls import RELAY, TOKENS
 from privet.protocol.errors import InvalidRequest, PrivetError
 
@@ -121,7 +123,9 @@ def pilot(
     if public is not None:
         settings = {"name": public.stem, "epsilon": EPSILON, "smallest_batch": 1, **settings}
         declared = Publication.parse(json.dumps(settings))
-        remarks = show_review(read_table(public.read_bytes(), declared.stated), declared)
+        table = read_table(public.read_bytes(), declared.stated)
+        remarks = show_review(table, declared)
+        infer_features(renamed(table, declared.rename), declared)  # raises for ids and free texts
         if remarks and not yes:
             raise InvalidRequest(LOOKS_WRONG)
     err().print("Starting curator, relay and answer page ...", **PLAIN)

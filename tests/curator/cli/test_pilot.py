@@ -70,6 +70,23 @@ def test_how_a_file_was_read_is_said_before_anything_starts(
     assert "set --holders" not in fewer
 
 
+def test_columns_that_no_task_can_have_are_named_before_anything_starts(
+    run: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the option that leaves them out, whatever else looks wrong, and also with ``--yes``."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "survey.csv"
+    rows = "".join(f"{i:05d};{('Bern', 'bern')[i % 2]};{'ab'[i % 2]}\n" for i in range(30))
+    file.write_text(f"patient;town;y\n{rows}")
+    for more in ([], ["--yes"]):
+        refused = run("pilot", str(file), "--label", "y", *more)
+        assert refused.code == 1
+        assert "'town' has categories that differ only in case" in refused.err
+        assert "'patient' has 30 different texts in 30 rows" in refused.err
+        assert "--ignore patient" in refused.err
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_tokens_are_kept_for_their_owner(tmp_path: Path) -> None:
     """The same at every start, and readable by nobody else."""
     made = Secrets.of(tmp_path)
