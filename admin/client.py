@@ -141,6 +141,11 @@ class CuratorClient:
         """The waves of a panel: their states, each class over time, and what certainly changed."""
         return self._json("GET", f"{self._path(task)}/waves")
 
+    def fit_waves(self, task: TaskName) -> list[Document]:
+        """Fit and keep a model of each wave of a panel that has reports, in their order."""
+        path = f"{self._path(task)}/waves/models"
+        return self._json("POST", path)  # type: ignore[return-value]
+
     def export_waves(self, task: TaskName, *, format: str = "json") -> bytes:  # noqa: A002
         """The same as a ``json`` or ``csv`` file."""
         path = f"{self._path(task)}/waves/export"

@@ -139,7 +139,7 @@ def publish(tab: Any, curator: RunningCurator, relay: str) -> str:
     ):
         tab.get_by_label(name).fill(text)
     tab.get_by_role("button", name="Continue").click()
-    tab.get_by_label("Relay for all tasks").fill(relay)
+    tab.get_by_label("Relay for all studies").fill(relay)
     tab.get_by_role("button", name="Ask this relay").click()
     tab.locator("[data-works]").wait_for()
     tab.get_by_role("button", name="Continue").click()

@@ -50,6 +50,12 @@ def plain_number(text: str, decimal: Decimal) -> str | None:
     return text.translate(_PLAIN[decimal]) if _PATTERNS[decimal].fullmatch(text) else None
 
 
+def typed_number(text: str) -> str | None:
+    """A number that somebody typed, with a decimal point or else a comma, as programs write it;
+    None if it is none."""
+    return plain_number(text, "point") or plain_number(text, "comma")
+
+
 def cell_value(field: Numeric | Categorical | Classes | Range, text: str, decimal: Decimal) -> Any:
     """The value of a record that a cell stands for; else the text without spaces around it."""
     value = read_value(field, text)

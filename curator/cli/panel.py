@@ -71,9 +71,6 @@ def status(api: CuratorClient, task: TaskName) -> Document:
 
 
 def _print_models(models: list[Document]) -> None:
-    if not models:
-        out().print("No wave has reports yet, so there is nothing to fit.")
-        return
     rows = [(each["wave"], each["number"], each["estimator"]) for each in models]
     print_table("Models", ("wave", "model", "estimator"), rows)
 
@@ -82,8 +79,7 @@ def _print_models(models: list[Document]) -> None:
 @remote(_print_models, doing="Fitting wave by wave ...")
 def fit(api: CuratorClient, task: TaskName) -> list[Document]:
     """Fit a model to each wave that has reports, which starts from the waves before it."""
-    waves = [wave for wave in api.waves(task)["waves"] if wave["reports"]]
-    return [{"wave": wave["wave"], **api.fit(wave["id"])} for wave in waves]
+    return api.fit_waves(task)
 
 
 @app.command(epilog="Example: privet panel export Months --format csv --out months.csv")

@@ -39,7 +39,7 @@ from privet.protocol.errors import InvalidRecord, InvalidRequest
 from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
-from privet.tables.cells import cell_value, plain_number
+from privet.tables.cells import cell_value, typed_number
 
 from ..datastore.models import SERVING, ModelInfo
 from ..http.models import (
@@ -240,7 +240,7 @@ def rows_with_predictions(body: bytes, task: Task, fitted: FittedModel, most: in
     columns = read_table(body)
     table = RowsToPredict.of(columns, task, keep=list(columns))
     if all(table.problems):
-        raise InvalidRequest(f"No row of the file fits the task. The first: {table.problems[0]}")
+        raise InvalidRequest(f"No row of the file fits the study. The first: {table.problems[0]}")
     answers = prediction.predict_rows(task, fitted, None, table.fitting, most)
     predicted = table.with_predictions(columns_with_predictions(answers), every=True)
     return as_csv(*predicted, table.format)
@@ -376,14 +376,19 @@ def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) ->
 
 def typed_value(feature: Numeric | Categorical, text: str) -> Any:
     """A typed text as a value of a record: ``37,5`` and ``1.234,5`` are numbers too."""
-    is_plain = plain_number(text, "point") is not None
-    return cell_value(feature, text, "point" if is_plain else "comma")
+    number = typed_number(text) if isinstance(feature, Numeric) else None
+    return cell_value(feature, number or text, "point")
 
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:
-    """The fields that are parameters of an estimator; those of others are left out."""
+    """The fields that are parameters of an estimator, numbers as programs write them; those of
+    others are left out."""
     parameters = ESTIMATORS[estimator].parameters if estimator in ESTIMATORS else {}
-    return {name: value for name, value in fields.items() if name in parameters and value}
+    return {
+        name: value if parameters[name].choices else typed_number(value) or value
+        for name, value in fields.items()
+        if name in parameters and value
+    }
 
 
 def picture(

@@ -262,23 +262,23 @@ def next_step(
         (is_false, "Find out who sends false reports before you trust any figure.", "false"),
         (not visitor.admin and bool(models), "Read the model that serves.", "models"),
         (not visitor.admin, "Wait until somebody fits a model.", "models"),
-        (status.state is TaskState.DRAFT, "Open the task: nobody can answer a draft.", "state"),
+        (status.state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
         (
             bool(status.collecting) and not has_link,
             "Name a relay: without one there is no link for people.",
             "holders",
         ),
-        (bool(status.over) and not reports, "Nobody answered: create another task.", "holders"),
-        (not (reports or status.collecting), "Open the task: nobody has answered yet.", "state"),
+        (bool(status.over) and not reports, "Nobody answered: create another study.", "holders"),
+        (not (reports or status.collecting), "Open the study: nobody has answered yet.", "state"),
         (not reports, "Give people the link: nobody has answered yet.", "holders"),
         (
             is_unread and not (status.collecting or status.over),
-            "Open the task again: there is nothing to read yet.",
+            "Open the study again: there is nothing to read yet.",
             "state",
         ),
         (
             is_unread and bool(status.over),
-            "Create another task: these answers tell nothing yet.",
+            "Create another study: these answers tell nothing yet.",
             "holders",
         ),
         (is_unread and all_in, "Ask more people: there is nothing to read yet.", "holders"),
@@ -301,13 +301,13 @@ def next_step(
             "models",
         ),
         (not status.collecting, "Read the model that serves.", "models"),
-        (all_in, "All planned answers are in: read the model, and close the task.", "state"),
+        (all_in, "All planned answers are in: read the model, and close the study.", "state"),
         (
             looks == "once",
             "Wait until the planned answers are in: earlier looks prove nothing.",
             "holders",
         ),
-        (True, "Collect more answers, or close the task when you know enough.", "holders"),
+        (True, "Collect more answers, or close the study when you know enough.", "holders"),
     )
     return next(Step(sentence, where) for there_is, sentence, where in steps if there_is)
 

@@ -34,10 +34,8 @@ POLICY = (
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 """Pages to which a visitor may return after signing in."""
 FLAGS = re.compile(r" \(--[a-z][^()]*\)")
-STATIC = {
-    name: (files(__package__) / "static" / name).read_bytes()
-    for name in ("page.js", "wizard.js", "style.css", "sample.csv", "front.svg")
-}
+FILES = ("page.js", "wizard.js", "style.css", "sample.csv", "front.svg", "front-narrow.svg")
+STATIC = {name: (files(__package__) / "static" / name).read_bytes() for name in FILES}
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 """Changes with the files, so browsers may keep them."""
 
@@ -119,9 +117,23 @@ def without_flags(text: str) -> str:
     return FLAGS.sub("", text)
 
 
-PARTED = re.compile(r"(?<=[0-9]) (?=[0-9]{3}\b)|(?<=[±=≤≥]) (?=[0-9])|(?<=ε) (?==)")
+def of_studies(text: str) -> str:
+    """A sentence of the API in the words of pages, which call a task a study; quotes stay."""
+    parts = QUOTED.split(text)
+    parts[::2] = [TASK_WORD.sub(_study, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _study(found: re.Match[str]) -> str:
+    word = "studies" if found[1].endswith("s") else "study"
+    return word.capitalize() if found[1][0].isupper() else word
+
+
+QUOTED = re.compile(r"((?<!\w)'[^']*'(?!\w)|“[^”]*”|\"[^\"]*\")")
+TASK_WORD = re.compile(r"\b([Tt]asks?|[Cc]ollections?)\b")
+PARTED = re.compile(r"(?<=[0-9]) (?=[0-9]{3}\b)|(?<=[±=<>≤≥]) (?=[-\d])|(?<=ε) (?==)")
 """Spaces within a number, and of the signs before one."""
-OWN_LINK = re.compile(rb'( (?:href|src|action|formaction|data-refresh)=")/(?!/)')
+OWN_LINK = re.compile(rb'( (?:href|src|srcset|action|formaction|data-refresh)=")/(?!/)')
 """The beginning of a link to an own page in HTML; text that people gave has no such quotes."""
 
 
@@ -144,6 +156,7 @@ templates.filters |= {
     "figure": figure,
     "in_words": in_words,
     "known_share": known_share,
+    "of_studies": of_studies,
     "set_by_hand": set_by_hand,
     "thousands": thousands,
     "unbroken": unbroken,

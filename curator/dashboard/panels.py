@@ -155,9 +155,9 @@ def next_step_of_panel(
         return None
     unfitted = [row.number for row in panel.rows if row.reports and not row.models]
     steps = (
-        (state is TaskState.DRAFT, "Open the panel: nobody can answer a draft.", "state"),
+        (state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
         (not has_link, "Name a relay: without one there is no link for people.", "holders"),
-        (panel.refreshes and not panel.reports, "Give people the panel's link.", "holders"),
+        (panel.refreshes and not panel.reports, "Give people the study's link.", "holders"),
         (bool(unfitted), f"Fit models: wave {(unfitted or [0])[0]} has none yet.", "models"),
     )
     return next((Step(sentence, where) for there_is, sentence, where in steps if there_is), None)

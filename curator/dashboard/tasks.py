@@ -1,5 +1,8 @@
 """Pages about tasks: the list, and one collection as it goes on."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 
 import segno
@@ -17,12 +20,13 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
-from privet.tables.cells import plain_number
+from privet.tables.cells import typed_number
 
 from ..datastore.models import SERVING
+from ..datastore.tasks import ListedTask
 from ..http.models import InsightView, ModelView
-from ..http.requests import TheCurator
-from ..http.tasks import MOST_INVITATIONS, StatusView, TaskSummary
+from ..http.requests import TheCurator, moment
+from ..http.tasks import MOST_INVITATIONS, StatusView
 from ..service import Curator, reading, relays
 from ..service import tasks as cases
 from .embedding import preview_address, snippet
@@ -38,7 +42,7 @@ from .overview import (
     precision,
     sentences_on_cells,
 )
-from .pages import BrowserRoute, PageRoute, own_address, page, see_other
+from .pages import BrowserRoute, PageRoute, as_question, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
 from .poster import texts_for
 from .visitor import Admins, OwnForm, TheForm, TheVisitor, Visitor
@@ -54,6 +58,54 @@ browsers = APIRouter(route_class=BrowserRoute, include_in_schema=False)
 """Pages at addresses of the API, for people who open these in a browser."""
 
 
+@dataclass(frozen=True)
+class StudyRow:
+    """A study in the list, a panel with all its waves."""
+
+    id: str
+    name: str
+    question: str
+    in_words: str
+    is_open: bool
+    is_marked: bool
+    waves: int
+    people: int
+    created: datetime
+
+    @classmethod
+    def of(
+        cls, stored: ListedTask, waves: Sequence[ListedTask], people: int, now: float
+    ) -> "StudyRow":
+        """The row of a task, with those waves of a panel that were not deleted."""
+        task = stored.task
+        return cls(
+            task.id,
+            task.name,
+            task.label.prompt or as_question(task.label.name),
+            _of_panel(waves, now)
+            if waves and stored.state is TaskState.OPEN
+            else _said(stored, now),
+            any(each.takes_reports(now) for each in (stored, *waves)),
+            stored.marked is not None,
+            len(waves),
+            people,
+            moment(stored.created),
+        )
+
+
+def _of_panel(waves: Sequence[ListedTask], now: float) -> str:
+    """The state of an open panel: that of the wave that is open, or else of the next."""
+    for state in ("open", "not open yet"):
+        for each in waves:
+            if _said(each, now) == state:
+                return f"wave {(each.task.wave or 0) + 1} {state}"
+    return "over"
+
+
+def _said(stored: ListedTask, now: float) -> str:
+    return stored.in_words(now).replace("not yet", "not open yet")
+
+
 @router.get("/")
 def list_tasks(
     request: Request,
@@ -66,17 +118,20 @@ def list_tasks(
     """The tasks, the latest first; ``deleted`` names one that was just deleted."""
     listed = cases.list_tasks(curator, visitor)
     people = cases.count_people(curator, visitor, listed)
-    matches = [each for each in reversed(listed) if name.casefold() in each.task.name.casefold()]
+    waves: dict[str, list[ListedTask]] = {each.task.id: [] for each in listed if each.task.is_panel}
+    for each in listed:
+        if not each.task.is_panel and each.task.panel_id in waves:
+            waves[each.task.panel_id].append(each)
+    studies = [
+        each for each in reversed(listed) if each.task.is_panel or each.task.panel_id not in waves
+    ]
+    matches = [each for each in studies if name.casefold() in each.task.name.casefold()]
     now = curator.clock()
     return page(
         request,
         "tasks.html",
-        tasks=[
-            (
-                TaskSummary.of(each, now),
-                each.task.label.prompt or each.task.label.name,
-                people[each.task.id],
-            )
+        studies=[
+            StudyRow.of(each, waves.get(each.task.id, ()), people[each.task.id], now)
             for each in matches[first : first + PER_PAGE]
         ],
         step=1 if visitor.reads else cases.STEP,
@@ -280,7 +335,7 @@ def show_collection(request: Request, values: TheCollection) -> Response:
 def move_task(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
     asked = str(form.get("move"))
     if asked not in MOVES:
-        raise InvalidRequest("A task can only be opened or closed here.")
+        raise InvalidRequest("A study can only be opened or closed here.")
     cases.move_task(curator, visitor, task_id, Move(asked))
     return see_other(f"/tasks/{task_id}")
 
@@ -315,7 +370,7 @@ def wanted_of(typed: str) -> tuple[float | None, str]:
     """The precision that is typed, None if none is, and what is wrong with it."""
     if not typed:
         return None, ""
-    number = float(plain_number(typed.strip().replace(",", "."), "point") or 0.0)
+    number = float(typed_number(typed.strip()) or 0.0)
     if not 0.0 < number <= MOST_WANTED:
         return None, f"Give a number above 0 and up to {MOST_WANTED:g}, such as 2.5."
     return number, ""

@@ -29,6 +29,7 @@ from privet.protocol.limits import TASK_CAP, YEAR_CAP
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Asker
 from privet.protocol.wire import first_fault
+from privet.tables.cells import typed_number
 from privet.tables.text_format import Stated
 
 from ..http.requests import TheCurator, while_waited
@@ -198,7 +199,7 @@ async def show_preview(
     register = await _file(form, "register")
     making = preview_task(curator, visitor, settings, public, register=register)
     task = await while_waited(request, making)
-    why = "The task is too large for a preview: take fewer cells, or fewer categories."
+    why = "The study is too large for a preview: take fewer cells, or fewer categories."
     address = preview_address(relay.address, task)
     return page(request, "preview.html", address=address, why=why)
 
@@ -255,7 +256,7 @@ def settings_of(form: FormData) -> Publication:
     if epsilon > TASK_CAP:
         raise InvalidRequest(
             f"Epsilon is {epsilon:g}, and the answer page refuses more than {TASK_CAP:g} for one "
-            "task: choose a smaller one, and expect more holders instead."
+            "study: choose a smaller one, and expect more holders instead."
         )
     settings: dict[str, Any] = {
         **_written(fields),
@@ -441,7 +442,7 @@ def _check_decided(columns: Iterable[tuple[str, dict[str, str]]]) -> None:
     if open_pairs:
         raise InvalidRequest(
             f"Say whether these are one answer. {'; '.join(open_pairs)}. Both would be asked for, "
-            "and a published task cannot be changed."
+            "and a published study cannot be changed."
         )
 
 
@@ -478,10 +479,10 @@ def _lines(text: str) -> list[str]:
 def _number(fields: dict[str, str], name: str) -> float:
     """A number as people write it, perhaps with a decimal comma; raises ``InvalidRequest``."""
     text = fields.get(name, "")
-    try:
-        return float(text.replace(",", ".") if "." not in text else text)
-    except ValueError:
-        raise InvalidRequest(f"{name} is {text!r}: give a number.") from None
+    number = typed_number(text)
+    if number is None:
+        raise InvalidRequest(f"{name} is {text!r}: give a number.")
+    return float(number)
 
 
 def _whole(name: str, text: str) -> str:

@@ -81,14 +81,15 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
     return PanelStanding(tuple(standings), found, paths)
 
 
-async def fit_waves(curator: Curator, actor: Actor, task_id: str) -> list[ModelInfo]:
+async def fit_waves(curator: Curator, actor: Actor, task_id: str) -> dict[int, ModelInfo]:
     """Fit and keep a model of each wave with reports of a panel, in their order; as ``fit`` does.
+    They are returned by the number of their wave.
 
     Raises ``InvalidRequest`` without any, and for a task without waves.
     """
     actor.need(Scope.FITTER)
     standing = await asyncio.to_thread(read_panel, curator, actor, task_id)
-    waves = [wave.task.id for wave in standing.waves if wave.reports]
+    waves = {number: wave.task.id for number, wave in enumerate(standing.waves, 1) if wave.reports}
     if not waves:
         raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
-    return [await fit(curator, actor, wave_id) for wave_id in waves]
+    return {number: await fit(curator, actor, wave_id) for number, wave_id in waves.items()}

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from privet.protocol.errors import InvalidRequest
+from privet.tables.cells import typed_number
 
 Kind = Literal["flag", "integer", "number", "text", "choice", "texts", "numbers", "json"]
 
@@ -49,13 +50,13 @@ class Input:
             raise InvalidRequest(f"{self.name} is {text!r}: give {meant}.") from None
 
     def _named(self, line: str) -> tuple[str, float]:
-        name, _, number = line.rpartition("=")
-        try:
-            return name.strip(), float(number.replace(",", "."))
-        except ValueError:
+        name, _, typed = line.rpartition("=")
+        number = typed_number(typed.strip())
+        if number is None:
             raise InvalidRequest(
                 f"{self.name} has {line.strip()!r}: give NAME=NUMBER, such as yes=.02."
-            ) from None
+            )
+        return name.strip(), float(number)
 
 
 def inputs_of(model: type[BaseModel]) -> dict[str, Input]:

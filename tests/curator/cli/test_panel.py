@@ -139,7 +139,7 @@ def test_each_wave_has_one_word_and_its_hours(
     cli: Cli, panel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In each of the lists, on a narrow terminal too; what there is not yet is said."""
-    assert "No wave has reports yet" in cli("panel", "fit", panel).out
+    assert "No wave has reports yet" in cli("panel", "fit", panel).err
     monkeypatch.setenv("COLUMNS", "80")
     status, tasks = cli("panel", "status", panel).out, cli("task", "list").out
     for text in (status, tasks):

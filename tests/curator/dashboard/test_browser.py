@@ -165,7 +165,7 @@ def test_from_a_file_to_the_first_answer(
         admin.goto(f"{curator.url}/v1/tasks/{asked['id']}")
         asker = admin.get_by_text("Institute for Work (survey@institute.example)")
         assert violations(asker) == []
-        admin.get_by_role("link", name="How the collection is going").click()
+        admin.get_by_role("link", name="How the study is going").click()
         admin.get_by_label("Relay").fill(relay.url)
         admin.get_by_role("button", name="Create the link").click()
         admin.locator("#link[href*='/answer/']").wait_for()
@@ -178,10 +178,10 @@ def test_from_a_file_to_the_first_answer(
         admin.get_by_role("link", name="Poster").click()
         assert violations(admin.locator(".poster", has_text=link)) == []
         admin.emulate_media(media="print")
-        assert admin.get_by_role("link", name="Back to the task").is_hidden()
+        assert admin.get_by_role("link", name="Back to the study").is_hidden()
         assert admin.locator("header:visible, footer:visible").count() == 0
         admin.emulate_media(media="screen")
-        admin.get_by_role("link", name="Back to the task").click()
+        admin.get_by_role("link", name="Back to the study").click()
         admin.get_by_text("In a page of your own").click()
         assert f'<script type="module" src="{relay.url}/' in admin.inner_text("#snippet")
         width = admin.evaluate("document.documentElement.clientWidth")
@@ -450,11 +450,11 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     assert "Compared with model 1" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 1
     admin.goto(f"{curator.url}/tasks/{task}")
-    admin.get_by_text("Close the task", exact=True).click()
+    admin.get_by_text("Close the study", exact=True).click()
     admin.get_by_role("button", name="Close it now").click()
-    admin.get_by_role("button", name="Open the task").wait_for()
+    admin.get_by_role("button", name="Open the study").wait_for()
     assert curator.get(f"/v1/tasks/{task}")["state"] == "closed"
-    admin.get_by_text("Delete the task").click()
+    admin.get_by_text("Delete the study").click()
     admin.get_by_label("Its name, to confirm").fill("another")
     admin.get_by_role("button", name="Delete permanently").click()
     assert violations(admin.get_by_role("alert").get_by_text("nothing was deleted")) == []

@@ -177,7 +177,7 @@ async def test_a_closed_collection_asks_nobody(http: Http) -> None:
     for part in (*parts, "/poster", "Give everybody", "img class"):
         assert part not in page
     assert "people</span>" in page
-    assert "nobody can answer there until the task is opened again" in page
+    assert "nobody can answer there until it is opened again" in page
 
 
 async def test_a_stranger_reads_the_question_and_nothing_that_operators_do(http: Http) -> None:
@@ -218,7 +218,7 @@ def model_of(reports: int, number: int = 1, *, serves: bool = False) -> ModelVie
         ("Wait until", "models", READER, {"reports": 9}, [], {}),
         ("Read the model", "models", READER, {"reports": 9}, [9], {}),
         (
-            "Open the task: nobody can",
+            "Open the study: nobody can",
             "state",
             ADMIN,
             {"state": "draft", "collecting": False},
@@ -226,9 +226,9 @@ def model_of(reports: int, number: int = 1, *, serves: bool = False) -> ModelVie
             {},
         ),
         ("Name a relay", "holders", ADMIN, {"reports": 9}, [9], {"has_link": False}),
-        ("create another task", "holders", ADMIN, {"collecting": False, "over": True}, [], {}),
+        ("create another study", "holders", ADMIN, {"collecting": False, "over": True}, [], {}),
         (
-            "Open the task: nobody has",
+            "Open the study: nobody has",
             "state",
             ADMIN,
             {"state": "closed", "collecting": False},
@@ -254,7 +254,7 @@ def model_of(reports: int, number: int = 1, *, serves: bool = False) -> ModelVie
             {"is_unread": True, "planned": 9},
         ),
         (
-            "Open the task again",
+            "Open the study again",
             "state",
             ADMIN,
             {"reports": 9, "collecting": False},
@@ -262,7 +262,7 @@ def model_of(reports: int, number: int = 1, *, serves: bool = False) -> ModelVie
             {"is_unread": True},
         ),
         (
-            "Create another task",
+            "Create another study",
             "holders",
             ADMIN,
             {"reports": 9, "collecting": False, "over": True},
@@ -415,7 +415,7 @@ async def test_the_page_begins_with_what_is_known(
     assert before[1] == found[1]  # the shares of all need no model
     assert "more than" in found[1]
     order = ("people so far", "waiting at", "lost at", "more than", "Next:", "How many more")
-    places = [said.index(part) for part in (*order, "Close the task", "What is asked", "Models")]
+    places = [said.index(part) for part in (*order, "Close the study", "What is asked", "Models")]
     assert places == sorted(places)
 
 

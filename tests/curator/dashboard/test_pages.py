@@ -1,6 +1,7 @@
 """Who may see and do what on the pages, and what comes with them."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -8,6 +9,7 @@ from pydantic import ValidationError
 
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
+from privet.curator.dashboard.pages import of_studies
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
@@ -79,8 +81,8 @@ async def test_the_front_page_has_questions_and_no_search_of_few_tasks(http: Htt
     await http.create(describe={"label": {"prompt": "Will you come back?"}}, name="asked", depth=1)
     await http.create(name="plain", depth=1)
     page = (await http.get("/")).text
-    assert "<td>Will you come back?</td>" in page
-    assert "<td>label</td>" in page
+    assert "<small>Will you come back?</small>" in page
+    assert "<small>Label</small>" in page
     assert 'role="search"' not in page
     assert 'role="search"' in (await http.get("/?name=plain")).text
     assert "where a study discloses a column" in page
@@ -97,10 +99,43 @@ async def test_the_front_page_counts_people(http: Http) -> None:
     task = await http.task()
     for _ in range(3):
         await http.report(task)
-    counted = '<td data-label="People so far">{}</td>'
+    counted = '<td><span class="number">{}</span><span class="stacked"> people</span></td>'
     assert counted.format("0 to 2\u202f000") in (await http.get("/")).text
     await http.sign_in()
     assert counted.format("3") in (await http.get("/")).text
+
+
+NOT_WORDS = re.compile(r"(?s)<(head|footer|pre|code)>.*?</\1>|<[^>]*>")
+
+
+def words_of(page: str) -> set[str]:
+    """The words of a page but those of code and of the footer, which explains words."""
+    return {*re.findall("[a-z]+", unescape(NOT_WORDS.sub(" ", page)).lower())}
+
+
+async def test_pages_call_a_study_nothing_else(http: Http) -> None:
+    """From the front page to the model's, for strangers and admins, where something is refused
+    too; the footer says that commands call it a task."""
+    task = await http.task(name="one")
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    earlier = await http.task(name="other", draft=True)
+    files = {"public": ("survey.csv", samples.survey())}
+    paths = ["/", *(f"/tasks/{task}{part}" for part in ("", "/models/1", "/models/1/nodes/0"))]
+    pages = [await http.get(path) for path in paths]
+    form = await http.sign_in()
+    pages += [await http.get(path) for path in [*paths, "/new", "/access", f"/tasks/{earlier}"]]
+    pages += [await http.get("/tasks/none"), await http.get(f"/tasks/{task}/models/9")]
+    pages.append(await form("/new/columns", files))
+    pages.append(await form(f"/tasks/{task}/delete", name="another"))
+    for page in pages:
+        assert {"task", "tasks", "collection"} & words_of(page.text) == set(), page.url
+    assert "Commands and the API call it a task" in pages[0].text
+
+
+def test_what_is_quoted_stays_as_it_is() -> None:
+    said = "The task's column 'task' has “Task”: no other collection's tasks are multitask."
+    shown = "The study's column 'task' has “Task”: no other study's studies are multitask."
+    assert of_studies(said) == shown
 
 
 async def test_signing_in_leads_nowhere_else(http: Http) -> None:
@@ -396,7 +431,7 @@ async def test_models_have_names(http: Http) -> None:
     assert "Fit a model" not in (await http.get(f"/tasks/{task}")).text
     refused = await form(f"/tasks/{task}/fit")
     assert refused.status_code == 409
-    assert f'<a href="/tasks/{task}">Back to the task</a>' in refused.text
+    assert f'<a href="/tasks/{task}">Back to the study</a>' in refused.text
     await http.fit(task, **samples.PUBLIC_ALONE)
     path = f"/tasks/{task}/models/1/promote"
     assert (await form(path, alias="reviewed")).status_code == 303

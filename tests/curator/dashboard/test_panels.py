@@ -43,20 +43,16 @@ async def created(http: Http, dates: list[str], **more: Any) -> Task:
 async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) -> None:
     """Nobody meets an error there; strangers see no counts, and every page leads to the panel."""
     panel = await created(http, waves(clock, -1, 1, 30, 40))
-    assert '"People so far">see its waves<' in (await http.get("/")).text
+    assert '<span class="number">0 to 4\u202f000</span>' in (await http.get("/")).text
     for each in (panel, *panel.waves):
         page = await http.get(f"/tasks/{each.id}")
         assert page.status_code == 200, page.text
         assert (f'href="/tasks/{panel.id}"' in page.text) is not each.is_panel
         part = await http.get(f"/tasks/{each.id}/collection")
         assert part.status_code == 200
-    overview = await http.get("/")
-    assert overview.status_code == 200
-    assert re.findall(r"<small>(\w+ ?\d?)</small></th>", overview.text) == [
-        "wave 2",
-        "wave 1",
-        "panel",
-    ]
+    overview = (await http.get("/")).text
+    assert re.findall(r'<th scope="row"><a href="/tasks/(\w+)"', overview) == [panel.id]
+    assert "<small>panel of 2 waves</small>" in overview
     seen = await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
     page = await http.get(f"/tasks/{panel.id}")
@@ -102,13 +98,22 @@ async def test_every_call_says_whether_a_panel_takes_reports(
 async def test_a_panels_people_are_those_of_its_waves(
     http: Http, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On the front page, in its own row."""
+    """On the front page, in one row, which says how its waves stand."""
     panel = await created(http, waves(clock, -1, 1, 30, 40))
     counted = {wave.id: 2 + number for number, wave in enumerate(panel.waves)}
     monkeypatch.setattr(StatusStore, "counted", lambda _: counted)
+
+    async def states() -> list[str]:
+        found = re.findall(r'<span class="state[ a-z]*">(.*?)</span>', (await http.get("/")).text)
+        return list(found)
+
     await http.sign_in()
-    page = (await http.get("/")).text
-    assert re.findall('"People so far">(.*?)<', page) == ["3", "2", "5"]
+    assert re.findall(r'"number">(\d)</span>', (await http.get("/")).text) == ["5"]
+    assert await states() == ["wave 1 open"]
+    clock.advance(10 * 86_400)
+    assert await states() == ["wave 2 not open yet"]
+    await http.delete(f"/v1/tasks/{panel.waves[1].id}", headers=http.admin)
+    assert await states() == ["over"]
 
 
 async def test_a_panels_page_says_what_to_do_next(http: Http, clock: ManualClock) -> None:
@@ -119,7 +124,7 @@ async def test_a_panels_page_says_what_to_do_next(http: Http, clock: ManualClock
     async def said(step: str) -> None:
         assert f'</b> <a href="#{step}' in (await http.get(f"/tasks/{panel.id}")).text
 
-    await said('state">Open the panel')
+    await said('state">Open the study')
     await http.post(f"/v1/tasks/{panel.id}/open", headers=http.admin)
     await said('holders">Name a relay')
     fields = {"relay": "https://relay.example"}
