@@ -138,7 +138,7 @@ class CuratorClient:
         return self._json("GET", f"{self._path(task)}/status")
 
     def waves(self, task: TaskName) -> Document:
-        """The waves of a panel: their states, each class over time, and what certainly changed."""
+        """The waves of a panel: their states, each class over time, changes beyond chance."""
         return self._json("GET", f"{self._path(task)}/waves")
 
     def fit_waves(self, task: TaskName) -> list[Document]:

@@ -66,7 +66,7 @@ def _figure(of: Document) -> str:
 @app.command(epilog="Example: privet panel status Months")
 @remote(_print_panel)
 def status(api: CuratorClient, task: TaskName) -> Document:
-    """Show how the waves stand, each class over time, and what certainly changed."""
+    """Show how the waves stand, each class over time, and what changed beyond chance."""
     return api.waves(task)
 
 
@@ -92,7 +92,7 @@ def export(
     format_: Annotated[str, typer.Option("--format", help="json or csv.")] = "json",
     force: Force = False,
 ) -> None:
-    """Export the waves, each class over time and what certainly changed as a file."""
+    """Export the waves, each class over time and what changed beyond chance as a file."""
     task_id = api.task_id(task)
     content = api.export_waves(task_id, format=format_)
     default = f"privet-{task_id[:12]}-waves.{format_}"

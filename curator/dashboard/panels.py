@@ -62,7 +62,7 @@ class Point:
 class LineChart:
     """A figure over time; ``ticks`` are heights in percent, from above, and what they say."""
 
-    name: str
+    title: str
     path: Sequence[str]
     points: tuple[Point, ...]
     ticks: tuple[tuple[float, str], ...]
@@ -108,6 +108,11 @@ class PanelPart:
         return any(row.state in {"open", "not yet"} for row in self.rows)
 
     @property
+    def is_over(self) -> bool:
+        """True if no wave takes answers any more."""
+        return all(row.state not in {"open", "not yet", "draft", "closed"} for row in self.rows)
+
+    @property
     def refreshes(self) -> bool:
         """True while a wave takes answers."""
         return any(row.state == "open" for row in self.rows)
@@ -132,6 +137,8 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
         rows.append(WaveRow(number, wave.id, *ends, state, stored is not None, *counts))
     found = None if standing is None else standing.over_time
     ways, places = _ways(task, standing), _places(rows)
+    lines = () if found is None else found.lines[-tests_of(task.label) :]
+    in_cells = () if found is None else found.in_cells[:MOST_LISTED]
     changes = () if found is None else found.changes[:MOST_LISTED]
     return PanelPart(
         task.panel_id,
@@ -141,9 +148,9 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
         None if task.wave is None else task.wave + 1,
         None if found is None else latest_of(task.label, found.lines),
         None if found is None else found.sentence,
-        charts_of(task.label, found.lines[-tests_of(task.label) :] if found else (), places, ways),
+        charts_of(task.label, lines, places, ways, in_cells),
         tuple((ways[each.cell], each.sentence) for each in changes),
-        charts_of(task.label, (found.in_cells if found else ())[:MOST_LISTED], places, ways),
+        charts_of(task.label, in_cells, places, ways, lines),
     )
 
 
@@ -153,12 +160,23 @@ def next_step_of_panel(
     """The first of these steps that there is reason for; None for strangers."""
     if not visitor.admin:
         return None
+    latest = [row.number for row in panel.rows if row.reports]
     unfitted = [row.number for row in panel.rows if row.reports and not row.models]
     steps = (
         (state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
-        (not has_link, "Name a relay: without one there is no link for people.", "holders"),
+        (
+            not (has_link or panel.is_over),
+            "Name a relay: without one there is no link for people.",
+            "holders",
+        ),
         (panel.refreshes and not panel.reports, "Give people the study's link.", "holders"),
         (bool(unfitted), f"Fit models: wave {(unfitted or [0])[0]} has none yet.", "models"),
+        (panel.is_over and not panel.reports, "Nobody answered: create another study.", "waves"),
+        (
+            bool(latest) and not unfitted,
+            f"Read the model of wave {(latest or [0])[-1]}, on its page.",
+            "waves",
+        ),
     )
     return next((Step(sentence, where) for there_is, sentence, where in steps if there_is), None)
 
@@ -180,12 +198,13 @@ def latest_of(label: Label, lines: Sequence[Line]) -> str | None:
     latest = [line.figures[-1] for line in stated]
     if all(tells_nothing(of.low, of.high, *label.bounds) for of in latest):
         return f"Wave {latest[0].wave} tells nothing yet."
-    names = [line.name if is_share else "mean" for line in stated]
-    said = [
-        f"{name} {figure(of.value, of.low, of.high, is_share=is_share)}"
-        for name, of in zip(names, latest, strict=True)
-    ]
-    return f"In wave {latest[0].wave}: {', '.join(said)}."
+    said = [figure(of.value, of.low, of.high, is_share=is_share) for of in latest]
+    wave, names = latest[0].wave, [line.name for line in stated]
+    if len(said) > 1:
+        shares = ", ".join(f"{name} {share}" for name, share in zip(names, said, strict=True))
+        return f"In wave {wave} the shares are: {shares}."
+    what = f"the share of {names[0]}" if is_share else f"the mean {names[0]}"
+    return f"In wave {wave} {what} is {said[0]}."
 
 
 def _places(rows: Sequence[WaveRow]) -> dict[int, float]:
@@ -200,14 +219,19 @@ def charts_of(
     lines: Sequence[Line],
     places: dict[int, float],
     ways: dict[int | None, Sequence[str]],
+    others: Sequence[Line] = (),
 ) -> tuple[LineChart, ...]:
-    """A chart for each line with two figures or more, all with the same axes."""
+    """A chart for each line with two figures or more, all with the same axes.
+
+    Those hold ``others`` too, and begin at 0 for shares.
+    """
     lines = [line for line in lines if len(line.figures) > 1]
     if not lines:
         return ()
-    figures = [figure for line in lines for figure in line.figures]
-    low, high = min(each.low for each in figures), max(each.high for each in figures)
+    figures = [figure for line in (*lines, *others) for figure in line.figures]
     is_share = isinstance(label, Classes)
+    low = 0.0 if is_share else min(each.low for each in figures)
+    high = max(each.high for each in figures)
     ticks = _ticks(low, high, 0.01 if is_share else 1e-9)  # percent are whole numbers
     bottom, top = ticks[0], ticks[-1]
     said = percent if is_share else amount
@@ -230,7 +254,8 @@ def charts_of(
             for each in line.figures
         )
         marks = tuple((height(tick), said(tick)) for tick in reversed(ticks))
-        charts.append(LineChart(line.name, ways[line.cell], points, marks))
+        title = f"{'Share of' if is_share else 'Mean'} {line.name}"
+        charts.append(LineChart(title, ways[line.cell], points, marks))
     return tuple(charts)
 
 

@@ -197,6 +197,7 @@ def collection(
         "panel": panel,
         "stored": stored,
         "status": status,
+        "in_words": _said(stored, curator.clock()),
         "classes": isinstance(task.label, Classes),
         "question": asked(task.label),
         "typed": wanted,

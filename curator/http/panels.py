@@ -56,7 +56,7 @@ class StandingWaveView(View):
 
 
 class WaveChangeView(View):
-    """A certain change between two waves."""
+    """A change beyond chance between two waves."""
 
     since: int = Field(description="The earlier wave: the first one, or the one before.")
     wave: int
@@ -69,7 +69,10 @@ class WaveChangeView(View):
     high: float
     p_value: float
     sentence: str = Field(
-        examples=["yes rose from 18 % in wave 1 to 24 % in wave 3, by between 2.0 and 10.0 points."]
+        examples=[
+            "The share of yes rose from 18 % in wave 1 to 24 % in wave 3, by between 2 and 9 "
+            "points."
+        ]
     )
 
 
@@ -91,7 +94,7 @@ class PanelView(View):
         "of the people of whom those who answered are drawn."
     )
     cells: list[CellLineView] = Field(
-        description="The same of cells that certainly changed, with intervals of which one in "
+        description="The same of cells that changed beyond chance, with intervals of which one in "
         "twenty misses."
     )
     changes: list[WaveChangeView] = Field(
@@ -102,7 +105,10 @@ class PanelView(View):
         description="Comparisons of which these are, planned waves included.", examples=[45]
     )
     sentence: str = Field(
-        examples=["yes rose from 18 % in wave 1 to 24 % in wave 3, by between 2.0 and 10.0 points."]
+        examples=[
+            "The share of yes rose from 18 % in wave 1 to 24 % in wave 3, by between 2 and 9 "
+            "points."
+        ]
     )
 
     @classmethod
@@ -167,7 +173,7 @@ class PanelView(View):
 )
 def read_waves(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> PanelView:
     """The waves of the panel that the task is, or is a wave of: their states, one line over time
-    for each class, and what certainly changed. Needs a token of scope reader or admin."""
+    for each class, and what changed beyond chance. Needs a token of scope reader or admin."""
     return PanelView.of(read_panel(curator, caller, task_id), curator.clock())
 
 

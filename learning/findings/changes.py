@@ -70,7 +70,7 @@ class Line:
 
 @dataclass(frozen=True)
 class WaveChange:
-    """A certain change of ``name``, in a cell or of all holders, between two waves."""
+    """A change of ``name`` beyond chance, in a cell or of all holders, between two waves."""
 
     since: int
     wave: int
@@ -345,10 +345,10 @@ def _sentence(
     said = [each.sentence for each in of_all]
     if not said:
         would = seen_in_words(label, seen, "change")
-        said = [f"No change of all holders since wave {first} is certain; {would}."]
+        said = [f"No change of all holders since wave {first} is beyond chance; {would}."]
     if cells:
         one = "1 cell has" if cells == 1 else f"{cells} cells have"
-        said.append(f"{one} certainly changed since then.")
+        said.append(f"{one} changed since then beyond chance.")
     return " ".join(said)
 
 
@@ -376,11 +376,13 @@ def _said(
     (first, before), (wave, after) = since, now
     verb, (least, most) = "rose" if sum(change) > 0.0 else "fell", sorted(map(abs, change))
     if in_parts:
+        least, most = (float(f"{100 * each:.2g}") for each in (least, most))
         return (
-            f"{name} {verb} from {percent(before)} in wave {first} to {percent(after)} in wave "
-            f"{wave}, by between {100 * least:.1f} and {100 * most:.1f} points."
+            f"The share of {name} {verb} from {percent(before)} in wave {first} to "
+            f"{percent(after)} in wave {wave}, by between {amount(least)} and {amount(most)} "
+            "points."
         )
     return (
-        f"{name} {verb} from {amount(before)} in wave {first} to {amount(after)} in wave "
+        f"The mean {name} {verb} from {amount(before)} in wave {first} to {amount(after)} in wave "
         f"{wave}, by between {amount(least)} and {amount(most)}."
     )

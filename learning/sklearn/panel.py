@@ -45,9 +45,9 @@ class PrivatePanel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     trees_ : list of PrivateTreeClassifier or PrivateTreeRegressor
         The fitted tree of each wave, the first one first; all of the same cells.
     changes_ : tuple of WaveChange
-        What certainly changed since the wave before and since the first, of all holders (``cell``
-        None) and of cells, the surest first, with ``low`` and ``high`` of the change. Of those
-        listed one in twenty is false in expectation.
+        What changed beyond chance since the wave before and since the first, of all holders
+        (``cell`` None) and of cells, the surest first, with ``low`` and ``high`` of the change. Of
+        those listed one in twenty is false in expectation.
     lines_ : tuple of Line
         The share of each class, or the mean label, wave by wave, with 95 % intervals of the people
         of whom the holders are drawn.
@@ -108,7 +108,7 @@ class PrivatePanel(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def summary(self) -> str:
-        """A few lines of text on the waves and on what certainly changed."""
+        """A few lines of text on the waves and on what changed beyond chance."""
         check_is_fitted(self)
         reports = ", ".join(str(tree.n_reports_) for tree in self.trees_)
         return (

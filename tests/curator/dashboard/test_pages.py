@@ -105,7 +105,9 @@ async def test_the_front_page_counts_people(http: Http) -> None:
     assert counted.format("3") in (await http.get("/")).text
 
 
-NOT_WORDS = re.compile(r"(?s)<(head|footer|pre|code)>.*?</\1>|<[^>]*>")
+NOT_WORDS = re.compile(
+    r'(?s)<(head|footer|pre|code)>.*?</\1>|<p class="printed">.*?</p>|<[^>]*>'  # an address
+)
 
 
 def words_of(page: str) -> set[str]:
@@ -123,7 +125,7 @@ async def test_pages_call_a_study_nothing_else(http: Http) -> None:
     paths = ["/", *(f"/tasks/{task}{part}" for part in ("", "/models/1", "/models/1/nodes/0"))]
     pages = [await http.get(path) for path in paths]
     form = await http.sign_in()
-    pages += [await http.get(path) for path in [*paths, "/new", "/access", f"/tasks/{earlier}"]]
+    pages += [await http.get(path) for path in [*paths, "/new", f"/tasks/{earlier}"]]
     pages += [await http.get("/tasks/none"), await http.get(f"/tasks/{task}/models/9")]
     pages.append(await form("/new/columns", files))
     pages.append(await form(f"/tasks/{task}/delete", name="another"))
@@ -448,7 +450,7 @@ async def test_a_proxy_may_serve_the_pages_below_a_path(workers: Workers) -> Non
         assert "Path=/team/privet/;" in signed.headers["set-cookie"]
         session = {"Cookie": signed.headers["set-cookie"].split(";")[0]}
         task = await http.task(description='See href="/here" and <a href="/there">')
-        for path in ("/", "/new", "/access", f"/tasks/{task}", f"/tasks/{'0' * 64}"):
+        for path in ("/", "/new", f"/tasks/{task}", f"/tasks/{'0' * 64}"):
             answer = await http.get(path, headers=session | {"Accept": "text/html"})
             links = re.findall(
                 r' (?:href|src|action|formaction|data-refresh)="(/[^"]*)"', answer.text

@@ -65,7 +65,7 @@ async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) 
 
 def states(page: str) -> list[str]:
     """What a panel's page says of its waves."""
-    table = re.search(r'<table id="waves">.*?</table>', page, re.DOTALL)
+    table = re.search(r'<table id="waves"[^>]*>.*?</table>', page, re.DOTALL)
     assert table
     return re.findall(r'class="state[ \w]*">([^<]+)', table[0])
 
@@ -133,9 +133,36 @@ async def test_a_panels_page_says_what_to_do_next(http: Http, clock: ManualClock
         page = (await http.get(f"/tasks/{each.id}")).text
         assert f'id="link" href="https://relay.example/answer/{panel.id}"' in page
     await said('holders">Give people')
+    assert "so nobody can answer any more" not in page
     await http.delete(f"/v1/tasks/{panel.waves[2].id}", headers=http.admin)
     clock.advance(10 * 86_400)
     assert states((await http.get(f"/tasks/{panel.id}")).text) == ["over", "not yet", "deleted"]
+
+
+async def test_a_panel_that_is_over_asks_nobody(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """No relay is wanted any more; its pages and those of its waves say alike that they are over,
+    and what is left is to read the models."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40), epsilon=4)
+    answer(app.state.curator, panel.waves[0], [YES] * 20 + [NO] * 20)
+    clock.advance(50 * 86_400)
+    await http.sign_in()
+
+    async def page(of: Task = panel) -> str:
+        return (await http.get(f"/tasks/{of.id}")).text
+
+    assert 'href="#models">Fit models: wave 1 has none yet.' in await page()
+    await http.fit(panel.waves[0].id)
+    assert 'href="#waves">Read the model of wave 1, on its page.' in await page()
+    for of in (panel, *panel.waves):
+        text = await page(of)
+        assert "The study is over, so nobody can answer any more" in text
+        assert "Name a relay" not in text
+        assert "Create the link" not in text
+        assert "Show how to start a relay" not in text
+        assert of.is_panel or '<b class="state ">over</b>: nobody can answer now' in text
+        assert of.is_panel or "with wider intervals" in text
 
 
 async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: ManualClock) -> None:
@@ -161,12 +188,13 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
     known = re.search(r'id="known">([^<]+)<', page)
     assert known
     assert known[1] == (
-        f"In wave 2: 1 {figure(now['value'], now['low'], now['high'], is_share=True)}. "
+        "In wave 2 the share of 1 is "
+        f"{figure(now['value'], now['low'], now['high'], is_share=True)}. "
         f"{told['sentence']}"
     )
     assert page.index('id="known"') < page.index('role="img"') < page.index('id="waves"')
     for chart, line in zip(charts, lines, strict=True):
-        assert chart.startswith(line["name"])
+        assert chart.startswith(f"Share of {line['name']}")
         for of in line["figures"]:
             assert f"wave {of['wave']} {percent(of['value'])} (" in chart
     assert states(page) == ["over", "open", "not yet"]
@@ -202,12 +230,21 @@ async def test_one_button_fits_every_wave(http: Http, app: CuratorApp, clock: Ma
     assert await models() == [1, 1, 0]
     logged = [entry.action for entry in app.state.curator.store.audit.entries(1_000)]
     assert logged.count("model fitted") == 2
+    again = await http.post(f"/v1{path}/waves/models", headers=http.admin)
+    found = [(each["wave"], each["task"], each["number"]) for each in again.json()]
+    assert (again.status_code, found) == (
+        201,
+        [(1, panel.waves[0].id, 2), (2, panel.waves[1].id, 2)],
+    )
+    logged = [entry.action for entry in app.state.curator.store.audit.entries(1_000)]
+    assert logged.count("model fitted") == 4
+    assert await models() == [2, 2, 0]
     http.cookies.clear()
     await http.sign_in(await http.token("reader"))
     assert button not in (await http.get(path)).text
     refused = await (await http.form())(f"{path}/fit-waves")
     assert refused.status_code == 403
-    assert await models() == [1, 1, 0]
+    assert await models() == [2, 2, 0]
 
 
 def test_a_chart_has_its_figures_where_they_are() -> None:
@@ -217,8 +254,8 @@ def test_a_chart_has_its_figures_where_they_are() -> None:
     lone = Line("no", figures[:1])
     (chart,) = charts_of(label, [Line("yes", figures), lone], {1: 10.0, 3: 90.0}, {None: ()})
     marks = [text for _, text in chart.ticks]
-    assert marks == [percent(share) for share in (0.3, 0.25, 0.2, 0.15)]
-    low, high = 0.15, 0.3
+    assert marks == [percent(share) for share in (0.3, 0.2, 0.1, 0.0)]
+    low, high = 0.0, 0.3
     for point, of in zip(chart.points, figures, strict=True):
         for at, value in (
             (point.value, of.value),

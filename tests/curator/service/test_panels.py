@@ -251,7 +251,7 @@ def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
     assert standing == read_panel(curator, ADMIN, third.id)
     assert [wave.reports for wave in standing.waves] == [300, 0, 300]
     assert [wave.stored is None for wave in standing.waves] == [False, True, False]
-    assert "yes fell from" in standing.over_time.sentence
+    assert "The share of yes fell from" in standing.over_time.sentence
     assert {change.cell for change in standing.over_time.changes} >= {None}
     rows = list(csv.DictReader(io.StringIO(table_of(PanelView.of(standing, curator.clock())))))
     assert [row["state"] for row in rows if row["row"] == "wave"] == ["over", "deleted", "open"]

@@ -51,9 +51,9 @@ def test_a_change_is_listed_with_both_ends(planned: float | None) -> None:
         truth = 0.5 if each.cell == 2 else 0.125
         assert 0.0 < each.low < truth < each.high
         assert each.name == "yes"
-    assert "yes rose from 3" in over.sentence
+    assert "The share of yes rose from 3" in over.sentence
     assert "in wave 3, by between" in over.sentence
-    assert "1 cell has certainly changed" in over.sentence
+    assert "1 cell has changed since then beyond chance" in over.sentence
     assert [line.name for line in over.lines] == ["no", "yes"]
     assert [each.wave for each in over.lines[1].figures] == [1, 2, 3]
     assert over.comparisons == 5 * 1 * (1 + CELLS)
@@ -145,8 +145,8 @@ def test_what_did_not_change_is_not_listed() -> None:
     over = found([same, same, same])
     assert over.changes == ()
     said = re.fullmatch(
-        r"No change of all holders since wave 1 is certain; a change of ([\d.]+) points or more "
-        r"would have shown 8 times in 10\.",
+        r"No change of all holders since wave 1 is beyond chance; a change of ([\d.]+) points or "
+        r"more would have shown 8 times in 10\.",
         over.sentence,
     )
     assert said
@@ -214,7 +214,7 @@ def test_a_cell_that_changed_has_a_line(planned: float | None) -> None:
         assert each.low < truth < each.high
         assert 0.0 <= each.low < each.value < each.high <= 1.0
     said = {each.cell: each.sentence for each in over.changes}
-    assert said[2].startswith("yes rose from 4")
+    assert said[2].startswith("The share of yes rose from 4")
     assert over.sentence.startswith(said[None])
     assert found([shares[0], shares[0]]).in_cells == ()
 
@@ -228,5 +228,5 @@ def test_a_change_of_large_numbers_is_written_as_numbers_are() -> None:
     assert "e+" not in "".join(each.sentence for each in over.changes)
     (change,) = (each for each in over.changes if each.cell is None)
     before, low = amount(change.before), amount(change.low)
-    assert over.sentence.startswith(f"income rose from {before} in wave 1 to ")
+    assert over.sentence.startswith(f"The mean income rose from {before} in wave 1 to ")
     assert f"by between {low} and " in over.sentence

@@ -47,7 +47,7 @@ def test_a_panel_finds_what_changed_and_predicts_by_wave() -> None:
     (cell,) = {e.cell for e in panel.changes_} - {None}
     for change in panel.changes_:
         assert change.low < (0.3 if change.cell == cell else 0.15) < change.high
-    assert "1 rose from 4" in panel.summary()
+    assert "The share of 1 rose from 4" in panel.summary()
     assert "a lifetime epsilon of 4 each" in panel.summary()
     assert [len(line.figures) for line in panel.lines_] == [3, 3]
     ids = {tree.task_.id for tree in panel.trees_}
