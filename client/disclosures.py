@@ -78,7 +78,7 @@ def disclosed_bits(disclosed: Iterable[DisclosedSplits]) -> float:
 
 
 def _cut(column: Column, threshold: float) -> str:
-    """A number's threshold in the range; a category by its name, unless all go one way."""
+    """A split's threshold as text: a number as it is, or the category that it singles out."""
     if isinstance(column.feature, Numeric):
         return repr(threshold)
     if 0.0 < threshold <= 1.0:

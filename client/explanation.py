@@ -244,7 +244,7 @@ def _together(task: Task) -> str:
 
 
 def _means(task: Task) -> str:
-    """At most e^epsilon in the odds: even odds become e^epsilon to one, and no more."""
+    """Sentences on epsilon: even odds become e^epsilon to one at most."""
     of_cell = " of the same group" if task.disclosed else ""
     group = "Your group is not hidden. " if task.disclosed else ""
     return (

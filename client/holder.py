@@ -161,7 +161,7 @@ class Holder:
         return self._of_wave(offer, last)
 
     def _of_wave(self, offer: Offer, wave: Task) -> Offer:
-        """The offer of another document of the panel, as far as that one tells."""
+        """The offer with ``wave`` and its address in place of the panel's document."""
         return replace(offer, task=wave, url=offer.url.replace(offer.task.id, wave.id))
 
     async def _is_there(self, offer: Offer) -> bool:

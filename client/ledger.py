@@ -584,7 +584,7 @@ _Result = tuple[Any, PrivetError | None]
 
 @dataclass(slots=True)
 class _Asked:
-    """Work of one thread; its outcome or its error, if there is one once it is over."""
+    """One thread's work, with its outcome or error once it has run."""
 
     work: Callable[[sqlite3.Connection], Any]
     result: _Result | None = None
@@ -621,7 +621,7 @@ def default_path() -> Path:
 
 
 def _newer(kept: StoredAnswer, answer: StoredAnswer) -> StoredAnswer:
-    """``kept``, or what is known of it now."""
+    """``answer`` if ``kept``'s state can become its state, else ``kept``."""
     return answer if (kept.state, answer.state) in REPORT_MOVES else kept
 
 
@@ -644,7 +644,7 @@ def _by_panel(answers: Iterable[StoredAnswer]) -> dict[str, float]:
 
 
 def _counting(answers: Iterable[StoredAnswer], now: float | None) -> list[StoredAnswer]:
-    """The answers without those that are a year old by ``now``; a date that cannot be counts."""
+    """The answers of the year before ``now``; those with an impossible date count too."""
     since = float("-inf") if now is None else now - YEAR_SECONDS
     return [answer for answer in answers if answer.drawn > since or answer.drawn < EARLIEST]
 

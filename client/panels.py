@@ -125,7 +125,7 @@ def reserved(members: Iterable[Membership], spent: Mapping[str, float], now: flo
 
 
 def _below(count: int, randomness: RandomBytes) -> int:
-    """A number below ``count``, each as likely."""
+    """A uniformly random whole number below ``count``."""
     end = 2**64 - 2**64 % count
     while (drawn := int.from_bytes(randomness(8))) >= end:
         pass

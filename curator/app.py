@@ -226,7 +226,7 @@ def _provider_of(settings: Settings, clock: Callable[[], float]) -> "Provider | 
 
 
 async def _refresh(state: State) -> None:
-    """Take the gauges of this process every few seconds: another one may be asked for them."""
+    """Store this process's gauges every few seconds, so that any process can report them."""
     metrics = state.curator.metrics
     while True:
         metrics.wait(state.writer.waiting, len(state.curator.workers))
@@ -255,6 +255,6 @@ def _add_routes(
 
 
 def _with_headers(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """Give all answers of ``app`` the headers that browsers act on."""
+    """Add to all of ``app``'s responses the headers that browsers act on."""
     app = SecurityHeaders(app)
     return cors.HolderCors(app) if settings.cors_holders else app

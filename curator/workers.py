@@ -163,7 +163,7 @@ class Workers:
         self._end_idle()
 
     def _ended(self, job: "_Job") -> None:
-        """Let what is idle end in ``IDLE_SECONDS``, if nothing is called until then."""
+        """Forget a job that is over; idle processes end after ``IDLE_SECONDS`` without a call."""
         self._jobs.discard(job)
         if self._timer is not None:
             self._timer.cancel()

@@ -256,7 +256,7 @@ class Relay:
         return (await self._offered(task_id)).task
 
     async def _in_spool(self, verb: Callable[..., T], *args: object) -> T:
-        """Call the spool in a thread; its errors are for the log, and less is said to senders."""
+        """Call the spool in a thread; its errors are logged, and reach senders without details."""
         try:
             return await to_thread.run_sync(verb, *args)
         except SpoolFailed as error:
@@ -265,7 +265,7 @@ class Relay:
 
 
 class _NamedRoute(Route):
-    """A route that a call's scope names."""
+    """A route that puts its path into the call's scope, for metrics."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, child_scope = super().matches(scope)
@@ -355,7 +355,7 @@ def _is_token(request: Request, expected: str | None) -> bool:
 
 @contextmanager
 def _curator_down() -> Iterator[None]:
-    """Say ``CuratorDown`` where the curator does not answer, or not as one."""
+    """Raise ``CuratorDown`` if the curator does not answer, or not as a curator does."""
     try:
         yield
     except (CuratorUnreachable, UnexpectedResponse) as error:

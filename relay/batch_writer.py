@@ -81,7 +81,7 @@ class BatchWriter:
             raise StorageFailed(f"{path} cannot be read: {error.strerror or error}.") from error
 
     def _put(self, name: str, content: bytes) -> None:
-        """Beside its name, then under it, on a disk; object stores show whole files only."""
+        """Write a file, whole or not at all: on a disk under another name first."""
         if not isinstance(self._files, LocalFileSystem):
             self._files.pipe_file(f"{self._root}/{name}", content)
             return

@@ -155,7 +155,7 @@ def invited_singles(
 
 
 def _singles(db: sqlite3.Connection, key: Key) -> tuple[int, int, int]:
-    """The queue of ``key``, how many reports wait there, and the bytes of a payload."""
+    """The queue of ``key``, the number of reports in it, and the bytes of a payload."""
     query = "SELECT number, reports, width FROM queues WHERE task = ? AND questions = ?"
     return db.execute(query, key).fetchone() or (0, 0, 0)
 

@@ -346,7 +346,7 @@ def _tls(settings: Settings) -> dict[str, Any]:
 
 
 async def _together(*work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Do all at once, until one fails or this is cancelled."""
+    """Run all concurrently, until one fails or this is cancelled."""
     async with create_task_group() as group:
         for each in work:
             group.start_soon(each)

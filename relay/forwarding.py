@@ -285,7 +285,7 @@ class Forwarder:
         return Account({HELD: len(batch)}), name
 
     async def _read_outcomes(self) -> None:
-        """Learn what became of the reports in files."""
+        """Record the outcomes that ``privet collect`` has written beside batches."""
         if self.folder is None:
             return
         for number, name, reports in await to_thread.run_sync(self.spool.files):
@@ -298,7 +298,7 @@ class Forwarder:
                 log.warning("the outcome of %s is not read: %s", name, error.detail)
 
     async def _look(self, task: str) -> CollectionStatus | None:
-        """The task's status, as far as is known; drops what waits for a gone one."""
+        """The task's status, None if unknown; drops what waits for a task that was deleted."""
         try:
             return await self.watch.look(task)
         except TaskNotFound:
@@ -306,7 +306,7 @@ class Forwarder:
             return CLOSED
 
     async def _takes(self, task: str) -> bool:
-        """True unless the task is known to be not there."""
+        """False if the task is known to have been deleted."""
         return (await self._look(task)) is not CLOSED
 
     async def _is_settled(self, task: str) -> bool:
@@ -321,7 +321,7 @@ class Forwarder:
         _log_refusal(task, await to_thread.run_sync(drop), reason)
 
     async def _forget(self) -> None:
-        """Once a day, forget what became of reports long ago."""
+        """Delete, once a day, the states of reports that are older than ``KEEP_STATES_DAYS``."""
         if self._forgot != self._today():
             self._forgot = self._today()
             await to_thread.run_sync(self.spool.forget, self._forgot - KEEP_STATES_DAYS)

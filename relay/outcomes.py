@@ -212,7 +212,7 @@ def key_of_report(task: str, report_id: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class _Known:
-    """A report that waits singly no longer, as far as it is known."""
+    """State, digest and batch of a report that has left the queue."""
 
     state: str
     digest: bytes

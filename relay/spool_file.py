@@ -197,7 +197,7 @@ class SpoolFile:
 
 
 def _structure(db: sqlite3.Connection) -> set[tuple[str, str, str | None]]:
-    """All of a file but rows: a trigger or a computed column would act by itself."""
+    """The statements of a file's structure, without rows: triggers act by themselves."""
     return set(db.execute(STRUCTURE))
 
 

@@ -78,7 +78,7 @@ class TaskWatch:
         return status
 
     async def _ask(self, task: str) -> CollectionStatus | None:
-        """Callers at the same time share one call."""
+        """The status from the curator; concurrent callers share one call."""
         fetch = self._fetches.get(task)
         if fetch is None:
             fetch = self._fetches[task] = asyncio.ensure_future(self._fetch(task))

@@ -154,7 +154,7 @@ def _show(table: TextTable) -> None:
 
 
 def _say_findings(task: Task, lines: Sequence[Line], listed: int | None) -> None:
-    """Say which records do not fit, for a person who then decides; at most ``listed`` one by
+    """Print which records do not fit, for a person who then decides; at most ``listed`` one by
     one."""
     opened = [
         (line.number, validate(task, Spelled(task, line.fields, line.decimal))) for line in lines

@@ -247,7 +247,7 @@ class Provider:
         return known
 
     def _renewed(self) -> Published:
-        """The same, fetched again if ``PAUSE_SECONDS`` have passed, whatever came back then."""
+        """The discovery document, fetched anew if no try was made for ``PAUSE_SECONDS``."""
         known, now = self._known(), self._time()
         if now - max(known.at, self._renewed_at) >= PAUSE_SECONDS:
             self._renewed_at = now
@@ -290,7 +290,7 @@ def _userinfo(http: httpx.Client, metadata: Mapping[str, Any], token: str) -> di
 
 
 def _at(claims: Any, name: str) -> Any:
-    """The claim of this name, or, with dots in it, inside objects; None if there is none."""
+    """The claim by its name, whose dots lead into objects; None if there is none."""
     if not isinstance(claims, Mapping) or name in claims or "." not in name:
         return claims.get(name) if isinstance(claims, Mapping) else None
     first, _, rest = name.partition(".")

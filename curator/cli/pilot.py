@@ -211,7 +211,7 @@ def _run(
 
 
 def _introduce(page: str, link: str | None, token: str, folder: Path, away: str | None) -> None:
-    """Say where everything is, to whoever started it."""
+    """Print the addresses for the asker and for people, and where everything is kept."""
     say = err().print
     say("One operator runs curator and relay here: for a trial.", **PLAIN)
     say(f"You: {_signed_in(page, token)}", **PLAIN)
@@ -285,7 +285,7 @@ def _wait(process: "subprocess.Popen[bytes]", log: Path, url: str) -> None:
 
 
 def _tail(log: Path) -> str:
-    """The last words of a log, and where it is."""
+    """The last lines of a log, and the log's path."""
     lines = log.read_text("utf-8", errors="replace").split("\n")
     return f"{' '.join(lines[-4:]).strip()} (its log is {log})"
 
@@ -311,7 +311,7 @@ def _own_address() -> str:
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
-    """End once: servers that are being stopped are not left by a second Ctrl-C."""
+    """Raise ``Stopped`` at the first signal only: a second Ctrl-C does not interrupt the stop."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise Stopped

@@ -226,7 +226,7 @@ async def predict_file(
 
 
 def _number(number: int, _: bytes) -> int:
-    """The number of the model on the page, whatever the file has."""
+    """``number``, the model's on the page; the uploaded file does not matter."""
     return number
 
 

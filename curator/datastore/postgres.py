@@ -233,7 +233,7 @@ def _key(task_id: str) -> int:
 
 
 def _key_of_ids(task_id: str) -> int:
-    """The key of the lock of its ids: the next 64 bits."""
+    """The key of the lock on a task's report ids: the next 64 bits of the task's id."""
     return _key(task_id[16:])
 
 

@@ -216,7 +216,7 @@ async def compare(curator: Curator, actor: Actor, task_id: str, one: int, other:
 
 
 def _compare(curator: Curator, actor: Actor, task_id: str, one: int, other: int, _: Run) -> Change:
-    """In this process: the start of another would take longer than the comparison."""
+    """Compare two models in this process: starting another takes longer than the comparison."""
     may_read_models(curator, actor, task_id)
     first, second = (curator.models.get(task_id, number).model for number in (one, other))
     questions = curator.question_counts(task_id) if actor.reads else None

@@ -108,7 +108,7 @@ class ReportIds:
     def _with_rows(
         self, cursor: DBAPICursor, place: TaskIds, ids: Ids, known: KnownIds
     ) -> KnownIds:
-        """``known``, to which those in rows are added."""
+        """``known`` with the ids added that are kept as rows."""
         if cursor.execute(ANY_ROW, (place.task_no,)).fetchone()[0]:
             unknown = np.flatnonzero(~known.there)
             known.put(unknown, self._rows.find_rows(cursor, place.task_no, ids[unknown]))

@@ -272,7 +272,7 @@ def _joined(cursor: DBAPICursor, task_no: int, runs: Sequence[int]) -> tuple[Ids
 
 
 def _similar_runs(sizes: Mapping[int, int]) -> list[int]:
-    """``FAN_IN`` or more runs that are as many merges away from large; none if there are fewer."""
+    """At least ``FAN_IN`` runs that lack equally many merges to be large; [] if there are none."""
     by_merges: dict[int, list[int]] = {}
     for run, size in sizes.items():
         by_merges.setdefault(_merges_left(size), []).append(run)
