@@ -187,3 +187,16 @@ def rows_of(page: str, within: str, cells: int) -> list[list[str]]:
     text = (EXPECTED.parents[2] / "docs" / page).read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
     return [row for row in rows if len(row) == cells and within in row[0] and "---" not in row[0]]
+
+
+@pytest.mark.parametrize(("gamma", "public"), [("0.5", "50"), ("5", "1 000")])
+def test_the_page_on_accuracy_has_the_designs_means(gamma: str, public: str) -> None:
+    """Privet's and LPCT's, and the public stack's in Privet's row."""
+    table = pd.read_csv(EXPECTED / f"accuracy-design-gamma-{gamma}.csv")
+    means = table.set_index(["series", "epsilon"])["mean"]
+    without = table.loc[table["series"] == "public stack", "mean"].item()
+    rows = rows_of("accuracy.md", f"{public} public records: ", 5)
+    said = {name: cells for name, *cells in rows}
+    for series, first in (("Privet", f"{without:.3f}"[1:]), ("LPCT", "–")):
+        expected = [first, *(f"{means[series, epsilon]:.3f}"[1:] for epsilon in (0.5, 2.0, 8.0))]
+        assert said[f"{public} public records: {series}"] == expected
