@@ -62,8 +62,9 @@ style: $(VENV)/test.installed
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 
+# mypy makes next to no garbage, and looking for it takes a fifth of its time
 types: $(VENV)/test.installed
-	$(BIN)/mypy
+	$(BIN)/python -c 'import gc; from mypy.main import main; gc.disable(); main()'
 
 imports: $(VENV)/test.installed
 	$(BIN)/lint-imports
