@@ -60,7 +60,7 @@ function makeField(asked, id, texts, own) {
 
 function numberField(asked, id, texts, own) {
   const { name, low, high } = asked;
-  const ends = texts.say("range", { low: texts.number(low), high: texts.number(high) });
+  const ends = texts.say("range", { low: texts.number(low, true), high: texts.number(high, true) });
   const range = isRequired(asked) ? ends : `${ends} ${texts.say("optional")}`;
   const input = element("input", {
     id, type: "text", inputMode: low < 0 ? "text" : "decimal", autocomplete: "off", required: isRequired(asked),
@@ -75,7 +75,7 @@ function numberField(asked, id, texts, own) {
     entered: value,
     enter: (entered) => { input.value = NUMBER.test(entered) ? texts.number(Number(entered)) : entered; },
     field: element("div", { className: "question" }, element("label", { for: id }, title(asked, own)), ...help(asked, id, own, texts, range), input),
-    words: () => (value() === "" ? element("i", {}, texts.say("checkEmpty")) : element("span", {}, texts.number(number()))),
+    words: () => (value() === "" ? element("i", {}, texts.say("checkEmpty")) : element("span", {}, texts.number(number(), true))),
     fault() {
       if (value() === "") return isRequired(asked) ? texts.say("faultNumberMissing") : null;
       return Number.isFinite(number()) ? null : texts.say("faultNumber", { example: texts.number(low + (high - low) / 2) });
@@ -83,7 +83,7 @@ function numberField(asked, id, texts, own) {
     warning() {
       if (!Number.isFinite(number()) || counted() === number()) return null;
       const numbers = { low, high, value: number(), counted: counted() };
-      return texts.say("outside", Object.fromEntries(Object.entries(numbers).map(([key, each]) => [key, texts.number(each)])));
+      return texts.say("outside", Object.fromEntries(Object.entries(numbers).map(([key, each]) => [key, texts.number(each, true)])));
     },
   };
 }
@@ -171,10 +171,10 @@ function optionsOf({ missing = null, unknown = null }, choices, texts, own) {
   return options;
 }
 
-/** The question; else the name for people, with words in place of underscores. And the unit. */
+/** The question; else the name for people, with words in place of underscores. And the unit, if it does not end with that. */
 function title({ name, prompt, unit }, own) {
   const made = prompt === undefined ? own(name, capitalized) : own(prompt);
-  if (unit) made.append(" (", own(unit), ")");
+  if (unit && !(prompt ?? name).endsWith(`(${unit})`)) made.append(" (", own(unit), ")");
   return made;
 }
 

@@ -56,11 +56,14 @@ export class Texts {
     return this.catalogue[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
   }
 
-  /** @param {number} value */
-  number(value) {
+  /**
+   * @param {number} value
+   * @param {boolean} [useGrouping] with signs between thousands, to be read only
+   */
+  number(value, useGrouping = false) {
     const plain = Math.abs(value) < 1e14 && (value === 0 || Math.abs(value) >= 1e-6);
     if (!plain) return String(value);
-    return new Intl.NumberFormat(this.region, { maximumSignificantDigits: 15, useGrouping: false }).format(value);
+    return new Intl.NumberFormat(this.region, { maximumSignificantDigits: 15, useGrouping }).format(value);
   }
 
   /** @param {string[]} items */

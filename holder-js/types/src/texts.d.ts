@@ -22,8 +22,11 @@ export declare class Texts {
      * @param {Record<string, string | number>} [values] for the names in braces
      */
     say(key: string, values?: Record<string, string | number>): string;
-    /** @param {number} value */
-    number(value: number): string;
+    /**
+     * @param {number} value
+     * @param {boolean} [useGrouping] with signs between thousands, to be read only
+     */
+    number(value: number, useGrouping?: boolean): string;
     /** @param {string[]} items */
     list(items: string[]): string;
     /**
