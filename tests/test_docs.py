@@ -60,6 +60,13 @@ def test_pages_are_read_within_a_quarter_of_an_hour() -> None:
     assert {page: number for page, number in words.items() if number > 15 * 220} == {}
 
 
+def test_a_newcomer_is_at_a_file_of_their_own_within_ten_minutes() -> None:
+    """From the README by one link, with all that its sessions print."""
+    way = [ROOT / "README.md", DOCS / "own-data.md"]
+    assert way[1].resolve() in _linked(way[0])
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in way) <= 10 * 220
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
     """Files exist, and headings where a link names one."""
