@@ -40,7 +40,7 @@ runpy.run_module("privet.curator", run_name="__main__", alter_sys=True)
 
 @pytest.fixture(params=sorted({REVISIONS[0], REVISIONS[-1]}))
 def database(request: pytest.FixtureRequest) -> Iterator[str]:
-    """One that the first or the last release has made; ``test_frozen`` has all between."""
+    """One that the first or the last release has made."""
     url = new_database()
     load_frozen(url, request.param)
     yield url
