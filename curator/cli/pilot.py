@@ -24,12 +24,12 @@ import typer
 
 from privet.admin.client import CuratorClient
 from privet.http_client.address import DIRECT
+from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.renaming import renamed
 from privet.learning.task_building.schema import infer_features
 from privet.protocol.calls import RELAY, TOKENS
 from privet.protocol.errors import InvalidRequest, PrivetError
 
-from ..publication import Publication
 from .options import FILE, with_settings
 from .output import PLAIN, err
 from .task import show_review

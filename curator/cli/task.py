@@ -12,6 +12,7 @@ import typer
 from privet.admin.client import CuratorClient, Document
 from privet.learning.core.amounts import amount
 from privet.learning.task_building.columns import Table
+from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.renaming import renamed
 from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
@@ -20,7 +21,6 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import SMALLEST_GROUP, TASK_CAP
 from privet.protocol.wire import printable
 
-from ..publication import Publication
 from .options import (
     FILE,
     AsJson,

@@ -24,6 +24,7 @@ from privet.learning.core.growth import CRITERIA
 from privet.learning.methods import GROWERS
 from privet.learning.task_building.inputs import inputs_of
 from privet.learning.task_building.mechanism_comparison import AUTO
+from privet.learning.task_building.publication import Publication, dates_of
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
 from privet.protocol.mechanisms import MECHANISMS
@@ -33,7 +34,6 @@ from privet.tables.cells import typed_number
 from privet.tables.text_format import Stated
 
 from ..http.requests import TheCurator, while_waited
-from ..publication import Publication, dates_of
 from ..service import relays
 from ..service.tasks import create_task, plan_task, preview_table, preview_task
 from .embedding import preview_address

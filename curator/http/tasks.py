@@ -12,6 +12,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
 from privet.learning.core.trees import describe_node
+from privet.learning.task_building.publication import Publication
 from privet.protocol.calls import JSON_MEDIA_TYPE, SIGNATURE_HEADER, TASK_MEDIA_TYPE, TASKS
 from privet.protocol.errors import (
     IllegalMove,
@@ -32,7 +33,6 @@ from privet.protocol.wire import VERSION
 
 from ..datastore.status import RelayHoldings
 from ..datastore.tasks import ListedTask, StoredTask
-from ..publication import Publication
 from ..service import tasks as cases
 from ..service.reading import read_results
 from ..service.tasks import Standing, growth

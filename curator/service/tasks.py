@@ -13,6 +13,7 @@ from typing import Any
 from privet.learning.core.public_data import PublicData
 from privet.learning.planning import Plan, plan
 from privet.learning.task_building.build import build_task
+from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.review import Preview, preview
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask, TaskNotFound
@@ -35,7 +36,6 @@ from ..datastore.tasks import (
     no_task,
     packed,
 )
-from ..publication import Publication
 from ..workers import Run
 from .curator import Curator
 from .registries import call

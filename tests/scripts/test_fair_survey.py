@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from privet.curator.publication import dates_of
+from privet.learning.task_building.publication import dates_of
 from privet.protocol.panel import Panel
 from scripts import demo, fair_survey
 from scripts.demo import public_model, raw_forest, score, share_of

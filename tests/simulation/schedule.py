@@ -52,7 +52,6 @@ from privet.curator.http import tasks
 from privet.curator.http.requests import Caller
 from privet.curator.limits import LIMITS
 from privet.curator.metrics import Metrics
-from privet.curator.publication import Publication
 from privet.curator.service.tasks import create_task, move_task
 from privet.curator.settings import Settings
 from privet.curator.workers import Run
@@ -60,6 +59,7 @@ from privet.http_server.bodies import BodyBudget
 from privet.http_server.problems import add_problem_handlers
 from privet.http_server.task_calls import Answer, TaskCalls
 from privet.intake.upload import ReportUpload
+from privet.learning.task_building.publication import Publication
 from privet.protocol.calls import REPORT_MEDIA_TYPE, SEND_REPORT, TASK_MEDIA_TYPE, Call
 from privet.protocol.errors import PrivetError, StorageFailed, TaskNotFound
 from privet.protocol.features import Classes, Numeric

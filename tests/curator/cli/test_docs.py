@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from privet.curator.cli import PLACES, app
 from privet.curator.cli.options import with_settings
 from privet.curator.http import ROUTERS
-from privet.curator.publication import Publication
 from privet.curator.settings import Settings
 from privet.learning.core.onnx import OPERATORS
 from privet.learning.task_building.inputs import Input, inputs_of
+from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.settings import Rows, TaskSettings
 
 DOCS = Path(__file__).parents[3] / "docs"

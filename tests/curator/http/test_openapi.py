@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from privet.curator.publication import Publication
 from privet.learning.task_building.inputs import inputs_of
+from privet.learning.task_building.publication import Publication
 from privet.protocol.calls import PROBLEM_MEDIA_TYPE
 from tests.curator.http.conftest import Http
 

@@ -15,9 +15,9 @@ import pytest
 
 from privet.curator.access.tokens import Scope
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.publication import Publication
 from privet.curator.service import Curator, access, fitting, prediction, reading, relays, tasks
 from privet.curator.settings import Settings
+from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 from privet.protocol.lifecycle import Move
 from privet.tables.text_format import NOTHING_STATED

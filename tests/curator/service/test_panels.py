@@ -11,11 +11,11 @@ import pytest
 from privet.curator.collection.task_cache import task_cache
 from privet.curator.http.panels import PanelView, table_of
 from privet.curator.http.tasks import StatusView
-from privet.curator.publication import Publication
 from privet.curator.service import fitting
 from privet.curator.service import tasks as cases
 from privet.curator.service.curator import Curator
 from privet.curator.service.panels import read_panel
+from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import (
     IllegalMove,
     InvalidRequest,

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from privet.curator.publication import Publication
 from privet.curator.service import STEP, Curator
 from privet.curator.service.fitting import compare, fit
 from privet.curator.service.prediction import predict
@@ -25,6 +24,7 @@ from privet.curator.service.tasks import (
 from privet.learning.core.looks import MEANING, factor_at
 from privet.learning.methods import ESTIMATORS
 from privet.learning.task_building.mechanism_comparison import choose
+from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import (
     IllegalMove,
     InvalidPublicData,

@@ -9,7 +9,6 @@ import pytest
 from onnx import ModelProto, TensorProto
 from onnx.helper import make_node, make_tensor_value_info
 
-from privet.curator.publication import Publication
 from privet.curator.service import Curator
 from privet.curator.service.fitting import fit
 from privet.curator.service.prediction import predict
@@ -19,6 +18,7 @@ from privet.learning.core.model import Model
 from privet.learning.core.onnx import ML
 from privet.learning.core.trees import locate
 from privet.learning.export.formats import EXPORTS
+from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, InvalidTask
 from privet.protocol.task import Task
 from tests.curator.use_cases import ADMIN, answer, done, new_curator

@@ -5,10 +5,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from privet.learning.task_building.settings import Count, TaskSettings, unix_seconds
 from privet.protocol.limits import MAX_TRANSLATIONS, MAX_WAVES, SMALLEST_GROUP
 from privet.protocol.panel import Mode, Panel
 from privet.protocol.task import Asker, Language, Translation
+
+from .settings import Count, TaskSettings, unix_seconds
 
 
 def _dates(wave: str) -> str:
