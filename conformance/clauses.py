@@ -41,7 +41,8 @@ from privet.protocol.features import Classes, Numeric
 from privet.protocol.mechanisms import GeneralizedResponse
 from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import Report
-from privet.protocol.task import TASK_BOUNDS, Question, Task, Translation
+from privet.protocol.task import Question, Task, Translation
+from privet.protocol.task_head import TASK_BOUNDS
 
 from .vectors import NO_VECTORS, Vectors
 from .wire import Bench, RecordedCall, Scene, Script, problem, receipt

@@ -91,7 +91,7 @@ def judge_tasks(
     for listed in store.tasks.listed():
         if not listed.takes_reports(now):
             continue
-        task_id = listed.task.id
+        task_id = listed.head.id
         try:
             collected = store.standing.collected(task_id)
         except TaskNotFound:  # deleted meanwhile

@@ -118,33 +118,31 @@ class Fitting:
     def estimate(self, questions: Sequence[QuestionCounts]) -> Model:
         """The estimator's model of these counts: it predicts, and states nothing else yet."""
         given: dict[str, Any] = dict(self.parameters)
-        if self.estimator.one_question and not self.estimator.takes_label_question:
-            questions, _ = without_label_question(questions)
+        if not self.estimator.takes_label_question:
+            questions = self._asked(questions)
         if self.knowledge is not None:
             given["knowledge"] = self.knowledge
         if self.estimator.takes_waves and self.earlier:
             given["earlier"] = self.earlier
         return self.estimator.function(self.label, self.public, questions, **given)
 
-    @property
-    def _reports_before(self) -> int:
-        return sum(question.n for wave in self.earlier for question in wave)
+    def _asked(self, questions: Sequence[QuestionCounts]) -> Sequence[QuestionCounts]:
+        """The questions that the estimator fits cells to."""
+        return without_label_question(questions)[0] if self.estimator.one_question else questions
 
     def model(self, questions: Sequence[QuestionCounts]) -> Model:
         """The model of these counts with all that it states.
 
         Raises ``InvalidRequest`` for a set of questions that the estimator does not take.
         """
+        asked = self._asked(questions)
         if self.estimator.one_question:
-            asked, _ = without_label_question(questions)
             _check_one_question(self.estimator, asked, self.parameters)
-            clipped = asked[-1]
-        else:
-            clipped = questions[-1]
+        clipped = asked[-1]
         model = unclipped(self.estimate(questions), self.public, clipped)
         if clipped is not questions[-1]:
             model = replace(model, n=sum(question.n for question in questions))
-        unasked = [replace(asked, sums=np.zeros_like(asked.sums), n=0) for asked in questions]
+        unasked = [replace(each, sums=np.zeros_like(each.sums), n=0) for each in questions]
         facts = dict(model.facts)
         if self.base is not None:
             facts["public model"] = self.base.name
@@ -152,7 +150,8 @@ class Fitting:
             facts["stated prevalence"] = self._prevalence(self.public.prevalence, questions)
         facts |= facts_about(questions)
         if self.estimator.takes_waves and self.earlier:
-            facts["earlier waves"] = f"{len(self.earlier)}, of {self._reports_before} reports"
+            before = sum(question.n for wave in self.earlier for question in wave)
+            facts["earlier waves"] = f"{len(self.earlier)}, of {before} reports"
         false = impossible(questions)
         if false is not None:
             facts["false reports"] = f"at least {false.least} of {false.n}"

@@ -12,6 +12,7 @@ import contextlib
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -469,6 +470,11 @@ def is_missing(value: Any, listed: Collection[str] = ()) -> bool:
     if isinstance(value, str):
         return value in MISSING_TEXTS and value not in listed
     return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
+
+
+def text_counts(values: Iterable[Any], listed: Collection[str] = ()) -> Counter[str]:
+    """The number of values with each text; missing ones count only if they are ``listed``."""
+    return Counter(category_text(value) for value in values if not is_missing(value, listed))
 
 
 def _check_width(what: str, low: float, high: float) -> None:

@@ -43,8 +43,6 @@ from .limits import (
     MAX_REPORT_BYTES,
     MAX_TABLE_ENTRIES,
     MAX_TASK_BYTES,
-    MAX_TASK_ITEMS,
-    MAX_TEXT_BYTES,
     MAX_TRANSLATIONS,
 )
 from .mechanisms import create_mechanism
@@ -53,15 +51,8 @@ from .mechanisms.stratified import StratifiedMechanism
 from .panel import REPEATED_DISCLOSURE, Panel
 from .partition import Partition, Tree
 from .strata import Strata, disclosed_columns
+from .task_head import TASK_BOUNDS, TaskHead
 
-TASK_BOUNDS = wire.Bounds(
-    total=MAX_TASK_BYTES,
-    longest=MAX_NODES,
-    containers=3 * MAX_COLUMNS,
-    items=MAX_TASK_ITEMS,
-    text=MAX_TEXT_BYTES,
-    binary=0,
-)
 ENVELOPE_BYTES = 79
 """A packed report without its answers: keys, both ids, version, and headers of up to 15 answers."""
 
@@ -341,6 +332,24 @@ class Task(wire.Message):
     def id(self) -> str:
         """SHA-256 of the canonical bytes, as 64 hexadecimal digits."""
         return hashlib.sha256(self.canonical).hexdigest()
+
+    @cached_property
+    def head(self) -> TaskHead:
+        """The task in short, as ``TaskHead.read`` has it."""
+        return TaskHead(
+            id=self.id,
+            version=self.version,
+            name=self.name,
+            label=self.label.name,
+            prompt=self.label.prompt,
+            questions=len(self.questions),
+            epsilon=self.epsilon,
+            opens=self.opens,
+            closes=self.closes,
+            panel=self.panel_id,
+            wave=None if self.wave is None else self.wave + 1,
+            waves=tuple(wave.id for wave in self.waves) if self.is_panel else (),
+        )
 
     @property
     def wave(self) -> int | None:

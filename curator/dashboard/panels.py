@@ -124,7 +124,7 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
     if panel is None or task.panel_id is None:
         raise TypeError("this task has no waves")
     standing = read_panel(curator, visitor, task.id) if visitor.reads else None
-    there = {each.task.id: each for each in cases.waves_of(curator, task.whole_panel)}
+    there = {each.task.id: each for each in cases.waves_of(curator, task.whole_panel.head)}
     rows = []
     for number, wave in enumerate(task.waves, 1):
         (opens, closes), stored = panel.waves[number - 1], there.get(wave.id)

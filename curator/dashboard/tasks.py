@@ -77,11 +77,11 @@ class StudyRow:
         cls, stored: ListedTask, waves: Sequence[ListedTask], people: int, now: float
     ) -> "StudyRow":
         """The row of a task, with those waves of a panel that were not deleted."""
-        task = stored.task
+        head = stored.head
         return cls(
-            task.id,
-            task.name,
-            task.label.prompt or as_question(task.label.name),
+            head.id,
+            head.name,
+            head.prompt or as_question(head.label),
             _of_panel(waves, now)
             if waves and stored.state is TaskState.OPEN
             else _said(stored, now),
@@ -98,7 +98,7 @@ def _of_panel(waves: Sequence[ListedTask], now: float) -> str:
     for state in ("open", "not open yet"):
         for each in waves:
             if _said(each, now) == state:
-                return f"wave {(each.task.wave or 0) + 1} {state}"
+                return f"wave {(each.head.wave or 0) + 1} {state}"
     return "over"
 
 
@@ -118,20 +118,18 @@ def list_tasks(
     """The tasks, the latest first; ``deleted`` names one that was just deleted."""
     listed = cases.list_tasks(curator, visitor)
     people = cases.count_people(curator, visitor, listed)
-    waves: dict[str, list[ListedTask]] = {each.task.id: [] for each in listed if each.task.is_panel}
+    waves: dict[str, list[ListedTask]] = {each.head.id: [] for each in listed if each.head.waves}
     for each in listed:
-        if not each.task.is_panel and each.task.panel_id in waves:
-            waves[each.task.panel_id].append(each)
-    studies = [
-        each for each in reversed(listed) if each.task.is_panel or each.task.panel_id not in waves
-    ]
-    matches = [each for each in studies if name.casefold() in each.task.name.casefold()]
+        if not each.head.waves and each.head.panel in waves:
+            waves[each.head.panel].append(each)
+    studies = [each for each in reversed(listed) if each.head.waves or each.head.panel not in waves]
+    matches = [each for each in studies if name.casefold() in each.head.name.casefold()]
     now = curator.clock()
     return page(
         request,
         "tasks.html",
         studies=[
-            StudyRow.of(each, waves.get(each.task.id, ()), people[each.task.id], now)
+            StudyRow.of(each, waves.get(each.head.id, ()), people[each.head.id], now)
             for each in matches[first : first + PER_PAGE]
         ],
         step=1 if visitor.reads else cases.STEP,
@@ -286,7 +284,7 @@ def _task_page(
     code = 422 if fault else 200
     standing = cases.read_status(curator, visitor, task_id)
     if standing.stored.is_earlier:
-        status, task = StatusView.of(standing), standing.stored.task
+        status, task = StatusView.of(standing), standing.stored.head
         return page(request, "earlier.html", code, task=task, status=status, fault=fault)
     values = collection(task_id, curator, visitor, wanted)
     link = holders_link(values["task"].panel_id or task_id, curator)

@@ -164,7 +164,7 @@ class StatusStore:
                 reports, total = by_start.get(row.starts, (0, 0))
                 total += unpacked_checksum(row.checksum)
                 by_start[row.starts] = reports + row.reports, total
-            answers = [0] * len(head_of(task).questions)
+            answers = [0] * head_of(task).questions
             answered = select(sums.c.question, sums.c.n).where(sums.c.task_no == task.no)
             for question, n in connection.execute(answered):
                 answers[question] += n

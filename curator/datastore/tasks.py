@@ -5,12 +5,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import sha256
-from math import fsum
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection, Row, exists, insert, select, text, update
 
 from privet.learning.core.public_data import Floats, PublicData, stated_prevalence
@@ -20,21 +17,16 @@ from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidTask, TaskNotFound
 from privet.protocol.lifecycle import MOVES, Move, TaskState, after
 from privet.protocol.limits import LATE_SECONDS
-from privet.protocol.panel import Panel
-from privet.protocol.task import TASK_BOUNDS, Task
+from privet.protocol.task import Task
+from privet.protocol.task_head import TaskHead
 
 from .database import Database
 from .removal import remove_listed_ids, remove_task
 from .reports import ended_at, is_open, takes_late
 from .schema import deleted_tasks, public_data, tasks
 
-PUBLIC_MODEL = "public_model"
-REGISTER = "register"
-PREVALENCE = "prevalence"
-"""Key in a task's settings: SHA-256 of its uploaded public model, or None."""
-
-QUOTA = "quota"
-"""Key in a task's settings: maximum number of counted reports, or None."""
+PUBLIC_MODEL, REGISTER, PREVALENCE, QUOTA = "public_model", "register", "prevalence", "quota"
+"""Keys in a task's settings."""
 
 ADD_TASK = """
 INSERT INTO tasks (
@@ -49,60 +41,6 @@ LISTED = ("no", "id", "state", "created", "moved", "marked", "filled")
 TaskRow = Row[*tuple[Any, ...]]
 
 
-class _LabelHead(BaseModel):
-    name: str
-    prompt: str | None = None
-
-
-class _QuestionHead(BaseModel):
-    epsilon: float
-
-
-class TaskHead(BaseModel):
-    """The summary of a task in lists, read without parsing its trees."""
-
-    model_config = ConfigDict(frozen=True)
-
-    id: str
-    version: int
-    name: str
-    label: _LabelHead
-    questions: tuple[_QuestionHead, ...]
-    allocation: Literal["all", "one"]
-    opens: int | None = None
-    closes: int | None = None
-    panel: Panel | None = None
-    panel_id: str | None = None
-
-    @classmethod
-    def read(cls, task_id: str, canonical: bytes) -> Self:
-        """The head of a task from its canonical bytes; raises ``ValueError`` if it has none."""
-        fields = wire.unpack(canonical, TASK_BOUNDS)
-        head = cls.model_validate({"id": task_id, **fields})
-        if head.panel is None:
-            return head
-        opens, closes = head.panel.span
-        whole = wire.pack({**fields, "opens": opens, "closes": closes})
-        return head.model_copy(update={"panel_id": sha256(whole).hexdigest()})
-
-    @property
-    def epsilon(self) -> float:
-        spent = [question.epsilon for question in self.questions]
-        return fsum(spent) if self.allocation == "all" else max(spent)
-
-    @property
-    def is_panel(self) -> bool:
-        """True for a panel's own document."""
-        return self.panel is not None and (self.opens, self.closes) == self.panel.span
-
-    @property
-    def wave(self) -> int | None:
-        """The number of the wave that it is, from 0; None if it is none."""
-        if self.panel is None or self.is_panel:
-            return None
-        return self.panel.waves.index((self.opens, self.closes))
-
-
 @lru_cache(maxsize=64)
 def published_task(task_id: str, canonical: bytes) -> Task:
     """A task from its canonical bytes; raises ``InvalidTask`` if they are damaged."""
@@ -113,7 +51,7 @@ def published_task(task_id: str, canonical: bytes) -> Task:
 class ListedTask:
     """A task as lists show it, also one of an earlier version."""
 
-    task: Task | TaskHead
+    head: TaskHead
     state: TaskState
     created: float
     moved: float
@@ -126,12 +64,12 @@ class ListedTask:
     @property
     def is_earlier(self) -> bool:
         """True if an earlier version made it, which this program does not read."""
-        return self.task.version != wire.VERSION
+        return self.head.version != wire.VERSION
 
     def is_over(self, now: float) -> bool:
         """True if its published end has come or its quota is reached, so that no new report can
         count any more."""
-        closes = self.task.closes
+        closes = self.head.closes
         return self.filled is not None or (closes is not None and now >= closes)
 
     def takes_reports(self, now: float) -> bool:
@@ -141,15 +79,15 @@ class ListedTask:
         Not one of an earlier version, whose reports this program does not read; nor a panel, whose
         waves take the reports.
         """
-        task = self.task
-        is_now = is_open(self.state, task.opens, task.closes, now)
-        return not self.is_earlier and not task.is_panel and self.filled is None and is_now
+        head = self.head
+        is_now = is_open(self.state, head.opens, head.closes, now)
+        return not self.is_earlier and not head.waves and self.filled is None and is_now
 
     def in_words(self, now: float) -> str:
         """Its state, and of an open task how its dates and quota stand: open, not yet, over, or
         all answers are in."""
-        opens, closes = self.task.opens, self.task.closes
-        if self.task.is_panel or self.takes_reports(now):
+        opens, closes = self.head.opens, self.head.closes
+        if self.head.waves or self.takes_reports(now):
             return self.state.value
         if self.filled is not None:
             return "all answers are in"
@@ -160,14 +98,14 @@ class ListedTask:
 
     def takes_late(self, now: float) -> bool:
         """True if reports count that a relay took while it was open."""
-        task = self.task
-        late = takes_late(self.state, self.moved, task.opens, task.closes, self.filled, now)
+        head = self.head
+        late = takes_late(self.state, self.moved, head.opens, head.closes, self.filled, now)
         return not self.is_earlier and late
 
     @property
     def settles(self) -> float | None:
         """Unix time at which its grace period ends; None if no end is known."""
-        end = ended_at(self.state, self.moved, self.task.closes, self.filled)
+        end = ended_at(self.state, self.moved, self.head.closes, self.filled)
         return None if end is None else end + LATE_SECONDS
 
     def is_settled(self, now: float) -> bool:
@@ -181,28 +119,14 @@ class StoredTask(ListedTask):
 
     task: Task
     settings: Mapping[str, Any]
-
-    @property
-    def public_model(self) -> str | None:
-        """The SHA-256 of the uploaded public model in hexadecimal, if there is one."""
-        return self.settings.get(PUBLIC_MODEL)
-
-    @property
-    def register(self) -> str | None:
-        """The SHA-256 of the register as it is kept, in hexadecimal, if there is one."""
-        return self.settings.get(REGISTER)
-
-    @property
-    def quota(self) -> int | None:
-        """Maximum number of reports that are counted, if the task has one."""
-        return self.settings.get(QUOTA)
-
-    @property
-    def planned(self) -> float | None:
-        """Reports at the planned end, or None if intervals are for one look."""
-        if self.settings.get("looks", "many") == "once":
-            return None
-        return float(self.settings.get("holders", DEFAULT_HOLDERS))
+    public_model: str | None
+    """The SHA-256 of the uploaded public model in hexadecimal, if there is one."""
+    register: str | None
+    """The SHA-256 of the register as it is kept, in hexadecimal, if there is one."""
+    quota: int | None
+    """Maximum number of reports that are counted, if the task has one."""
+    planned: float | None
+    """Reports at the planned end, or None if intervals are for one look."""
 
 
 def packed(values: Floats) -> bytes:
@@ -293,12 +217,10 @@ class TaskStore:
         in one transaction with those of its waves that are there and can. Raises ``TaskNotFound``,
         and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
         """
-        task = self.head(task_id).task
-        waves = task.waves if isinstance(task, Task) and task.is_panel else ()
-        ids = [task_id, *(wave.id for wave in waves)]
-        with self.database.writing(locked=ids) as connection:
+        waves = self.head(task_id).head.waves
+        with self.database.writing(locked=[task_id, *waves]) as connection:
             state = _move(connection, need_task(connection, task_id), move, now)
-            for row in filter(None, (find_task(connection, wave.id) for wave in waves)):
+            for row in filter(None, (find_task(connection, wave) for wave in waves)):
                 if (TaskState(row.state), move) in MOVES:
                     _move(connection, row, move, now)
         if state is TaskState.DELETED:
@@ -373,21 +295,27 @@ def need_task(connection: Connection, task_id: str) -> TaskRow:
 
 
 def stored_task(row: TaskRow) -> StoredTask:
+    task, settings = published_task(row.id, bytes(row.canonical)), json.loads(row.settings)
+    looks_once = settings.get("looks", "many") == "once"
     return StoredTask(
-        task=published_task(row.id, bytes(row.canonical)),
-        settings=json.loads(row.settings),
-        state=TaskState(row.state),
-        created=row.created,
-        moved=row.moved,
-        marked=row.marked,
-        filled=row.filled,
-    )
-
-
-def _listed(row: TaskRow, task: Task | TaskHead) -> ListedTask:
-    """The task in a row as lists show it."""
-    return ListedTask(
+        head=task.head,
         task=task,
+        settings=settings,
+        state=TaskState(row.state),
+        created=row.created,
+        moved=row.moved,
+        marked=row.marked,
+        filled=row.filled,
+        public_model=settings.get(PUBLIC_MODEL),
+        register=settings.get(REGISTER),
+        quota=settings.get(QUOTA),
+        planned=None if looks_once else float(settings.get("holders", DEFAULT_HOLDERS)),
+    )
+
+
+def _listed(row: TaskRow, head: TaskHead) -> ListedTask:
+    return ListedTask(
+        head=head,
         state=TaskState(row.state),
         created=row.created,
         moved=row.moved,
@@ -396,8 +324,8 @@ def _listed(row: TaskRow, task: Task | TaskHead) -> ListedTask:
     )
 
 
-def head_of(row: TaskRow) -> Task | TaskHead:
-    """The task in a row, or the summary of one of an earlier version.
+def task_of(row: TaskRow) -> Task | None:
+    """The task in a row; None for one of an earlier version.
 
     Raises ``InvalidTask`` or ``TaskMismatch`` if it is damaged.
     """
@@ -406,10 +334,15 @@ def head_of(row: TaskRow) -> Task | TaskHead:
         return published_task(row.id, canonical)
     except InvalidTask:
         with suppress(ValueError):
-            head = TaskHead.read(row.id, canonical)
-            if head.version < wire.VERSION:
-                return head
+            if TaskHead.read(row.id, canonical).version < wire.VERSION:
+                return None
         raise
+
+
+def head_of(row: TaskRow) -> TaskHead:
+    """The head of the task in a row, of an earlier version too; raises as ``task_of`` does."""
+    task = task_of(row)
+    return TaskHead.read(row.id, bytes(row.canonical)) if task is None else task.head
 
 
 def _heads_from(connection: Connection, no: int) -> dict[str, TaskHead]:

@@ -23,7 +23,7 @@ from .reports import (
 )
 from .schema import buckets, public_data, sums, tasks, tokens
 from .structure import check_structure
-from .tasks import PUBLIC_MODEL, REGISTER, TaskRow, head_of
+from .tasks import PUBLIC_MODEL, REGISTER, TaskRow, head_of, task_of
 from .tokens import issued_tokens, short_digest
 
 
@@ -71,12 +71,12 @@ def findings(connection: Connection) -> list[Finding]:
 
 
 def _finding(connection: Connection, row: TaskRow) -> Finding:
-    head = head_of(row)
+    task = task_of(row)
     reports, stated = _stated(connection, row.no)
     faults: list[str] = []
-    if isinstance(head, Task):
-        faults += _public_faults(connection, row.no, head)
-        faults += _sum_faults(connection, row.no, head, reports)
+    if task is not None:
+        faults += _public_faults(connection, row.no, task)
+        faults += _sum_faults(connection, row.no, task, reports)
     if not row.ids_gone:
         count = recomputed = 0
         for ids in ids_of_task(connection, row.no):
@@ -89,7 +89,7 @@ def _finding(connection: Connection, row: TaskRow) -> Finding:
                 f"the checksum is {checksum_text(stated)} and the ids give "
                 f"{checksum_text(recomputed)}"
             )
-    return Finding(row.id, head.name, reports, tuple(faults))
+    return Finding(row.id, head_of(row).name, reports, tuple(faults))
 
 
 def _public_faults(connection: Connection, task_no: int, task: Task) -> Iterator[str]:

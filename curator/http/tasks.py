@@ -133,24 +133,22 @@ class TaskSummary(View):
     )
 
     @classmethod
-    def of(
-        cls, stored: StoredTask | ListedTask, now: float, waves: Sequence[ListedTask] = ()
-    ) -> "TaskSummary":
+    def of(cls, stored: ListedTask, now: float, waves: Sequence[ListedTask] = ()) -> "TaskSummary":
         """The line at a time; a panel takes reports where one of its ``waves`` does."""
-        task = stored.task
+        head = stored.head
         return cls(
-            id=task.id,
-            version=task.version,
-            name=task.name,
+            id=head.id,
+            version=head.version,
+            name=head.name,
             state=stored.state,
             in_words=stored.in_words(now),
             collecting=any(each.takes_reports(now) for each in (stored, *waves)),
             created=moment(stored.created),
-            label=task.label.name,
-            epsilon=task.epsilon,
-            questions=len(task.questions),
-            panel=task.panel_id,
-            wave=None if task.wave is None else task.wave + 1,
+            label=head.label,
+            epsilon=head.epsilon,
+            questions=head.questions,
+            panel=head.panel,
+            wave=head.wave,
             marked=None if stored.marked is None else moment(stored.marked),
         )
 
@@ -339,7 +337,7 @@ class StatusView(CollectionStatus):
     def of(cls, standing: Standing, results: Results | None = None) -> "StatusView":
         stored, exact = standing.stored, standing.exact
         view = cls(
-            id=stored.task.id,
+            id=stored.head.id,
             state=stored.state,
             collecting=any(each.takes_reports(standing.at) for each in (stored, *standing.waves)),
             over=stored.is_over(standing.at),
@@ -391,7 +389,7 @@ async def create_task(
     settings, public, onnx, register = await _read_upload(request)
     creating = cases.create_task(curator, caller, settings, public, onnx, register)
     stored, created = await while_waited(request, creating)
-    waves = await run_in_threadpool(cases.waves_of, curator, stored.task)
+    waves = await run_in_threadpool(cases.waves_of, curator, stored.head)
     view = TaskView.whole(stored, curator.clock(), waves)
     response.headers["Location"] = f"{TASKS}/{view.id}"
     if not created:
@@ -405,10 +403,9 @@ def list_tasks(curator: TheCurator, caller: PerhapsReader) -> list[TaskSummary]:
     now, found = curator.clock(), cases.list_tasks(curator, caller)
     waves: dict[str | None, list[ListedTask]] = {}
     for listed in found:
-        waves.setdefault(listed.task.panel_id, []).append(listed)
+        waves.setdefault(listed.head.panel, []).append(listed)
     return [
-        TaskSummary.of(each, now, waves[each.task.id] if each.task.is_panel else ())
-        for each in found
+        TaskSummary.of(each, now, waves[each.head.id] if each.head.waves else ()) for each in found
     ]
 
 
@@ -451,7 +448,7 @@ def read_task(
         kept = "no-store" if stored.state is TaskState.DRAFT else A_DAY
         headers |= {"ETag": f'"{stored.task.id}"', "Cache-Control": kept}
         return _unless_known(if_none_match, headers, stored.task.canonical, TASK_MEDIA_TYPE)
-    view = TaskView.whole(stored, curator.clock(), cases.waves_of(curator, stored.task))
+    view = TaskView.whole(stored, curator.clock(), cases.waves_of(curator, stored.head))
     headers |= {"ETag": _json_tag(stored, view), "Cache-Control": "no-cache"}
     return _unless_known(if_none_match, headers, view.model_dump_json().encode(), JSON_MEDIA_TYPE)
 
@@ -472,14 +469,14 @@ def read_status(task_id: TaskId, curator: TheCurator, caller: PerhapsReader) -> 
 def open_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> TaskSummary:
     """Take reports: for the first time, or again after a close."""
     opened = cases.move_task(curator, caller, task_id, Move.OPEN)
-    return TaskSummary.of(opened, curator.clock(), cases.waves_of(curator, opened.task))
+    return TaskSummary.of(opened, curator.clock(), cases.waves_of(curator, opened.head))
 
 
 @admin.post("/{task_id}/close", summary="Close a task", responses=described(IllegalMove))
 def close_task(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> TaskSummary:
     """Take no more reports; fitting and predicting go on."""
     closed = cases.move_task(curator, caller, task_id, Move.CLOSE)
-    return TaskSummary.of(closed, curator.clock(), cases.waves_of(curator, closed.task))
+    return TaskSummary.of(closed, curator.clock(), cases.waves_of(curator, closed.head))
 
 
 @admin.delete("/{task_id}", status_code=status.HTTP_204_NO_CONTENT, summary="Delete a task")

@@ -170,7 +170,7 @@ def _fitted(
 ) -> tuple[bytes, dict[str, Any]]:
     name = DEFAULT_ESTIMATOR if estimator is None else estimator
     collected = curator.store.standing.collected(task_id)
-    if collected.stored.task.is_panel:
+    if collected.stored.head.waves:
         raise InvalidRequest(
             "A panel has models of its waves: fit each of them (privet panel fit)."
         )

@@ -116,7 +116,7 @@ def _export(
 def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None = None) -> str:
     """A model's card in Markdown; raises ``TaskNotFound`` or ``ModelNotFound``."""
     stored = may_read_models(curator, actor, task_id)
-    task, grows = stored.task, growth(stored, curator.clock(), waves_of(curator, stored.task))
+    task, grows = stored.task, growth(stored, curator.clock(), waves_of(curator, stored.head))
     actor.need(Scope.READER, COUNTS)
     fitted = curator.models.get(task_id, number)
     sources = curator.models.info(task_id, fitted.number).summary.get("ways", [])

@@ -20,6 +20,7 @@ from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask, Tas
 from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.limits import MAX_PANEL_SECONDS
 from privet.protocol.task import Task
+from privet.protocol.task_head import TaskHead
 from privet.tables.text_format import Stated
 
 from ..access.actors import Actor
@@ -32,7 +33,6 @@ from ..datastore.tasks import (
     REGISTER,
     ListedTask,
     StoredTask,
-    TaskHead,
     no_task,
     packed,
 )
@@ -192,9 +192,10 @@ def count_people(curator: Curator, actor: Actor, listed: Iterable[ListedTask]) -
     strangers in steps of ``STEP``."""
     reads, counted, people = actor.reads, curator.store.standing.counted(), Counter[str]()
     for each in listed:
-        reports = counted.get(each.task.id, 0)
-        number = reports if reads else in_steps(curator, each.task.id, reports)
-        for of in {each.task.id, each.task.panel_id or each.task.id}:
+        task_id, panel_id = each.head.id, each.head.panel
+        reports = counted.get(task_id, 0)
+        number = reports if reads else in_steps(curator, task_id, reports)
+        for of in {task_id, panel_id or task_id}:
             people[of] += number
     return people
 
@@ -232,7 +233,7 @@ def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
         asks_again=restored is not None
         and stored.created <= restored
         and stored.takes_reports(now),
-        waves=waves_of(curator, stored.task),
+        waves=waves_of(curator, stored.head),
         exact=status if reads else None,
     )
 
@@ -242,7 +243,7 @@ def growth(stored: ListedTask, now: float, waves: Sequence[ListedTask] = ()) -> 
 
     Those of a panel are its ``waves``'.
     """
-    taking = waves if stored.task.is_panel else [stored]
+    taking = waves if stored.head.waves else [stored]
     if any(each.takes_reports(now) for each in taking):
         return "The collection takes reports, so its figures may still change."
     if any(each.in_words(now) == "not yet" for each in waves):
@@ -291,26 +292,24 @@ def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | No
     With ``named`` only if that is its name: raises ``InvalidRequest`` otherwise.
     """
     actor.need(Scope.ADMIN)
-    task = curator.store.tasks.head(task_id).task
-    if named is not None and named.strip() != task.name.strip():
+    head = curator.store.tasks.head(task_id).head
+    if named is not None and named.strip() != head.name.strip():
         raise InvalidRequest("The name is not that of the task: nothing was deleted.")
     reports = curator.store.standing.read(task_id).reports
-    for wave in waves_of(curator, task):
+    for wave in waves_of(curator, head):
         reports += curator.store.standing.read(wave.task.id).reports
         curator.models.forget(wave.task.id)
     curator.models.forget(task_id)
     curator.store.tasks.move(task_id, Move.DELETE, curator.clock())
-    curator.audit.add_entry(actor.id, "task deleted", task_id, name=task.name, reports=reports)
+    curator.audit.add_entry(actor.id, "task deleted", task_id, name=head.name, reports=reports)
 
 
-def waves_of(curator: Curator, task: Task | TaskHead) -> list[StoredTask]:
+def waves_of(curator: Curator, head: TaskHead) -> list[StoredTask]:
     """The waves of a panel that were not deleted, in their order; empty for any other task."""
-    if not isinstance(task, Task) or not task.is_panel:
-        return []
     found = []
-    for wave in task.waves:
+    for task_id in head.waves:
         with suppress(TaskNotFound):
-            found.append(curator.store.tasks.read(wave.id))
+            found.append(curator.store.tasks.read(task_id))
     return found
 
 

@@ -1,7 +1,6 @@
 """scikit-learn's inputs, checked as scikit-learn does, in the form that a task can be made of."""
 
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,9 +25,9 @@ from privet.protocol.features import (
     Features,
     Label,
     Numeric,
-    category_text,
     is_missing,
     listed_name,
+    text_counts,
 )
 from privet.protocol.spellings import tidy
 from privet.protocol.wire import first_fault
@@ -239,7 +238,7 @@ def imputation_defaults(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]
             if np.isfinite(values).all():
                 settings[name] = {"missing": float(np.median(values))}
             continue
-        counts = Counter(category_text(value) for value in values if not is_missing(value))
+        counts = text_counts(values)
         if counts:
             commonest = counts.most_common(1)[0][0]
             missing = {} if any(map(is_missing, values)) else {"missing": commonest}
@@ -253,7 +252,7 @@ def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
         if not isinstance(feature, Categorical):
             continue
         names = feature.categories
-        texts = Counter(category_text(v) for v in columns[feature.name] if not is_missing(v, names))
+        texts = text_counts(columns[feature.name], names)
         unseen = {text: n for text, n in texts.items() if listed_name(names, text) is None}
         if unseen:
             count, example = sum(unseen.values()), next(iter(unseen))

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask, TooLarge
-from privet.protocol.features import Feature, Label, Range, columns_of, encode_table, label_value
+from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
+from privet.protocol.features import Feature, Label, Range, encode_table, label_value
 from privet.protocol.label_scale import Centring
 from privet.protocol.mechanisms import MECHANISMS, create_mechanism
 from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
@@ -30,7 +30,7 @@ from ..core.strata import Disclosure, least_rows, unexplained
 from ..core.trees import locate
 from ..drift.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_centring
 from ..methods import GROWERS
-from .columns import MAX_VALUES, Columns, count_rows, units_of
+from .columns import Columns, units_of
 from .mechanism_comparison import AUTO, choose
 from .register import encode_register, in_steps
 from .renaming import renamed
@@ -165,12 +165,6 @@ def encode_columns(
 
 def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns) -> PublicData:
     """The public records in encoded form; raises ``InvalidPublicData`` where one does not fit."""
-    width = len(columns_of(features))
-    if width * count_rows(columns) > MAX_VALUES:
-        raise TooLarge(
-            f"The public data takes {width} encoded columns times {count_rows(columns)} rows; "
-            f"the limit is {MAX_VALUES} values: send a sample of the rows."
-        )
     try:
         read = {field.name: read_values(field, columns[field.name]) for field in (*features, label)}
         labels = read.pop(label.name)

@@ -17,8 +17,7 @@ from privet.protocol.features import (
     Categorical,
     ColumnValues,
     Numeric,
-    category_text,
-    is_missing,
+    text_counts,
 )
 from privet.tables.cells import NUMBERS, plain_number
 from privet.tables.text_format import TextFormat, bare
@@ -176,9 +175,7 @@ def _remarks(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
 
 
 def _counts(values: ColumnValues) -> Counter[str]:
-    if isinstance(values, np.ndarray):
-        return Counter()
-    return Counter(category_text(value) for value in values if not is_missing(value))
+    return Counter() if isinstance(values, np.ndarray) else text_counts(values)
 
 
 def _remarks_on_texts(counts: Counter[str], values: ColumnValues) -> Iterator[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from privet.protocol.errors import InvalidPublicData
+from privet.protocol.errors import InvalidPublicData, TooLarge
 from privet.protocol.features import (
     Categorical,
     Classes,
@@ -28,12 +28,13 @@ from privet.protocol.features import (
     category_text,
     columns_of,
     is_missing,
+    text_counts,
 )
 from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
 from privet.protocol.spellings import spelled_name, spelled_number
 from privet.protocol.wire import first_fault
 
-from .columns import Columns
+from .columns import MAX_VALUES, Columns, count_rows
 from .settings import FeatureSettings, TaskSettings
 
 MAX_INFERRED_CATEGORIES = 100
@@ -65,7 +66,7 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | 
     """One feature per public column, in file order, without the label and the ignored columns.
 
     Raises ``InvalidPublicData`` if a column cannot be a feature, or if the settings name a column
-    that the public data does not have.
+    that the public data does not have, and ``TooLarge`` if there would be too many values.
     """
     _check_named(columns, settings)
     left_out = {settings.label, *settings.ignore}
@@ -86,6 +87,11 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | 
         raise InvalidPublicData(
             f"The features take {width} encoded columns, one per number and per category; "
             f"the limit is {MAX_COLUMNS}: ignore some columns or join categories."
+        )
+    if width * count_rows(columns) > MAX_VALUES:
+        raise TooLarge(
+            f"The public data takes {width} encoded columns times {count_rows(columns)} rows; "
+            f"the limit is {MAX_VALUES} values: send a sample of the rows."
         )
     return tuple(features)
 
@@ -204,7 +210,7 @@ def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> 
     if isinstance(values, np.ndarray):
         values = _numbers(name, values)
     listed = declared.categories or ()
-    counts = _texts(values, listed)
+    counts = text_counts(values, listed)
     categories = listed or _found_categories(name, counts, len(values))
     missing = None if declared.missing is None else category_text(declared.missing)
     if missing is None and counts.total() < len(values):
@@ -215,11 +221,6 @@ def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> 
         # a category seen once: others were probably not seen, and count as the most frequent
         unknown = counts.most_common(1)[0][0]
     return Categorical(name=name, categories=categories, missing=missing, unknown=unknown)
-
-
-def _texts(values: ColumnValues, listed: Sequence[str]) -> Counter[str]:
-    """The number of rows with each text; missing values count only if they are ``listed``."""
-    return Counter(category_text(value) for value in values if not is_missing(value, listed))
 
 
 def _found_categories(name: str, counts: Counter[str], rows: int) -> tuple[str, ...]:
@@ -308,7 +309,7 @@ def _range(values: ColumnValues, settings: TaskSettings) -> Range:
 
 
 def _classes(values: ColumnValues, settings: TaskSettings) -> Classes:
-    counts = _texts(values, settings.classes or ())
+    counts = text_counts(values, settings.classes or ())
     if len(counts) < 2:
         raise InvalidPublicData(
             f"The label {settings.label!r} has one class only, {next(iter(counts))!r}: "

@@ -13,7 +13,8 @@ from privet.protocol.label_scale import Centring
 from privet.protocol.lifecycle import MOVES, Move, TaskState, after
 from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_BOUNDS, Report
-from privet.protocol.task import TASK_BOUNDS, Question, Task
+from privet.protocol.task import Question, Task
+from privet.protocol.task_head import TASK_BOUNDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ("protocol.md", "encoding.md", "calls.md")

@@ -217,7 +217,7 @@ def reports(store: Store, made: Task) -> int:
 
 
 def is_gone(store: Store, made: Task) -> bool:
-    there = {listed.task.id for listed in store.tasks.listed()}
+    there = {listed.head.id for listed in store.tasks.listed()}
     return store.tasks.was_deleted(made.id) and made.id not in there
 
 

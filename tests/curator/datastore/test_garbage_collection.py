@@ -154,7 +154,7 @@ async def test_no_task_is_deleted_unless_a_setting_says_so(
         return clock()
 
     await collect_until(done, store.expiry, Settings(), advance, Mock())
-    assert [listed.task.id for listed in store.tasks.listed()] == [made.id]
+    assert [listed.head.id for listed in store.tasks.listed()] == [made.id]
 
 
 async def test_each_removal_is_noted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ def test_a_curator_works_behind_a_pooler(database: str, tmp_path: Path) -> None:
             for store in (one, two):
                 store.check()
                 assert take(store, cached, [report(made)]) == [0]
-                assert {stored.task.name for stored in store.tasks.listed()} == {"one", "two"}
+                assert {listed.head.name for listed in store.tasks.listed()} == {"one", "two"}
                 store.tokens.listed()
                 store.standing.read(made.id)
     engine = open_engine(database)

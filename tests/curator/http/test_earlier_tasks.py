@@ -17,7 +17,7 @@ from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.protocol import wire
 from privet.protocol.errors import InvalidTask
-from privet.protocol.task import TASK_BOUNDS
+from privet.protocol.task_head import TASK_BOUNDS
 from tests.curator.datastore.made import NOW, group, open_task, report, task
 from tests.curator.http.conftest import TOKEN, Http
 from tests.problems import assert_problem

@@ -67,13 +67,13 @@ def test_a_panel_is_published_with_its_waves(curator: Curator) -> None:
     document = created(curator)
     assert document.is_panel
     assert [each.id for each in document.waves] == [
-        each.task.id for each in cases.list_tasks(curator, ADMIN)[1:]
+        each.head.id for each in cases.list_tasks(curator, ADMIN)[1:]
     ]
     assert created(curator) == document
     heads = cases.list_tasks(curator, ADMIN)
     assert len(heads) == 4
-    assert {each.task.panel_id for each in heads} == {document.id}
-    assert [each.task.wave for each in heads] == [None, 0, 1, 2]
+    assert {each.head.panel for each in heads} == {document.id}
+    assert [each.head.wave for each in heads] == [None, 1, 2, 3]
     assert [each.takes_reports(curator.clock()) for each in heads] == [False, True, False, False]
 
 
@@ -129,7 +129,7 @@ def test_a_panel_is_deleted_as_a_whole_or_wave_by_wave(curator: Curator) -> None
     answer(curator, first, [RECORD] * 3)
     cases.delete_task(curator, ADMIN, second.id)
     assert curator.store.standing.read(first.id).reports == 3
-    assert [each.task.id for each in cases.waves_of(curator, document)] == [first.id, third.id]
+    assert [each.task.id for each in cases.waves_of(curator, document.head)] == [first.id, third.id]
     cases.delete_task(curator, ADMIN, document.id)
     assert cases.list_tasks(curator, ADMIN) == []
     for each in (document, *document.waves):
@@ -154,7 +154,7 @@ def test_a_deleted_wave_is_not_asked_again(curator: Curator) -> None:
     given = Publication.model_validate(settings())
     again, is_new = done(cases.create_task(curator, ADMIN, given, PUBLIC))
     assert (again.task, is_new) == (document, False)
-    ids = [each.task.id for each in cases.list_tasks(curator, ADMIN)]
+    ids = [each.head.id for each in cases.list_tasks(curator, ADMIN)]
     assert ids == [document.id, document.waves[0].id, document.waves[2].id]
 
 
@@ -223,7 +223,7 @@ def test_a_panel_stands_as_its_waves_do(curator: Curator) -> None:
     said = []
     for day in (0, 59, 120, 179, 11, 20):
         view = StatusView.of(cases.read_status(curator, Someone("", None), document.id))
-        words = [each.in_words(clock()) for each in cases.waves_of(curator, document)]
+        words = [each.in_words(clock()) for each in cases.waves_of(curator, document.head)]
         said.append((view.collecting, " ".join(view.growth.split()[:4]), words))
         clock.advance({0: 59, 59: 61, 120: 59, 179: 11, 11: 20, 20: 0}[day] * DAY)
     taking, ended = "The collection takes reports,", "The collection has ended,"

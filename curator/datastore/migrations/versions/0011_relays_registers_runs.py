@@ -1,4 +1,4 @@
-"""What relays hold, registers, the order of runs of report ids, and sums in parts.
+"""Relays' holdings, registers, the order of runs of report ids, and sums in parts.
 
 No schema between 0008 and this one was ever run.
 """
