@@ -16,18 +16,16 @@ import json
 import os
 from pathlib import Path
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 from numpy.typing import NDArray
 
+from privet.intake.batch_folder import ENDING, open_folder
 from privet.protocol.batch import OUTCOME_ENDING, Batch
 from privet.protocol.calls import SEND_BATCH
 from privet.protocol.errors import StorageFailed
-
-ENDING = ".parquet"
 
 
 class BatchWriter:
@@ -35,13 +33,7 @@ class BatchWriter:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        try:
-            self._files, self._root = fsspec.url_to_fs(url)
-        except (ImportError, ValueError) as error:
-            raise StorageFailed(
-                f"{url} cannot be opened ({error}): give a folder or an address that fsspec knows, "
-                "and install what it needs for that."
-            ) from None
+        self._files, self._root = open_folder(url)
 
     def write(self, task_id: str, batch: Batch) -> str:
         """Write a batch durably; the name of its file."""

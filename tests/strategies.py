@@ -13,6 +13,12 @@ names = st.text("abXY09äπ語'-_", min_size=1, max_size=5)
 plain = st.floats(-1e9, 1e9).map(lambda number: number + 0.0)
 
 
+def points(columns: int) -> st.SearchStrategy[list[list[float]]]:
+    """Up to 20 points of the unit cube, often on thresholds."""
+    number = st.sampled_from([0.0, 0.125, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
+    return st.lists(st.lists(number, min_size=columns, max_size=columns), max_size=20)
+
+
 @st.composite
 def numerics(draw: st.DrawFn, name: str) -> Numeric:
     """A numeric feature, sometimes of width zero, sometimes with a missing-value rule."""

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sys
-import threading
 from collections.abc import Iterator
 from functools import partial
 from html.parser import HTMLParser
@@ -18,6 +17,7 @@ import privet
 from scripts.notebooks import NOTEBOOKS
 from tests.browsing import violations
 from tests.processes import output_of
+from tests.served import serving
 
 ROOT = Path(__file__).parent.parent
 SURVEY = "examples/survey"
@@ -89,22 +89,15 @@ def test_a_browser_searches_it_and_calls_nobody_else(site: Path, tab: Any) -> No
     tab.on("request", lambda request: asked.append(request.url))
     tab.on("pageerror", lambda error: faults.append(str(error)))
     files = partial(SimpleHTTPRequestHandler, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            home = "http://{}:{}/".format(*server.server_address)
-            for scheme in ("dark", "light"):
-                tab.emulate_media(color_scheme=scheme)
-                for page in ("index", "is-it-for-me", "reference", "tables/shifts", SURVEY):
-                    tab.goto(f"{home}{page}.html")
-                    assert violations(tab.locator("h1")) == [], (scheme, page)
-            tab.keyboard.press("/")
-            tab.keyboard.type("invitation")
-            tab.wait_for_selector(".md-search-result__item")
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), files)) as home:
+        for scheme in ("dark", "light"):
+            tab.emulate_media(color_scheme=scheme)
+            for page in ("index", "is-it-for-me", "reference", "tables/shifts", SURVEY):
+                tab.goto(f"{home}/{page}.html")
+                assert violations(tab.locator("h1")) == [], (scheme, page)
+        tab.keyboard.press("/")
+        tab.keyboard.type("invitation")
+        tab.wait_for_selector(".md-search-result__item")
     assert faults == []
     assert [url for url in asked if not url.startswith((home, "data:", "blob:"))] == []
 

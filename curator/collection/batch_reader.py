@@ -12,12 +12,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from privet.intake.batch_folder import ENDING, open_folder
 from privet.protocol.batch import OUTCOME_ENDING, Batch, check_admissions
 from privet.protocol.errors import MalformedReport, PrivetError, StorageFailed, TooLarge
 from privet.protocol.report import REPORT_ID_BYTES, check_questions
@@ -28,7 +28,6 @@ MAX_REPORTS = 1_000_000
 """Maximum number of reports in a file, the same as in a message."""
 PIECE_BYTES = 2**20
 """About the size of the pieces in which rows are read."""
-ENDING = ".parquet"
 COLUMNS = ["id", "payload"]
 
 
@@ -37,13 +36,7 @@ class BatchReader:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        try:
-            self._files, self._root = fsspec.url_to_fs(url)
-        except (ImportError, ValueError) as error:
-            raise StorageFailed(
-                f"{url} cannot be opened ({error}): give a folder or an address that fsspec knows, "
-                "and install what it needs for that."
-            ) from None
+        self._files, self._root = open_folder(url)
 
     def tasks(self) -> list[str]:
         try:

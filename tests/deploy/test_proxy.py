@@ -12,13 +12,13 @@ from contextlib import ExitStack, contextmanager
 from getpass import getuser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import NamedTuple
 
 import httpx
 import pytest
 
 from scripts.servers import free_port
+from tests.served import serving
 
 PER_ADDRESS = 256
 TLS = ssl.create_default_context()
@@ -91,12 +91,9 @@ def running(folder: Path, behind: int, how: str) -> Iterator[tuple[Proxy, subpro
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """In front of an echo."""
     behind = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
-    Thread(target=behind.serve_forever, daemon=True).start()
-    folder = tmp_path_factory.mktemp("p")
-    with running(folder, behind.server_port, "master_process off;") as (ports, _):
+    folder, port = tmp_path_factory.mktemp("p"), behind.server_port
+    with serving(behind), running(folder, port, "master_process off;") as (ports, _):
         yield ports
-    behind.shutdown()
-    behind.server_close()
 
 
 def wait_for(port: int) -> None:

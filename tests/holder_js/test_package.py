@@ -21,7 +21,8 @@ from tests.browsing import violations
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
 from tests.holder_js.node import NODE
-from tests.page.test_browser import fill_in, serving
+from tests.page.test_browser import fill_in
+from tests.served import serving
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "in-your-own-app.md").read_text(encoding="utf-8")

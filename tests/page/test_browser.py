@@ -3,7 +3,6 @@
 import base64
 import re
 import secrets
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +30,7 @@ from tests.client.test_panels import panel
 from tests.curator import samples
 from tests.end_to_end.population import answer_all, survey
 from tests.end_to_end.running_curator import RunningCurator
+from tests.served import serving
 
 pytestmark = pytest.mark.needs("chromium")
 HOURS = "12.5"
@@ -38,19 +38,6 @@ BETWEEN = r"between (\d+(?:\.\d+)?)%? and (\d+(?:\.\d+)?)"
 COUNTED = "Thank you. Your answer has been counted"
 GROUPS: dict[str, Any] = {"disclosed": ["job", "age"], "depth": 3, "hidden_depth": 1}
 """Settings of a task whose reports disclose a group."""
-
-
-@contextmanager
-def serving(server: ThreadingHTTPServer) -> Iterator[str]:
-    """Its address, while it serves."""
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield "http://{}:{}".format(*server.server_address)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 class QuietFiles(SimpleHTTPRequestHandler):

@@ -3,24 +3,15 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from privet.protocol.errors import InvalidTask
 from privet.protocol.limits import MAX_DEPTH
 from privet.protocol.partition import LEAF, Partition
 from tests.naive import path_to
 from tests.protocol.examples import left_leaves
-from tests.strategies import partitions
+from tests.strategies import partitions, points
 
 COLUMNS = 3
-points = st.lists(
-    st.lists(
-        st.sampled_from([0.0, 0.125, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1),
-        min_size=COLUMNS,
-        max_size=COLUMNS,
-    ),
-    max_size=20,
-)
 
 
 def naive_cell(partition: Partition, x: list[float]) -> int:
@@ -41,7 +32,7 @@ def goes_to(partition: Partition, x: list[float], child: int) -> bool:
     return bool(below == (partition.left[parent] == child))
 
 
-@given(partitions(COLUMNS), points)
+@given(partitions(COLUMNS), points(COLUMNS))
 def test_locate_one_equals_trying_every_cell(partition: Partition, rows: list[list[float]]) -> None:
     """Every row falls into exactly one cell."""
     X = np.array(rows).reshape(-1, COLUMNS)

@@ -19,6 +19,7 @@ from privet.protocol.errors import InvalidRequest
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import Http
 from tests.curator.use_cases import new_curator
+from tests.served import serving
 
 from ..dashboard.conftest import app, http
 from .test_owners import ADMIN
@@ -51,15 +52,8 @@ def answering(body: bytes, status: int = 200, encoding: str = "identity") -> Ite
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield "http://{}:{}".format(*server.server_address)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        yield address
 
 
 def probed(address: str, key: str = KEY) -> relays.Probe:

@@ -1,25 +1,16 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from privet.learning.core.trees import ancestors, boxes, locate, node_depth, node_sums
 from privet.protocol.partition import Partition
 from tests.naive import path_to
-from tests.strategies import partitions
+from tests.strategies import partitions, points
 
 COLUMNS = 3
-points = st.lists(
-    st.lists(
-        st.sampled_from([0.0, 0.125, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1),
-        min_size=COLUMNS,
-        max_size=COLUMNS,
-    ),
-    max_size=20,
-)
 
 
-@given(partitions(COLUMNS), points)
+@given(partitions(COLUMNS), points(COLUMNS))
 def test_boxes_hold_their_records(partition: Partition, rows: list[list[float]]) -> None:
     """A record lies in the box of its cell; volumes of boxes that are not empty add up to one."""
     low, high = (corner[partition.leaves] for corner in boxes(partition))
