@@ -82,10 +82,6 @@ class Died(PrivetError):
     """The worker process ended before it had answered."""
 
 
-def run_here(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    return function(*arguments, **named)
-
-
 def _start_server(preloaded: Sequence[str]) -> None:
     """Start or restart the fork server, without the secrets in our environment."""
     with _starting:

@@ -29,8 +29,6 @@ NAMED = f"privet-answer.{hashlib.sha256(FILES[FORM]).hexdigest()[:16]}.js"
 KEPT = 24 * 60 * 60
 """Seconds for which browsers open a relay's page without asking for it, a round trip sooner; so
 long may people who come back see the page of the release before."""
-INTEGRITY = "sha384-" + base64.b64encode(hashlib.sha384(FILES[FORM]).digest()).decode()
-"""The hash of ``FORM``, by which a page that embeds it knows it."""
 
 _STYLE = FILES["style.css"].decode()
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

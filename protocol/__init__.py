@@ -8,6 +8,7 @@
     label_scale  how a label becomes a level that a mechanism can report
     mechanisms   the local randomizers
     task         what a curator publishes: features, label, partitions, questions
+    task_head    the same in short, read without its trees
     panel        a task that is asked in several waves
     report       what a holder sends, made from its record by ``make_report``; its receipt
     batch        many reports in columns, as relays forward them

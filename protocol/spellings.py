@@ -7,7 +7,6 @@ record (``protocol.features``) by the fields of the task.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
@@ -77,15 +76,6 @@ def tidy(text: str) -> str:
     if "\n" in text or "\r" in text:
         text = " ".join(line.strip(" \t") for line in ENDS.split(text))  # as by LINE_BREAKS
     return normalize("NFC", text)
-
-
-def read_record(fields: Iterable[Field], cells: Mapping[str, Any]) -> dict[str, Any]:
-    """The record that a row of a table stands for; unknown fields as they are."""
-    by_name = {field.name: field for field in fields}
-    return {
-        name: read_value(by_name[name], cell) if name in by_name else cell
-        for name, cell in cells.items()
-    }
 
 
 def read_values(field: Field, cells: ColumnValues) -> ColumnValues:

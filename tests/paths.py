@@ -19,7 +19,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -27,7 +27,6 @@ from pydantic import SecretStr
 
 from privet.curator.app import create_app
 from privet.curator.settings import Settings
-from privet.curator.workers import Run, Workers, run_here
 from privet.http_server import bodies
 from privet.learning.planning import plan
 from privet.protocol.report import make_report
@@ -35,12 +34,11 @@ from tests.curator import samples
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import PERSON, TOKEN, client_of
 from tests.curator.small_models import smaller
+from tests.curator.use_cases import Threads
 
 PACKAGE = Path(__file__).parent.parent / "privet"
 REPEATED = 3
 """Calls traced together as one path: what the writer's thread does depends on what has arrived."""
-
-T = TypeVar("T")
 
 
 class Function(NamedTuple):
@@ -140,13 +138,6 @@ class Tracer:
         calls[caller, called] = None
 
 
-class InThreads(Workers):
-    """Computes in threads, which can be traced."""
-
-    async def call(self, function: Callable[[Run], T]) -> T:
-        return await asyncio.to_thread(function, run_here)
-
-
 async def _trace_calls(tracer: Tracer) -> dict[str, Calls]:
     paths: dict[str, Calls] = {}
 
@@ -159,7 +150,7 @@ async def _trace_calls(tracer: Tracer) -> dict[str, Calls]:
 
     numbers = count()
     app = create_app(
-        Settings(admin_token=SecretStr(TOKEN)), store=new_store(), workers=InThreads(1, 1)
+        Settings(admin_token=SecretStr(TOKEN)), store=new_store(), workers=Threads(1, 1)
     )
     async with client_of(app) as http:
         created = await trace(

@@ -42,9 +42,3 @@ def fine_grid() -> tuple[Floats, Floats]:
     middles = (np.arange(POINTS_PER_AXIS) + 0.5) / POINTS_PER_AXIS
     X = np.stack(np.meshgrid(middles, middles, indexing="ij"), axis=-1).reshape(-1, 2)
     return X, eta(X)
-
-
-def bayes_accuracy() -> float:
-    """The best accuracy possible under P."""
-    _, chance = fine_grid()
-    return float(np.maximum(chance, 1.0 - chance).mean())

@@ -4,14 +4,14 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from privet.curator.access.tokens import Scope, Tokens
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
 from privet.curator.metrics import Metrics
 from privet.curator.service import Curator
-from privet.curator.workers import Run, Workers, run_here
+from privet.curator.workers import Run, Workers
 from privet.protocol.errors import InsufficientScope, NotAuthorized
 from privet.protocol.report import make_report
 from privet.protocol.task import Task
@@ -19,6 +19,12 @@ from tests.curator.datastore.servers import new_store
 from tests.manual_clock import ManualClock
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def run_here(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """The result of a function that a worker would call."""
+    return function(*arguments, **named)
 
 
 class InPlace(Workers):

@@ -227,7 +227,6 @@ def test_plain_html_shows_the_form(project: Path, curator: RunningCurator, tab: 
     colours; steps without values."""
     folder = project / "plain"
     shutil.copytree(project / "node_modules" / "@privet" / "holder" / "dist", folder)
-    assert page.INTEGRITY == EMBEDDED_HASH
     task = new_task(curator, "plain")
     url = f"{curator.url}/v1/tasks/{task}"
     lines = block(PAGE, "html").replace("HASH", EMBEDDED_HASH)

@@ -22,7 +22,6 @@ from privet.protocol.features import (
 from privet.protocol.spellings import (
     LINE_BREAKS,
     SPACES,
-    read_record,
     read_value,
     read_values,
     tidy,
@@ -74,11 +73,10 @@ def test_one_and_true_are_one_category_in_every_library(listed: tuple[str, str])
     assert read_values(field, [0, *cells]) == [listed[0], *[listed[1]] * len(cells)]
 
 
-def test_a_row_becomes_a_record() -> None:
-    """Fields that the task does not name stay, to be refused by whoever encodes the record."""
-    fields = (Categorical(name="c", categories=("1",)), Numeric(name="x", low=0, high=9))
-    cells = {"c": "01", "x": " TRUE ", "other": " 01"}
-    assert read_record(fields, cells) == {"c": "1", "x": "1", "other": " 01"}
+def test_a_cell_is_read_by_its_field() -> None:
+    """As its category, or as the number that it spells."""
+    assert read_value(Categorical(name="c", categories=("1",)), "01") == "1"
+    assert read_value(Numeric(name="x", low=0, high=9), " TRUE ") == "1"
 
 
 def test_spaces_are_those_of_unicode() -> None:

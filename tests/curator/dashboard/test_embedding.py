@@ -1,5 +1,8 @@
 """The dashboard names the component of this release, and serves none of it."""
 
+import base64
+import hashlib
+
 from privet import page
 from privet.curator.dashboard.embedding import EMBEDDED, EMBEDDED_HASH, snippet
 
@@ -7,7 +10,9 @@ from privet.curator.dashboard.embedding import EMBEDDED, EMBEDDED_HASH, snippet
 def test_the_hash_is_the_components() -> None:
     """``python -m scripts.holder_package --write`` writes it."""
     assert EMBEDDED == page.FORM
-    assert EMBEDDED_HASH == page.INTEGRITY
+    digest = hashlib.sha384(page.FILES[page.FORM]).digest()
+    assert f"sha384-{base64.b64encode(digest).decode()}" == EMBEDDED_HASH
+    assert f' integrity="{EMBEDDED_HASH}"' in snippet("https://a", "ab")
 
 
 def test_an_address_ends_no_attribute() -> None:

@@ -13,7 +13,7 @@ from privet.learning.task_building.build import encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.features import encode_record
-from privet.protocol.spellings import read_record
+from privet.tables.cells import cell_value
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
 CELLS = {
@@ -60,8 +60,9 @@ def check_that_they_fit(data: bytes, **given: Any) -> None:
     features, label, public = encode_columns(TaskSettings.model_validate(wanted), columns)
     records = csv.DictReader(io.StringIO(data.decode(), newline=""))
     for row, record in enumerate(records):
-        kept = {name: value for name, value in record.items() if name not in empty}
-        encoded = encode_record(features, label, read_record((*features, label), kept))
+        fields = (*features, label)
+        read = {field.name: cell_value(field, record[field.name], "point") for field in fields}
+        encoded = encode_record(features, label, read)
         assert encoded.faults == ()
         assert np.array_equal(encoded.x, public.X[row])
         assert encoded.y == public.y[row]
