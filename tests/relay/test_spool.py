@@ -187,7 +187,7 @@ def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
     rows = []
     for name, sent in (("a", reports(20, 1000)), ("b", reports(20, 1000)[::-1])):
         with Spool(tmp_path / name) as spool:
-            assert spool.add(sent) == ["held"] * 20
+            assert [spool.add([each]) for each in sent] == [["held"]] * 20
             with contextlib.closing(sqlite3.connect(tmp_path / name)) as db:
                 rows.append(db.execute("SELECT id, payload, invitation FROM waiting").fetchall())
                 columns = {row[1] for row in db.execute("PRAGMA table_info(waiting)")}
