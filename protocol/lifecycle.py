@@ -15,8 +15,6 @@ from .task import Task
 
 
 class TaskState(StrEnum):
-    """The state of a task."""
-
     DRAFT = "draft"
     OPEN = "open"
     CLOSED = "closed"

@@ -347,7 +347,7 @@ class Task(wire.Message):
             opens=self.opens,
             closes=self.closes,
             panel=self.panel_id,
-            wave=None if self.wave is None else self.wave + 1,
+            wave=self.wave,
             waves=tuple(wave.id for wave in self.waves) if self.is_panel else (),
         )
 
@@ -455,7 +455,7 @@ class Task(wire.Message):
 
     @cached_property
     def trees(self) -> tuple[Partition, ...]:
-        """The partitions."""
+        """The partitions, each built from its message."""
         return tuple(tree.partition() for tree in self.partitions)
 
     @cached_property

@@ -37,7 +37,7 @@ class TaskHead:
     panel: str | None = None
     """The id of the panel that it is or is a wave of; None without one."""
     wave: int | None = None
-    """The number of the wave that it is, from 1; None if it is none."""
+    """The number of the wave that it is, from 0; None if it is none."""
     waves: tuple[str, ...] = ()
     """The ids of a panel's waves; empty for any other task."""
 
@@ -70,7 +70,7 @@ def _of_panel(fields: dict[str, Any], dates: tuple[int, int]) -> dict[str, Any]:
         return {}
     panel = Panel.model_validate(fields["panel"])
     if dates != panel.span:
-        return {"panel": _id_at(fields, panel.span), "wave": 1 + panel.waves.index(dates)}
+        return {"panel": _id_at(fields, panel.span), "wave": panel.waves.index(dates)}
     waves = tuple(_id_at(fields, wave) for wave in panel.waves)
     return {"panel": _id_at(fields, dates), "waves": waves}
 

@@ -148,7 +148,7 @@ class TaskSummary(View):
             epsilon=head.epsilon,
             questions=head.questions,
             panel=head.panel,
-            wave=head.wave,
+            wave=None if head.wave is None else head.wave + 1,
             marked=None if stored.marked is None else moment(stored.marked),
         )
 

@@ -400,7 +400,6 @@ class _Drawing:
         return "".join(marks)
 
     def mark(self, value: float) -> str:
-        """A mark on the axis."""
         names = [node.value.name for node in self.layout.nodes if node.value is not None]
         decimals = max(
             (node.value.decimals for node in self.layout.nodes if node.value is not None), default=0

@@ -23,7 +23,7 @@ def test_heads_of_a_panel_name_each_other() -> None:
     ids = tuple(wave.id for wave in DOCUMENT.waves)
     heads = [task.head for task in (DOCUMENT, *DOCUMENT.waves, PLAIN)]
     assert [head.panel for head in heads] == [*[DOCUMENT.id] * 3, None]
-    assert [head.wave for head in heads] == [None, 1, 2, None]
+    assert [head.wave for head in heads] == [None, 0, 1, None]
     assert [head.waves for head in heads] == [ids, (), (), ()]
 
 

@@ -73,7 +73,7 @@ def test_a_panel_is_published_with_its_waves(curator: Curator) -> None:
     heads = cases.list_tasks(curator, ADMIN)
     assert len(heads) == 4
     assert {each.head.panel for each in heads} == {document.id}
-    assert [each.head.wave for each in heads] == [None, 1, 2, 3]
+    assert [each.head.wave for each in heads] == [None, 0, 1, 2]
     assert [each.takes_reports(curator.clock()) for each in heads] == [False, True, False, False]
 
 
