@@ -139,16 +139,19 @@ async def test_a_wrong_invitation_is_learned_and_can_be_mended(
 
 
 async def test_states_are_for_those_who_know_the_id_and_end(setting: Setting) -> None:
-    """Other ids, other tasks and what was forgotten are unknown; a report is then sent again."""
+    """Other ids, other tasks and what was forgotten are unknown, while a report waits and once it
+    has left; it is then sent again."""
     holder = setting.holder()
     answered = await holder.answer(setting.address.url, RECORD)
-    for unknown in ("0" * 32, answered.report_id[:-1], answered.report_id.upper(), "x"):
-        with pytest.raises(ReportNotFound):
-            await setting.client.report_status(setting.address, unknown)
     elsewhere = TaskAddress(setting.address.url.replace(setting.address.id, "0" * 64), "0" * 64)
-    with pytest.raises(ReportNotFound):
-        await setting.client.report_status(elsewhere, answered.report_id)
-    await setting.forwarder.forward()
+    for has_left in (False, True):
+        if has_left:
+            await setting.forwarder.forward()
+        for unknown in ("0" * 32, answered.report_id[:-1], answered.report_id.upper(), "x"):
+            with pytest.raises(ReportNotFound):
+                await setting.client.report_status(setting.address, unknown)
+        with pytest.raises(ReportNotFound):
+            await setting.client.report_status(elsewhere, answered.report_id)
     setting.curator.clock.advance(31 * 86_400)
     running = Background(setting.forwarder.run(0.001))
     with contextlib.suppress(ReportNotFound):
