@@ -83,7 +83,7 @@ async def test_its_status_is_read_and_it_is_closed(http: Http) -> None:
 async def test_its_page_says_why_it_is_not_read_and_deletes_it(http: Http) -> None:
     """Strangers see no form."""
     page = (await http.get(f"/tasks/{OLD_ID}")).text
-    assert "An earlier version of Privet made this task." in page
+    assert "An earlier version of Privet made this study." in page
     assert "<form" not in page.partition("<main")[2]
     send = await http.sign_in()
     page = (await http.get(f"/tasks/{OLD_ID}")).text
