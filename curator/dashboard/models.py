@@ -54,7 +54,14 @@ from ..http.models import (
 from ..http.requests import TheCurator, count_as_post, while_waited
 from ..service import Change, Curator, fitting, panels, prediction, reading
 from ..service.tasks import read_status, read_task
-from .overview import Finding, findings_of, insight_of, sentences_on_cells
+from .overview import (
+    Finding,
+    OfCells,
+    cells_of_model,
+    findings_of,
+    have_same_settings,
+    insight_of,
+)
 from .pages import PageRoute, asked_of, own_address, page, see_other
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
@@ -93,7 +100,9 @@ def show_model(
     is_draft = read_task(curator, visitor, task_id).state is TaskState.DRAFT
     than = reading.accuracy_in_context(curator, visitor, task_id, number) if visitor.reads else None
     insight = insight_of(task_id, curator, visitor, number)
-    so_far = later_reports(info, task, curator, visitor)
+    so_far, of_cells = later_reports(info, task, curator, visitor), None
+    if info.summary["reports"] and (insight is None or insight.impossible is None):
+        of_cells = cells_of_model(task, number, insight, curator, visitor)
     return page(
         request,
         "model.html",
@@ -106,7 +115,8 @@ def show_model(
         even=even_scores(task),
         address=f"{own_address(request)}{request.url.path}",
         guarded=curator.guard_models or is_draft,
-        says=verdict_of(task, info, insight, than, so_far, curator, visitor),
+        use=None if of_cells is None else of_cells.sentence,
+        says=verdict_of(task, info, insight, than, so_far, of_cells, curator, visitor),
         findings=findings_of_model(task, insight),
         **picture(
             task,
@@ -323,6 +333,8 @@ async def compare(
     visitor: TheVisitor,
 ) -> Response:
     task_id = task.id
+    if one == other:
+        raise InvalidRequest("Choose two different models to compare.")
     count_as_post(request)
     change = await while_waited(request, fitting.compare(curator, visitor, task_id, one, other))
 
@@ -347,6 +359,7 @@ async def compare(
         axis=(min(low for low, _ in axes), max(high for _, high in axes)) if axes else None,
         change=change,
         unlike=unlike_reports(*names, reports),
+        alike=have_same_settings(*infos),
         older=infos[0] if reports[0] < reports[1] else infos[1],
         summaries=" and ".join(dict.fromkeys(summaries)),
         better=better_of(task, *names, change),
@@ -455,21 +468,25 @@ def verdict_of(
     insight: InsightView | None,
     than: Yardsticks | None,
     so_far: int | None,
+    of_cells: OfCells | None,
     curator: Curator,
     visitor: Visitor,
 ) -> list[str]:
-    """Sentences on a model before its tree; those that rest on the reports so far for readers."""
+    """Sentences on a model before its tree; those that rest on the reports so far for readers.
+
+    How far it moved, and what its cells average to, only if reports tell something ``of_cells``.
+    """
     if insight is not None and insight.impossible is not None:
         return [insight.sentence]
     says, known, average = [], [], ""
     if insight is not None:
         says = [verdict(task.label, insight.overall, insight.reports, None)]
-        of_cells = reading.average_value(curator, visitor, task.id, info.number)
+    if insight is not None and of_cells is not None and not of_cells.untold:
+        value = reading.average_value(curator, visitor, task.id, info.number)
         row = insight.overall[-1]
-        if of_cells is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
-            average = average_of_cells(task.label, of_cells, row)
-        known = sentences_on_cells(task, insight, curator, visitor)
-        known.append(moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells))
+        if value is not None and not tells_nothing(row.low, row.high, *task.label.bounds):
+            average = average_of_cells(task.label, value, row)
+        known = [moved_in_words(task.label, insight.moved, insight.relabelled, insight.cells)]
     accuracy = ModelView.of(task.id, info).scores.get("accuracy")
     if accuracy is not None:
         right = how_often_right(Interval(accuracy.value, accuracy.low, accuracy.high))
@@ -506,23 +523,28 @@ def better_of(task: Task, first: str, second: str, change: Change) -> dict[str, 
     if change.scores is None:
         return None
     says = [which_is_better(task.label, first, second, change.scores)]
+    detail = how_much_better(task.label, first, second, change.scores)
     accuracy = change.scores.get("accuracy")
     if accuracy is not None and accuracy.low < accuracy.high:
-        says.append(right_more_often(first, second, accuracy))
-    return {"says": says, "detail": how_much_better(task.label, first, second, change.scores)}
+        said = right_more_often(first, second, accuracy)
+        if accuracy.low <= 0.0 <= accuracy.high:
+            detail = f"{detail} {said}"
+        else:
+            says.append(said)
+    return {"says": says, "detail": detail}
 
 
 def advice_of(task: Task, infos: Sequence[ModelView], change: Change) -> str:
     """Advice on which of two models should serve, if one does; empty for strangers."""
     serving = [SERVING in info.aliases for info in infos]
-    if not change.scores or not any(serving) or infos[0].number == infos[1].number:
+    if change.scores is None or not any(serving) or infos[0].number == infos[1].number:
         return ""
     first, second = (f"model {info.number}" for info in infos)
-    reports = infos[0].reports, infos[1].reports
+    reports, alike = (infos[0].reports, infos[1].reports), have_same_settings(*infos)
     if serving[0]:
-        return which_to_keep(task.label, first, second, change.scores, reports)
+        return which_to_keep(task.label, first, second, change.scores, reports, alike=alike)
     turned = {name: Interval(-of.value, -of.high, -of.low) for name, of in change.scores.items()}
-    return which_to_keep(task.label, second, first, turned, reports[::-1])
+    return which_to_keep(task.label, second, first, turned, reports[::-1], alike=alike)
 
 
 def even_scores(task: Task) -> dict[str, float]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import floor, log10
 
-from privet.learning.core.amounts import about, amount, thousands
+from privet.learning.core.amounts import about, amount, tells_nothing, thousands
 from privet.learning.core.looks import Looks
 from privet.learning.core.trees import readable_path
 from privet.learning.display.picture import cells_untold
@@ -16,7 +16,9 @@ from privet.learning.findings.sentences import (
     differs,
     figures_to_state,
     finding,
+    finding_among,
     finding_in_cell,
+    tells_little,
     verdict,
 )
 from privet.protocol.errors import PROBLEMS, InvalidRequest, ModelNotFound
@@ -112,6 +114,7 @@ class Finding:
     most: float = 1.0
     is_share: bool = True
     differs: bool = True
+    told: bool = True
 
     @property
     def misses(self) -> bool:
@@ -135,34 +138,48 @@ def insight_of(
 
 
 def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
-    """Findings about all holders, the surest first."""
+    """Findings about all holders, the surest first; none where the reports tell none of them."""
     axis = (*label.bounds, isinstance(label, Classes))
+    stated = figures_to_state(label, overall)
+    if all(tells_nothing(row.low, row.high, *label.bounds) for row in stated):
+        return []
+    said = finding if len(stated) == 1 else finding_among
     return [
         Finding(
-            finding(label, row),
+            said(label, row),
             row.reported,
             row.low,
             row.high,
             row.public,
             *axis,
             differs=differs(label, row),
+            told=not tells_little(label, row),
         )
-        for row in sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
+        for row in sorted(stated, key=lambda row: row.p_value)
     ]
 
 
-def sentences_on_cells(
-    task: Task, insight: InsightView, curator: Curator, visitor: Visitor
-) -> list[str]:
-    """The sentence on the cells of a model of which the reports so far tell something, if known."""
-    found = reading.untold_in_cells(curator, visitor, task.id, insight.model)
-    if found is None:
-        return []
-    of_reports, needed = found
-    model = reading.fitted_model(curator, visitor, task.id, insight.model).model
+@dataclass(frozen=True)
+class OfCells:
+    """A sentence on whether a model is fit for use, by its cells; ``untold`` if in none of them."""
+
+    sentence: str
+    untold: bool
+
+
+def cells_of_model(
+    task: Task, number: int, insight: InsightView | None, curator: Curator, visitor: Visitor
+) -> OfCells:
+    """Of how many cells of a model the reports so far tell something; by its own intervals for
+    strangers."""
+    model = reading.fitted_model(curator, visitor, task.id, number).model
+    of_reports, more, cells = None, 0, model.partition.cells
+    if insight is not None:
+        found = reading.untold_in_cells(curator, visitor, task.id, number)
+        if found is not None:
+            of_reports, more = found[0], max(found[1] - insight.reports, 0)
     untold = int(cells_untold(model, of_reports).sum())
-    more = max(needed - insight.reports, 0)
-    return [cells_in_words(task.label, model.partition.cells, untold, more)]
+    return OfCells(cells_in_words(task.label, cells, untold, more), untold == cells)
 
 
 def findings_in_cells(
@@ -224,8 +241,11 @@ def _at_relay(relay: RelayView, collecting: bool) -> str:
     return f"{relay.relay}: {'; '.join(parts)} (as of {when(relay.reported)})." if parts else ""
 
 
-def precision(label: Label, needed: int, reports: int, wanted: float) -> str:
-    """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence."""
+def precision(label: Label, needed: int, reports: int, wanted: float, reached: float = 0.0) -> str:
+    """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence.
+
+    ``reached`` is the planned target, if that is reached.
+    """
     if isinstance(label, Classes):
         what, to = f"every share of {label.name} among all holders", f"± {wanted:g} points"
     else:
@@ -234,7 +254,13 @@ def precision(label: Label, needed: int, reports: int, wanted: float) -> str:
         to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
     if needed <= reports:
         return f"{what[0].upper()}{what[1:]} is known to {to}."
-    return f"About {about(needed - reports)} more answers would give {what} to {to}."
+    if reached:
+        return (
+            f"± {reached:g} {'points' if isinstance(label, Classes) else '% of the range'} is "
+            f"reached. About {about(needed - reports)} more answers would give {what} to {to}."
+        )
+    more = " more" if reports else ""
+    return f"About {about(needed - reports)}{more} answers would give {what} to {to}."
 
 
 def next_step(
@@ -257,7 +283,9 @@ def next_step(
     reports, fitted = status.reports, max([model.reports for model in models or ()], default=0)
     all_in = planned is not None and reports >= planned
     serving = next((model for model in models or () if SERVING in model.aliases), None)
-    latest = next((f"Model {m.number}" for m in models or () if m.reports == fitted), "")
+    newest = next((model for model in models or () if model.reports == fitted), None)
+    latest = "" if newest is None else f"model {newest.number}"
+    outgrown = serving is not None and MANY_MORE * serving.reports < fitted
     steps = (
         (is_false, "Find out who sends false reports before you trust any figure.", "false"),
         (not visitor.admin and bool(models), "Read the model that serves.", "models"),
@@ -278,7 +306,7 @@ def next_step(
         ),
         (
             is_unread and bool(status.over),
-            "Create another study: these answers tell nothing yet.",
+            "Create another study: these answers tell too little.",
             "holders",
         ),
         (is_unread and all_in, "Ask more people: there is nothing to read yet.", "holders"),
@@ -295,9 +323,13 @@ def next_step(
             "models",
         ),
         (
-            serving is not None and MANY_MORE * serving.reports < fitted,
-            f"{latest} has {thousands(fitted)} answers, the one that serves fewer: compare them, "
-            "or let it serve.",
+            outgrown and newest is not None and have_same_settings(serving, newest),
+            f"Let {latest} serve: it has the same settings, and {thousands(fitted)} answers.",
+            "models",
+        ),
+        (
+            outgrown,
+            f"Compare {latest}, which has {thousands(fitted)} answers, with the one that serves.",
             "models",
         ),
         (not status.collecting, "Read the model that serves.", "models"),
@@ -310,6 +342,13 @@ def next_step(
         (True, "Collect more answers, or close the study when you know enough.", "holders"),
     )
     return next(Step(sentence, where) for there_is, sentence, where in steps if there_is)
+
+
+def have_same_settings(one: ModelView | None, other: ModelView) -> bool:
+    """True if the same estimator with the same parameters made both models."""
+    if one is None:
+        return False
+    return (one.estimator, one.parameters) == (other.estimator, other.parameters)
 
 
 SAMPLE_LABEL = Classes(

@@ -18,7 +18,15 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
 
-from privet.learning.core.amounts import about, amount, figure, percent, tells_nothing, thousands
+from privet.learning.core.amounts import (
+    TELLING,
+    about,
+    amount,
+    figure,
+    percent,
+    tells_nothing,
+    thousands,
+)
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import NotAuthorized, PrivetError, problem_of
 from privet.protocol.features import Categorical, Numeric
@@ -79,9 +87,11 @@ def when(moment: datetime | float) -> str:
 
 
 def known_share(of: IntervalView) -> str:
-    """A share with its interval, or that it is not known yet."""
+    """A share with its interval, or that it is not known to ± ``TELLING``."""
     if tells_nothing(of.low, of.high, 0.0, 1.0):
         return "not known yet"
+    if of.high - of.low > 2.0 * TELLING:
+        return f"not known yet ({percent(of.low)} to {percent(of.high)})"
     return figure(of.value, of.low, of.high, is_share=True)
 
 

@@ -9,9 +9,11 @@ import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from privet.learning.core.amounts import TELLING, tells_nothing
+from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
     asked,
     figures_to_state,
+    tells_little,
     too_few,
     verdict,
 )
@@ -34,13 +36,13 @@ from .models import estimators_for
 from .overview import (
     Elsewhere,
     Sample,
+    cells_of_model,
     chart_of,
     findings_in_cells,
     findings_of,
     insight_of,
     next_step,
     precision,
-    sentences_on_cells,
 )
 from .pages import BrowserRoute, PageRoute, as_question, own_address, page, see_other
 from .panels import next_step_of_panel, panel_part
@@ -159,12 +161,16 @@ def collection(
         found = reading.list_models(curator, visitor, task_id)
         models = [ModelView.of(task_id, info) for info in found]
     if visitor.reads:
-        insight = insight_of(task_id, curator, visitor)
+        insight = insight_of(task_id, curator, visitor, newest_of(models or ()))
+        reached = 0.0
         if number is None:
-            precise = target_near(curator, visitor, task, planned or 0, status.reports, insight)
+            precise, reached = target_near(
+                curator, visitor, task, planned or 0, status.reports, insight
+            )
         if status.collecting:
             goal = needed_for(curator, visitor, task, precise, insight)
-            needed = "" if goal is None else precision(task.label, goal, status.reports, precise)
+            if goal is not None:
+                needed = precision(task.label, goal, status.reports, precise, reached)
         overall = (
             reading.read_shares(curator, visitor, task_id)
             if insight is None
@@ -173,19 +179,7 @@ def collection(
         impossible = reading.read_impossible(curator, visitor, task_id)
     if visitor.reads and status.reports and not impossible:
         reports = status.reports if insight is None else insight.reports
-        telling = half_width(task, 100.0 * TELLING)
-        least = reading.reports_needed(curator, visitor, task_id, telling)
-        more = 0 if least is None else max(least - reports, 0)
-        stated = figures_to_state(task.label, overall or ())
-        if stated:
-            known = verdict(task.label, overall or (), reports, more)
-            ends = task.label.bounds
-            if not all(tells_nothing(row.low, row.high, *ends) for row in stated):
-                more = 0
-        elif reading.tells_mean(curator, visitor, task_id):
-            more = 0
-        elif more and least is not None:
-            known = too_few(task.label, reports, more)
+        known, more = known_so_far(curator, visitor, task, overall or (), reports)
     looks = stored.settings.get("looks", "many")
     begins = status.collecting or status.state is TaskState.DRAFT
     panel = panel_part(curator, visitor, task) if task.panel else None
@@ -201,7 +195,7 @@ def collection(
         "typed": wanted,
         "wanted": wanted or f"{precise:g}",
         "unusable": unusable,
-        "needed": "" if more and not wanted else needed,
+        "needed": "" if more and not wanted and precise == 100.0 * TELLING else needed,
         "has_target": bool(needed),
         "planned": planned,
         "known": impossible.sentence if impossible else known,
@@ -220,7 +214,9 @@ def collection(
         "insight": insight,
         "impossible": impossible,
         "findings": findings_of(task.label, overall or ()),
-        "of_cells": [] if insight is None else sentences_on_cells(task, insight, curator, visitor),
+        "of_cells": None
+        if insight is None
+        else cells_of_model(task, insight.model, insight, curator, visitor),
         "differences": findings_in_cells(task, insight, curator, visitor),
         "elsewhere": Elsewhere.of(status),
         "models": models,
@@ -300,6 +296,7 @@ def _task_page(
         code,
         **values,
         serving=next((m.number for m in values["models"] or () if SERVING in m.aliases), None),
+        other_model=other_than_serving(values["models"] or ()),
         estimators=list(estimators_for(values["task"])),
         invitations=cases.count_invitations(curator, visitor, task_id) if visitor.admin else None,
         link=link,
@@ -382,9 +379,9 @@ def target_near(
     planned: int,
     reports: int,
     insight: InsightView | None = None,
-) -> float:
+) -> tuple[float, float]:
     """The finest of ``WANTED`` that the planned answers give by the plan, so that it stays the same
-    while they come in; where that is reached, the first that is not."""
+    while they come in; where that is reached, the first that is not, and that one."""
     given = WANTED[0]
     for each in WANTED:
         at_plan = reading.reports_needed(
@@ -394,8 +391,36 @@ def target_near(
             given = each
     for each in WANTED[WANTED.index(given) :]:
         if (needed_for(curator, visitor, task, each, insight) or 0) > reports:
-            return each
-    return WANTED[-1]
+            return each, 0.0 if each == given else given
+    return WANTED[-1], given
+
+
+def newest_of(models: Sequence[ModelView]) -> int | None:
+    """The number of the model of most reports, of several the one that serves, or the last."""
+    of = {(each.reports, SERVING in each.aliases, each.number): each.number for each in models}
+    return of[max(of)] if of else None
+
+
+def known_so_far(
+    curator: Curator, visitor: Visitor, task: Task, overall: Sequence[Comparison], reports: int
+) -> tuple[str, int]:
+    """A sentence on what ``reports`` tell, and how many more would if they tell too little."""
+    telling = half_width(task, 100.0 * TELLING)
+    least = reading.reports_needed(curator, visitor, task.id, telling)
+    more = 0 if least is None else max(least - reports, 0)
+    stated = figures_to_state(task.label, overall)
+    if stated:
+        is_unread = all(tells_little(task.label, row) for row in stated)
+        return verdict(task.label, overall, reports, more), more * is_unread
+    if not more or reading.tells_mean(curator, visitor, task.id):
+        return "", 0
+    return too_few(task.label, reports, more), more
+
+
+def other_than_serving(models: Sequence[ModelView]) -> int | None:
+    """The number of the latest model that does not serve, to compare with the one that does."""
+    others = [model.number for model in models if SERVING not in model.aliases]
+    return max(others, default=None)
 
 
 def needed_for(

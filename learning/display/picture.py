@@ -71,19 +71,23 @@ class CellValue:
     """True if the reports tell nothing of it yet."""
 
     def __str__(self) -> str:
-        predicted, text = "", self.text_of
+        text, name = self.text_of, self._named if self.untold else ""
+        predicted = "" if not self.untold else f", predicts {name}{text(self.value)}"
         if self.within is not None:
-            predicted = f", predicts {text(self.within[0])} to {text(self.within[1])}"
+            predicted = f", predicts {name}{text(self.within[0])} to {text(self.within[1])}"
         return f"{self.figure}{predicted}"
 
     @property
     def figure(self) -> str:
-        """The value with its interval."""
-        text, name = self.text_of, f"{self.name} " if self.name else ""
-        ends = f" ({text(self.low)} to {text(self.high)})"
+        """The value with its interval, if the reports tell anything of it."""
+        text = self.text_of
         if self.untold:
-            ends = ", reports tell nothing yet"
-        return f"{name}{text(self.value)}{ends}"
+            return "too few answers"
+        return f"{self._named}{text(self.value)} ({text(self.low)} to {text(self.high)})"
+
+    @property
+    def _named(self) -> str:
+        return f"{self.name} " if self.name else ""
 
     @property
     def text_of(self) -> Callable[[float], str]:
@@ -177,8 +181,9 @@ def lay_out(
     sums = node_sums(partition, weights)
     shares = sums / max(float(sums[0]), 1e-300)
     rows, depths = _rows(partition), node_depth(partition)
-    colors = _colors(model, partition)
     unseen = None if model is None else cells_untold(model, untold)
+    apart = None if model is None or unseen is None else cells_apart(model, ~unseen)
+    colors = _colors(model, partition, apart)
     nodes, names = [], readable_names(columns)
     for node in range(partition.nodes):
         parent, cell = int(partition.parent[node]), int(partition.cell_of_node[node])
@@ -213,7 +218,8 @@ def lay_out(
             if ranges is not None and any(missing):
                 note += NO_RANGE
     paths = tuple(readable_path(partition, columns, node) for node in range(partition.nodes))
-    return Layout(tuple(nodes), axis, note, "" if model is None else _legend(model), paths)
+    legend = "" if model is None or apart is None else _legend(model, apart)
+    return Layout(tuple(nodes), axis, note, legend, paths)
 
 
 def cells_untold(model: Model, of_reports: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
@@ -364,12 +370,16 @@ class _Drawing:
         return "".join(parts)
 
     def interval(self, axis: tuple[float, float], color: str, value: CellValue, y: float) -> str:
-        """The range of predictions as a band, the interval as a line, the value as a dot if the
+        """The range of predictions as a band, the value as a dot and its interval as a line if the
         reports tell anything of it, the public one as a ring, and as text."""
         low, at, high = (self.along(axis, end) for end in (value.low, value.value, value.high))
-        ring = band = dot = ""
+        ring = band = known = ""
         if not value.untold:
-            dot = f'<circle cx="{at:.5g}" cy="{y:g}" r="4" fill="{color}"/>'
+            known = (
+                f'<path d="M{low:.5g} {y - 5:g}v10m0-5H{high:.5g}m0-5v10" stroke="{color}" '
+                f'stroke-width="2" fill="none"/><circle cx="{at:.5g}" cy="{y:g}" r="4" '
+                f'fill="{color}"/>'
+            )
         if value.within is not None:
             least, most = (self.along(axis, end) for end in value.within)
             band = (
@@ -381,11 +391,8 @@ class _Drawing:
                 f'<circle cx="{self.along(axis, value.public):.5g}" cy="{y:g}" r="5" fill="none" '
                 'stroke="currentColor"/>'
             )
-        return (
-            f'{band}<path d="M{low:.5g} {y - 5:g}v10m0-5H{high:.5g}m0-5v10" stroke="{color}" '
-            f'stroke-width="2" fill="none"/>{dot}{ring}<text x="{self.values:g}" y="{y + 4:g}">'
-            f"{escape(str(value))}</text>"
-        )
+        words = f'<text x="{self.values:g}" y="{y + 4:g}">{escape(str(value))}</text>'
+        return f"{band}{known}{ring}{words}"
 
     def scale(self, axis: tuple[float, float]) -> str:
         """Lines at the ends and the middle of the axis, with their values above."""
@@ -430,23 +437,25 @@ def _rows(partition: Partition) -> Index:
     return rows
 
 
-def cells_apart(model: Model) -> NDArray[np.bool_]:
-    """True for the cells whose colour tells something, ``(cells,)``.
+def cells_apart(model: Model, told: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """True for the cells whose colour tells something, ``(cells,)``, of those ``told``.
 
     Of a number and of two classes those whose interval has nothing in common with that of another
     cell; of more classes those whose likeliest class is likelier than every other in its interval.
     """
+    if not told.any():
+        return told
     if model.values.shape[1] > 2:
         top = model.values.argmax(axis=1)[:, None]
         others = np.where(np.arange(model.values.shape[1]) == top, -np.inf, model.high)
-        return np.asarray(np.take_along_axis(model.low, top, 1)[:, 0] > others.max(axis=1))
+        return np.asarray(told & (np.take_along_axis(model.low, top, 1)[:, 0] > others.max(axis=1)))
     low, high = model.low[:, -1], model.high[:, -1]
-    return np.asarray((high < low.max()) | (low > high.min()))
+    return np.asarray(told & ((high < low[told].max()) | (low > high[told].min())))
 
 
-def _legend(model: Model) -> str:
+def _legend(model: Model, apart: NDArray[np.bool_]) -> str:
     """The meaning of the colours in a sentence: each class's, or the ends of the scale."""
-    label, apart = model.label, cells_apart(model)
+    label = model.label
     has_many = isinstance(label, Classes) and len(label.classes) > 2
     if not apart.any():
         what = (
@@ -485,12 +494,14 @@ def _decimals(model: Model) -> int:
     return max(2 - floor(log10(most - least)), 0) if most > least else 0
 
 
-def _colors(model: Model | None, partition: Partition) -> list[str]:
-    """Colours of cells by prediction, where they can be told apart; the rest is grey."""
+def _colors(
+    model: Model | None, partition: Partition, apart: NDArray[np.bool_] | None
+) -> list[str]:
+    """Colours of cells by prediction, where they can be told ``apart``; the rest is grey."""
     colors = [GREY] * partition.nodes
-    if model is None:
+    if model is None or apart is None:
         return colors
-    values, apart = model.values, cells_apart(model)
+    values = model.values
     seen = values[apart, -1] if apart.any() else values[:, -1]
     low, high = float(seen.min()), float(seen.max())
     for cell in np.flatnonzero(apart).tolist():

@@ -1,8 +1,9 @@
 """Findings in plain sentences: what reports say of a label, and which of two models is better.
 
 A sentence states only what its numbers show. A figure that differs is said to be more or less than
-the public one; one that does not is said not to be told from it; and one whose interval is all that
-is possible is said to tell nothing yet.
+the public one; one that does not is said not to be told from it, or, where its interval misses the
+public one, to differ only among those who were asked; and one whose interval is all that is
+possible is said to tell nothing yet.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -67,8 +68,17 @@ def differs(label: Label, row: Compared) -> bool:
     return row.p_value * tests_of(label) <= FALSE_DISCOVERY_RATE
 
 
+def tells_little(label: Label, row: Compared) -> bool:
+    """True if a figure is known to less than ± ``TELLING``, and not to differ."""
+    return row.high - row.low > 2.0 * TELLING * label.span and not differs(label, row)
+
+
 def finding(label: Label, row: Compared) -> str:
-    """A sentence on one overall figure, to stand below ``asked``."""
+    """A sentence on one overall figure, to stand below ``asked``.
+
+    An interval is of those who reported, and a test of the people behind both data: an interval
+    that misses the public figure differs from it, whatever the test cannot show of others.
+    """
     is_share = isinstance(label, Classes)
     if tells_nothing(row.low, row.high, *label.bounds):
         return (
@@ -82,9 +92,25 @@ def finding(label: Label, row: Compared) -> str:
     if isinstance(label, Classes) and len(label.classes) == 2:
         other = next(name for name in label.classes if name != row.name)
         first += f" ({other}: {percent(1.0 - row.reported)})"
-    if not differs(label, row):
+    if differs(label, row):
+        return f"{first}, {_side(row)} than {public} in the public records."
+    if row.low <= row.public <= row.high:
         return f"{first}, which cannot be told from {public} in the public records."
-    return f"{first}, {_side(row)} than {public} in the public records."
+    return (
+        f"{first}, {_side(row)} than {public} in the public records, but too few were asked to say "
+        "so of others."
+    )
+
+
+def finding_among(label: Label, row: Compared) -> str:
+    """``finding``, shorter where it is one of several figures and does not differ."""
+    is_share = isinstance(label, Classes)
+    if differs(label, row) or not is_share:
+        return finding(label, row)
+    stated = figure(row.reported, row.low, row.high, is_share=True)
+    if tells_little(label, row):
+        stated = f"{percent(row.low)} to {percent(row.high)}, too few answers"
+    return f"{row.name}: {stated}; public records {percent(row.public)}."
 
 
 def asked(label: Label) -> str:
@@ -122,14 +148,27 @@ def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int |
     if all(tells_nothing(row.low, row.high, *label.bounds) for row in rows):
         would = f": {would_tell(label, more)}" if more else ""
         return f"{_answers(reports)} nothing yet{would}."
+    if all(tells_little(label, row) for row in rows):
+        would = f"; {would_tell(label, more)}" if more else ""
+        return f"{_answers(reports)} too little yet: {_anything(label, rows)}{would}."
     if not any(differs(label, row) for row in rows):
         said = finding(label, rows[0]).removesuffix(".")
         if len(rows) > 1:
-            said = f"None of the {len(rows)} shares can be told from those of the public records"
+            said = f"None of the {len(rows)} shares is sure to differ from the public records"
         return f"{said}; {seen_in_words(label, [row.seen_from for row in rows])}."
     others = sum(differs(label, row) for row in rows[1:])
     also = {0: "", 1: " One more figure differs."}.get(others, f" {others} more figures differ.")
     return f"{finding(label, rows[0])}{also}"
+
+
+def _anything(label: Label, rows: Sequence[Compared]) -> str:
+    """The ends of the one figure of which reports tell too little, or of how many they do."""
+    if len(rows) > 1:
+        return f"none of the {len(rows)} shares is known to ± {100.0 * TELLING:g} points"
+    (row,) = rows
+    if isinstance(label, Classes):
+        return f"anything from {percent(row.low)} to {percent(row.high)} may say {row.name}"
+    return f"the mean may be anything from {amount(row.low)} to {amount(row.high)}"
 
 
 def too_few(label: Label, reports: int, more: int) -> str:
@@ -204,12 +243,21 @@ def which_to_keep(
     second: str,
     scores: Mapping[str, Interval],
     reports: tuple[int, int] = (0, 0),
+    *,
+    alike: bool = False,
 ) -> str:
     """Advice on which of two models should serve; empty where nothing is known.
 
     ``first`` serves, or comes before. Where nothing decides between models of unlike numbers of
-    ``reports``, neither is advised.
+    ``reports``, neither is advised, unless they have ``alike`` settings: then that of more.
     """
+    if alike and reports[0] != reports[1]:
+        more = "Both have the same settings, and {} has more answers".format
+        return (
+            f"{more(first)}: keep it."
+            if reports[0] > reports[1]
+            else f"{more(second)}: let it serve."
+        )
     of = scores.get(_deciding(label))
     if of is None:
         return ""
@@ -230,7 +278,7 @@ def right_more_often(first: str, second: str, accuracy: Interval) -> str:
     """The difference of two models' accuracy, in people, or that it cannot be told."""
     said = f"f 100 people {second} is right for {_in_people(accuracy)} than {first}."
     unsure = accuracy.low <= 0.0 <= accuracy.high
-    return f"Which is right more often, the answers cannot tell: o{said}" if unsure else f"O{said}"
+    return f"The answers cannot tell which is right more often: o{said}" if unsure else f"O{said}"
 
 
 def _in_people(of: Interval) -> str:
@@ -255,16 +303,20 @@ def _capital(name: str) -> str:
 
 
 def cells_in_words(label: Label, cells: int, untold: int, more: int) -> str:
-    """A sentence on the cells of which the reports tell something; of ``untold`` they tell nothing.
+    """A sentence on whether a model is fit for use: of ``untold`` cells the reports tell nothing.
 
     ``more`` reports would give half of the cells to ``TELLING``.
     """
     if not untold:
         return f"The answers tell something of each of its {cells} cells."
     would = f": {would_tell(label, more, 'half of the cells')}" if more else ""
-    where = f"In {untold} of its {cells} cells" if untold < cells else "In none of its cells"
-    what = "nothing" if untold < cells else "anything"
-    return f"{where} the answers tell {what} yet{would}."
+    if untold == cells:
+        none = "its only cell" if cells == 1 else f"none of its {cells} cells"
+        says = "the answers tell nothing" if cells == 1 else "do the answers tell anything"
+        return f"Do not use it yet: in {none} {says}{would}."
+    return (
+        f"Use it with care: in {untold} of its {cells} cells the answers tell nothing yet{would}."
+    )
 
 
 def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: int) -> str:
@@ -284,7 +336,12 @@ def moved_in_words(label: Label, moved: float, relabelled: int | None, cells: in
 def how_often_right(accuracy: Interval) -> str:
     """A model's accuracy, in people."""
     if tells_nothing(accuracy.low, accuracy.high, 0.0, 1.0):
-        return "How often its cells are right, the answers do not tell yet."
+        return "The answers do not tell yet how often its cells are right."
+    if accuracy.high - accuracy.low > 2.0 * TELLING:
+        return (
+            "The answers tell too little of how often its cells are right: anything from "
+            f"{percent(accuracy.low)} to {percent(accuracy.high)}."
+        )
     stated = figure(accuracy.value, accuracy.low, accuracy.high, is_share=True)
     return f"Its cells are right for {stated} of people like the holders."
 
@@ -304,8 +361,8 @@ def worth_of_accuracy(than: Yardsticks) -> str:
         said.append(f"It is right just as often as {' and as '.join(same)}.")
     unknown = [name for name, of in others.items() if of.low <= 0.0 <= of.high and of.low < of.high]
     if unknown:
-        which = " or ".join(unknown)
-        said.append(f"Whether it is right more often than {which}, the answers cannot tell.")
+        which = " or than ".join(unknown)
+        said.append(f"The answers cannot tell whether it is right more often than {which}.")
     return " ".join(said)
 
 

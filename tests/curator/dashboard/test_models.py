@@ -62,24 +62,26 @@ async def test_a_model_begins_with_what_it_says(
     page = unescape((await http.get(path)).text)
     than = reading.accuracy_in_context(app.state.curator, ADMIN, task, 1)
     assert than is not None
-    for sentence in (found, right, moved, worth_of_accuracy(than), why_less(than)):
+    for sentence in (found, right, worth_of_accuracy(than), why_less(than)):
         assert sentence in page
     places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
     assert places == sorted(places)
     of_reports = untold_cells(label, app.state.curator.question_counts(task)[0])
     fitted = app.state.curator.models.get(task, 1).model
     untold = int(cells_untold(fitted, of_reports).sum())
-    assert page.count("tell nothing yet</span>") == untold
+    nothing = ">too few answers</span>"
+    assert page.count(nothing) == untold
     assert ('<details class="untold' in page) == (untold > 0)
     if untold:
         told, _, folded = page.partition('<details class="untold')
-        assert "tell nothing yet</span>" not in told
-        assert folded.count("tell nothing yet</span>") == untold
+        assert nothing not in told
+        assert folded.count(nothing) == untold
         assert f"{untold} cell{'s' * (untold > 1)} of which the answers tell nothing yet" in folded
     cells = insight["cells"]
-    said = "tell something of each of its" if not untold else f"In {untold} of its {cells}"
-    said = "In none of its" if untold == cells else said
+    said = "tell something of each of its" if not untold else f"Use it with care: in {untold} of"
+    said = "Do not use it yet: in none of its" if untold == cells else said
     assert said in page
+    assert page.index(said) < page.index(found)
     for export in EXPORTS.values():
         assert export.purpose in page
     assert "how far to trust it" in page
@@ -99,7 +101,7 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     page = unescape((await http.get(path)).text)
     assert "Model 1 is of 60 of the 300 answers" in page
     assert "the holders (by all 300 answers)" in page
-    assert "by all 300: Of 100 people" in page or "by all 300: Whether" in page
+    assert "by all 300: Of 100 people" in page or "by all 300: The answers cannot" in page
     node = unescape((await http.get(f"{path}/nodes/1")).text)
     assert "answers only (all 300)" in node
     model = app.state.curator.models.get(task, 1).model
@@ -111,8 +113,8 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     assert f">{percent(model.values_without_reports[0, 1])}</td>" in node
     whole = unescape((await http.get(f"/tasks/{task}")).text)
     assert "is of model 1, of 60 of the 300 answers; all else is of all 300" in whole
-    told = re.findall(r"In (?:\d+ of its \d+|none of its) cells[^<]*|tell something of[^<]*", page)
-    assert told[0].split(":")[0][1:].rstrip(".") in whole
+    (use,) = re.findall(r'id="use">([^<]*)<', page)
+    assert use in whole
     assert "half of the cells have" not in whole
     settings = re.search(r'id="so-far".*?</form>', page, re.S)
     assert settings is not None
@@ -140,9 +142,9 @@ async def test_models_of_the_same_answers_say_the_same_of_what_these_tell(
     for place, weight in enumerate((0.0, 1_000.0), 1):
         await http.fit(task, estimator="weighted", parameters={"weight": str(weight)})
         page = unescape((await http.get(f"/tasks/{task}/models/{place}")).text)
-        said.append(re.findall(r"[^.>]* (?:the|The) answers tell [^<]*\.", page))
+        said.append(re.findall(r'id="use">([^<]*)<', page))
     assert len(said[0]) == 1
-    assert "In none of its cells the answers tell anything yet" in said[0][0]
+    assert "in none of its 4 cells do the answers tell anything" in said[0][0]
     assert said[0] == said[1]
 
 
@@ -215,7 +217,7 @@ async def test_a_comparison_begins_with_which_is_better(
         of_reports = untold_cells(label, app.state.curator.question_counts(task)[0])
         for cell, untold in enumerate(cells_untold(fitted, of_reports)):
             value, low, high = (document[name][cell][1] for name in ("values", "low", "high"))
-            nothing = f"{percent(value)}, reports tell nothing yet"
+            nothing = "too few answers"
             assert (nothing if untold else figure(value, low, high, is_share=True)) in page
     assert page.count("<svg") == len(document["values"])
     both = [
@@ -231,7 +233,7 @@ async def test_a_comparison_begins_with_which_is_better(
 async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     http: Http, app: CuratorApp, clock: ManualClock
 ) -> None:
-    """Before anything else, with a button that fits the older one's settings to all answers."""
+    """After the verdict, with a button that fits the older one's settings to all answers."""
     task = await http.task(name="unlike", holders=1_000, epsilon=8.0, depth=2, grower="cart")
     await http.fit(task, **samples.PUBLIC_ALONE)
     label = answer_all(app, task, clock, 300).label
@@ -239,7 +241,7 @@ async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     await http.sign_in()
     said = unlike_reports("model 1", "model 2", (0, 300))
     page = unescape((await http.get(f"/tasks/{task}/compare?one=1&other=2")).text)
-    assert page.index(said) < page.index('class="known"')
+    assert page.index('class="known"') < page.index(said) < page.index('id="cells-title"')
     assert "Fit the settings of model 1 to all answers" in page
     trial = f"/tasks/{task}/trial?estimator=weighted&weight=0&against="
     tried = unescape((await http.get(f"{trial}1")).text)
@@ -251,8 +253,13 @@ async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     assert "Compared with model 1" in tried
     assert "Refit the settings" not in tried  # which it is
     assert "was fitted to" not in unescape((await http.get(f"{trial}2")).text)
-    same = unescape((await http.get(f"/tasks/{task}/compare?one=2&other=2")).text)
-    assert "was fitted to" not in same
+    same = await http.get(f"/tasks/{task}/compare?one=2&other=2")
+    assert same.status_code == 422
+    assert "Choose two different models" in same.text
+    await http.fit(task, estimator="weighted", parameters={"weight": "inf"})
+    alike = unescape((await http.get(f"/tasks/{task}/compare?one=1&other=3")).text)
+    assert "the same settings, and model 3 has more answers: let it serve." in alike
+    assert "Fit the settings of" not in alike, "which would make model 3 again"
     curator = app.state.curator
     of_reports = untold_cells(label, curator.question_counts(task)[0])
     told = [~cells_untold(curator.models.get(task, n).model, of_reports) for n in (1, 2)]
@@ -328,14 +335,14 @@ async def test_a_number_whose_interval_is_all_there_can_be_tells_nothing_yet(htt
     path = f"/tasks/{task}/models/1"
     asked = {"field.0": "0,5", "field.1": "0,5"}
     page = unescape((await form(f"{path}/predict", **asked)).text)
-    assert re.search(r"in its cell <span class=\"number\">[\d.]+, tells nothing yet<", page)
+    assert 'in its cell <span class="number">too few answers<' in page
     moves = re.search(r"moves that by at most ([\d.]+)\.", page)
     assert moves
     assert len(moves[1].replace(".", "").lstrip("0")) <= 2
     nodes = re.search(rf'href="({path}/nodes/\d+)"', (await http.get(path)).text)
     assert nodes
     cells = [(await http.get(f"{path}/nodes/{node}")).text for node in range(3)]
-    assert any(", tells nothing yet" in cell for cell in cells)
+    assert any(">too few answers<" in cell for cell in cells)
 
 
 async def test_a_prediction_asks_as_people_are_asked(http: Http) -> None:

@@ -73,8 +73,8 @@ async def test_the_page_says_how_many_answers_are_missing(
     more = about(least - 20).replace("\u202f", " ")
     assert f"about {more} more would give" in page
     assert len(re.findall("[Aa]bout [0-9 ]+ more", page)) == 1
-    heading = '<h3 class="not-printed">How many more answers?'  # on paper no heading without text
-    assert heading in (await http.get(f"/tasks/{task}")).text
+    assert "How many more answers?" not in page, "no heading without a number below it"
+    assert "Ask for another target" in page
     assert "Wait for more answers: there is nothing to read yet" in page
     typed = text_of((await http.get(f"/tasks/{task}?wanted=10")).text)
     assert len(re.findall("[Aa]bout [0-9 ]+ more", typed)) == 2
@@ -203,8 +203,10 @@ def status(**values: object) -> StatusView:
     return StatusView.model_validate({**given, "reports": 0, "step": 1, "models": 0, **values})
 
 
-def model_of(reports: int, number: int = 1, *, serves: bool = False) -> ModelView:
-    shape = {"estimator": "drift", "parameters": {}, "cells": 2, "facts": {}, "number": number}
+def model_of(
+    reports: int, number: int = 1, *, serves: bool = False, estimator: str = "drift"
+) -> ModelView:
+    shape = {"estimator": estimator, "parameters": {}, "cells": 2, "facts": {}, "number": number}
     shape["aliases"] = ["serving"] * serves
     given = {"task": "0" * 64, "created": DAY, "reports": reports}
     return ModelView.model_validate(shape | given)
@@ -272,8 +274,9 @@ def model_of(reports: int, number: int = 1, *, serves: bool = False) -> ModelVie
         ("again: 4 more answers are in", "models", ADMIN, {"reports": 9}, [5, 3], {}),
         ("Read the model", "models", ADMIN, {"reports": 9, "collecting": False}, [9], {}),
         ("Fit a model to all 21 ", "models", ADMIN, {"reports": 21, "collecting": False}, [20], {}),
-        ("Model 2 has 9 answers", "models", ADMIN, {"reports": 9, "collecting": False}, [5, 9], {}),
-        ("Model 2 has 9 answers", "models", ADMIN, {"reports": 9}, [5, 9], {}),
+        ("Let model 2 serve", "models", ADMIN, {"reports": 9, "collecting": False}, [5, 9], {}),
+        ("Let model 2 serve", "models", ADMIN, {"reports": 9}, [5, 9], {}),
+        ("Compare model 2, which has 9", "models", ADMIN, {"reports": 9}, [5, -9], {}),
         ("All planned answers are in", "state", ADMIN, {"reports": 9}, [9], {"planned": 9}),
         ("earlier looks prove", "holders", ADMIN, {"reports": 9}, [9], {"looks": "once"}),
         ("Collect more answers", "holders", ADMIN, {"reports": 9}, [9], {"planned": 10}),
@@ -290,7 +293,10 @@ def test_the_next_step_has_its_reason(
     """The first of the steps whose reason is there."""
     views = None
     if models is not None:  # the first serves
-        views = [model_of(reports, at, serves=at == 1) for at, reports in enumerate(models, 1)]
+        views = [
+            model_of(abs(reports), at, serves=at == 1, estimator="own" if reports < 0 else "drift")
+            for at, reports in enumerate(models, 1)
+        ]
     given = {"has_link": True, "is_false": False, "planned": None, "looks": "many", **others}
     step = next_step(status(**of_status), visitor, views, **given)  # type: ignore[arg-type]
     if said is None:
@@ -346,17 +352,41 @@ def test_reports_elsewhere_are_counted_with_their_reasons() -> None:
 def test_an_interval_that_misses_the_public_figure_is_explained(
     p: float, public: float, misses: bool
 ) -> None:
-    """Where its sentence says that the figures cannot be told apart."""
-    label = Classes(name="y", classes=("no", "yes"))
-    rows = [Comparison(name, 0.4, 0.2, 0.6, public, p, 0.3) for name in label.classes]
-    (found,) = findings_of(label, rows)
-    assert found.misses is misses
+    """In the sentence of one figure, and below several."""
     key = '{% from "macros.html" import key_of %}{{ key_of(found) }}'
-    said = templates.from_string(key).render(found=[found])
-    assert ("need not mean a difference" in said) is misses
+    for classes in (("no", "yes"), ("a", "b", "c")):
+        label = Classes(name="y", classes=classes)
+        rows = [Comparison(name, 0.4, 0.2, 0.6, public, p, 0.3) for name in label.classes]
+        found = findings_of(label, rows)
+        assert {each.misses for each in found} == {misses}
+        of_one = [
+            each.sentence.endswith("too few were asked to say so of others.") for each in found
+        ]
+        of_many = "which need not be so of others" in templates.from_string(key).render(found=found)
+        assert (any(of_one), of_many) == ((misses, False) if len(found) == 1 else (False, misses))
+
+
+def test_a_figure_that_may_be_anything_has_no_dot() -> None:
+    """In a picture and in words, among others; where all may be, there is nothing to list."""
+    label = Classes(name="y", classes=("a", "b", "c"))
+    wide = Comparison("a", 0.06, 0.0, 0.74, 0.5, 1.0, None)
+    known = Comparison("b", 0.4, 0.3, 0.5, 0.4, 1.0, 0.3)
+    first, second, _ = findings_of(label, [wide, known, known])
+    assert (first.told, second.told) == (False, True)
+    assert first.sentence == (
+        "a: 0\u00a0% to 74\u00a0%, too few answers; public records 50\u00a0%."
+    )
+    assert second.sentence.startswith("b: 40\u00a0% (30\u00a0% to 50\u00a0%); public records 40")
+    drawn = templates.from_string('{% from "macros.html" import finding %}{{ finding(of, "") }}')
+    assert 'class="dot"' not in drawn.render(of=first)
+    assert 'class="line"' in drawn.render(of=first)
+    assert 'class="dot"' in drawn.render(of=second)
+    nothing = Comparison("a", 0.3, 0.0, 1.0, 0.5, 1.0, None)
+    assert findings_of(label, [nothing] * 3) == []
 
 
 def test_the_target_says_of_what() -> None:
+    """And, where the plan's is reached, that it is."""
     classes, number = Classes(name="y", classes=("no", "yes")), Range(name="z", low=0.0, high=2.0)
     said = precision(classes, 150_499 + 9, 9, 2.0).replace("\u202f", " ")
     assert said == (
@@ -364,6 +394,10 @@ def test_the_target_says_of_what() -> None:
     )
     assert precision(classes, 9, 9, 2.0) == (
         "Every share of y among all holders is known to ± 2 points."
+    )
+    assert precision(classes, 19, 0, 2.0).startswith("About 19 answers would give every share")
+    assert precision(classes, 19, 9, 2.0, reached=5.0).startswith(
+        "± 5 points is reached. About 10 more answers would give every share"
     )
     metres = number.model_copy(update={"unit": "m"})
     said = "the mean z of all holders to ± 0.1{}, which is 5 % of its range."

@@ -89,13 +89,13 @@ def test_two_classes_show_the_second_and_three_the_likeliest() -> None:
     assert lay_out(TREE, COLUMNS, model=NUMBERS).axis == (0.9, 9.1)
     unknown = replace(TWO, low=np.zeros_like(TWO.low), high=np.ones_like(TWO.high))
     value = lay_out(TREE, COLUMNS, model=unknown).nodes[2].value
-    assert str(value) == "<b> 10\u00a0%, reports tell nothing yet"
+    assert str(value) == "too few answers, predicts <b> 10\u00a0%"
 
 
 @pytest.mark.parametrize("model", [TWO, THREE, NUMBERS])
-def test_a_cell_of_which_reports_tell_nothing_has_no_dot(model: Model) -> None:
+def test_a_cell_of_which_reports_tell_nothing_has_no_interval(model: Model) -> None:
     """Where its interval is all that is possible, of classes and of numbers, or where the reports'
-    own is; the others have one."""
+    own is, whatever the model's: neither dot nor line nor colour; the others have them."""
     least, most = model.label.bounds
     unknown = replace(model, low=model.low.copy(), high=model.high.copy())
     unknown.low[1], unknown.high[1] = least, most
@@ -105,8 +105,9 @@ def test_a_cell_of_which_reports_tell_nothing_has_no_dot(model: Model) -> None:
         for node in layout.nodes:
             if node.value is not None:
                 assert node.value.untold == (node.cell == 1)
-                assert ("reports tell nothing yet" in str(node.value)) == (node.cell == 1)
-        assert drawn.count('r="4"') == of.partition.cells - 1
+                assert ("too few answers" in str(node.value)) == (node.cell == 1)
+                assert node.color == GREY or node.cell != 1
+        assert drawn.count('r="4"') == drawn.count('stroke-width="2"') == of.partition.cells - 1
 
 
 def test_intervals_are_where_the_axis_says() -> None:

@@ -67,12 +67,19 @@ def row(**values: float | str) -> Comparison:
 
 
 def test_a_figure_is_more_less_not_told_or_not_known() -> None:
-    """By the p-value of the comparison, not by whether the interval holds the public figure."""
+    """By the p-value of the comparison, not by whether the interval holds the public figure; one
+    that misses it differs among those who were asked, and cannot be said to be told from nothing.
+    """
     of, end = "yes: 23 % (1 % to 45 %) among the holders (no: 77 %), ", " in the public records."
     assert plain(finding(BINARY, row())) == f"{of}which cannot be told from 19 %{end}"
     differs = row(p_value=0.04, public=0.1)
     assert plain(finding(BINARY, differs)) == f"{of}more than 10 %{end}"
     assert plain(finding(BINARY, row(p_value=0.04, public=0.5))) == f"{of}less than 50 %{end}"
+    misses = row(reported=0.0, low=0.0, high=0.12, public=0.51, p_value=1.0)
+    assert plain(finding(BINARY, misses)) == (
+        "yes: 0 % (0 % to 12 %) among the holders (no: 100 %), less than 51 % in the public "
+        "records, but too few were asked to say so of others."
+    )
     assert "cannot be told" in finding(THREE, row(name="high", p_value=0.04)), "of three figures"
     assert finding(BINARY, row(low=0.0, high=1.0, p_value=0.0)) == (
         "The answers do not tell yet how many say yes."
@@ -126,6 +133,25 @@ def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
     assert verdict(THREE, [*three[1:], three[2]], 40, None) == finding(THREE, three[1])
 
 
+def test_a_figure_that_may_be_anything_is_not_named() -> None:
+    """Unless it differs: whether half of all that is possible is in its interval, or more."""
+    wide = row(reported=0.06, low=0.0, high=0.74, public=0.49)
+    said = plain(verdict(BINARY, [wide, wide], 500, 2_100))
+    assert said == (
+        "These 500 answers tell too little yet: anything from 0 % to 74 % may say yes; about 2 100 "
+        "more would give every figure to ± 25 points."
+    )
+    assert "6 %" not in said
+    sure = row(reported=0.55, low=0.2, high=0.9, public=0.1, p_value=0.001)
+    assert verdict(BINARY, [sure, sure], 500, 2_100) == finding(BINARY, sure)
+    three = [row(name=name, high=0.6) for name in "abc"]
+    assert plain(verdict(THREE, three, 40, None)) == (
+        "These 40 answers tell too little yet: none of the 3 shares is known to ± 25 points."
+    )
+    number = row(name="y", reported=2.0, low=NUMBER.low, high=0.7 * NUMBER.high, public=2.1)
+    assert "the mean may be anything from " in verdict(NUMBER, [number], 40, None)
+
+
 def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
     """Of one figure, and of several the largest that any of them needs."""
     likely = "would have shown 8 times in 10."
@@ -142,7 +168,7 @@ def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
         row(name=name, seen_from=seen) for name, seen in zip("abc", (0.1, 0.3, 0.2), strict=True)
     ]
     assert plain(verdict(THREE, three, 40, None)) == (
-        "None of the 3 shares can be told from those of the public records; a difference of 30 "
+        "None of the 3 shares is sure to differ from the public records; a difference of 30 "
         f"points or more {likely}"
     )
     number = row(name="y", reported=2.0, low=1.5, high=2.5, public=2.1, seen_from=0.8)
@@ -161,7 +187,7 @@ def test_a_number_has_no_more_digits_than_its_interval_is_wide() -> None:
     assert figure(2.0, 2.0, 2.0, is_share=False) == "2 (2 to 2)"
     said = right_more_often("model 1", "model 2", Interval(-0.14, -0.3, 0.03))
     assert said.startswith(
-        "Which is right more often, the answers cannot tell: of 100 people model 2"
+        "The answers cannot tell which is right more often: of 100 people model 2"
     )
 
 
@@ -225,6 +251,10 @@ def test_models_of_unlike_answers_are_said_to_be_so() -> None:
         assert advice == f"Before you choose, fit the settings of model {older} to all answers."
         sure = {"Brier score": Interval(-0.01, -0.02, -0.001)}
         assert which_to_keep(BINARY, "model 1", "model 2", sure, counts) == "Let model 2 serve."
+        newer, then = 3 - older, "keep it" if older == 2 else "let it serve"
+        assert which_to_keep(BINARY, "model 1", "model 2", unsure, counts, alike=True) == (
+            f"Both have the same settings, and model {newer} has more answers: {then}."
+        )
 
 
 @pytest.mark.parametrize(
@@ -276,7 +306,7 @@ def test_no_cell_is_none() -> None:
 def test_accuracy_is_told_in_people() -> None:
     said = right_more_often("model 1", "model 2", Interval(0.101, -0.116, 0.317))
     assert said == (
-        "Which is right more often, the answers cannot tell: of 100 people model 2 is right for 10 "
+        "The answers cannot tell which is right more often: of 100 people model 2 is right for 10 "
         "more (12 fewer to 32 more) than model 1."
     )
     said = right_more_often("model 1", "model 2", Interval(-0.101, -0.316, -0.004))
@@ -285,18 +315,21 @@ def test_accuracy_is_told_in_people() -> None:
         "Its cells are right for 63 % (49 % to 77 %) of people like the holders."
     )
     assert "do not tell yet" in how_often_right(Interval(1.0, 0.0, 1.0))
+    assert plain(how_often_right(Interval(0.87, 0.09, 1.0))) == (
+        "The answers tell too little of how often its cells are right: anything from 9 % to 100 %."
+    )
     unknown, more = Interval(0.1, -0.1, 0.3), Interval(0.2, 0.1, 0.3)
     than = Yardsticks(Interval(0.6, 0.5, 0.7), unknown, "no", unknown)
     assert worth_of_accuracy(than) == (
-        "Whether it is right more often than its public model or always saying no, the answers "
-        "cannot tell."
+        "The answers cannot tell whether it is right more often than its public model or than "
+        "always saying no."
     )
     assert worth_of_accuracy(replace(than, more_than_public=more)) == (
-        "Of 100 people it is right for 20 more (10 to 30) than its public model. Whether it is "
-        "right more often than always saying no, the answers cannot tell."
+        "Of 100 people it is right for 20 more (10 to 30) than its public model. The answers "
+        "cannot tell whether it is right more often than always saying no."
     )
     same = replace(than, more_than_always=Interval(0.0, 0.0, 0.0))
-    assert worth_of_accuracy(same).startswith("It is right just as often as always saying no. Wh")
+    assert worth_of_accuracy(same).startswith("It is right just as often as always saying no. The")
     assert worth_of_accuracy(replace(same, more_than_public=same.more_than_always)) == (
         "It is right just as often as its public model and as always saying no."
     )
