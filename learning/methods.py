@@ -17,6 +17,7 @@ import numpy as np
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label
 
+from .core.amounts import thousands
 from .core.counts import QuestionCounts, facts_about
 from .core.estimator import Estimator, Parameter
 from .core.grower import Grower
@@ -151,10 +152,10 @@ class Fitting:
         facts |= facts_about(questions)
         if self.estimator.takes_waves and self.earlier:
             before = sum(question.n for wave in self.earlier for question in wave)
-            facts["earlier waves"] = f"{len(self.earlier)}, of {before} reports"
+            facts["earlier waves"] = f"{len(self.earlier)}, of {thousands(before)} reports"
         false = impossible(questions)
         if false is not None:
-            facts["false reports"] = f"at least {false.least} of {false.n}"
+            facts["false reports"] = f"at least {thousands(false.least)} of {thousands(false.n)}"
             least, most = (np.full_like(model.low, end) for end in model.label.bounds)
             model = replace(model, low=least, high=most)
         return replace(

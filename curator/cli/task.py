@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from privet.admin.client import CuratorClient, Document
-from privet.learning.core.amounts import amount
+from privet.learning.core.amounts import amount, thousands
 from privet.learning.task_building.columns import Table
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.renaming import renamed
@@ -335,11 +335,12 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
         status = api.status(task_id)
         reports, relays = status["reports"], status.get("relays") or ()
         if held := sum(relay["held"] for relay in relays):
-            err().print(f"Relays hold about {held} reports of it, which would be lost.", **PLAIN)
+            lost = f"Relays hold about {thousands(held)} reports of it, which would be lost."
+            err().print(lost, **PLAIN)
         (name,) = (listed["name"] for listed in api.tasks() if listed["id"] == task_id)
         typer.confirm(
-            f"Permanently delete {printable(name)!r} ({task_id[:SHORT_ID]}) with its {reports} "
-            "reports and all its models?",
+            f"Permanently delete {printable(name)!r} ({task_id[:SHORT_ID]}) with its "
+            f"{thousands(reports)} reports and all its models?",
             abort=True,
         )
     api.remove(task_id)

@@ -114,7 +114,7 @@ class Finding:
     most: float = 1.0
     is_share: bool = True
     differs: bool = True
-    told: bool = True
+    known: bool = True
 
     @property
     def misses(self) -> bool:
@@ -153,7 +153,7 @@ def findings_of(label: Label, overall: Sequence[Comparison]) -> list[Finding]:
             row.public,
             *axis,
             differs=differs(label, row),
-            told=not tells_little(label, row),
+            known=not tells_little(label, row),
         )
         for row in sorted(stated, key=lambda row: row.p_value)
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privet.learning.core.amounts import amount, figure, percent
+from privet.learning.core.amounts import amount, figure, percent, thousands
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.escaping import markdown
 from privet.learning.core.looks import MEANING, Looks
@@ -74,7 +74,7 @@ def _facts(task: Task, fitted: FittedModel) -> str:
     labels = (
         f"one of {', '.join(label.classes)}"
         if isinstance(label, Classes)
-        else f"a number from {label.low:g} to {label.high:g}"
+        else f"a number from {amount(label.low)} to {amount(label.high)}"
     )
     parameters = ", ".join(f"{name} = {value}" for name, value in model.parameters.items())
     rows = {
@@ -83,8 +83,8 @@ def _facts(task: Task, fitted: FittedModel) -> str:
         "from": ", ".join(feature.name for feature in task.features),
         "estimator": f"{model.estimator} ({parameters})" if parameters else model.estimator,
         "fitted": datetime.fromtimestamp(fitted.created, UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "reports": str(model.n),
-        "cells": str(model.partition.cells),
+        "reports": thousands(model.n),
+        "cells": thousands(model.partition.cells),
         "public model": "none" if model.base is None else model.base.name,
         **{name: str(value) for name, value in model.facts.items()},
     }
@@ -100,8 +100,8 @@ def _questions(task: Task) -> str:
             question.asks
             if question.centring is None
             else f"label ± {amount(question.centring.radius)}",
-            str(mechanism.cells),
-            str(mechanism.report_bytes),
+            thousands(mechanism.cells),
+            thousands(mechanism.report_bytes),
         ]
         for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
     ]
@@ -110,9 +110,10 @@ def _questions(task: Task) -> str:
         "becomes of the curator, no report reveals more about its holder."
     )
     if task.disclosed:
+        least = thousands(min(task.group_sizes))
         spent = (
             f"Every report discloses in which of {len(task.group_sizes)} groups its holder is, "
-            f"by {', '.join(map(markdown, task.disclosed))}; at least {min(task.group_sizes)} "
+            f"by {', '.join(map(markdown, task.disclosed))}; at least {least} "
             "holders were expected in each. Among the holders of one group it is "
             f"{task.epsilon:g}-locally differentially private by itself: whatever becomes of the "
             "curator, no report reveals more about the rest of its holder's record."
@@ -145,7 +146,7 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
         gathered = gathered_misfits(asked, task.columns)
         unregistered = unregistered_reports(asked, public.register, task.columns)
         sentence = " ".join([sentence, *map(markdown, filter(None, (gathered, unregistered)))])
-    after = f"After {comparison.reports} reports; these intervals {looks}."
+    after = f"After {thousands(comparison.reports)} reports; these intervals {looks}."
     return f"{title}\n\n{sentence}\n\n{table}\n\n{after}"
 
 
@@ -178,7 +179,7 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
             "direct, from anybody"
             if source["relay"] is None
             else f"in batches of {source['relay']}",
-            str(source["reports"]),
+            thousands(source["reports"]),
             percent(source["reports"] / total),
             "not tried" if source.get("worst_found") is None else amount(source["worst_found"]),
         ]
@@ -196,7 +197,7 @@ def _later(model: Model, questions: Sequence[QuestionCounts]) -> str:
     asked = question_about(model, questions)
     if asked is None or asked.n <= model.n:
         return ""
-    return f", all {asked.n} so far and not only the {model.n} of its fit"
+    return f", all {thousands(asked.n)} so far and not only the {thousands(model.n)} of its fit"
 
 
 def _scores(scores: Mapping[str, Interval], looks: Looks, later: str) -> str:

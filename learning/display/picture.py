@@ -437,20 +437,22 @@ def _rows(partition: Partition) -> Index:
     return rows
 
 
-def cells_apart(model: Model, told: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """True for the cells whose colour tells something, ``(cells,)``, of those ``told``.
+def cells_apart(model: Model, known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """True for the cells whose colour tells something, ``(cells,)``, of those ``known``.
 
     Of a number and of two classes those whose interval has nothing in common with that of another
     cell; of more classes those whose likeliest class is likelier than every other in its interval.
     """
-    if not told.any():
-        return told
+    if not known.any():
+        return known
     if model.values.shape[1] > 2:
         top = model.values.argmax(axis=1)[:, None]
         others = np.where(np.arange(model.values.shape[1]) == top, -np.inf, model.high)
-        return np.asarray(told & (np.take_along_axis(model.low, top, 1)[:, 0] > others.max(axis=1)))
+        return np.asarray(
+            known & (np.take_along_axis(model.low, top, 1)[:, 0] > others.max(axis=1))
+        )
     low, high = model.low[:, -1], model.high[:, -1]
-    return np.asarray(told & ((high < low[told].max()) | (low > high[told].min())))
+    return np.asarray(known & ((high < low[known].max()) | (low > high[known].min())))
 
 
 def _legend(model: Model, apart: NDArray[np.bool_]) -> str:

@@ -39,6 +39,7 @@ import numpy as np
 
 from privet.protocol.mechanisms.base import Frequencies
 
+from ..core.amounts import thousands
 from ..core.counts import QuestionCounts
 from ..core.public_data import Floats
 
@@ -58,9 +59,9 @@ class Impossible:
     def sentence(self) -> str:
         """The least number of false reports, and what follows, in words."""
         return (
-            f"These reports cannot all be honest: at least {self.least} of {self.n} are false. "
-            "What they say of the holders is withheld, and a model fitted from them may be wrong "
-            "anywhere."
+            f"These reports cannot all be honest: at least {thousands(self.least)} of "
+            f"{thousands(self.n)} are false. What they say of the holders is withheld, and a model "
+            "fitted from them may be wrong anywhere."
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from privet.protocol.features import Column
 from privet.protocol.partition import Partition
 
-from ..core.amounts import figure, percent
+from ..core.amounts import figure, percent, thousands
 from ..core.counts import QuestionCounts
 from ..core.looks import LEVEL, factor_at
 from ..core.public_data import Floats
@@ -63,8 +63,9 @@ def unregistered_reports(
         return ""
     most = int(excess.argmax())
     where = _where(question.partition, columns, np.flatnonzero(of == most))
+    many = thousands(int(np.maximum(excess, 0).sum()))
     return (
-        f"{np.maximum(excess, 0).sum()} reports are more than the register has people in their "
+        f"{many} reports are more than the register has people in their "
         f"strata, most where {where}: somebody answered twice, disclosed values that the register "
         "does not have, or was not in it."
     )

@@ -372,7 +372,7 @@ def test_a_figure_that_may_be_anything_has_no_dot() -> None:
     wide = Comparison("a", 0.06, 0.0, 0.74, 0.5, 1.0, None)
     known = Comparison("b", 0.4, 0.3, 0.5, 0.4, 1.0, 0.3)
     first, second, _ = findings_of(label, [wide, known, known])
-    assert (first.told, second.told) == (False, True)
+    assert (first.known, second.known) == (False, True)
     assert first.sentence == (
         "a: 0\u00a0% to 74\u00a0%, too few answers; public records 50\u00a0%."
     )

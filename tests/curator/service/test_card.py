@@ -1,6 +1,7 @@
 """The card's estimates are what they say."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,10 +10,11 @@ import numpy as np
 
 from privet.curator.service.card import offset, write_card
 from privet.curator.service.model_cache import report_sources
+from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.findings.scores import optimism
+from privet.learning.findings.scores import optimism, scores_of
 from privet.learning.methods import Fitting, fit
 from privet.learning.simulation import simulate_sums
 from privet.learning.task_building.build import build_task
@@ -49,6 +51,19 @@ def carded(
     ways: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     return write_card(task, FittedModel(task.id, 1, 0.0, model), public, questions, ways)
+
+
+def test_a_card_writes_numbers_as_pages_do() -> None:
+    """Thousands are apart in all of them."""
+    task, public = published("level")
+    question = asked(task, 2_000, np.random.default_rng(0))
+    model, n = fit("weighted", task.label, public, [question]), question.n
+    text = carded(task, public, model, [question], report_sources(model, {}, lambda _: 0.0))
+    assert re.findall(r"(?<![.\d])\d{5,}", text.replace(task.id, "")) == []
+    assert text.count(f"{n:,}".replace(",", "\u202f")) == 3
+    later = replace(question, n=2 * n, sums=2 * question.sums)
+    model = replace(model, optimism=dict.fromkeys(scores_of(task.label), (0.0, 0.0)))
+    assert f"all {thousands(2 * n)} so far" in carded(task, public, model, [later])
 
 
 def test_a_card_says_which_way_reports_came() -> None:
@@ -124,5 +139,7 @@ def test_an_accuracy_is_stated_only_where_reports_can_tell() -> None:
         assert unsaid not in line
         assert "so far and not only" not in line
         more = [replace(question, sums=2 * question.sums, n=2 * question.n)]
-        later = f"all {2 * question.n} so far and not only the {question.n} of its fit"
+        later = (
+            f"all {thousands(2 * question.n)} so far and not only the {thousands(question.n)} of"
+        )
         assert (later in carded(task, public, model, more)) == (holders > 1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import Estimate, QuestionCounts
 from privet.learning.findings.impossible import FALSE_ALARMS, Impossible, impossible, least_false
 from privet.learning.findings.insight import insight
@@ -121,7 +122,8 @@ def test_what_cannot_be_is_withheld() -> None:
     assert (found.misfits.low, found.misfits.high, found.differences) == (0.0, 1.0, ())
     assert np.all(model.low == 0.0)
     assert np.all(model.high == 1.0)
-    assert model.facts["false reports"] == f"at least {found.impossible.least} of {asked.n}"
+    least = thousands(found.impossible.least)
+    assert model.facts["false reports"] == f"at least {least} of {thousands(asked.n)}"
     below = node_shares(BINARY, public, asked, model, 1)
     assert {(row.reported.low, row.reported.high) for row in below.rows} == {(0.0, 1.0)}
     assert (below.mass.reported.low, below.mass.reported.high) == (0.0, 1.0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts, StratumMisfits
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
@@ -65,7 +66,9 @@ def test_reports_beyond_the_register_are_counted() -> None:
     assert unregistered_reports(question, None, COLUMNS) == ""
     assert unregistered_reports(replace(question, n=0), whole, COLUMNS) == ""
     said = unregistered_reports(question, whole[7 : -HOLDERS - 3], COLUMNS)
-    assert said.startswith(f"{7 + 3 + HOLDERS} reports are more than the register has people")
+    assert said.startswith(
+        f"{thousands(7 + 3 + HOLDERS)} reports are more than the register has people"
+    )
     assert "most where x ≥ 0.75 and " in said
 
 
