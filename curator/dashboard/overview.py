@@ -170,8 +170,7 @@ class OfCells:
 def cells_of_model(
     task: Task, number: int, insight: InsightView | None, curator: Curator, visitor: Visitor
 ) -> OfCells:
-    """Of how many cells of a model the reports so far tell something; by its own intervals for
-    strangers."""
+    """The sentence on a model's cells, by the reports so far; by its intervals for strangers."""
     model = reading.fitted_model(curator, visitor, task.id, number).model
     of_reports, more, cells = None, 0, model.partition.cells
     if insight is not None:

@@ -528,6 +528,11 @@ def test_models_side_by_side_are_whole(curator: RunningCurator, admin: Any, task
             "all => all.map(each => [each.getBoundingClientRect().x, each.clientWidth].join())"
         )
         assert len(set(rows)) == 1
+        said = "Fit the settings of model 1 to all 12 345 answers, more than it was fitted to"
+        admin.locator("main button").evaluate_all(
+            f"all => all.forEach(each => {{ each.textContent = '{said}'; }})"
+        )
+        assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth"), "wide buttons"
 
 
 def test_classes_with_long_names_fit_a_phone(curator: RunningCurator, admin: Any) -> None:
