@@ -124,6 +124,15 @@ def seen_at_any_spread(
     return float(max(np.abs(spread.whole(ends) - mean).max() for spread in at_spreads))
 
 
+def shown_at_any_spread(at_spreads: Sequence[AtSpread], clipped: float, difference: float) -> float:
+    """The least by which clipped means differ ``beyond_spreads`` where means differ that much, up
+    or down, at each of these."""
+    mean = at_spreads[AS_PUBLIC].whole(clipped)
+    ends = mean + np.array([-difference, difference])
+    moved = np.array([spread.clipped(ends) for spread in at_spreads]) - clipped
+    return float(np.abs(beyond_spreads(at_spreads, clipped, moved)).min())
+
+
 def _of_spreads(at_spreads: Sequence[AtSpread], clipped: Floats | float) -> tuple[Floats, Floats]:
     """The least and most that other spreads with the same mean add to a ``clipped`` public one."""
     mean = at_spreads[AS_PUBLIC].whole(clipped)

@@ -350,7 +350,7 @@ def _overall(
     elif model is None:
         raise InvalidRequest("The mean of a number needs a model: fit one.")
     else:
-        on_scale = _as_reported(label, public, question)
+        on_scale = as_reported(label, public, question)
         expected, alike = [float(public.y.mean())], float(on_scale.mean())
         distance = question.mean(weights[label.name] - alike)
         intervals = [_mean_of_all(label, public, question, model.values[:, 0], alone)]
@@ -384,7 +384,7 @@ def _mean_of_all(
     alone: QuestionCounts | None,
 ) -> Interval:
     """The mean label of all holders with its 95 % interval, given the cells' ``values``."""
-    alike = float(_as_reported(label, public, question).mean())
+    alike = float(as_reported(label, public, question).mean())
     distance = question.mean(dict(figure_weights(label, question))[label.name] - alike)
     clipped = replace(distance, value=alike + distance.value)
     mass = question.plausible.sum(axis=1)
@@ -456,7 +456,7 @@ def on_simplex(shares: Sequence[Estimate]) -> list[Interval]:
     ]
 
 
-def _as_reported(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
+def as_reported(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
     """The public labels, ``(rows,)``, clipped as reported ones are."""
     scale, cells = question.scale_of(label), locate(question.partition, public.X)
     return np.asarray(scale.low[cells] + scale.width * scale.to_unit(cells, public.y))
@@ -483,31 +483,70 @@ def unclipped_mean(
     ends, holders = np.array([label.low, label.high]), question.holders
     if not question.centred:
         return joined(clipped, holders, alone, ends).interval(label.low, label.high)
-    scale, weights = question.scale_of(label), mass / mass.sum()
-    distances, at_spreads = public_distances(label, public, question)
-    r, distance = values - scale.low - scale.width / 2.0, at_spreads[AS_PUBLIC].whole
-    lost = np.array([float(weights @ (spread.whole(r) - r)) for spread in at_spreads])
-    step = scale.width / 100.0
-    slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)
-    variance = slope**2 * clipped.variance
-    variance += (slope - 1.0) ** 2 * float(distances.var()) / len(distances)
-    whole = Estimate(clipped.value + lost[AS_PUBLIC], variance, clipped.factor)
-    lower, higher = lost[AS_PUBLIC] - lost.min(), lost.max() - lost[AS_PUBLIC]
-    middle = float(weights @ (scale.low + scale.width / 2.0))
+    of = unclipping(label, public, question, values, mass)
+    whole = replace(clipped, value=clipped.value + of.lost, variance=of.variance(clipped.variance))
     reach = clipped.interval(-np.inf, np.inf)
-    below = all_clipped(middle - reach.low, scale.width)
-    above = all_clipped(reach.high - middle, scale.width)
+    below = of.all_clipped(of.middle - reach.low)
+    above = of.all_clipped(reach.high - of.middle)
     if alone is not None and alone.n:
-        error = max(lower, higher) / clipped.factor
+        error = max(of.lower, of.higher) / clipped.factor
         if below or above:  # which says nothing of the mean
             error = 1e6 * label.span
-        whole = replace(whole, variance=variance + error**2)
+        whole = replace(whole, variance=whole.variance + error**2)
         return joined(whole, holders, alone, ends).interval(label.low, label.high)
     found = whole.interval(label.low, label.high)
     return Interval(
         found.value,
-        label.low if below else max(found.low - lower, label.low),
-        label.high if above else min(found.high + higher, label.high),
+        label.low if below else max(found.low - of.lower, label.low),
+        label.high if above else min(found.high + of.higher, label.high),
+    )
+
+
+@dataclass(frozen=True)
+class Unclipping:
+    """What turns a clipped mean into the mean of labels that are spread as the public ones.
+
+    To it ``lost`` is added, or down to ``lower`` less or up to ``higher`` more at other spreads.
+    An error of the clipped mean counts ``slope`` times, and ``error`` is the variance that the
+    spread's own adds. Clipped means are within ``radius`` of the ``middle``.
+    """
+
+    lost: float
+    lower: float
+    higher: float
+    slope: float
+    error: float
+    middle: float
+    radius: float
+
+    def variance(self, clipped: float) -> float:
+        """The mean's variance by that of the clipped one."""
+        return self.slope**2 * clipped + self.error
+
+    def all_clipped(self, distance: float) -> bool:
+        """True if a clipped mean that far from the middle may be of labels that all were."""
+        return bool(all_clipped(distance, 2.0 * self.radius))
+
+
+def unclipping(
+    label: Range, public: PublicData, question: QuestionCounts, values: Floats, mass: Floats
+) -> Unclipping:
+    """Of the mean of all holders, or of those of a ``mass``, as in ``unclipped_mean``."""
+    scale, weights = question.scale_of(label), mass / mass.sum()
+    radius = scale.width / 2.0
+    distances, at_spreads = public_distances(label, public, question)
+    r, distance = values - scale.low - radius, at_spreads[AS_PUBLIC].whole
+    lost = np.array([float(weights @ (spread.whole(r) - r)) for spread in at_spreads])
+    step = scale.width / 100.0
+    slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)
+    return Unclipping(
+        float(lost[AS_PUBLIC]),
+        float(lost[AS_PUBLIC] - lost.min()),
+        float(lost.max() - lost[AS_PUBLIC]),
+        slope,
+        (slope - 1.0) ** 2 * float(distances.var()) / len(distances),
+        float(weights @ (scale.low + radius)),
+        radius,
     )
 
 

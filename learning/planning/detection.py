@@ -6,12 +6,14 @@ The share of a class, or the mean of a number, differs between holders and publi
     power = Phi((delta - critical) / sd),
 
 sd being the standard deviation of the estimated difference, and critical what the test asks for
-after its correction for several tests, at one look or at every look (``looks``).
+after its correction for several tests, at one look or at every look (``looks``). Numbers that are
+clipped around centres show less of a difference (``Clipping``), and intervals of their mean allow
+for what was clipped (``Precision``).
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil, sqrt
 from typing import TypeVar
@@ -19,27 +21,62 @@ from typing import TypeVar
 import numpy as np
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes
+from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism
 from privet.protocol.task import Task
 
 from ..core.contrasts import contrast_variance
-from ..core.counts import rounding_variance
-from ..core.looks import Looks, critical_difference, factor_at
+from ..core.counts import QuestionCounts, rounding_variance
+from ..core.looks import Looks, critical_difference, factor_at, reports_until
 from ..core.overall import best
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
+from ..findings.clipping import (
+    AS_PUBLIC,
+    AtSpread,
+    public_distances,
+    seen_at_any_spread,
+    shown_at_any_spread,
+)
+from ..findings.insight import Unclipping, as_reported, unclipping
 from ..findings.selection import selection_factor
 from .populations import Population
 
 N = TypeVar("N", int, float)
-Factors = dict[tuple[bytes, bytes], float]
-"""``selection_factor`` by a tree's features and thresholds, on which alone it depends here."""
 HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
 MOST_EPSILON = 16.0
 EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
 """Search grids: holder counts with two significant digits, epsilon in steps of 0.01."""
+
+NEARER = 1.6448536269514722
+"""Standard deviations by which noise moves a clipped mean further in one of ten collections."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clipping:
+    """How differences of means show where numbers are clipped around centres.
+
+    Up or down, and if the holders' numbers spread as any of ``at_spreads`` does; ``clipped`` is the
+    public records' own clipped mean.
+    """
+
+    at_spreads: Sequence[AtSpread]
+    clipped: float
+    radius: float
+
+    @property
+    def as_public(self) -> "Clipping":
+        """The same for numbers that spread as the public ones do, and known to."""
+        return replace(self, at_spreads=[self.at_spreads[AS_PUBLIC]] * len(self.at_spreads))
+
+    def shown(self, difference: float) -> float:
+        """The least by which clipped means differ that no other spread explains."""
+        return shown_at_any_spread(self.at_spreads, self.clipped, difference)
+
+    def least(self, shown: float) -> float | None:
+        """The least difference of which that much is shown; None where all might be clipped."""
+        return seen_at_any_spread(self.at_spreads, self.clipped, shown, self.radius)
 
 
 @dataclass(frozen=True)
@@ -55,6 +92,7 @@ class Difference:
     tests: int
     largest: float
     looks: Looks
+    clipping: Clipping | None = None
 
     @cached_property
     def critical(self) -> float:
@@ -66,29 +104,107 @@ class Difference:
         """The probability of detecting a difference of ``delta``."""
         from scipy.special import ndtr  # slow to import
 
-        return float(ndtr((delta - self.critical) / sqrt(self.reported + self.public)))
+        shown = delta if self.clipping is None else self.clipping.shown(delta)
+        return float(ndtr((shown - self.critical) / sqrt(self.reported + self.public)))
 
     def smallest(self, power: float) -> float | None:
         """The difference that is detected with probability ``power``; None above ``largest``."""
         from scipy.special import ndtri  # slow to import
 
+        delta: float | None
         delta = self.critical + float(ndtri(power)) * sqrt(self.reported + self.public)
-        return delta if delta < self.largest else None
+        if self.clipping is not None:
+            delta = self.clipping.least(delta)
+        return delta if delta is not None and delta < self.largest else None
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The half-width of the widest overall 95 % interval, by the number of reports.
+
+    ``variance`` is its figure's noise times that number, and ``span`` all that it can be. Of
+    numbers clipped around centres, ``unclipping`` makes of a clipped mean one of labels, ``room``
+    is how far it is from where all may be clipped, and of those who answer the label ``alone`` are
+    the variances of their mean, times that number, and of one of them, and their part.
+    """
+
+    variance: float
+    span: float
+    unclipping: Unclipping | None = None
+    room: float = 0.0
+    alone: tuple[float, float, float] | None = None
+
+    def half_width(self, reports: float, factor: float) -> float:
+        """After ``reports``, of an interval of ``factor`` standard deviations to each side."""
+        of, variance = self.unclipping, self.variance / reports
+        if of is None:
+            return factor * sqrt(variance)
+        whole = of.variance(variance)
+        all_clipped = (factor + NEARER) * sqrt(variance) >= self.room
+        if self.alone is None:
+            if all_clipped:
+                return self.span
+            return factor * sqrt(whole) + (of.lower + of.higher) / 2.0
+        noise, spread, part = self.alone
+        error = 1e6 * self.span if all_clipped else max(of.lower, of.higher) / factor
+        whole += error**2
+        return factor * sqrt(best(noise / reports, whole, part, spread / reports)[1])
+
+    def reports(self, half_width: float, planned: float | None) -> int | None:
+        """The reports after which it is that small, of a collection of ``planned`` ones if its
+        intervals hold at every look; None where no number of them is enough."""
+        if self.unclipping is None:
+            return reports_until(self.variance / half_width**2, planned)
+
+        def enough(reports: float) -> bool:
+            factor = factor_at(None if planned is None else reports / planned)
+            return self.half_width(reports, factor) <= half_width
+
+        most = next(filter(enough, HOLDERS), None)  # of very many looks intervals widen again
+        if most is None:
+            return None
+        fewer = range(max(most * 9 // 10, 1), most + 1)
+        return fewer[bisect_left(fewer, True, key=enough)]
 
 
 @dataclass(frozen=True)
 class Detection:
     """The smallest detectable differences: ``overall``, and in a ``cell`` of median noise.
 
-    ``half_width`` is that of the widest overall 95 % interval, and ``variance`` its figure's noise
-    times the number of holders. The tree has ``cells``.
+    ``half_width`` is that of the widest overall 95 % interval, and ``precision`` what it is after
+    other numbers of reports to the same task. The tree has ``cells``.
     """
 
     overall: Difference
     cell: Difference
     half_width: float
-    variance: float
+    precision: Precision
     cells: int
+
+
+@dataclass(frozen=True, eq=False)
+class Clipped:
+    """Numbers that are reported around centres: what makes the clipped mean ``of_all`` holders that
+    of their labels, and a ``mean`` clipped distance and a ``variance`` of clipped labels if they
+    are like the public records."""
+
+    of_all: Unclipping
+    at_spreads: Sequence[AtSpread]
+    mean: float
+    variance: float
+
+    def at(self, clipped: float) -> Clipping:
+        """How differences from a clipped mean distance show."""
+        return Clipping(self.at_spreads, clipped, self.of_all.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """``selection_factor``, and what clipping does, by a tree's features and thresholds, on which
+    alone they depend here."""
+
+    factors: dict[tuple[bytes, bytes], float] = field(default_factory=dict)
+    clipped: dict[tuple[bytes, bytes], Clipped | None] = field(default_factory=dict)
 
 
 def detection(
@@ -100,75 +216,154 @@ def detection(
     records: int,
     population: Population,
     variance: float,
-    factors: Factors,
+    measured: Measured,
 ) -> Detection:
     """The detectable differences with ``holders`` answers and ``records`` public records.
 
     ``population`` has the law of labels, ``public`` the rows that cells were grown on, whose labels
-    have a ``variance``. ``factors`` keeps what was measured.
+    have a ``variance``. ``measured`` keeps what was measured.
     """
     place, label = asking(task), task.label
     mechanism, tree = task.mechanisms[place], task.tree_of(place)
     n = holders * task.asked_share(place)
-    cells, m = locate(tree, population.points), records
+    cells = locate(tree, population.points)
     times = population.weights * len(cells)
     points = np.bincount(cells, times, tree.cells) + 0.5
     w = points / points.sum()
     sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
     q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
     grown = tree.feature.tobytes(), tree.threshold.tobytes()
-    if grown not in factors:
-        factors[grown] = selection_factor(label, public, tree, q)
-    if isinstance(label, Classes):
-        width, span, tests = 1.0, 1.0, tree.cells * (1 + label.slots)
-        q /= q.sum(axis=1, keepdims=True)
-        down = q
-        units = [np.broadcast_to(row, q.shape) for row in np.eye(label.slots)]
-        spread = (w @ q) * (1.0 - w @ q)
-    else:
-        scale = task.label_scales[place] or LabelScale.of(label, tree.cells)
-        width, span, tests = scale.width, label.span, 2 * tree.cells
-        down = q[:, :1] - label.low
-        t = scale.to_unit(np.arange(tree.cells), q[:, 0])
-        q = np.stack([1.0 - t, t], axis=1)
-        low = np.broadcast_to(scale.low, tree.cells)
-        units = [np.stack([low, low + width], axis=1) - public.y.mean()]
-        spread = np.array([variance])
-    counts, size = n * w[:, None] * q, n * w[:, None]
-    noise = _noise(mechanism, units, n, counts, rounded=not isinstance(label, Classes))
+    if grown not in measured.factors:
+        measured.factors[grown] = selection_factor(label, public, tree, q)
+    clipped = None
+    if isinstance(label, Range):
+        clipped = _clipped(task, place, public, q[:, 0], w, measured)
+        variance = variance if clipped is None else clipped.variance
+    of = _figures(task, place, q, w, float(public.y.mean()), variance)
+    counts, rounding = n * w[:, None] * of.q, isinstance(label, Range)
+    noise = _noise(mechanism, of.units, n, counts, rounded=rounding)
+    precision = Precision(float(noise.max()) * holders, of.span)
+    if clipped is not None:
+        away = label.bounds[0] + of.span * float(of.means[1]) - clipped.of_all.middle
+        room = clipped.of_all.radius - abs(away)
+        precision = replace(precision, unclipping=clipped.of_all, room=room)
     if (alone := label_question(task)) is not None:
-        part, of_label = task.asked_share(alone), np.eye(label.slots)
-        means = w @ q
-        if not isinstance(label, Classes):
-            of_label = np.array([[label.low, label.high]]) - public.y.mean()
-            above = float(w @ (low + width * q[:, 1]) - label.low) / span
-            means = np.array([1.0 - above, above])
-        v_a = _noise(
-            task.mechanisms[alone],
-            of_label[:, None],
-            part * holders,
-            part * holders * means[None],
-            rounded=not isinstance(label, Classes),
-        )
-        variances = zip(v_a.tolist(), noise.tolist(), (spread / holders).tolist(), strict=True)
-        noise = np.array([best(a, b, part, s)[1] for a, b, s in variances])
-    reported = noise + spread / holders
-    worst = int(reported.argmax())
-    in_cell = contrast_variance(mechanism.slot_covariance(ceil(n), counts), q)
-    in_cell = (width / size) ** 2 * (np.maximum(in_cell, 0.0) + size * q * (1.0 - q))
-    of_rows = width**2 * factors[grown] * q * (1.0 - q) / (m * w + 1.0)[:, None]
-    total = in_cell + of_rows
-    middle = int(np.argsort(total.max(axis=1))[tree.cells // 2])
-    of_middle = middle, int(total[middle].argmax())
-    factor = factor_at(None if looks == "once" else 1.0)
-    of_all, of_one = (float(np.maximum(of, span - of).max()) for of in (w @ down, down[middle]))
-    return Detection(
-        Difference(float(reported[worst]), float(spread[worst] / m), len(units), of_all, looks),
-        Difference(float(in_cell[of_middle]), float(of_rows[of_middle]), tests, of_one, looks),
-        factor * sqrt(float(noise.max())),
-        float(noise.max()) * holders,
-        tree.cells,
+        part, who = task.asked_share(alone), of.spread / holders
+        asked, answers = task.mechanisms[alone], part * holders
+        at = answers * of.means[None]
+        v_a = _noise(asked, of.of_label[:, None], answers, at, rounded=rounding)
+        both = zip(v_a, noise, who, strict=True)
+        noise = np.array([best(a, b, part, s)[1] for a, b, s in both])
+        if clipped is None:
+            precision = Precision(float(noise.max()) * holders, of.span)
+        else:
+            of_alone = float(v_a[0]) * holders, float(of.spread[0]), part
+            precision = replace(precision, alone=of_alone)
+    reported = noise + of.spread / holders
+    worst, largest = int(reported.argmax()), float(np.maximum(of.all, of.span - of.all).max())
+    variances = float(reported[worst]), float(of.spread[worst] / records)
+    at_all = None if clipped is None else clipped.at(clipped.mean)
+    overall = Difference(*variances, len(of.units), largest, looks, at_all)
+    rows = measured.factors[grown] / (records * w + 1.0)
+    cell = _in_cell(of, mechanism.slot_covariance(ceil(n), counts), n * w, rows, looks, clipped)
+    half_width = precision.half_width(holders, factor_at(None if looks == "once" else 1.0))
+    return Detection(overall, cell, half_width, precision, tree.cells)
+
+
+@dataclass(frozen=True, eq=False)
+class _Figures:
+    """The figures of a label: ``units`` are what counts stand for in each, ``of_label`` what slots
+    of the label alone do, of which ``means`` are the shares, and ``spread`` one holder's variance.
+
+    Cells have the shares ``q``, and above the least that is possible ``down``, all holders ``all``.
+    A slot is ``width`` wide, and ``span`` all that is possible.
+    """
+
+    q: Floats
+    units: Sequence[Floats]
+    of_label: Floats
+    means: Floats
+    spread: Floats
+    down: Floats
+    all: Floats
+    width: float
+    span: float
+
+
+def _figures(
+    task: Task, place: int, q: Floats, w: Floats, public_mean: float, variance: float
+) -> _Figures:
+    """Of the cells' shares or means ``q``, with masses ``w``."""
+    label = task.label
+    if isinstance(label, Classes):
+        q = q / q.sum(axis=1, keepdims=True)
+        slots, means = np.eye(label.slots), w @ q
+        units = [np.broadcast_to(row, q.shape) for row in slots]
+        return _Figures(q, units, slots, means, means * (1.0 - means), q, means, 1.0, 1.0)
+    scale = task.label_scales[place] or LabelScale.of(label, len(w))
+    t, low = scale.to_unit(np.arange(len(w)), q[:, 0]), np.broadcast_to(scale.low, len(w))
+    above = float(w @ (low + scale.width * t) - label.low) / label.span
+    down = q[:, :1] - label.low
+    return _Figures(
+        np.stack([1.0 - t, t], axis=1),
+        [np.stack([low, low + scale.width], axis=1) - public_mean],
+        np.array([[label.low, label.high]]) - public_mean,
+        np.array([1.0 - above, above]),
+        np.array([variance]),
+        down,
+        w @ down,
+        scale.width,
+        label.span,
     )
+
+
+def _in_cell(
+    of: _Figures,
+    covariance: Floats,
+    size: Floats,
+    rows: Floats,
+    looks: Looks,
+    clipped: Clipped | None,
+) -> Difference:
+    """The difference in a cell of median noise: ``size`` holders in each, and public records whose
+    figures vary ``rows`` times as one holder's."""
+    q, noise = of.q, np.maximum(contrast_variance(covariance, of.q), 0.0)
+    reported = (of.width / size[:, None]) ** 2 * (noise + size[:, None] * q * (1.0 - q))
+    public = of.width**2 * rows[:, None] * q * (1.0 - q)
+    total = reported + public
+    middle = int(np.argsort(total.max(axis=1))[len(q) // 2])
+    at = middle, int(total[middle].argmax())
+    largest = float(np.maximum(of.down[middle], of.span - of.down[middle]).max())
+    clipping = None
+    if clipped is not None:
+        clipping = clipped.at(of.width * (float(q[middle, 1]) - 0.5))
+    tests = len(q) * (1 + len(of.units))
+    return Difference(float(reported[at]), float(public[at]), tests, largest, looks, clipping)
+
+
+def _clipped(
+    task: Task,
+    place: int,
+    public: PublicData,
+    values: Floats,
+    mass: Floats,
+    measured: Measured,
+) -> Clipped | None:
+    """What clipping does in a tree's cells, of a ``mass``, whose means are ``values``; None if
+    numbers are not reported around centres."""
+    tree, label = task.tree_of(place), task.label
+    grown = tree.feature.tobytes(), tree.threshold.tobytes()
+    if grown not in measured.clipped:
+        found, sums = None, np.zeros(task.mechanisms[place].sum_size, dtype=np.int64)
+        asked = QuestionCounts.of(task, place, sums, 0)
+        if asked.centred and isinstance(label, Range):
+            distances, at_spreads = public_distances(label, public, asked)
+            mean = float(at_spreads[AS_PUBLIC].clipped(float(distances.mean())))
+            spread = float(as_reported(label, public, asked).var())
+            of_all = unclipping(label, public, asked, values, mass)
+            found = Clipped(of_all, at_spreads, mean, spread)
+        measured.clipped[grown] = found
+    return measured.clipped[grown]
 
 
 def _noise(

@@ -91,7 +91,7 @@ class Showing:
     cells: int
     stratum_count: int
     here: Prospect
-    stop_after: int
+    stop_after: int | None
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,10 @@ class Plan:
     ``for_shift`` is what shows a shift of ``target_shift`` with probability ``power``, and
     ``for_width`` what overall figures to plus or minus ``half_width`` take, each in a task planned
     anew; this task, its tree kept, reaches that after ``stop_after`` reports, or after those of
-    ``with_part``, which is None where these are no fewer. ``gains`` are what
-    reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
+    ``with_part``, which is None where these are no fewer. Numbers ``around_centres`` are clipped,
+    and half-widths are those of holders whose numbers lie as the public ones, shifts of such that
+    spread half to twice as far; ``stop_after`` is None where no number is enough. ``gains`` are
+    what reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
     is empty. ``relay`` says what a central guarantee led to, where one was asked for. ``rare`` has
@@ -197,7 +199,7 @@ class Plan:
     for_shift: Needed
     half_width: float
     for_width: Needed
-    stop_after: int
+    stop_after: int | None
     gains: Mapping[str, Mean]
     with_part: WithPart | None = None
     showing: tuple[Showing, ...] = ()
@@ -206,7 +208,8 @@ class Plan:
     panel: PanelPlan | None = None
     span: float = 1.0
     """All that an overall figure can be: 1 for a share, or the width of a number's range."""
-    telling_after: int = 0
+    around_centres: bool = False
+    telling_after: int | None = 0
     """Reports of the published task that give overall figures to ± ``TELLING`` of the span."""
     question: str = ""
     """The label's question as people read it, or none."""
@@ -266,12 +269,15 @@ class Plan:
             "from the reports."
         )
         enough = "are enough" if self.enough else "are too few"
-        more = ""
+        more = spread = lie = ""
+        if self.around_centres:
+            lie = ", if their numbers lie as those of the public records"
+            spread = ", or more, if their numbers spread half to twice as far as public ones"
         if not self._ways(self.for_shift):
             enough, more = "are not enough", " More public records may."
         shift = (
             f"To show that holders and public records differ by {self.amount(self.target_shift)} "
-            f"overall, {of} {enough}: {_chance(here.power)} of such collections do. "
+            f"overall, {of} {enough}: {_chance(here.power)} of such collections do{spread}. "
             f"{self._needed(self.for_shift, percent(self.power))}{more}"
         )
         cell = self.amount(here.cell_shift, "no shift, however large,")
@@ -281,17 +287,17 @@ class Plan:
         when = "at every look, however often you look"
         if self.looks == "once":
             when = "at one look, set beforehand"
-        known = f"{of} give every overall figure to ± {self.amount(here.half_width)} {when}."
+        known = f"{of} give every overall figure to ± {self.amount(here.half_width)} {when}{lie}."
         if not self.tells(here):
             known = (
-                f"{of} are {TOO_FEW} any overall figure: about {_about(self.telling_after)} "
-                f"reports of this task would give them to ± {self.amount(TELLING * self.span)}."
+                f"{of} are {TOO_FEW} any overall figure: {_reports(self.telling_after)} "
+                f"of this task would give them to ± {self.amount(TELLING * self.span)}."
             )
         ways = self._ways(self.for_width)
         anew = f"it takes {ways}" if ways else "neither more holders nor a larger ε is enough"
         known = (
-            f"{known} For ± {self.amount(self.half_width)} this task takes about "
-            f"{_about(self.stop_after)} reports{self._in_parts}."
+            f"{known} For ± {self.amount(self.half_width)} this task takes "
+            f"{_reports(self.stop_after)}{self._in_parts}."
         )
         width = f"Planned anew for ± {self.amount(self.half_width)}, {anew}.{self._fewer_cells}"
         compared = [self._compared()] if self.showing else []
@@ -348,7 +354,7 @@ class Plan:
             what = f"{listed(other.columns)} disclosed" if other.columns else "everything hidden"
             what = "only the label hidden" if other is self.showing[-1] else what
             least = self.amount(other.here.cell_shift, "no shift")
-            takes.append(f"{_about(other.stop_after)} reports with {what}")
+            takes.append(f"{_reports(other.stop_after)} with {what}".removeprefix("about "))
             shows.append(f"{least} ({other.cells} cells) with {what}")
         void = [
             other.columns for other in self.showing if other.columns and other.stratum_count == 1
@@ -439,13 +445,13 @@ class Plan:
     def _stopping(self) -> str:
         if self.looks == "once":
             return "Stop once the planned reports are in: earlier looks prove nothing."
-        if self.stop_after > OUT_OF_REACH * self.holders:
+        if self.stop_after is None or self.stop_after > OUT_OF_REACH * self.holders:
             return (
                 f"± {self.amount(self.half_width)} is out of reach of this task, which would take "
-                f"about {_about(self.stop_after)} reports. Stop as soon as the difference that "
+                f"{_reports(self.stop_after)}. Stop as soon as the difference that "
                 "matters is listed: looking early or often does no harm."
             )
-        reached = f"expected after about {_about(self.stop_after)} reports of this task"
+        reached = f"expected after {_reports(self.stop_after)} of this task"
         if self.stop_after > self.holders:
             reached += ", more than are planned"
         return (
@@ -588,6 +594,11 @@ def _signed(number: str) -> str:
 def _about(number: int) -> str:
     """A number in two digits, with the spaces of other numbers here."""
     return about(number).replace("\u202f", " ")
+
+
+def _reports(number: int | None) -> str:
+    """About how many reports it takes, in words."""
+    return "more reports than there can be" if number is None else f"about {_about(number)} reports"
 
 
 def _number(value: int) -> str:

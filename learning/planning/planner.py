@@ -32,7 +32,6 @@ from privet.protocol.task import Task
 from privet.tables.text_format import AS_PROGRAMS_WRITE, NOTHING_STATED, Stated
 
 from ..core.amounts import TELLING
-from ..core.looks import reports_until
 from ..core.public_data import Floats, PublicData, class_count
 from ..core.public_model import BaseModel
 from ..core.ranking import auc
@@ -52,7 +51,7 @@ from ..task_building.columns import Columns, is_arrow
 from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
-from .detection import EPSILONS, HOLDERS, Detection, Factors, detection, least
+from .detection import EPSILONS, HOLDERS, Detection, Measured, detection, least
 from .outcome import (
     BehindRelay,
     Mean,
@@ -235,7 +234,7 @@ class Planner:
             population = population.with_odds(ratio)
         self.fair = Scenario(public, base, population)
         self.shifts = dict(self._shifts(rng))
-        self._factors: Factors = {}
+        self._measured = Measured()
         self.relay = None if shuffling is None else self._behind_relay(shuffling)
 
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
@@ -308,6 +307,7 @@ class Planner:
             with_part=self.with_part(width),
             span=unit,
             telling_after=self.stop_after(TELLING * unit),
+            around_centres=any(question.centring is not None for question in task.questions),
             question=label.prompt or "",
             label_unit="" if isinstance(label, Classes) else label.unit or "",
             gains={name: gain for name, (gain, _) in gains.items()},
@@ -334,13 +334,13 @@ class Planner:
                 other.stop_after(width),
             )
 
-    def stop_after(self, width: float, settings: TaskSettings | None = None) -> int:
+    def stop_after(self, width: float, settings: TaskSettings | None = None) -> int | None:
         """Reports to the planned task after which overall figures are known to ± ``width``; or to
-        one with other ``settings``."""
+        one with other ``settings``. None where numbers are clipped so that none are enough."""
         settings = settings or self.settings
         holders, looks = settings.holders, settings.looks
-        variance = self.detection(holders, settings.epsilon, settings).variance
-        return reports_until(variance / width**2, holders if looks == "many" else None)
+        precision = self.detection(holders, settings.epsilon, settings).precision
+        return precision.reports(width, holders if looks == "many" else None)
 
     def with_part(self, width: float) -> WithPart | None:
         """The part of the holders asked for the label alone with which the planned task takes the
@@ -348,7 +348,7 @@ class Planner:
         least, found = self.stop_after(width), None
         for part in self._label_parts():
             reports = self.stop_after(width, self.settings.model_copy(update={"label_part": part}))
-            if reports < least:
+            if reports is not None and (least is None or reports < least):
                 least, found = reports, WithPart(part, reports)
         return found
 
@@ -377,7 +377,7 @@ class Planner:
             records=self.records,
             population=self.fair.population,
             variance=self.variance,
-            factors=self._factors,
+            measured=self._measured,
         )
 
     def prospect(self, holders: float, epsilon: float, target: float, power: float) -> Prospect:

@@ -39,6 +39,8 @@ def test_a_plan_compares_none_disclosed_the_chosen_and_all() -> None:
     assert hidden.stratum_count == 1 < mine.stratum_count
     assert every.stratum_count == every.cells
     assert (mine.here, mine.stop_after) == (found.here, found.stop_after)
+    assert every.stop_after is not None
+    assert hidden.stop_after is not None
     assert 4 * every.stop_after < hidden.stop_after
     assert every.here.half_width < hidden.here.half_width / 2
 

@@ -141,6 +141,20 @@ def test_a_plan_says_first_what_asking_some_for_the_label_alone_saves() -> None:
     )
 
 
+def test_a_plan_of_clipped_numbers_says_what_it_rests_on() -> None:
+    """On how the holders' numbers lie and spread; none may be enough for a precision."""
+    number = replace(PLAN, score="mean squared error", span=40.0, around_centres=True)
+    known, shift, *rest = replace(number, stop_after=None, with_part=WithPart(0.2, 9_000)).answers
+    assert "however often you look, if their numbers lie as those of the public records." in known
+    assert "this task takes more reports than there can be, or about 9 000 with 20" in known
+    assert (
+        "90\u00a0% of such collections do, or more, if their numbers spread half to twice as far "
+        "as public ones." in shift
+    )
+    assert "out of reach of this task, which would take more reports than there can be" in rest[-1]
+    assert "lie as" not in " ".join(PLAN.answers)
+
+
 def test_a_plan_has_one_number_for_this_task_and_says_what_others_change() -> None:
     """Before, "it takes 11 000 000 holders", of a deeper tree, beside 120 000 for this task."""
     wide = Needed(11_000_000, None, 1, 83_000, cells=64)

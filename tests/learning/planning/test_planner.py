@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privet.learning.core.looks import ONE_LOOK
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.findings.insight import insight, overall_shares
-from privet.learning.methods import fit
+from privet.learning.findings.insight import Comparison, insight, overall_shares
+from privet.learning.methods import Fitting, fit
 from privet.learning.planning import Plan, plan
 from privet.learning.planning.detection import EPSILONS, HOLDERS, Detection, Difference, least
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
@@ -240,6 +241,7 @@ def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str
     planner = Planner(some, halves(800, low=0.0, high=0.04), "weighted", 0)
     part, n = planner.with_part(0.02), planner.stop_after(0.02)
     assert part is not None
+    assert n is not None
     assert isinstance(planner.label, Classes)
     assert part.stop_after < 0.5 * n
     in_part = some.model_copy(update={"label_part": part.label_part})
@@ -347,6 +349,79 @@ def test_the_stated_shifts_are_found_as_often_as_stated(looks: str) -> None:
     assert in_cell is not None
     assert abs(discoveries(planner, overall, None).mean() - POWER) < CHANCE
     assert abs(discoveries(planner, in_cell, 1).mean() - POWER) < CHANCE + 0.05
+
+
+def long_tailed(rows: int, rng: np.random.Generator, spread: float = 1.0) -> PublicData:
+    """Numbers from 0 to 1, log-normal about their mean, most below .2."""
+    X = rng.random((rows, 2))
+    mean = 0.04 * np.exp(0.8 * X[:, 0])
+    u = mean * (np.exp(0.7 * rng.standard_normal(rows) - 0.245) - 1.0)
+    return PublicData(X, np.clip(mean + spread * u, 0.0, 1.0))
+
+
+def planner_of_numbers(looks: str, seed: int) -> Planner:
+    some = settings(
+        grower="cart", depth=3, centred=True, epsilon=4.0, looks=looks, label_range=(0.0, 1.0)
+    )
+    public = long_tailed(800, np.random.default_rng([seed, 3]))
+    columns = {"a": public.X[:, 0], "b": public.X[:, 1], "y": public.y}
+    return Planner(some, columns, "drift", 0)
+
+
+def compared(planner: Planner, holders: PublicData, seed: int) -> Comparison:
+    """The mean of these holders beside the public one, as ``insight`` states it."""
+    task, rng = planner.task(planner.settings, planner.fair), np.random.default_rng(seed)
+    planned = float(len(holders)) if planner.settings.looks == "many" else None
+    (asked,) = simulate_counts(task, holders.X, holders.y, rng)
+    of = Fitting.of("drift", planner.label, planner.fair.public, planner.fair.base)
+    model = of.model([replace(asked, planned=planned)])
+    return insight(
+        planner.label, planner.fair.public, [replace(asked, planned=planned)], model
+    ).overall[0]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("looks", ["many", "once"])
+def test_what_a_plan_says_of_clipped_numbers_is_what_insight_says(looks: str) -> None:
+    """Their half-width and the least difference that shows; before, both were too small."""
+    planner = planner_of_numbers(looks, 1)
+    found = planner.detection(20_000, 4.0)
+    said = compared(planner, long_tailed(20_000, np.random.default_rng(9)), 9)
+    assert (said.high - said.low) / 2.0 == pytest.approx(found.half_width, rel=0.03)
+    assert said.seen_from == pytest.approx(found.overall.smallest(POWER), rel=0.05)
+    assert found.overall.power(said.seen_from or 1.0) == pytest.approx(POWER, abs=0.1)
+    of_noise = replace(found.precision, unclipping=None).half_width(20_000, 1.0)
+    assert of_noise < 0.95 * found.precision.half_width(20_000, 1.0)
+
+
+@pytest.mark.usefixtures("quick")
+def test_no_number_of_reports_shows_what_clipping_hides() -> None:
+    """The tails of numbers around centres; a half-width above what they may hide is reached."""
+    precision = planner_of_numbers("once", 1).detection(20_000, 4.0).precision
+    of = precision.unclipping
+    assert of is not None
+    hidden = (of.lower + of.higher) / 2.0
+    assert precision.reports(0.99 * hidden, None) is None
+    needed = precision.reports(2.0 * hidden, None)
+    assert needed is not None
+    assert precision.half_width(needed, ONE_LOOK) <= 2.0 * hidden
+    assert precision.half_width(0.98 * needed, ONE_LOOK) > 2.0 * hidden
+
+
+@pytest.mark.slow
+def test_shifts_of_numbers_are_found_as_often_as_stated() -> None:
+    """Or more often, if they spread twice as far; before, in four of ten collections."""
+    found, runs = [], 10
+    for seed in range(10):
+        planner = planner_of_numbers("once", seed)
+        least = planner.detection(20_000, 4.0).overall.smallest(POWER)
+        assert least is not None
+        for run in range(runs):
+            rng = np.random.default_rng([seed, run])
+            holders = long_tailed(20_000, rng, spread=2.0)
+            moved = replace(holders, y=np.clip(holders.y + least, 0.0, 1.0))
+            found.append(compared(planner, moved, run).p_value <= 0.05)
+    assert np.mean(found) > POWER - CHANCE
 
 
 @pytest.mark.usefixtures("quick")
