@@ -8,6 +8,7 @@ from privet.learning.core.trees import describe_path
 from privet.learning.findings.changes import OverTime, over_time
 from privet.learning.findings.impossible import impossible
 from privet.protocol.errors import InvalidRequest, TaskNotFound
+from privet.protocol.features import Range
 from privet.protocol.task import Task
 
 from ..access.actors import Actor
@@ -74,7 +75,10 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
             if honest:
                 counts[number] = questions
         standings.append(standing)
-    found = over_time(task.label, counts, len(task.waves))
+    public = None
+    if isinstance(task.label, Range):  # which may be clipped
+        public = curator.store.tasks.public_data(task_id)
+    found = over_time(task.label, counts, len(task.waves), public)
     cells = {change.cell for change in found.changes} - {None}
     tree = task.tree_of(0)
     paths = {cell: describe_path(tree, task.columns, cell) for cell in cells if cell is not None}

@@ -12,7 +12,9 @@ included: each with the wave before it and with the first one, of all holders an
 of the changes listed at a look, whichever one stops at, ``FALSE_DISCOVERY_RATE`` are false in
 expectation (Wang and Ramdas, 2022); of all that were ever listed that is only measured. Where R of
 C are listed the interval of each is where (1) stays below log(C / (0.05 R)), so that one in twenty
-misses (Xu, Wang and Ramdas, 2022). Numbers around centres are compared clipped, which is said. So
+misses (Xu, Wang and Ramdas, 2022). Numbers around centres are compared clipped: u - v is less by
+all that labels of one mean could be apart if they spread differently, each at one of
+``clipping.SPREADS``, and an interval reaches to the changes of means at every two of these. So
 are the lines of cells that changed: of S figures in K the intervals are those of level 0.05 S / K.
 Holders who answer several waves make differences surer than (1) says.
 """
@@ -24,14 +26,21 @@ from statistics import NormalDist
 
 import numpy as np
 
-from privet.protocol.features import Classes, Label
+from privet.protocol.features import Classes, Label, Range
 
 from ..core.amounts import amount, percent
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, QuestionCounts
 from ..core.looks import LEVEL, NARROWEST, factor_at
 from ..core.overall import joined, without_label_question
-from ..core.public_data import Floats
+from ..core.public_data import Floats, PublicData
+from .clipping import (
+    AtSpread,
+    all_clipped,
+    apart_by_spread,
+    least_and_most,
+    public_distances,
+)
 from .insight import (
     ERRORS_BELOW,
     FALSE_DISCOVERY_RATE,
@@ -104,12 +113,43 @@ class _Figures:
     value: Floats
     variance: Floats
     progress: float | None
+    clipped: "_Clipped | None" = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Clipped:
+    """Of numbers around centres, how far their clipped means are from these, ``(figures,)``."""
+
+    distance: Floats
+    at_spreads: Sequence[AtSpread]
+    radius: float
+
+    @property
+    def apart(self) -> Floats:
+        """How far apart two of them may be though labels have one mean."""
+        return apart_by_spread(self.at_spreads, self.distance)
+
+    def ends(self, slot: int, half: float) -> tuple[float, float]:
+        """The least and the most that labels' means are from there, with ``half`` to each side."""
+        at = float(self.distance[slot])
+        least, _ = least_and_most(self.at_spreads, at - half)
+        _, most = least_and_most(self.at_spreads, at + half)
+        return (
+            -np.inf if all_clipped(half - at, 2.0 * self.radius) else least,
+            np.inf if all_clipped(half + at, 2.0 * self.radius) else most,
+        )
 
 
 def over_time(
-    label: Label, waves: Mapping[int, Sequence[QuestionCounts]], planned: int
+    label: Label,
+    waves: Mapping[int, Sequence[QuestionCounts]],
+    planned: int,
+    public: PublicData | None = None,
 ) -> OverTime:
-    """The waves that have reports, by number from 1, of a panel of ``planned`` waves."""
+    """The waves that have reports, by number from 1, of a panel of ``planned`` waves.
+
+    By the ``public`` records changes of numbers around centres allow for what clipping hides.
+    """
     asked = {number: without_label_question(each) for number, each in sorted(waves.items())}
     asked = {
         number: (about, alone)
@@ -118,18 +158,25 @@ def over_time(
     }
     if not asked:
         return OverTime((), (), 0, "No wave has reports about the label yet.")
+    ((some,), _) = next(iter(asked.values()))
+    at_spreads: Sequence[AtSpread] = ()
+    if public is not None and isinstance(label, Range) and some.centred:
+        _, at_spreads = public_distances(label, public, some)
     figures = {
-        number: [_overall(label, question, alone), *_cells(label, question)]
+        number: [
+            _overall(label, question, alone, at_spreads),
+            *_cells(label, question, at_spreads),
+        ]
         for number, ((question,), alone) in asked.items()
     }
-    ((some,), _) = next(iter(asked.values()))
     comparisons = comparisons_of(label, some.partition.cells, planned)
     names = _names(label, some)
     lines = _lines(label, asked)
     changes = _changes(label, figures, lines, names, comparisons)
     in_cells = _lines_in_cells(label, asked, figures, names, changes)
     seen = _seen_from(label, figures, comparisons)
-    sentence = _sentence(label, lines, changes, seen) + _as_reported(label, some)
+    sentence = _sentence(label, lines, changes, seen)
+    sentence += _as_reported(label, some, allowed=bool(at_spreads))
     return OverTime(lines, changes, comparisons, sentence, in_cells)
 
 
@@ -168,14 +215,33 @@ def _estimates(
     return found
 
 
-def _overall(label: Label, question: QuestionCounts, alone: QuestionCounts | None) -> _Figures:
+def _overall(
+    label: Label,
+    question: QuestionCounts,
+    alone: QuestionCounts | None,
+    at_spreads: Sequence[AtSpread],
+) -> _Figures:
     found = _estimates(label, question, alone)
     found = found[1:] if len(found) == 2 else found
     values, variances = np.array([(each.value, each.variance) for each in found]).T
-    return _Figures(values, variances, question.progress)
+    clipped = None
+    if at_spreads and isinstance(label, Range):
+        t = question.plausible[:, 1].sum() / question.plausible.sum()
+        clipped = _clipped(label, question, np.array([t]), at_spreads)
+    return _Figures(values, variances, question.progress, clipped)
 
 
-def _cells(label: Label, question: QuestionCounts) -> list[_Figures]:
+def _clipped(
+    label: Range, question: QuestionCounts, t: Floats, at_spreads: Sequence[AtSpread]
+) -> _Clipped:
+    """Of figures that are ``t`` of the way through their scales."""
+    width = question.scale_of(label).width
+    return _Clipped(width * (np.clip(t, 0.0, 1.0) - 0.5), at_spreads, width / 2.0)
+
+
+def _cells(
+    label: Label, question: QuestionCounts, at_spreads: Sequence[AtSpread]
+) -> list[_Figures]:
     """The shares, or the mean label, of every cell."""
     mass = question.counts.sum(axis=1)
     of_mass = np.sqrt(np.maximum(question.noise.sum(axis=(1, 2)), 0.0) + np.maximum(mass, 1.0))
@@ -193,7 +259,11 @@ def _cells(label: Label, question: QuestionCounts) -> list[_Figures]:
         low = np.broadcast_to(scale.low, len(mass))[:, None]
         share, variance = low + scale.width * share[:, 1:], scale.width**2 * variance[:, 1:]
     share = np.where(known[:, None], share, np.nan)
-    return [_Figures(*each, question.progress) for each in zip(share, variance, strict=True)]
+    clipped: list[_Clipped | None] = [None] * len(mass)
+    if at_spreads and isinstance(label, Range):
+        clipped = [_clipped(label, question, each[1:], at_spreads) for each in t]
+    columns = zip(share, variance, clipped, strict=True)
+    return [_Figures(of, noise, question.progress, how) for of, noise, how in columns]
 
 
 def _within(label: Label, value: float) -> float:
@@ -237,7 +307,10 @@ def _changes(
         cell, raw = None if place == 0 else place - 1, other.value[slot] - one.value[slot]
         sign, size = float(np.sign(raw)), float(abs(raw))
         apart = sign * (after - before)  # the ends reach to it, but not past 0
-        nearer, further = max(min(size - half, apart), 0.0), max(size + half, apart)
+        least, most = size - half, size + half
+        if one.clipped is not None and other.clipped is not None:
+            least, most = _of_means(one, other, slot, half, sign)
+        nearer, further = max(min(least, apart), 0.0), max(most, apart)
         further = min(further, highest - lowest)
         low, high = sorted((sign * nearer, sign * further))
         said = _said(names[slot], (since, before), (wave, after), (low, high), in_parts=in_parts)
@@ -245,6 +318,27 @@ def _changes(
             WaveChange(since, wave, cell, names[slot], before, after, low, high, p, said)
         )
     return tuple(changes)
+
+
+def _of_means(
+    one: _Figures, other: _Figures, slot: int, half: float, sign: float
+) -> tuple[float, float]:
+    """The least and the most by which means changed whose clipped ones did, up if ``sign`` is 1.
+
+    ``half`` is to each side of the change of the clipped ones, and divided as their variances are.
+    """
+    share = float(one.variance[slot] / (one.variance[slot] + other.variance[slot]))
+    below, above = one.clipped.ends(slot, share * half) if one.clipped else (0.0, 0.0)
+    least, most = other.clipped.ends(slot, (1.0 - share) * half) if other.clipped else (0.0, 0.0)
+    return (least - above, most - below) if sign > 0.0 else (below - most, above - least)
+
+
+def _beyond(one: _Figures, other: _Figures) -> Floats:
+    """How far apart figures are, less what a different spread of numbers explains."""
+    apart: Floats | float = 0.0
+    if one.clipped is not None and other.clipped is not None:
+        apart = np.maximum(one.clipped.apart, other.clipped.apart)
+    return np.asarray(np.maximum(np.abs(other.value - one.value) - apart, 0.0))
 
 
 def _variance(one: _Figures, other: _Figures) -> tuple[Floats, float]:
@@ -260,7 +354,7 @@ def _p_values(one: _Figures, other: _Figures) -> Floats:
     from scipy.special import erfc  # slow to import
 
     variance, off = _variance(one, other)
-    distance = (other.value - one.value) ** 2 / variance
+    distance = _beyond(one, other) ** 2 / variance
     if one.progress is None:
         return np.asarray(erfc(np.sqrt(distance / 2.0)))
     return np.asarray(np.exp(-np.maximum(distance / 2.0 - off, 0.0)))
@@ -282,6 +376,10 @@ def _seen_from(
     one, other = figures[numbers[0]][0], figures[numbers[-1]][0]
     least = _half_width(one, other, FALSE_DISCOVERY_RATE / comparisons)
     least += ERRORS_BELOW * np.sqrt(one.variance + other.variance)
+    if one.clipped is not None and other.clipped is not None:
+        shown = least + np.maximum(one.clipped.apart, other.clipped.apart)
+        (below, above), (low, high) = one.clipped.ends(0, 0.0), one.clipped.ends(0, float(shown[0]))
+        least = np.array([max(high - below, above - low)])
     return [each if each < highest - lowest else None for each in least.tolist()]
 
 
@@ -352,15 +450,21 @@ def _sentence(
     return " ".join(said)
 
 
-def _as_reported(label: Label, question: QuestionCounts) -> str:
-    """A sentence that numbers were clipped around centres when they were reported, if so."""
+def _as_reported(label: Label, question: QuestionCounts, *, allowed: bool) -> str:
+    """A sentence that numbers were clipped around centres when they were reported, if so, and if
+    changes allow for it."""
     if isinstance(label, Classes) or not question.centred:
         return ""
     radius = amount(float(f"{question.scale_of(label).width / 2.0:.3g}"))
+    effect = (
+        "what is said of changes allows for that, as long as they spread half to twice as far as "
+        "public ones"
+        if allowed
+        else "so means can also change since answers spread otherwise, and by more than is said"
+    )
     return (
         f" Answers are compared as they were reported: more than {radius} from what public records "
-        f"say of their cell counts as {radius}, so means can also change since answers spread "
-        "otherwise, and by more than is said."
+        f"say of their cell counts as {radius}{';' if allowed else ','} {effect}."
     )
 
 

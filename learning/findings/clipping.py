@@ -133,6 +133,19 @@ def shown_at_any_spread(at_spreads: Sequence[AtSpread], clipped: float, differen
     return float(np.abs(beyond_spreads(at_spreads, clipped, moved)).min())
 
 
+def apart_by_spread(at_spreads: Sequence[AtSpread], clipped: Floats) -> Floats:
+    """How far apart clipped means can be of labels with one mean that spread differently, where one
+    of them is ``clipped``."""
+    below, above = _of_spreads(at_spreads, clipped)
+    return np.asarray(above - below)
+
+
+def least_and_most(at_spreads: Sequence[AtSpread], clipped: float) -> tuple[float, float]:
+    """The least and the most that a mean is whose clipped one is ``clipped``."""
+    means = [float(spread.whole(clipped)) for spread in at_spreads]
+    return min(means), max(means)
+
+
 def _of_spreads(at_spreads: Sequence[AtSpread], clipped: Floats | float) -> tuple[Floats, Floats]:
     """The least and most that other spreads with the same mean add to a ``clipped`` public one."""
     mean = at_spreads[AS_PUBLIC].whole(clipped)

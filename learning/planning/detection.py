@@ -65,11 +65,6 @@ class Clipping:
     clipped: float
     radius: float
 
-    @property
-    def as_public(self) -> "Clipping":
-        """The same for numbers that spread as the public ones do, and known to."""
-        return replace(self, at_spreads=[self.at_spreads[AS_PUBLIC]] * len(self.at_spreads))
-
     def shown(self, difference: float) -> float:
         """The least by which clipped means differ that no other spread explains."""
         return shown_at_any_spread(self.at_spreads, self.clipped, difference)

@@ -58,8 +58,7 @@ def planned_panel(
 
     def between(detected: Detection, of: Difference) -> Difference:
         tests = comparisons_of(label, detected.cells, waves)
-        clipping = None if of.clipping is None else of.clipping.as_public
-        return replace(of, public=of.reported, tests=tests, largest=label.span, clipping=clipping)
+        return replace(of, public=of.reported, tests=tests, largest=label.span)
 
     def in_waves(asked: Mode) -> InWaves:
         turns = waves if asked == "rotate" else 1

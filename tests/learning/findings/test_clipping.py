@@ -192,24 +192,32 @@ def test_means_are_said_to_differ_where_they_do_at_any_spread(spread: float) -> 
         assert LABEL.name in listed
 
 
-def test_waves_are_said_to_be_compared_as_they_were_clipped() -> None:
-    """Equal means of which one spreads further change, and a change of 4 is said to be less."""
+def test_changes_between_waves_allow_for_what_clipping_hides() -> None:
+    """Equal means of which one spreads less are no change, and one of 4 is held; without public
+    records, as before, one of 0 is listed and one of 4 is said to be less, with a word on it."""
     u = 3.0 * (-np.log1p(-(np.arange(4_000) + 0.5) / 4_000) - 1.0)
+    public = public_rows(u)
 
     def wave(labels: Floats) -> list[QuestionCounts]:
         t = np.clip(labels, -RADIUS, RADIUS).mean() / (2.0 * RADIUS) + 0.5
         return [asked(np.full(4, t), 400_000, 8.0)]
 
+    def found(later: Floats, public: PublicData | None) -> tuple[list[tuple[float, float]], str]:
+        over = over_time(LABEL, {1: wave(u), 2: wave(later)}, 2, public)
+        return [(each.low, each.high) for each in over.changes if each.cell is None], over.sentence
+
+    for later in (u / 2.0, 2.0 * u):
+        listed, said = found(later, public)
+        assert listed == []
+        assert "counts as 6; what is said of changes allows for that" in said
+    ((low, high),), _ = found(u + 4.0, public)
+    assert 0.0 < low <= 4.0 <= high
     for later, truth in ((u / 2.0, 0.0), (u + 4.0, 4.0)):
-        found = over_time(LABEL, {1: wave(u), 2: wave(later)}, planned=2)
-        changed = [(each.low, each.high) for each in found.changes if each.cell is None]
-        assert changed
-        assert not changed[0][0] <= truth <= changed[0][1]
-        assert (
-            "more than 6 from what public records say of their cell counts as 6" in found.sentence
-        )
+        ((low, high),), said = found(later, None)
+        assert not low <= truth <= high
+        assert "more than 6 from what public records say of their cell counts as 6, so" in said
     whole = [replace(each, scale=LabelScale.of(LABEL, 4)) for each in wave(u)]
-    assert "as they were reported" not in over_time(LABEL, {1: whole}, planned=2).sentence
+    assert "as they were reported" not in over_time(LABEL, {1: whole}, 2, public).sentence
 
 
 def test_nothing_changes_without_centres_or_public_records() -> None:
