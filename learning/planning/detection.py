@@ -194,7 +194,7 @@ class Clipped:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class KnownTrees:
     """``selection_factor``, and what clipping does, by a tree's features and thresholds, on which
     alone they depend here."""
 
@@ -211,7 +211,7 @@ def detection(
     records: int,
     population: Population,
     variance: float,
-    measured: Measured,
+    measured: KnownTrees,
 ) -> Detection:
     """The detectable differences with ``holders`` answers and ``records`` public records.
 
@@ -342,7 +342,7 @@ def _clipped(
     public: PublicData,
     values: Floats,
     mass: Floats,
-    measured: Measured,
+    measured: KnownTrees,
 ) -> Clipped | None:
     """What clipping does in a tree's cells, of a ``mass``, whose means are ``values``; None if
     numbers are not reported around centres."""

@@ -51,7 +51,7 @@ from ..task_building.columns import Columns, is_arrow
 from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
-from .detection import EPSILONS, HOLDERS, Detection, Measured, detection, least
+from .detection import EPSILONS, HOLDERS, Detection, KnownTrees, detection, least
 from .outcome import (
     BehindRelay,
     Mean,
@@ -234,7 +234,7 @@ class Planner:
             population = population.with_odds(ratio)
         self.fair = Scenario(public, base, population)
         self.shifts = dict(self._shifts(rng))
-        self._measured = Measured()
+        self._measured = KnownTrees()
         self.relay = None if shuffling is None else self._behind_relay(shuffling)
 
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
