@@ -118,7 +118,7 @@ class _Figures:
 
 @dataclass(frozen=True, eq=False)
 class _Clipped:
-    """Of numbers around centres, how far their clipped means are from these, ``(figures,)``."""
+    """The distances of the clipped means of numbers from their centres, ``(figures,)``."""
 
     distance: Floats
     at_spreads: Sequence[AtSpread]
@@ -126,7 +126,7 @@ class _Clipped:
 
     @property
     def apart(self) -> Floats:
-        """How far apart two of them may be though labels have one mean."""
+        """The most that two of them may be apart though labels have one mean."""
         return apart_by_spread(self.at_spreads, self.distance)
 
     def ends(self, slot: int, half: float) -> tuple[float, float]:
@@ -234,7 +234,7 @@ def _overall(
 def _clipped(
     label: Range, question: QuestionCounts, t: Floats, at_spreads: Sequence[AtSpread]
 ) -> _Clipped:
-    """Of figures that are ``t`` of the way through their scales."""
+    """The distances of figures that are ``t`` of the way through their scales."""
     width = question.scale_of(label).width
     return _Clipped(width * (np.clip(t, 0.0, 1.0) - 0.5), at_spreads, width / 2.0)
 
@@ -334,7 +334,7 @@ def _of_means(
 
 
 def _beyond(one: _Figures, other: _Figures) -> Floats:
-    """How far apart figures are, less what a different spread of numbers explains."""
+    """The distances of figures, less what a different spread of numbers explains."""
     apart: Floats | float = 0.0
     if one.clipped is not None and other.clipped is not None:
         apart = np.maximum(one.clipped.apart, other.clipped.apart)
@@ -377,8 +377,11 @@ def _seen_from(
     least = _half_width(one, other, FALSE_DISCOVERY_RATE / comparisons)
     least += ERRORS_BELOW * np.sqrt(one.variance + other.variance)
     if one.clipped is not None and other.clipped is not None:
-        shown = least + np.maximum(one.clipped.apart, other.clipped.apart)
-        (below, above), (low, high) = one.clipped.ends(0, 0.0), one.clipped.ends(0, float(shown[0]))
+        needed = least + np.maximum(one.clipped.apart, other.clipped.apart)
+        (below, above), (low, high) = (
+            one.clipped.ends(0, 0.0),
+            one.clipped.ends(0, float(needed[0])),
+        )
         least = np.array([max(high - below, above - low)])
     return [each if each < highest - lowest else None for each in least.tolist()]
 

@@ -124,7 +124,7 @@ def seen_at_any_spread(
     return float(max(np.abs(spread.whole(ends) - mean).max() for spread in at_spreads))
 
 
-def shown_at_any_spread(at_spreads: Sequence[AtSpread], clipped: float, difference: float) -> float:
+def moved_at_any_spread(at_spreads: Sequence[AtSpread], clipped: float, difference: float) -> float:
     """The least by which clipped means differ ``beyond_spreads`` where means differ that much, up
     or down, at each of these."""
     mean = at_spreads[AS_PUBLIC].whole(clipped)
@@ -134,8 +134,8 @@ def shown_at_any_spread(at_spreads: Sequence[AtSpread], clipped: float, differen
 
 
 def apart_by_spread(at_spreads: Sequence[AtSpread], clipped: Floats) -> Floats:
-    """How far apart clipped means can be of labels with one mean that spread differently, where one
-    of them is ``clipped``."""
+    """The most that clipped means are apart of labels with one mean that spread differently, where
+    one of them is ``clipped``."""
     below, above = _of_spreads(at_spreads, clipped)
     return np.asarray(above - below)
 

@@ -504,7 +504,7 @@ def unclipped_mean(
 
 @dataclass(frozen=True)
 class Unclipping:
-    """What turns a clipped mean into the mean of labels that are spread as the public ones.
+    """The change of a clipped mean into the mean of labels that are spread as the public ones.
 
     To it ``lost`` is added, or down to ``lower`` less or up to ``higher`` more at other spreads.
     An error of the clipped mean counts ``slope`` times, and ``error`` is the variance that the
@@ -531,7 +531,7 @@ class Unclipping:
 def unclipping(
     label: Range, public: PublicData, question: QuestionCounts, values: Floats, mass: Floats
 ) -> Unclipping:
-    """Of the mean of all holders, or of those of a ``mass``, as in ``unclipped_mean``."""
+    """The change for all holders, or those of a ``mass``, as in ``unclipped_mean``."""
     scale, weights = question.scale_of(label), mass / mass.sum()
     radius = scale.width / 2.0
     distances, at_spreads = public_distances(label, public, question)

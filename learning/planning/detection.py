@@ -35,9 +35,9 @@ from ..core.trees import cell_sums, locate
 from ..findings.clipping import (
     AS_PUBLIC,
     AtSpread,
+    moved_at_any_spread,
     public_distances,
     seen_at_any_spread,
-    shown_at_any_spread,
 )
 from ..findings.insight import Unclipping, as_reported, unclipping
 from ..findings.selection import selection_factor
@@ -55,7 +55,7 @@ NEARER = 1.6448536269514722
 
 @dataclass(frozen=True, eq=False)
 class Clipping:
-    """How differences of means show where numbers are clipped around centres.
+    """Differences of means as they show where numbers are clipped around centres.
 
     Up or down, and if the holders' numbers spread as any of ``at_spreads`` does; ``clipped`` is the
     public records' own clipped mean.
@@ -65,13 +65,13 @@ class Clipping:
     clipped: float
     radius: float
 
-    def shown(self, difference: float) -> float:
+    def moved(self, difference: float) -> float:
         """The least by which clipped means differ that no other spread explains."""
-        return shown_at_any_spread(self.at_spreads, self.clipped, difference)
+        return moved_at_any_spread(self.at_spreads, self.clipped, difference)
 
-    def least(self, shown: float) -> float | None:
-        """The least difference of which that much is shown; None where all might be clipped."""
-        return seen_at_any_spread(self.at_spreads, self.clipped, shown, self.radius)
+    def least(self, moved: float) -> float | None:
+        """The least difference that moves clipped means so far; None where all might be clipped."""
+        return seen_at_any_spread(self.at_spreads, self.clipped, moved, self.radius)
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class Difference:
         """The probability of detecting a difference of ``delta``."""
         from scipy.special import ndtr  # slow to import
 
-        shown = delta if self.clipping is None else self.clipping.shown(delta)
-        return float(ndtr((shown - self.critical) / sqrt(self.reported + self.public)))
+        moved = delta if self.clipping is None else self.clipping.moved(delta)
+        return float(ndtr((moved - self.critical) / sqrt(self.reported + self.public)))
 
     def smallest(self, power: float) -> float | None:
         """The difference that is detected with probability ``power``; None above ``largest``."""
@@ -189,7 +189,7 @@ class Clipped:
     variance: float
 
     def at(self, clipped: float) -> Clipping:
-        """How differences from a clipped mean distance show."""
+        """Differences from a clipped mean distance, as they show."""
         return Clipping(self.at_spreads, clipped, self.of_all.radius)
 
 
@@ -288,7 +288,7 @@ class _Figures:
 def _figures(
     task: Task, place: int, q: Floats, w: Floats, public_mean: float, variance: float
 ) -> _Figures:
-    """Of the cells' shares or means ``q``, with masses ``w``."""
+    """The figures of cells' shares or means ``q``, with masses ``w``."""
     label = task.label
     if isinstance(label, Classes):
         q = q / q.sum(axis=1, keepdims=True)
@@ -344,7 +344,7 @@ def _clipped(
     mass: Floats,
     measured: KnownTrees,
 ) -> Clipped | None:
-    """What clipping does in a tree's cells, of a ``mass``, whose means are ``values``; None if
+    """The effect of clipping in a tree's cells, of a ``mass``, whose means are ``values``; None if
     numbers are not reported around centres."""
     tree, label = task.tree_of(place), task.label
     grown = tree.feature.tobytes(), tree.threshold.tobytes()
