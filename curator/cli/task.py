@@ -13,7 +13,7 @@ from privet.admin.client import CuratorClient, Document
 from privet.learning.core.amounts import amount, thousands
 from privet.learning.task_building.columns import Table
 from privet.learning.task_building.publication import Publication
-from privet.learning.task_building.renaming import renamed
+from privet.learning.task_building.renaming import prepared
 from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.protocol.calls import TASKS
@@ -149,7 +149,7 @@ def _check(api: CuratorClient, public: Path, settings: dict[str, Any], *, ask: b
             f"people's devices refuse more than {TASK_CAP:g} unless told otherwise.",
             **PLAIN,
         )
-    columns = renamed(table, parsed_settings.rename)
+    columns = prepared(table, parsed_settings)
     features = infer_features(columns, parsed_settings)
     tasks = [task for task in api.tasks() if task["wave"] is None]
     named = [task["id"] for task in tasks if task["name"] == settings["name"]]

@@ -61,6 +61,8 @@ LANGUAGES = {
     "ar": "العربية",
     "ru": "Русский",
 }
+SPOKEN = ("en", "de", "es", "zh-Hans")
+"""Languages of the answer page's own texts."""
 STEPS = {
     "data": "Data",
     "questions": "Questions",
@@ -91,6 +93,7 @@ OF_COLUMNS = (
     "classes",
     "label_range",
     "rename",
+    "years",
 )
 """Settings that the fields of single columns make."""
 OF_FILE = ("encoding", "separator", "decimal")
@@ -151,6 +154,7 @@ async def show_columns(
         in_words=ORDINARY,
         advanced=ADVANCED,
         languages=LANGUAGES,
+        spoken=SPOKEN,
         most_waves=MOST_WAVES,
         of_hundred=of_hundred,
         relay=await run_in_threadpool(relays.probe, curator),
@@ -269,22 +273,22 @@ def settings_of(form: FormData) -> Publication:
         "features": {},
         "describe": {},
         "rename": {},
+        "years": [],
     }
     columns = list(_columns(fields))
     _check_decided((name, of) for name, of in columns if name == label or "use" in of)
     for name, of in columns:
-        if name == label or "use" in of:
-            names = {**_called(name, of), **_merged(of), **_renaming(of.get("rename", ""))}
-            settings["rename"] |= {name: names} if names else {}
-        described = {key: of[key] for key in ("prompt", "description", "unit") if key in of}
+        if (name == label or "use" in of) and (names := _names(name, of)):
+            settings["rename"][name] = names
         kind = (fields.get("label_type") or of.get("as_label")) if name == label else None
-        if of.get("kind") == "categorical" or kind == "classes":  # which have no unit
-            described.pop("unit", None)
+        described = _described(of, has_unit=kind != "classes")
         if name == label:
             settings |= _label(of, fields.get("label_type", ""))
         elif "use" not in of:
             settings["ignore"].append(name)
             continue
+        elif of["use"] == "year":
+            settings["years"].append(name)
         elif declared := _declared(of):
             settings["features"][name] = declared
         if "disclosed" in of:
@@ -292,6 +296,15 @@ def settings_of(form: FormData) -> Publication:
         if described:
             settings["describe"][name] = described
     return _affordable(Publication.parse(json.dumps(settings)))
+
+
+def _described(of: dict[str, str], *, has_unit: bool) -> dict[str, str]:
+    """The texts of a column for people; categories have no unit."""
+    keys: tuple[str, ...] = ("prompt", "description", "unit")
+    described = {key: of[key] for key in keys if key in of}
+    if of.get("kind") == "categorical" or not has_unit:
+        described.pop("unit", None)
+    return described
 
 
 def _columns(fields: dict[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -388,6 +401,8 @@ def _declared(of: dict[str, str]) -> dict[str, Any]:
     kind = of.get("kind", "")
     if "means_0" in of:  # the words are inferred
         return {}
+    if of.get("blank") == "missing" and "is_number" in of:
+        return {"kind": "numeric"}
     if kind != of.get("inferred", ""):
         return {"kind": kind}
     if kind == "numeric":
@@ -418,12 +433,35 @@ def _label(of: dict[str, str], kind: str) -> dict[str, Any]:
     return settings
 
 
+def _names(name: str, of: dict[str, str]) -> dict[str, str]:
+    """New names of a column's categories, as somebody has decided or written them."""
+    decided = {**_called(name, of), **_merged(of), **_gaps(name, of)}
+    return decided | _renaming(of.get("rename", ""))
+
+
 def _called(name: str, of: dict[str, str]) -> dict[str, str]:
-    """New names of 0 and 1, as somebody has said what they mean."""
-    meanings = {number: of[f"means_{number}"] for number in "01" if f"means_{number}" in of}
+    """New names of the two values of a column, 0 and 1 unless the form says otherwise."""
+    meanings = {
+        of.get(f"stands_{number}", number): of[f"means_{number}"]
+        for number in "01"
+        if f"means_{number}" in of
+    }
     if len(meanings) == 1 or len(set(meanings.values())) == 1:
-        raise InvalidRequest(f"{name}: say what 0 means and what 1 means, each with its own words.")
-    return meanings
+        one, other = (of.get(f"stands_{number}", number) for number in "01")
+        raise InvalidRequest(
+            f"{name}: say what {one} means and what {other} means, each with its own words."
+        )
+    return {stands: meaning for stands, meaning in meanings.items() if stands != meaning}
+
+
+def _gaps(name: str, of: dict[str, str]) -> dict[str, str]:
+    """New names of texts that may stand for a missing value, as somebody has decided."""
+    names = dict.fromkeys(_lines(of.get("blanks", "")), "") if of.get("blank") == "missing" else {}
+    if of.get("void") == "answer":
+        if not of.get("void_name"):
+            raise InvalidRequest(f"{name}: say how the answer is called that counted as missing.")
+        names |= dict.fromkeys(_lines(of.get("voids", "")), of["void_name"])
+    return names
 
 
 def _pairs(of: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
@@ -437,6 +475,11 @@ def _pairs(of: dict[str, str]) -> Iterator[tuple[str, str, str | None]]:
 
 def _check_decided(columns: Iterable[tuple[str, dict[str, str]]]) -> None:
     """Raise ``InvalidRequest`` that names all categories of which nobody has decided yet."""
+    columns = list(columns)
+    for name, of in columns:
+        if "blanks" in of and "blank" not in of:
+            texts = ", ".join(map(repr, _lines(of["blanks"])))
+            raise InvalidRequest(f"{name}: say whether {texts} is an answer, or none.")
     pairs = ((name, *pair) for name, of in columns for pair in _pairs(of))
     open_pairs = [f"{name}: {old!r} and {new!r}" for name, old, new, one in pairs if one is None]
     if open_pairs:

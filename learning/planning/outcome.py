@@ -14,6 +14,8 @@ from ..core.looks import Looks
 from ..core.public_data import Floats
 
 TOO_FEW = "too few to tell"
+ROUGH = 0.1
+"""Half width, as a part of all there can be, beyond which a figure is only a rough one."""
 OUT_OF_REACH = 10
 """Multiple of the planned holders beyond which a target is out of reach."""
 
@@ -255,7 +257,12 @@ class Plan:
             return "Too few people to tell anything"
         people = f"{_number(self.holders)} people{' in each wave' if self.panel else ''}"
         figure = "each share" if self.score == "accuracy" else "the mean"
-        return f"{people} give {figure} to ± {self.amount(self.here.half_width)}"
+        said = f"{people} give {figure} to ± {self.amount(self.here.half_width)}"
+        rough = ROUGH * self.span
+        if self.here.half_width <= rough:
+            return said
+        wanted = _about(ceil(self.holders * (self.here.half_width / rough) ** 2))
+        return f"Only a rough figure: {said}, about {wanted} would to ± {self.amount(rough)}"
 
     @property
     def answers(self) -> list[str]:

@@ -33,7 +33,7 @@ from ..methods import GROWERS
 from .columns import Columns, units_of
 from .mechanism_comparison import AUTO, choose
 from .register import encode_register, in_steps
-from .renaming import renamed
+from .renaming import prepared
 from .schema import describe, infer_features, infer_label
 from .settings import TaskSettings
 
@@ -153,7 +153,7 @@ def encode_columns(
     settings: TaskSettings, columns: Columns
 ) -> tuple[tuple[Feature, ...], Label, PublicData]:
     """Features and label as published, and the public records encoded by them."""
-    columns, units = renamed(columns, settings.rename), units_of(columns)
+    columns, units = prepared(columns, settings), units_of(columns)
     features = tuple(
         describe(feature, settings, units) for feature in infer_features(columns, settings)
     )

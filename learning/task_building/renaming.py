@@ -1,6 +1,7 @@
-"""Categories renamed and merged, before anything is inferred from a column."""
+"""Dates to years, and categories renamed and merged, before anything is inferred of a column."""
 
 import math
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -8,12 +9,14 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import ColumnValues, category_text
+from privet.protocol.features import ColumnValues, category_text, is_missing
 from privet.protocol.spellings import look_alike
 
 from .columns import Columns, Table
+from .settings import TaskSettings
 
 MOST_COMPARED = 200
 """Categories of a column up to which each is compared with each; more are no list of answers."""
@@ -23,6 +26,40 @@ LETTERS_PER_SLIP = 4
 """Letters that a text needs for each slip by which it is another."""
 Renaming = Mapping[str, Mapping[str, str]]
 """New names of categories by column and old name; an empty one is a missing value."""
+
+
+YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
+def prepared(columns: Columns, settings: TaskSettings) -> Columns:
+    """The columns with the years of dates and the new names of categories.
+
+    Raises as ``renamed`` does, and for a column whose texts do not all have one year.
+    """
+    if not settings.years:
+        return renamed(columns, settings.rename)
+    made = columns.copy() if isinstance(columns, Table) else dict(columns)
+    for name in settings.years:
+        if name not in columns:
+            raise InvalidPublicData(f"There is no column {name!r} of whose dates to take the year.")
+        made[name] = years_of(name, columns[name])
+    return renamed(made, settings.rename)
+
+
+def years_of(name: str, values: ColumnValues) -> NDArray[np.float64]:
+    """The years of a column of dates, NaN where one is missing; raises ``InvalidPublicData``."""
+    years = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if is_missing(value):
+            continue
+        found = YEAR.findall(value) if isinstance(value, str) else []
+        if len(found) != 1:
+            raise InvalidPublicData(
+                f"Row {row + 1} of the column {name!r} is {value!r}: it is no date with a year of "
+                "four digits."
+            )
+        years[row] = float(found[0])
+    return years
 
 
 def renamed(columns: Columns, renaming: Renaming) -> Columns:

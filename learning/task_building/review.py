@@ -7,23 +7,26 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import (
+    MISSING_TEXTS,
     NUMBER,
     Categorical,
     ColumnValues,
     Numeric,
     text_counts,
 )
+from privet.protocol.spellings import TRUTH_VALUES
 from privet.tables.cells import NUMBERS, plain_number
 from privet.tables.text_format import TextFormat, bare
 
 from .columns import Columns, Table, units_of
-from .renaming import Resemblance, alike, renamed, resemblances
+from .renaming import Resemblance, alike, prepared, resemblances, years_of
 from .schema import ABOUT_DATES, describe, infer_feature, kind_of_label
 from .settings import TaskSettings
 
@@ -33,6 +36,9 @@ FEWEST_IDS = 30
 """Rows from which whole numbers that all differ are probably ids."""
 NO_ANSWER = frozenset({"-", "\u2013", "\u2014", "?", ".", "n/a", "N.A.", "n.a.", "k.A.", "k. A."})
 """Texts that hardly anybody means as a category, besides errors of spreadsheets."""
+MOST_BLANKS = 5
+"""Texts among numbers up to which they may all stand for a missing value."""
+VOIDS = MISSING_TEXTS - {""}
 COUNTRY = re.compile("[A-Z]{2}")
 DATE = re.compile(
     r"\d{4}[-/.]\d\d?[-/.]\d\d?([T ].*)?|\d\d?[./-]\d\d?[./-](\d{4}|\d\d)([T ].*)?"
@@ -52,8 +58,8 @@ def review(columns: Columns, settings: TaskSettings) -> list[str]:
 
     Columns that the settings declare are not questioned, but the label is.
     """
-    columns = renamed(columns, settings.rename)
-    declared = {*settings.ignore, *settings.features}
+    columns = prepared(columns, settings)
+    declared = {*settings.ignore, *settings.years, *settings.features}
     if settings.classes is not None or settings.label_range is not None:
         declared.add(settings.label)
     return [
@@ -69,9 +75,14 @@ class Proposal:
     """The ``feature`` that a column would be, None if it cannot be one, and what looks wrong.
 
     ``note`` says how its cells were read, where not as they stand; ``rows`` has the number of rows
-    of each category. Of ``merges`` somebody has to decide whether each is one category.
-    ``label_type`` is what the column becomes as the label; ``is_binary`` says that it has the
-    numbers 0 and 1 and no others.
+    of each category. ``label_type`` is what the column becomes as the label.
+
+    Somebody has to decide of ``merges`` whether each is one category; of ``words``, the values of a
+    column of 0 and 1 or of truth values, each with the word of the file, how they are called; of
+    ``blanks`` whether they stand for a missing value, which makes a number of the column if
+    ``is_number``; of ``voids``, which count as missing, whether they are an answer; of dates
+    whether the year counts, from the first of ``years`` to the last. ``blanks`` and ``voids`` have
+    numbers of rows.
     """
 
     name: str
@@ -81,7 +92,20 @@ class Proposal:
     rows: Mapping[str, int]
     merges: tuple[Resemblance, ...]
     label_type: str
-    is_binary: bool
+    words: tuple[tuple[str, str], ...] = ()
+    blanks: Mapping[str, int] = field(default_factory=dict)
+    is_number: bool = False
+    voids: Mapping[str, int] = field(default_factory=dict)
+    years: tuple[int, int] | None = None
+
+    @property
+    def title(self) -> str:
+        """The name without a unit at its end that the feature states."""
+        unit = self.feature.unit if isinstance(self.feature, Numeric) else None
+        found = UNIT.search(self.name.strip())
+        return (
+            self.name[: found.start()].strip() if unit and found and found[1] == unit else self.name
+        )
 
     @property
     def round(self) -> tuple[float, float]:
@@ -116,8 +140,10 @@ def propose(columns: Columns) -> list[Proposal]:
     notes = columns.notes if isinstance(columns, Table) else {}
     proposals = []
     for name, values in columns.items():
-        feature, remarks = None, tuple(f"It {remark}" for remark in _remarks(values))
-        counts = _counts(values)
+        counts, years = _counts(values), _years(name, values)
+        blanks, is_number = _blanks(counts)
+        remarks = () if years else tuple(f"It {each}" for each in _remarks(values, gaps=False))
+        feature = None
         try:
             named = UNIT.search(name.strip())
             units = {name: named[1]} if named else {}
@@ -127,17 +153,77 @@ def propose(columns: Columns) -> list[Proposal]:
         except InvalidPublicData as error:
             about_dates = ABOUT_DATES in error.detail  # which its remark says too
             remarks = (error.detail,) if about_dates else (error.detail, *remarks)
+            if years:
+                remarks = ()
         note = f"It {notes[name]}" if name in notes else ""
         merges = tuple(resemblances(counts))
-        kind, binary = kind_of_label(values, PREVIEW), _is_binary(values)
-        proposals.append(Proposal(name, feature, remarks, note, counts, merges, kind, binary))
+        proposals.append(
+            Proposal(
+                name,
+                feature,
+                remarks,
+                note,
+                counts,
+                merges,
+                kind_of_label(values, PREVIEW),
+                words=_words(
+                    values, columns.texts.get(name) if isinstance(columns, Table) else None
+                ),
+                blanks=blanks,
+                is_number=is_number,
+                voids=_voids(values) if feature is not None else {},
+                years=years,
+            )
+        )
     return proposals
 
 
-def _is_binary(values: ColumnValues) -> bool:
-    if not isinstance(values, np.ndarray):
-        return False
-    return set(np.unique(values[~np.isnan(values)]).tolist()) == {0.0, 1.0}
+def _words(values: ColumnValues, texts: Any) -> tuple[tuple[str, str], ...]:
+    """The values of a column that has two and no words for them, with those of a file's texts."""
+    if isinstance(values, np.ndarray):
+        found = set(np.unique(values[~np.isnan(values)]).tolist())
+        return (("0", ""), ("1", "")) if found == {0.0, 1.0} else ()
+    if {type(value) for value in values if not is_missing(value)} != {bool}:
+        return ()
+    spelled = Counter(text for text in (texts.to_pylist() if texts is not None else ()))
+    words = {
+        truth: next((t for t, _ in spelled.most_common() if TRUTH_VALUES.get(t) == number), "")
+        for truth, number in (("False", "0"), ("True", "1"))
+    }
+    return tuple(words.items())
+
+
+def _blanks(counts: Counter[str]) -> tuple[dict[str, int], bool]:
+    """The texts that probably stand for a missing value, by their rows, and whether all others are
+    numbers, and most rows."""
+    texts = {text: rows for text, rows in counts.items() if not NUMBER.fullmatch(text)}
+    numbers = counts.total() - sum(texts.values())
+    if texts and numbers >= LIKE_A_NUMBER * counts.total():
+        return (texts, True) if len(texts) <= MOST_BLANKS else ({}, False)
+    return {text: rows for text, rows in texts.items() if _is_no_answer(text)}, False
+
+
+def _is_no_answer(text: str) -> bool:
+    return text in NO_ANSWER or text.startswith("#")
+
+
+def _voids(values: ColumnValues) -> dict[str, int]:
+    """The texts of a column that count as missing and may be meant, by their rows."""
+    if isinstance(values, np.ndarray):
+        return {}
+    return dict(Counter(value for value in values if isinstance(value, str) and value in VOIDS))
+
+
+def _years(name: str, values: ColumnValues) -> tuple[int, int] | None:
+    """The first and the last year of a column of dates; None of any other."""
+    counts = _counts(values)
+    if not counts or not all(map(DATE.fullmatch, counts)):
+        return None
+    try:
+        years = years_of(name, values)
+    except InvalidPublicData:
+        return None
+    return int(np.nanmin(years)), int(np.nanmax(years))
 
 
 def remarks_on(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
@@ -158,8 +244,11 @@ def remarks_on(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
             )
 
 
-def _remarks(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
-    """Remarks on a column, without those on categories that look alike."""
+def _remarks(values: ColumnValues, *, label: bool = False, gaps: bool = True) -> Iterator[str]:
+    """Remarks on a column, without those on categories that look alike.
+
+    Without ``gaps`` also without those on texts that may stand for a missing value.
+    """
     if isinstance(values, np.ndarray):
         present = values[~np.isnan(values)]
         distinct = len(np.unique(present))
@@ -169,7 +258,11 @@ def _remarks(values: ColumnValues, *, label: bool = False) -> Iterator[str]:
     else:
         counts = _counts(values)
         distinct = len(counts)
-        yield from _remarks_on_texts(counts, values)
+        yield from _remarks_on_texts(counts)
+        if gaps or not _blanks(counts)[0]:
+            yield from _remarks_on_numbers_among_texts(counts)
+        if gaps:
+            yield from _remarks_on_gaps(counts, values)
     if distinct == 1 and not label:
         yield "has the same value in every row: ignore it, as it carries no information."
 
@@ -178,23 +271,35 @@ def _counts(values: ColumnValues) -> Counter[str]:
     return Counter() if isinstance(values, np.ndarray) else text_counts(values)
 
 
-def _remarks_on_texts(counts: Counter[str], values: ColumnValues) -> Iterator[str]:
-    texts = [text for text in counts if not NUMBER.fullmatch(text)]
-    numbers = sum(count for text, count in counts.items() if NUMBER.fullmatch(text))
+def _remarks_on_numbers_among_texts(counts: Counter[str]) -> Iterator[str]:
+    texts, numbers = _texts_among(counts)
     if texts and numbers >= LIKE_A_NUMBER * counts.total():
         examples = ", ".join(map(repr, sorted(texts)[:3]))
         yield (
             f"has {numbers} numbers and {counts.total() - numbers} texts ({examples}), so it "
             f"becomes {len(counts)} categories: to make it a number, empty those cells."
         )
-    elif texts:
+
+
+def _texts_among(counts: Counter[str]) -> tuple[list[str], int]:
+    """The texts that are no numbers, and the number of rows with a number."""
+    numbers = sum(count for text, count in counts.items() if NUMBER.fullmatch(text))
+    return [text for text in counts if not NUMBER.fullmatch(text)], numbers
+
+
+def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
+    texts, numbers = _texts_among(counts)
+    if texts and numbers < LIKE_A_NUMBER * counts.total():
         yield from _remarks_on_marks(counts, texts)
     if counts and all(map(DATE.fullmatch, counts)):
         yield (
             "holds dates or times, which become categories: turn them into a number, such as the "
             "days since a fixed day, or ignore the column."
         )
-    words = sorted(text for text in counts if text in NO_ANSWER or text.startswith("#"))
+
+
+def _remarks_on_gaps(counts: Counter[str], values: ColumnValues) -> Iterator[str]:
+    words = sorted(filter(_is_no_answer, counts))
     if words:
         yield (
             f"has {', '.join(map(repr, words))} among its categories: rename to nothing what "

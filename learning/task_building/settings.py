@@ -225,6 +225,11 @@ class TaskSettings(SettingsModel):
         description="New names of categories and classes, by column and old name: equal ones are "
         "merged, and an empty one is a missing value.",
     )
+    years: tuple[str, ...] = Field(
+        default=(),
+        description="Public columns of dates of which the year counts; holders are then asked for "
+        "a year.",
+    )
     encoding: Encoding | None = Field(default=None, description=HELP["encoding"])
     separator: Separator | None = Field(default=None, description=HELP["separator"])
     decimal: Decimal | None = Field(default=None, description=HELP["decimal"])

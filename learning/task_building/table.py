@@ -221,10 +221,11 @@ def _numbers_of(texts: pa.ChunkedArray, decimal: Decimal) -> np.ndarray[Any, np.
 def _say_how(table: Table, name: str, present: pa.Array, words: set[str], decimal: Decimal) -> None:
     """Note the numbers of a column that are not written as programs write them, and ``words``
     that count as missing."""
-    odd = present.filter(pc.invert(_matches(present, f"{NUMBER.pattern}|{INFINITE}")))
-    read = []
-    if len(odd):
-        text, unit = odd[0].as_py(), ""
+    is_odd = pc.invert(_matches(present, f"{NUMBER.pattern}|{INFINITE}"))
+    is_grouped = pc.match_substring_regex(present, f"[{GROUPING[decimal]}][0-9]")
+    grouped, odd, read = present.filter(is_grouped), present.filter(is_odd), []
+    if len(grouped) or len(odd):
+        text, unit = (grouped if len(grouped) else odd)[0].as_py(), ""
         if text.endswith(PERCENT):
             table.units[name], unit = PERCENT, f" {PERCENT}"
         read.append(f"{text!r}, which is read as {plain_number(bare(text), decimal)}{unit}")

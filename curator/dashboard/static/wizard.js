@@ -114,6 +114,17 @@ function sayWaves() {
   place.textContent = count && epsilon > 0 ? `All answers of one person together cost ε ${Number(lifetime.toPrecision(6))} at most (the lifetime ε)${more}.` : "";
 }
 
+/** The answers of a column in a few words: its categories, or the ends of its numbers with their unit. */
+function saidAnswers(column) {
+  const field = (name) => column.querySelector(`[name^='${name}.']`)?.value ?? "";
+  const years = column.querySelector("[value='year']:checked")?.parentElement.textContent.match(/\d{4}/gu);
+  const [low, high] = years ?? [field("low"), field("high")];
+  const means = column.querySelector("[data-means]")?.value;
+  if (low !== "" && !means) return `${low} to ${high} ${field("unit")}`.trim();
+  const all = [...new Set(answers(column).map((each) => each.trim()).filter(Boolean))];
+  return all.slice(0, 8).join(", ") + (all.length > 8 ? ` and ${all.length - 8} more` : "");
+}
+
 /** The answers of a column in its summary, as they are to be called. */
 function sayAnswers(column) {
   const place = column.querySelector("[data-answers]");
@@ -152,15 +163,18 @@ function answers(column) {
     const [old, name] = yes.closest("fieldset").querySelectorAll("[type='hidden']");
     called.set(old.value, name.value);
   }
+  const blank = column.querySelector("[name^='blank.'][value='missing']:checked");
+  if (blank) for (const each of column.querySelector("[name^='blanks.']").value.split("\n")) called.set(each, "");
   for (const line of column.querySelector("[name^='rename.']")?.value.split("\n") ?? []) {
     const at = line.lastIndexOf("=");
     if (at >= 0) called.set(line.slice(0, at).trim(), line.slice(at + 1).trim());
   }
   const found = column.querySelector("[name^='categories.']")?.value.split("\n") ?? [];
-  return found.map((each) => called.get(each.trim()) ?? each);
+  const void_ = column.querySelector("[name^='void.'][value='answer']:checked") ? [column.querySelector("[name^='void_name.']").value] : [];
+  return [...found.map((each) => called.get(each.trim()) ?? each), ...void_];
 }
 
-const isAsked = (column) => column.querySelector("[name^='use.']")?.checked || column.querySelector("[name^='name.']")?.value === form.elements.label.value;
+const isAsked = (column) => Boolean(column.querySelector("[name^='use.']:checked")?.value) || column.querySelector("[name^='name.']")?.value === form.elements.label.value;
 
 const translations = () => JSON.parse(form.elements.translations?.value || "[]");
 
@@ -322,12 +336,13 @@ function sayAll() {
   const place = document.getElementById("summary");
   const asked = [...form.querySelectorAll("[data-column]")].filter((each) => each.querySelector("[name^='name.']").value !== form.elements.label.value && isAsked(each));
   const prompt = (column) => column.querySelector("[name^='prompt.']")?.value || column.querySelector("[name^='prompt.']")?.placeholder;
+  const withAnswers = (column) => [prompt(column), saidAnswers(column)].filter(Boolean).join(" – ");
   const text = (name) => form.elements[name].value.trim();
   const label = [...form.querySelectorAll("[data-column]")].find((each) => each.querySelector("[name^='name.']").value === text("label"));
   const waves = text("wave_count");
   const rows = [
-    ["To be predicted", label ? prompt(label) ?? text("label") : "", "questions"],
-    [`Asked besides (${asked.length})`, asked.map(prompt).join("; "), "questions"],
+    ["To be predicted", label ? withAnswers(label) || text("label") : "", "questions"],
+    [`Asked besides (${asked.length})`, asked.map(withAnswers), "questions"],
     ["Study", text("name"), "study"],
     ["People", text("holders"), "study"],
     ["Privacy of each answer", `ε = ${text("epsilon")}`, "study"],
@@ -344,7 +359,10 @@ function sayAll() {
     link.setAttribute("aria-label", `Change: ${name}`);
     const last = document.createElement("dd");
     last.append(link);
-    row.append(Object.assign(document.createElement("dt"), { textContent: name }), Object.assign(document.createElement("dd"), { textContent: value || "missing", className: value ? "" : "is-missing" }), last);
+    const [lines, is] = [Array.isArray(value) ? value : [value || "missing"], document.createElement("dd")];
+    is.className = value ? "" : "is-missing";
+    is.append(...lines.map((line) => Object.assign(document.createElement("div"), { textContent: line })));
+    row.append(Object.assign(document.createElement("dt"), { textContent: name }), is, last);
     return row;
   }));
 }

@@ -132,7 +132,8 @@ def test_from_a_file_to_the_first_answer(
     assert not admin.locator("[aria-label='Ask for member']").is_checked()
     go_on(admin, "Where people answer")
     go_on(admin, "Check and publish")
-    assert "How old are you?; Hours; Job" in admin.inner_text("#summary")
+    for line in ("How old are you? – 16 to ", "Hours – 0 to 60", "Job – farmer, nurse, smith"):
+        assert line in admin.inner_text("#summary")
     admin.get_by_role("button", name="Publish", exact=True).click()
     admin.get_by_text("Plan first, with the settings as they are now").wait_for()
     admin.route("**/new/plan", lambda _: None)  # which may be there before it is cancelled

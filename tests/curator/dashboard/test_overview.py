@@ -510,7 +510,7 @@ async def test_a_poster_has_the_link_and_the_askers_words(
     assert 'src="data:image/svg+xml' in page
     await form(f"/tasks/{task}/link", relay="http://127.0.0.1:8100")
     assert "Only this machine can open" in (await http.get(f"/tasks/{task}/poster")).text
-    assert "privet pilot --phone" in (await http.get(f"/tasks/{task}")).text
+    assert "Only this machine can open" in (await http.get(f"/tasks/{task}")).text
     await form(f"/tasks/{task}/link", relay="https://relay.example")
     assert (await http.get(f"/tasks/{invited}/poster")).status_code == 422
     assert "/poster" not in (await http.get(f"/tasks/{invited}")).text

@@ -5,6 +5,7 @@ import re
 from base64 import urlsafe_b64decode
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.datastructures import FormData
@@ -20,9 +21,11 @@ from privet.curator.dashboard.wizard import (
 )
 from privet.learning.core.amounts import of_hundred
 from privet.learning.task_building.inputs import inputs_of
+from privet.learning.task_building.review import propose
 from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Categorical, Classes, Range
+from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.status import RelayDescription
 from privet.protocol.task import Task
 from tests.curator import samples
@@ -191,6 +194,86 @@ def test_zero_and_one_are_words_once_somebody_says_which() -> None:
     for half in ({"means_0.0": "no"}, {"means_0.0": "no", "means_1.0": "no"}):
         with pytest.raises(InvalidRequest, match="x: say what 0 means and what 1 means"):
             settings_of(FormData(FORM | half))
+
+
+def test_truth_values_keep_the_words_of_the_file() -> None:
+    """WAHR and FALSCH are no True and False to whoever reads them; the page asks as for 0 and 1."""
+    (whether, of_bytes, _) = propose(read_table(b"x,b,y\nWAHR,1,a\nFALSCH,0,b\nWAHR,1,a\n"))
+    assert whether.words == (("False", "FALSCH"), ("True", "WAHR"))
+    assert of_bytes.words == (("0", ""), ("1", ""))
+    stands = {"stands_0.0": "False", "stands_1.0": "True"}
+    made = settings_of(FormData(FORM | stands | {"means_0.0": "FALSCH", "means_1.0": "WAHR"}))
+    assert made.rename == {"x": {"False": "FALSCH", "True": "WAHR"}}
+    same = settings_of(FormData(FORM | stands | {"means_0.0": "False", "means_1.0": "True"}))
+    assert same.rename == {}
+    with pytest.raises(InvalidRequest, match="x: say what False means and what True means"):
+        settings_of(FormData(FORM | stands | {"means_0.0": "FALSCH"}))
+
+
+def test_what_may_be_missing_is_decided() -> None:
+    """Of texts among numbers, of words for no answer, and of NA, which may be a code."""
+    x = {"blanks.0": "many\r\n-", "is_number.0": "yes", "kind.0": "categorical"}
+    x |= {"inferred.0": "categorical"}
+    with pytest.raises(InvalidRequest, match="x: say whether 'many', '-' is an answer, or none"):
+        settings_of(FormData(FORM | x))
+    number = settings_of(FormData(FORM | x | {"blank.0": "missing"}))
+    assert number.rename == {"x": {"many": "", "-": ""}}
+    assert number.features["x"].kind == "numeric"
+    assert settings_of(FormData(FORM | x | {"blank.0": "answer"})).rename == {}
+    void = {"voids.1": "NA", "void.1": "missing"}
+    assert settings_of(FormData(FORM | void)).rename == {}
+    called = void | {"void.1": "answer", "void_name.1": "none of these"}
+    assert settings_of(FormData(FORM | called)).rename == {"job": {"NA": "none of these"}}
+    with pytest.raises(InvalidRequest, match="job: say how the answer is called"):
+        settings_of(FormData(FORM | void | {"void.1": "answer"}))
+
+
+async def test_a_file_as_people_have_it_is_decided_on_the_page(http: Http) -> None:
+    """Dates, numbers among which a word stands, NA, and a unit in a name: each with its buttons;
+    what is decided is what is published."""
+    rows = "when;visits;ward;Height (m);back\n" + "".join(
+        f"{1 + i % 28:02}.0{1 + i % 9}.{1990 + i % 20};{'many' if i % 9 == 0 else i % 7};"
+        f"{('NA', 'heart', 'lung')[i % 3]};1,{60 + i % 30};{'yes' if i % 4 else 'no'}\n"
+        for i in range(120)
+    )
+    files = {"public": ("a.csv", rows.encode())}
+    form = await http.sign_in()
+    page = html.unescape((await form("/new/columns", files)).text)
+    for said in (
+        "when holds dates. What should become of it?",
+        "Ask for the year, from 1990 to 2009",
+        "visits: “many” (14 rows) among numbers: an answer?",
+        "ward: “NA” (40 rows): an answer?",
+        'name="prompt.3" maxlength="1000" value="Height"',
+        'name="unit.3" maxlength="200" value="m"',
+    ):
+        assert said in page, said
+    assert page.index("Which column should be predicted?") < page.index(
+        "The first rows of the file"
+    )
+    fields = {
+        f"name.{i}": n for i, n in enumerate(("when", "visits", "ward", "Height (m)", "back"))
+    }
+    fields |= {f"use.{i}": "on" for i in range(1, 4)} | {"use.0": "year", "prompt.3": "Height"}
+    fields |= {"blanks.1": "many", "blank.1": "missing", "is_number.1": "yes", "unit.3": "m"}
+    fields |= {"inferred.1": "categorical", "kind.1": "categorical", "voids.2": "NA"}
+    fields |= {"inferred.2": "categorical", "kind.2": "categorical", "void.2": "answer"}
+    fields |= {"void_name.2": "no ward", "categories.2": "heart\nlung", "found.2": "heart\nlung"}
+    fields |= {"inferred.3": "numeric", "kind.3": "numeric", "inferred.4": "categorical"}
+    fields |= {"label": "back", "name": "odd file", "epsilon": "1", "holders": "500"}
+    fields |= {f"asker_{name}": text for name, text in ASKER.items()} | {"unplanned": "on"}
+    made = await form("/new", files, **fields)
+    assert made.status_code == 303, made.text
+    task = await http.published(made.headers["location"].split("/")[2].split("#")[0])
+    when, visits, ward, height = task.features
+    assert isinstance(when, Numeric)
+    assert (when.low, when.high) == (1990.0, 2009.0)
+    assert isinstance(visits, Numeric)
+    assert (visits.low, visits.high) == (0.0, 6.0)
+    assert isinstance(ward, Categorical)
+    assert ward.categories == ("heart", "lung", "no ward")
+    assert isinstance(height, Numeric)
+    assert (height.prompt, height.unit) == ("Height", "m")
 
 
 def test_numbers_that_cannot_be_are_named() -> None:
@@ -400,7 +483,9 @@ async def test_a_form_that_was_not_changed_is_left_to_inference(http: Http) -> N
     made = await form("/new", FILES, **fields, **asker)
     assert made.status_code == 303, made.text
     ends = {"age": {"low": 15.0, "high": 70.0}, "hours": {"low": 0.0, "high": 60.0}}
-    plain = await http.create(depth=None, grower="distilled", asker=ASKER, features=ends)
+    words = {"member": {"False": "false", "True": "true"}}  # as the file has them
+    more: dict[str, Any] = {"asker": ASKER, "features": ends, "rename": words}
+    plain = await http.create(depth=None, grower="distilled", **more)
     assert made.headers["location"] == f"/tasks/{plain.json()['id']}#holders"
     assert plain.status_code == 200  # the same task was there already
 
@@ -537,11 +622,10 @@ async def test_no_remark_speaks_in_options(http: Http) -> None:
 
 
 def test_no_page_speaks_in_options() -> None:
-    """Whoever reads the pages has no command line: none of its flags stands there but the one of
-    a trial, which its reader started there."""
+    """Whoever reads the pages has no command line: none of its flags stands there."""
     home = Path(wizard.__file__).parent
     files = [*(home / "templates").glob("*.html"), *home.glob("static/*.js")]
     assert len(files) > 25
-    texts = {file.name: file.read_text().replace("privet pilot --phone", "") for file in files}
+    texts = {file.name: file.read_text() for file in files}
     flags = {name: re.findall(r"[^-\w]--[a-z][a-z-]+", text) for name, text in texts.items()}
     assert {name: found for name, found in flags.items() if found} == {}

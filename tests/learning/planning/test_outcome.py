@@ -91,6 +91,11 @@ def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -
     html = plan._repr_html_()
     assert html.count("too few to tell") == 3
     assert PLAN.verdict == "10 000 people give each share to ± 1.5 points"
+    rough = replace(PLAN, holders=600, here=replace(HERE, half_width=0.2))
+    assert rough.verdict == (
+        "Only a rough figure: 600 people give each share to ± 20.0 points, about 2 400 would to "
+        "± 10.0 points"
+    )
     wide = replace(PLAN, score="mean squared error", span=20.0, here=replace(HERE, half_width=9.0))
     assert wide.tells(wide.here), "half of the range is 10"
 

@@ -6,7 +6,7 @@ from privet.learning.task_building.build import encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Categorical, Classes
+from privet.protocol.features import Categorical, Classes, Numeric
 
 DATA = b"work,y\nNA,NO\nfarm,No\nFarm,no\n-,YES\nshop,yes\nshop,yes\n"
 
@@ -44,6 +44,22 @@ def test_a_missing_number_stays_missing_where_the_others_get_names() -> None:
     data = b"x,y\n1,a\n0,b\n,a\n0,b\n"
     feature, _ = made({"x": {"0": "no", "1": "yes"}}, data)
     assert feature.categories == ("no", "yes", "(missing)")
+
+
+def test_the_year_of_a_date_counts() -> None:
+    """As a number, whatever the date is written in; a date without one is named."""
+    data = b"born,y\n21.01.1950,a\n1962-02-03,b\n,a\nMay 4 1970,b\n"
+    settings = TaskSettings(name="t", label="y", epsilon=1.0, years=("born",))
+    (feature,), _, public = encode_columns(settings, read_table(data))
+    assert isinstance(feature, Numeric)
+    assert (feature.low, feature.high, feature.missing) == (1950.0, 1970.0, 1962.0)
+    assert public.X[:, 0].tolist() == pytest.approx([0.0, 0.6, 0.6, 1.0])
+    wrong = settings.model_copy(update={"years": ("y",)})
+    with pytest.raises(InvalidPublicData, match="Row 1 of the column 'y' is 'a': it is no date"):
+        encode_columns(wrong, read_table(data))
+    nowhere = settings.model_copy(update={"years": ("z",)})
+    with pytest.raises(InvalidPublicData, match="no column 'z' of whose dates"):
+        encode_columns(nowhere, read_table(data))
 
 
 @pytest.mark.parametrize(
