@@ -40,6 +40,7 @@ class TaskHead:
     """The number of the wave that it is, from 0; None if it is none."""
     waves: tuple[str, ...] = ()
     """The ids of a panel's waves; empty for any other task."""
+    invited: bool = False
 
     @classmethod
     def read(cls, task_id: str, canonical: bytes) -> "TaskHead":
@@ -58,6 +59,7 @@ class TaskHead:
                 epsilon=fsum(spent) if fields["allocation"] == "all" else max(spent),
                 opens=dates[0],
                 closes=dates[1],
+                invited=fields.get("invited") is True,
                 **_of_panel(fields, dates),
             )
         except (AttributeError, KeyError, TypeError) as error:

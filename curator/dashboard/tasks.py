@@ -69,6 +69,8 @@ class StudyRow:
     question: str
     in_words: str
     is_open: bool
+    is_answerable: bool
+    """True if whoever has no invitation can answer now."""
     is_marked: bool
     waves: int
     people: int
@@ -79,7 +81,7 @@ class StudyRow:
         cls, stored: ListedTask, waves: Sequence[ListedTask], people: int, now: float
     ) -> "StudyRow":
         """The row of a task, with those waves of a panel that were not deleted."""
-        head = stored.head
+        head, is_open = stored.head, any(each.takes_reports(now) for each in (stored, *waves))
         return cls(
             head.id,
             head.name,
@@ -87,7 +89,8 @@ class StudyRow:
             _of_panel(waves, now)
             if waves and stored.state is TaskState.OPEN
             else _said(stored, now),
-            any(each.takes_reports(now) for each in (stored, *waves)),
+            is_open,
+            is_open and not head.invited,
             stored.marked is not None,
             len(waves),
             people,
@@ -135,6 +138,7 @@ def list_tasks(
             for each in matches[first : first + PER_PAGE]
         ],
         step=1 if visitor.reads else cases.STEP,
+        relay=relays.relay_of(curator),
         name=name,
         first=first,
         more=first + PER_PAGE if len(matches) > first + PER_PAGE else None,

@@ -85,13 +85,31 @@ async def test_the_front_page_has_questions_and_no_search_of_few_tasks(http: Htt
     assert "<small>Label</small>" in page
     assert 'role="search"' not in page
     assert 'role="search"' in (await http.get("/?name=plain")).text
-    assert "where a study discloses a column" in page
+    assert "Some studies disclose a column" in page
     assert "in all" not in page
     assert {found.group() for found in re.finditer("New [a-z]+|Start a [a-z]+", page)} == {
         "New study"
     }
     asked = (await http.get("/sign-in?then=/new")).text
     assert "ask whoever runs this server" in asked
+
+
+async def test_whoever_can_answer_gets_there_from_the_front_page(http: Http) -> None:
+    """Where there is a relay, of studies that are open and need no invitation; no readers."""
+    open_one = await http.task(name="open")
+    await http.task(name="invited", invited=True)
+    closed = await http.task(name="closed")
+    await http.post(f"/v1/tasks/{closed}/close", headers=http.admin)
+
+    async def links() -> list[str]:
+        return re.findall(r'href="([^"]+/answer/[^"]+)"', (await http.get("/")).text)
+
+    assert await links() == []
+    form = await http.sign_in()
+    await form(f"/tasks/{open_one}/link", relay="https://relay.example")
+    assert await links() == []
+    http.cookies.clear()
+    assert await links() == [f"https://relay.example/answer/{open_one}"]
 
 
 async def test_the_front_page_counts_people(http: Http) -> None:
