@@ -25,7 +25,7 @@ import typer
 from privet.admin.client import CuratorClient
 from privet.http_client.address import DIRECT
 from privet.learning.task_building.publication import Publication
-from privet.learning.task_building.renaming import renamed
+from privet.learning.task_building.renaming import prepared
 from privet.learning.task_building.schema import infer_features
 from privet.protocol.calls import RELAY, TOKENS
 from privet.protocol.errors import InvalidRequest, PrivetError
@@ -125,7 +125,7 @@ def pilot(
         declared = Publication.parse(json.dumps(settings))
         table = read_table(public.read_bytes(), declared.stated)
         remarks = show_review(table, declared)
-        infer_features(renamed(table, declared.rename), declared)  # raises for ids and free texts
+        infer_features(prepared(table, declared), declared)  # raises for ids and free texts
         if remarks and not yes:
             raise InvalidRequest(LOOKS_WRONG)
     err().print("Starting curator, relay and answer page ...", **PLAIN)

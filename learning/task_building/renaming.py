@@ -24,8 +24,6 @@ RARE = 0.1
 """Rows of a misspelling, at most, for each row of the right spelling."""
 LETTERS_PER_SLIP = 4
 """Letters that a text needs for each slip by which it is another."""
-Renaming = Mapping[str, Mapping[str, str]]
-"""New names of categories by column and old name; an empty one is a missing value."""
 
 
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
@@ -34,16 +32,21 @@ YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 def prepared(columns: Columns, settings: TaskSettings) -> Columns:
     """The columns with the years of dates and the new names of categories.
 
-    Raises as ``renamed`` does, and for a column whose texts do not all have one year.
+    Raises ``InvalidPublicData`` for a column or a category that is not there, and for a column
+    whose texts do not all have one year.
     """
-    if not settings.years:
-        return renamed(columns, settings.rename)
+    if not settings.years and not settings.rename:
+        return columns
     made = columns.copy() if isinstance(columns, Table) else dict(columns)
     for name in settings.years:
         if name not in columns:
             raise InvalidPublicData(f"There is no column {name!r} of whose dates to take the year.")
         made[name] = years_of(name, columns[name])
-    return renamed(made, settings.rename)
+    for name, names in settings.rename.items():
+        if name not in columns:
+            raise InvalidPublicData(f"There is no column {name!r} whose categories to rename.")
+        made[name] = _renamed(name, made[name], names)
+    return made
 
 
 def years_of(name: str, values: ColumnValues) -> NDArray[np.float64]:
@@ -60,21 +63,6 @@ def years_of(name: str, values: ColumnValues) -> NDArray[np.float64]:
             )
         years[row] = float(found[0])
     return years
-
-
-def renamed(columns: Columns, renaming: Renaming) -> Columns:
-    """The columns with the new names.
-
-    Raises ``InvalidPublicData`` for a column or a category that is not there.
-    """
-    if not renaming:
-        return columns
-    made = columns.copy() if isinstance(columns, Table) else dict(columns)
-    for name, names in renaming.items():
-        if name not in columns:
-            raise InvalidPublicData(f"There is no column {name!r} whose categories to rename.")
-        made[name] = _renamed(name, columns[name], names)
-    return made
 
 
 def _renamed(name: str, values: ColumnValues, names: Mapping[str, str]) -> ColumnValues:

@@ -27,7 +27,7 @@ from privet.tables.text_format import TextFormat, bare
 
 from .columns import Columns, Table, units_of
 from .renaming import Resemblance, alike, prepared, resemblances, years_of
-from .schema import ABOUT_DATES, describe, infer_feature, kind_of_label
+from .schema import ABOUT_DATES, TooVaried, describe, infer_feature, kind_of_label
 from .settings import TaskSettings
 
 LIKE_A_NUMBER = 0.5
@@ -151,10 +151,15 @@ def propose(columns: Columns) -> list[Proposal]:
                 infer_feature(name, values), PREVIEW, units | dict(units_of(columns))
             )
         except InvalidPublicData as error:
-            about_dates = ABOUT_DATES in error.detail  # which its remark says too
-            remarks = (error.detail,) if about_dates else (error.detail, *remarks)
-            if years:
-                remarks = ()
+            if isinstance(error, TooVaried) and ABOUT_DATES not in error.detail:
+                first, rows = next(iter(counts)), len(values)
+                said = f"It has {len(counts)} different texts in {rows} rows, such as {first!r}"
+                remarks = (f"{said}. Nobody could choose among them, so it is left out.", *remarks)
+            elif ABOUT_DATES in error.detail:  # which its remark says too
+                remarks = (error.detail,)
+            else:
+                remarks = (error.detail, *remarks)
+            remarks = () if years else remarks
         note = f"It {notes[name]}" if name in notes else ""
         merges = tuple(resemblances(counts))
         proposals.append(
@@ -200,11 +205,8 @@ def _blanks(counts: Counter[str]) -> tuple[dict[str, int], bool]:
     numbers = counts.total() - sum(texts.values())
     if texts and numbers >= LIKE_A_NUMBER * counts.total():
         return (texts, True) if len(texts) <= MOST_BLANKS else ({}, False)
-    return {text: rows for text, rows in texts.items() if _is_no_answer(text)}, False
-
-
-def _is_no_answer(text: str) -> bool:
-    return text in NO_ANSWER or text.startswith("#")
+    words = [text for text in texts if text in NO_ANSWER or text.startswith("#")]
+    return {text: texts[text] for text in words}, False
 
 
 def _voids(values: ColumnValues) -> dict[str, int]:
@@ -258,11 +260,7 @@ def _remarks(values: ColumnValues, *, label: bool = False, gaps: bool = True) ->
     else:
         counts = _counts(values)
         distinct = len(counts)
-        yield from _remarks_on_texts(counts)
-        if gaps or not _blanks(counts)[0]:
-            yield from _remarks_on_numbers_among_texts(counts)
-        if gaps:
-            yield from _remarks_on_gaps(counts, values)
+        yield from _remarks_on_texts(counts, values, gaps=gaps)
     if distinct == 1 and not label:
         yield "has the same value in every row: ignore it, as it carries no information."
 
@@ -271,41 +269,29 @@ def _counts(values: ColumnValues) -> Counter[str]:
     return Counter() if isinstance(values, np.ndarray) else text_counts(values)
 
 
-def _remarks_on_numbers_among_texts(counts: Counter[str]) -> Iterator[str]:
-    texts, numbers = _texts_among(counts)
-    if texts and numbers >= LIKE_A_NUMBER * counts.total():
+def _remarks_on_texts(counts: Counter[str], values: ColumnValues, *, gaps: bool) -> Iterator[str]:
+    texts = [text for text in counts if not NUMBER.fullmatch(text)]
+    numbers = sum(count for text, count in counts.items() if NUMBER.fullmatch(text))
+    if texts and numbers < LIKE_A_NUMBER * counts.total():
+        yield from _remarks_on_marks(counts, texts)
+    elif texts and (gaps or len(texts) > MOST_BLANKS):
         examples = ", ".join(map(repr, sorted(texts)[:3]))
         yield (
             f"has {numbers} numbers and {counts.total() - numbers} texts ({examples}), so it "
             f"becomes {len(counts)} categories: to make it a number, empty those cells."
         )
-
-
-def _texts_among(counts: Counter[str]) -> tuple[list[str], int]:
-    """The texts that are no numbers, and the number of rows with a number."""
-    numbers = sum(count for text, count in counts.items() if NUMBER.fullmatch(text))
-    return [text for text in counts if not NUMBER.fullmatch(text)], numbers
-
-
-def _remarks_on_texts(counts: Counter[str]) -> Iterator[str]:
-    texts, numbers = _texts_among(counts)
-    if texts and numbers < LIKE_A_NUMBER * counts.total():
-        yield from _remarks_on_marks(counts, texts)
     if counts and all(map(DATE.fullmatch, counts)):
         yield (
             "holds dates or times, which become categories: turn them into a number, such as the "
             "days since a fixed day, or ignore the column."
         )
-
-
-def _remarks_on_gaps(counts: Counter[str], values: ColumnValues) -> Iterator[str]:
-    words = sorted(filter(_is_no_answer, counts))
-    if words:
+    words = sorted(text for text in counts if text in NO_ANSWER or text.startswith("#"))
+    if words and gaps:
         yield (
             f"has {', '.join(map(repr, words))} among its categories: rename to nothing what "
             "means that a value is missing."
         )
-    if "NA" in values and counts and all(map(COUNTRY.fullmatch, counts)):
+    if gaps and "NA" in values and counts and all(map(COUNTRY.fullmatch, counts)):
         yield ("has 'NA', which counts as missing: if it is a code, such as Namibia's, rename it.")
 
 
