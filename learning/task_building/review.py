@@ -19,6 +19,7 @@ from privet.protocol.features import (
     Categorical,
     ColumnValues,
     Numeric,
+    is_missing,
     text_counts,
 )
 from privet.protocol.spellings import TRUTH_VALUES
@@ -190,7 +191,7 @@ def _words(values: ColumnValues, texts: Any) -> tuple[tuple[str, str], ...]:
         return (("0", ""), ("1", "")) if found == {0.0, 1.0} else ()
     if {type(value) for value in values if not is_missing(value)} != {bool}:
         return ()
-    spelled = Counter(text for text in (texts.to_pylist() if texts is not None else ()))
+    spelled = Counter(() if texts is None else texts.to_pylist())
     words = {
         truth: next((t for t, _ in spelled.most_common() if TRUTH_VALUES.get(t) == number), "")
         for truth, number in (("False", "0"), ("True", "1"))

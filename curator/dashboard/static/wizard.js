@@ -170,8 +170,9 @@ function answers(column) {
     if (at >= 0) called.set(line.slice(0, at).trim(), line.slice(at + 1).trim());
   }
   const found = column.querySelector("[name^='categories.']")?.value.split("\n") ?? [];
-  const void_ = column.querySelector("[name^='void.'][value='answer']:checked") ? [column.querySelector("[name^='void_name.']").value] : [];
-  return [...found.map((each) => called.get(each.trim()) ?? each), ...void_];
+  const isAnswer = column.querySelector("[name^='void.'][value='answer']:checked") !== null;
+  const more = isAnswer ? [column.querySelector("[name^='void_name.']").value] : [];
+  return [...found.map((each) => called.get(each.trim()) ?? each), ...more];
 }
 
 const isAsked = (column) => Boolean(column.querySelector("[name^='use.']:checked")?.value) || column.querySelector("[name^='name.']")?.value === form.elements.label.value;
@@ -240,6 +241,9 @@ function missing(part) {
     for (const pair of column.querySelectorAll(".decision:has([type='radio'])")) {
       if (!pair.querySelector(":checked")) found.push([pair.querySelector("[type='radio']"), pair.querySelector("legend").textContent]);
     }
+    const called = column.querySelector("[name^='void_name.']");
+    const isAnswer = column.querySelector("[name^='void.'][value='answer']:checked") !== null;
+    if (isAnswer && !called.value.trim()) found.push([called, called.closest("fieldset").querySelector("legend").textContent]);
     const means = [...column.querySelectorAll("[data-means]")];
     const open = means.find((each) => !each.value.trim());
     if (open && means.some((each) => each.value.trim())) found.push([open, column.querySelector(".decision legend").textContent]);
