@@ -38,10 +38,11 @@ export function rowsOf({ figures }, { label }, texts, translate, heading) {
   const stated = isShare && figures.length === 2 ? figures.slice(1) : figures;
   const rows = stated.map(({ name, differs, ...values }) => {
     const digits = values.high - values.low > WIDE ? 0 : 1;
+    const isSame = !differs && values.low <= values.public && values.public <= values.high;
     const own = isShare ? translate(name) : asked;
     const title = element("b", { lang: own.lang }, isShare ? own.text : capitalized(own.text) + unit);
     const said = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, worded(value, digits)]));
-    const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said), differs ? "" : ` ${texts.say("resultsSame")}`].join("");
+    const words = [isShare ? "" : `${texts.say("resultsMean")}: `, texts.say("resultsFigure", said), isSame ? ` ${texts.say("resultsSame")}` : ""].join("");
     return element("div", { className: "figure-row" }, element("p", {}, title), element("p", {}, words), line(values, at));
   });
   if (!isShare) return rows;
