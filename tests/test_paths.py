@@ -20,7 +20,7 @@ MOST = {
     "POST": Size(files=25, functions=90, moves=22),
     "fit": Size(files=54, functions=189, moves=72),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=62, functions=421, moves=155),
+    "plan": Size(files=62, functions=422, moves=155),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

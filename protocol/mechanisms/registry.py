@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..errors import InvalidTask
@@ -58,5 +59,11 @@ def create_mechanism(
         takes = f"takes {', '.join(known)}" if known else "takes no parameters"
         raise InvalidTask(f"mechanism {name} {takes}; leave out {', '.join(unknown)}")
     hidden = max(Counter(strata).values(), default=cells)
-    built = mechanism.create(epsilon, hidden, slots, regression=regression, **parameters)
+    built = _kept(mechanism.create(epsilon, hidden, slots, regression=regression, **parameters))
     return StratifiedMechanism.around(built, tuple(strata)) if strata else built
+
+
+@lru_cache(maxsize=32)
+def _kept(mechanism: Mechanism) -> Mechanism:
+    """The equal one that was made before, if any, which knows its exact probabilities already."""
+    return mechanism

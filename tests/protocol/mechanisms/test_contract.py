@@ -344,6 +344,16 @@ def test_unknown_mechanisms_are_refused() -> None:
         create_mechanism("magic", 1.0, 2, 2)
 
 
+def test_equal_questions_share_one_mechanism() -> None:
+    """What it is slow to find is found once; what is refused stays so."""
+    made = create_mechanism("subset", 1, 4, 2, {"k": 1})
+    assert create_mechanism("subset", 1.0, 4, 2, {"k": 1}) is made
+    assert create_mechanism("subset", 1.0, 4, 2, {"k": 2}) is not made
+    for odd in (True, 1.0, [1]):
+        with pytest.raises(InvalidTask):
+            create_mechanism("subset", 1.0, 4, 2, {"k": odd})
+
+
 def test_randomized_response_has_two_forms() -> None:
     """Each class serves one kind of label, and create_mechanism picks the right one."""
     for form, other in ((RandomizedResponse, LabelResponse), (LabelResponse, RandomizedResponse)):
