@@ -143,7 +143,7 @@ def test_from_a_file_to_the_first_answer(
     assert admin.inner_text("#plan") == ""
     admin.unroute("**/new/plan")
     admin.get_by_role("button", name="Plan", exact=True).click()
-    fair = admin.get_by_text("points this task takes about")
+    fair = admin.get_by_text("points this study takes about")
     fair.wait_for(timeout=120_000)
     assert "left out: member" in admin.inner_text("#plan")
     assert admin.locator("[name=unplanned]").is_hidden()
