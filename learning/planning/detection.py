@@ -196,8 +196,9 @@ class Clipped:
 @dataclass(frozen=True, eq=False)
 class KnownTrees:
     """``selection_factor``, and what clipping does, by a tree's features and thresholds, on which
-    alone they depend here."""
+    alone they depend here; its cells' shares of holders and mean labels by its children as well."""
 
+    cells: dict[tuple[bytes, ...], tuple[Floats, Floats]] = field(default_factory=dict)
     factors: dict[tuple[bytes, bytes], float] = field(default_factory=dict)
     clipped: dict[tuple[bytes, bytes], Clipped | None] = field(default_factory=dict)
 
@@ -221,13 +222,16 @@ def detection(
     place, label = asking(task), task.label
     mechanism, tree = task.mechanisms[place], task.tree_of(place)
     n = holders * task.asked_share(place)
-    cells = locate(tree, population.points)
-    times = population.weights * len(cells)
-    points = np.bincount(cells, times, tree.cells) + 0.5
-    w = points / points.sum()
-    sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
-    q = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
     grown = tree.feature.tobytes(), tree.threshold.tobytes()
+    numbered = *grown, tree.left.tobytes(), tree.right.tobytes()
+    if numbered not in measured.cells:
+        cells = locate(tree, population.points)
+        times = population.weights * len(cells)
+        points = np.asarray(np.bincount(cells, times, tree.cells) + 0.5, np.float64)
+        sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
+        means = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
+        measured.cells[numbered] = points / points.sum(), means
+    w, q = measured.cells[numbered]
     if grown not in measured.factors:
         measured.factors[grown] = selection_factor(label, public, tree, q)
     clipped = None
