@@ -9,7 +9,7 @@ the mass is positive, and does not flip where it is not. Intervals are Fieller's
 
 import numpy as np
 
-from .contrasts import contrast_variance, moments
+from .contrasts import moments
 from .counts import QuestionCounts
 from .looks import ONE_LOOK
 from .model import SlotEstimates
@@ -22,27 +22,29 @@ def share_estimates(
     public_share: Floats,
     influence: Floats,
     factor: float = ONE_LOOK,
+    holders: Floats | float = 0.0,
 ) -> SlotEstimates:
-    """The shares of counts, with standard errors to first order and intervals after Fieller.
+    """The shares of counts, with intervals after Fieller and standard errors from their widths.
 
     ``counts`` and ``influence``, of one report on a share, have shape ``(cells, slots)``,
-    ``covariance`` ``(cells, slots, slots)`` and ``public_share`` ``(cells,)``; ``factor`` is
-    that of ``fieller_interval``.
+    ``covariance`` ``(cells, slots, slots)`` and ``public_share`` ``(cells,)``; ``factor`` and
+    ``holders`` are those of ``fieller_interval``.
     """
-    values = shares(counts, covariance)
-    error = np.minimum(np.sqrt(share_variance(values, counts, covariance)), 0.5)
-    low, high = fieller_interval(counts, covariance, factor=factor)
+    values = shares(counts, covariance, holders)
+    low, high = fieller_interval(counts, covariance, holders, factor)
+    error = (high - low) / (2.0 * factor)
     return SlotEstimates(values, error, low, high, public_share, influence)
 
 
-def shares(counts: Floats, covariance: Floats) -> Floats:
+def shares(counts: Floats, covariance: Floats, holders: Floats | float = 0.0) -> Floats:
     """Each slot's share of its cell, shape ``(cells, slots)``: in [0, 1] and adding up to 1.
 
-    ``covariance`` is that of the counts, ``(cells, slots, slots)``. A cell without any information
+    ``covariance`` and ``holders`` are those of ``fieller_interval``. A cell without any information
     has equal shares.
     """
     mass = counts.sum(axis=1)
-    noise = np.sqrt(np.maximum(covariance.sum(axis=(1, 2)), 0.0))
+    sampled = np.broadcast_to(holders, (len(counts), 1))[:, 0]
+    noise = np.sqrt(np.maximum(covariance.sum(axis=(1, 2)) + sampled, 0.0))
     scale = np.where(mass > 0.0, mass, np.where(noise > 0.0, noise, 1.0))
     return project_on_simplex(counts / scale[:, None])
 
@@ -57,24 +59,12 @@ def project_on_simplex(points: Floats) -> Floats:
     return np.asarray(np.maximum(points - shift[:, None], 0.0))
 
 
-def share_variance(values: Floats, counts: Floats, covariance: Floats) -> Floats:
-    """First-order variance of A / B, shape ``(cells, slots)``; infinite where B is not positive.
-
-    The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts.
-    """
-    mass = counts.sum(axis=1)
-    spread = contrast_variance(covariance, values)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = np.maximum(spread, 0.0) / mass[:, None] ** 2
-    return np.where(mass[:, None] > 0.0, variance, np.inf)
-
-
 def share_influence(question: QuestionCounts, counts: Floats) -> Floats:
     """Maximum change of each share from replacing one report, to first order, ``(cells, slots)``.
 
-    With the derivative of ``share_variance``, adding the slots' worst cases: sum_t |e_s - v_s|_t
-    i_t / B, i_t being ``count_influence`` of slot t; at most 1. ``counts`` are A in units of
-    reports.
+    The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts. Adding
+    the slots' worst cases: sum_t |e_s - v_s|_t i_t / B, i_t being ``count_influence`` of slot t; at
+    most 1. ``counts`` are A in units of reports.
     """
     influence = question.count_influence
     mass = counts.sum(axis=1, keepdims=True)

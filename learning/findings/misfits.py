@@ -1,6 +1,8 @@
 """Strata of disclosed columns in words: where records that do not fit gather, and reports
 that the register does not account for."""
 
+from math import sqrt
+
 import numpy as np
 
 from privet.protocol.features import Column
@@ -19,25 +21,37 @@ MOST_NAMED = 3
 def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> str:
     """A sentence on the strata with more misfits than all; empty if none is known to have.
 
-    Intervals of all strata hold together with a probability of 95 %.
+    If everybody's record is as likely not to fit, it is empty in 95 % of collections; and intervals
+    of all strata hold together with that probability. Misfits are rare and so is what noise moves,
+    so both have the skewness of rare events (Cornish and Fisher, 1938) and half a step more.
     """
     of = question.mechanism.stratum_of_cell
     strata = question.mechanism.stratum_count
     if question.n == 0 or strata == 1:
         return ""
     found, factor = question.stratum_misfits, factor_at(question.progress, LEVEL / strata)
-    half = factor * np.sqrt(found.variance)
+    sizes: list[int] = question.mechanism.reported(question.sums, question.n).tolist()
+    skewed = question.step * (0.5 + (factor**2 - 1.0) / 6.0)
+
+    def half(stratum: int, share: float, of_one: float) -> float:
+        n = sizes[stratum]
+        variance = question.mechanism.misfit_variance(n, n * share) + n * of_one
+        return (factor * sqrt(variance) + skewed) / max(n, 1)
+
+    likely, chance = found.overall, found.overall * (1.0 - found.overall)
     more = [
-        int(i) for i in np.argsort(-found.reported) if found.reported[i] - half[i] > found.overall
+        stratum
+        for stratum in np.argsort(-found.reported).tolist()
+        if found.reported[stratum] - likely > half(stratum, likely, chance)
     ]
     if not more:
         return ""
     named = []
     for stratum in more[:MOST_NAMED]:
         where = _where(question.partition, columns, np.flatnonzero(of == stratum))
-        ends = np.clip(
-            [found.reported[stratum] + sign * half[stratum] for sign in (0, -1, 1)], 0, 1
-        )
+        share = min(float(found.reported[stratum]), 1.0)
+        off = half(stratum, share, 0.0)
+        ends = np.clip([share, share - off, share + off], 0, 1)
         named.append(f"{where} ({figure(*ends.tolist(), is_share=True)})")
     others = f" and in {len(more) - MOST_NAMED} groups more" if len(more) > MOST_NAMED else ""
     return (

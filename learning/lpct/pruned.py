@@ -23,7 +23,7 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label
 from privet.protocol.partition import Index
 
-from ..core.counts import QuestionCounts, public_counts, sampling_covariance
+from ..core.counts import QuestionCounts, public_counts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, SlotEstimates, to_model
 from ..core.public_data import Floats, PublicData
@@ -89,18 +89,17 @@ def pruned_shares(
     """Each cell's shares at its chosen ancestor, from weighted counts."""
     tree = deep.partition
     private, public = node_sums(tree, deep.counts)[nodes], node_sums(tree, counts_q)[nodes]
-    noise = node_sums(tree, deep.total_covariance)[nodes]
+    noise = weight_p[:, None, None] ** 2 * node_sums(tree, deep.noise)[nodes]
+    sampled = node_sums(tree, deep.plausible)[nodes]
     counts = weight_p[:, None] * private + weight_q[:, None] * public
-    covariance = weight_p[:, None, None] ** 2 * noise + weight_q[
-        :, None, None
-    ] ** 2 * sampling_covariance(public)
+    holders = weight_p**2 * sampled.sum(axis=1) + weight_q**2 * public.sum(axis=1)
     mass = np.maximum(counts.sum(axis=1), 1e-300)
     share = np.clip(weight_q * public.sum(axis=1) / mass, 0.0, 1.0)
     used = np.maximum(weight_p, 1e-300)[:, None]
     cells = node_sums(tree, np.ones(tree.cells))[nodes][:, None]
     influence = np.minimum(cells * share_influence(deep, counts / used), 1.0)
     influence = np.where(weight_p[:, None] > 0.0, influence, 0.0)
-    return share_estimates(counts, covariance, share, influence, deep.factor)
+    return share_estimates(counts, noise, share, influence, deep.factor, holders[:, None])
 
 
 class Search:

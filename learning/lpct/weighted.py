@@ -19,7 +19,7 @@ import numpy as np
 
 from privet.protocol.features import Label, Range
 
-from ..core.counts import QuestionCounts, public_counts, sampling_covariance
+from ..core.counts import QuestionCounts, public_counts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
 from ..core.public_data import PublicData
@@ -27,8 +27,6 @@ from ..core.ratio import share_estimates, share_influence, shares
 
 HEAVIEST = 1e12
 """A larger weight counts as infinite; variances take the square of a weight."""
-LEAST_COUNT = 1.0
-"""Least variance of a public count, that of one record: few records that agree prove little."""
 
 
 def fit_weighted(
@@ -54,12 +52,13 @@ def fit_weighted(
     clips = counts == "clipped" or (counts == "automatic" and isinstance(label, Range))
     unbiased = question.counts + weight * counts_q
     used = np.maximum(question.counts, 0.0) + weight * counts_q if clips else unbiased
-    covariance = question.total_covariance + weight**2 * sampling_covariance(counts_q)
+    holders = (question.plausible + weight**2 * counts_q).sum(axis=1, keepdims=True)
     mass = np.maximum(used.sum(axis=1), 1e-300)
     public_share = np.clip(weight * counts_q.sum(axis=1) / mass, 0.0, 1.0)
     influence = share_influence(question, used)
-    slots = share_estimates(unbiased, covariance, public_share, influence, question.factor)
-    return to_model(label, question, replace(slots, shares=shares(used, covariance)))
+    noise, factor = question.noise, question.factor
+    slots = share_estimates(unbiased, noise, public_share, influence, factor, holders)
+    return to_model(label, question, replace(slots, shares=shares(used, noise, holders)))
 
 
 def public_alone(label: Label, public: PublicData, question: QuestionCounts) -> Model:
@@ -69,9 +68,10 @@ def public_alone(label: Label, public: PublicData, question: QuestionCounts) -> 
     """
     question = replace(question, scale=None)
     counts_q = public_counts(label, public, question.partition)
-    covariance = sampling_covariance(np.maximum(counts_q, LEAST_COUNT))
     every, none = np.ones(question.partition.cells), np.zeros_like(counts_q)
-    return to_model(label, question, share_estimates(counts_q, covariance, every, none))
+    exact, records = np.zeros_like(question.noise), counts_q.sum(axis=1, keepdims=True)
+    estimates = share_estimates(counts_q, exact, every, none, holders=records)
+    return to_model(label, question, estimates)
 
 
 WEIGHTED = Estimator(

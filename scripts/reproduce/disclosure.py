@@ -99,16 +99,20 @@ class Privet:
         return value_scores(model.predict(split.test.X).values, split)
 
 
-def against_hidden(split: Split, epsilon: float, seed: int) -> Iterator[Scored]:
-    """Each of ``WAYS`` by its error (Brier score, or squared error), in % above all hidden's."""
+def against_hidden(
+    split: Split, epsilon: float, seed: int, *, with_register: bool = False
+) -> Iterator[Scored]:
+    """The ``WAYS`` with or without a register by their error (Brier score, or squared error), in %
+    above all hidden's."""
     measure = "brier" if isinstance(split.label, Classes) else "score"
-    ways = [(HIDDEN, "none", False), *WAYS]
+    compared = [way for way in WAYS if way[2] == with_register]
+    ways = [(HIDDEN, "none", False), *compared]
     errors = {
         name: Privet(name, disclosed).scored(split, epsilon, seed, register=register)[measure]
         for name, disclosed, register in ways
         if disclosed != "known" or split.known
     }
-    for name, _, _ in WAYS:
+    for name, _, _ in compared:
         if name in errors:
             yield name, {}, {"score": 100.0 * (errors[name] / errors[HIDDEN] - 1.0)}
 

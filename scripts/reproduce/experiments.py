@@ -27,6 +27,8 @@ from scripts.reproduce.derived import (
     what_showing_gains,
 )
 from scripts.reproduce.experiment import Experiment, Job, Numbers, drawn, jobs, printed
+from scripts.reproduce.few_disclosed import COLLECTIONS as FEW
+from scripts.reproduce.few_disclosed import NAMES as OF_FEW
 from scripts.reproduce.intervals import KINDS as LABELS
 from scripts.reproduce.intervals import NAMES, SHAPES
 from scripts.reproduce.label_shifts import (
@@ -577,7 +579,11 @@ OURS = [
     Experiment(
         "disclosed-rule",
         "Against all hidden",
-        jobs((*EVERY_SET, "made, far numbers"), ("against hidden",), (1.0,)),
+        jobs(
+            (*EVERY_SET, "made, far numbers"),
+            ("against hidden", "against hidden, register"),
+            (1.0,),
+        ),
         x="problem",
         series=tuple(name for name, _, _ in disclosure.WAYS),
         best="min",
@@ -606,6 +612,18 @@ OURS = [
         panels=("shift",),
         series=tuple(CASES),
         replications=4,
+    ),
+    Experiment(
+        "coverage-disclosed",
+        "Coverage with few holders in few disclosed strata",
+        tuple(
+            Job("few disclosed", "hold with few", epsilon, settings)
+            for settings in FEW
+            for epsilon in (0.5, 1.0, 4.0)
+        ),
+        x="collection",
+        panels=("kind", "epsilon"),
+        series=OF_FEW,
     ),
     *(
         Experiment(

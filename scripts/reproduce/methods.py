@@ -52,6 +52,7 @@ from scripts.reproduce.contestants import (
 )
 from scripts.reproduce.coverage import CASES
 from scripts.reproduce.datasets import Split
+from scripts.reproduce.few_disclosed import hold_with_few
 from scripts.reproduce.intervals import hold
 from scripts.reproduce.label_shifts import contradict, follow
 from scripts.reproduce.no_difference import say
@@ -218,6 +219,7 @@ METHODS: dict[str, Method] = {
     "public stack": public_stack,
     "HistOfTree": disclosure.hist_of_tree,
     "against hidden": disclosure.against_hidden,
+    "against hidden, register": partial(disclosure.against_hidden, with_register=True),
     "misfits of a ward": disclosure.misfits_of_a_ward,
     "references": references,
     "central, more cells": with_more_cells,
@@ -237,6 +239,7 @@ METHODS: dict[str, Method] = {
     "contradict": contradict,
     "test for false reports": alarms,
     "hold": hold,
+    "hold with few": hold_with_few,
     "without the public shape": Compared(),
     **{f"ablation: {ablation.name}": ablation for ablation in ABLATIONS},
 }

@@ -30,6 +30,7 @@ from scripts.reproduce.datasets import (
     wines,
 )
 from scripts.reproduce.disclosure import MADE, Wards, far_numbers, made, of_part, survey
+from scripts.reproduce.few_disclosed import Few
 from scripts.reproduce.intervals import Moved
 from scripts.reproduce.label_shifts import NUMBERS, StatedShare, classes_moved, numbers_moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
@@ -221,6 +222,7 @@ PROBLEMS: dict[str, Problem] = {
     "alike": Problem(lambda _folder, _seed, **settings: Alike(**settings)),
     "judged": Problem(lambda _folder, _seed, **settings: Judged(**settings)),
     "sent": Problem(lambda _folder, _seed, **settings: Sent(**settings)),
+    "few disclosed": Problem(lambda _folder, _seed, **settings: Few(**settings)),
     "moved": Problem(lambda _folder, _seed, **settings: Moved(**settings)),
     "classes moved": Problem(classes_moved),
     "stated share": Problem(lambda _folder, _seed, **settings: StatedShare(**settings)),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from privet.learning.core.looks import ONE_LOOK
-from privet.learning.core.ratio import fieller_interval, project_on_simplex, share_variance, shares
+from privet.learning.core.ratio import fieller_interval, project_on_simplex, shares
 
 NOISY_COUNTS = arrays(np.float64, (5, 3), elements=st.floats(-1e6, 1e6, width=32))
 
@@ -65,15 +65,3 @@ def test_fieller_interval_is_the_set_of_acceptable_ratios(
     inside = v[(weights @ counts) ** 2 <= ONE_LOOK**2 * spread]
     assert low[0, 1] == pytest.approx(inside.min(), abs=1e-5)
     assert high[0, 1] == pytest.approx(inside.max(), abs=1e-5)
-
-
-def test_share_variance_is_the_delta_method() -> None:
-    """The first-order variance equals that of the numerically linearised ratio."""
-    counts, covariance = np.array([[30.0, 50.0]]), np.array([[[4.0, 1.0], [1.0, 6.0]]])
-    step = 1e-6
-    gradient = [
-        (((counts[0] + e)[1] / (counts[0] + e).sum()) - 50 / 80) / step for e in np.eye(2) * step
-    ]
-    expected = np.array(gradient) @ covariance[0] @ np.array(gradient)
-    values = shares(counts, covariance)
-    assert share_variance(values, counts, covariance)[0, 1] == pytest.approx(expected, rel=1e-4)

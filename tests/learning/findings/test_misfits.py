@@ -57,6 +57,20 @@ def test_where_they_gather_is_said() -> None:
     assert gathered_misfits(replace(collected(0.4, seed=0), n=0), COLUMNS) == ""
 
 
+def test_few_reports_seldom_seem_to_gather() -> None:
+    """Of 100 collections from eight strata of five holders, whose records all fit, at most 17.
+
+    The chance is .05 or less, so more have a probability below 1e-5; by a normal law it was .35.
+    """
+    mechanism = StratifiedMechanism.around(SubsetSelection.create(4.0, 1, 2), tuple(range(8)))
+    rng, alarms = np.random.default_rng(0), 0
+    for _ in range(100):
+        table = [[5, *simulate_sums(mechanism.inner, np.array([[3, 2]]), rng)] for _ in range(8)]
+        question = QuestionCounts(TREE, mechanism, np.array(table).ravel(), 40)
+        alarms += gathered_misfits(question, COLUMNS) != ""
+    assert alarms <= 17
+
+
 def test_reports_beyond_the_register_are_counted() -> None:
     """Exactly, stratum by stratum; hidden columns of a register are unknown and do not matter."""
     question, middles = collected(0.0, seed=2), np.random.default_rng(3).random((40_000, 2))
