@@ -615,7 +615,7 @@ OURS = [
     ),
     Experiment(
         "coverage-disclosed",
-        "Coverage with few holders in few disclosed strata",
+        "With few holders in few disclosed strata",
         tuple(
             Job("few disclosed", "hold with few", epsilon, settings)
             for settings in FEW

@@ -77,7 +77,7 @@ def hold_with_few(of: Few, epsilon: float, seed: int) -> Iterator[Scored]:
 
 
 def held_once(of: Few, epsilon: float, seed: int) -> dict[str, list[float]]:
-    """Which intervals of one collection hold, by name."""
+    """1 for each interval of one collection that holds, else 0, by name."""
     rng, label = np.random.default_rng([seed, 31]), KINDS[of.kind]
     cells, n = of.strata * of.hidden, of.strata * of.each
     tree = grid_partition(1, cells)
