@@ -5,7 +5,7 @@ nearly there, and the other two are not: what came since, panels, registers and 
 states, outweighs what went. What is left is mostly what the rooms are for. Of the 72 of a new task,
 15 make the task's own types from public records, with the checks that these run themselves; 12 are
 who may call and the layers around any call; 10 are fields of the answer; 9 are the checks of
-mechanisms and the grower's calls of what all growers share. Of the 72 of a fit, 33 are an
+mechanisms and the grower's calls of what all growers share. Of the 76 of a fit, 37 are an
 estimator's, or a finding's, questions to the counts and these to the mechanism and the tree; 8 are
 the layers around any call; 13 are of two findings that a fit states (reports that nobody honest can
 have sent, and a model's scores). Forests that are grown here, in half the time of scikit-learn's
@@ -18,9 +18,9 @@ from tests.paths import Size, size_of, trace_paths
 MOST = {
     "create": Size(files=48, functions=279, moves=72),
     "POST": Size(files=25, functions=90, moves=22),
-    "fit": Size(files=54, functions=189, moves=72),
+    "fit": Size(files=54, functions=189, moves=76),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=62, functions=422, moves=155),
+    "plan": Size(files=62, functions=424, moves=156),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

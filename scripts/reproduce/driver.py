@@ -225,7 +225,7 @@ def summarized(experiment: Experiment, scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _listed(scores: "pd.Series[float]") -> str:
-    return " ".join(f"{score:.6g}" for score in scores)
+    return " ".join(f"{score:.9g}" for score in scores)
 
 
 MEASURES = (
