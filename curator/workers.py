@@ -146,6 +146,11 @@ class Workers:
         future.add_done_callback(lambda _: self._ended(job))
         return future
 
+    def warm(self) -> None:
+        """Start a process for the next call if there is none; nobody waits for it."""
+        if not self._jobs and not self._idle:
+            self.submit(os.getpid)
+
     def __len__(self) -> int:
         return len(self._jobs)
 

@@ -121,8 +121,9 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=
 
 
 @router.get("/new")
-def ask_file(request: Request) -> Response:
-    """The first step: a file."""
+def ask_file(request: Request, curator: TheCurator) -> Response:
+    """The first step: a file, for which a worker process gets ready."""
+    curator.workers.warm()
     return page(request, "new.html", steps=STEPS, kept={}, proposals=None)
 
 

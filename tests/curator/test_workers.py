@@ -1,6 +1,7 @@
 """Fits and new tasks in processes of their own: they end with their caller, and delay nobody."""
 
 import asyncio
+import multiprocessing
 import os
 import re
 import signal
@@ -202,6 +203,17 @@ async def use():
 asyncio.run(use())
 """
 """Tells, twice, the process that works for it and the fork server, and goes on when told to."""
+
+
+async def test_a_process_that_was_started_ahead_answers_the_next_call() -> None:
+    """There is one, however often it is asked for."""
+    ahead, before = Workers(2, 0), set(multiprocessing.active_children())
+    for _ in range(2):
+        ahead.warm()
+        await asyncio.to_thread(wait_until, lambda: not len(ahead))
+    (started,) = set(multiprocessing.active_children()) - before
+    assert await ahead.call(lambda run: run(os.getpid)) == started.pid
+    ahead.close()
 
 
 async def test_an_idle_worker_ends(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,9 @@ class Threads(Workers):
         """``function(run_here)`` in a thread."""
         return await asyncio.to_thread(function, run_here)
 
+    def warm(self) -> None:
+        """Start nothing."""
+
     def close(self) -> None:
         """Stay for the next application."""
 

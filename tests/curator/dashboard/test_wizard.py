@@ -11,6 +11,7 @@ import pytest
 from starlette.datastructures import FormData
 
 from privet.client import Caps
+from privet.curator.app import CuratorApp
 from privet.curator.dashboard import wizard
 from privet.curator.dashboard.pages import of_studies
 from privet.curator.dashboard.wizard import (
@@ -226,6 +227,19 @@ def test_what_may_be_missing_is_decided() -> None:
     assert settings_of(FormData(FORM | called)).rename == {"job": {"NA": "none of these"}}
     with pytest.raises(InvalidRequest, match="job: say how the answer is called"):
         settings_of(FormData(FORM | void | {"void.1": "answer"}))
+
+
+async def test_a_worker_gets_ready_while_a_file_is_chosen(
+    http: Http, app: CuratorApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For whoever may publish; a stranger makes nothing start."""
+    started = []
+    monkeypatch.setattr(app.state.curator.workers, "warm", lambda: started.append(1))
+    assert (await http.get("/new")).status_code == 401
+    assert started == []
+    await http.sign_in()
+    assert (await http.get("/new")).status_code == 200
+    assert started == [1]
 
 
 async def test_a_file_as_people_have_it_is_decided_on_the_page(http: Http) -> None:
