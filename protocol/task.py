@@ -349,6 +349,7 @@ class Task(wire.Message):
             panel=self.panel_id,
             wave=self.wave,
             waves=tuple(wave.id for wave in self.waves) if self.is_panel else (),
+            invited=self.invited,
         )
 
     @property

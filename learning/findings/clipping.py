@@ -136,8 +136,9 @@ def moved_at_any_spread(at_spreads: Sequence[AtSpread], clipped: float, differen
 def apart_by_spread(at_spreads: Sequence[AtSpread], clipped: Floats) -> Floats:
     """The most that clipped means are apart of labels with one mean that spread differently, where
     one of them is ``clipped``."""
-    below, above = _of_spreads(at_spreads, clipped)
-    return np.asarray(above - below)
+    means = [spread.whole(clipped) for spread in at_spreads]
+    others = np.array([spread.clipped(mean) for mean in means for spread in at_spreads])
+    return np.asarray(np.abs(others - clipped).max(axis=0))
 
 
 def least_and_most(at_spreads: Sequence[AtSpread], clipped: float) -> tuple[float, float]:

@@ -11,9 +11,10 @@ from tests.protocol.examples import make_task
 PANEL = Panel(mode="repeat", waves=((10, 20), (20, 30)))
 DOCUMENT = make_task(panel=PANEL, opens=10, closes=30)
 PLAIN = make_task(opens=5)
+INVITED = make_task(invited=True)
 
 
-@pytest.mark.parametrize("task", [PLAIN, DOCUMENT, *DOCUMENT.waves])
+@pytest.mark.parametrize("task", [PLAIN, INVITED, DOCUMENT, *DOCUMENT.waves])
 def test_a_head_is_read_as_its_task_states_it(task: Task) -> None:
     assert TaskHead.read(task.id, task.canonical) == task.head
 

@@ -193,7 +193,7 @@ def test_means_are_said_to_differ_where_they_do_at_any_spread(spread: float) -> 
 
 
 def test_changes_between_waves_allow_for_what_clipping_hides() -> None:
-    """Equal means of which one spreads less are no change, and one of 4 is held; without public
+    """Equal means that spread otherwise are no change, and one of 4 is held; without public
     records, as before, one of 0 is listed and one of 4 is said to be less, with a word on it."""
     u = 3.0 * (-np.log1p(-(np.arange(4_000) + 0.5) / 4_000) - 1.0)
     public = public_rows(u)
@@ -202,14 +202,19 @@ def test_changes_between_waves_allow_for_what_clipping_hides() -> None:
         t = np.clip(labels, -RADIUS, RADIUS).mean() / (2.0 * RADIUS) + 0.5
         return [asked(np.full(4, t), 400_000, 8.0)]
 
-    def found(later: Floats, public: PublicData | None) -> tuple[list[tuple[float, float]], str]:
-        over = over_time(LABEL, {1: wave(u), 2: wave(later)}, 2, public)
+    def found(
+        later: Floats, public: PublicData | None, first: Floats = u
+    ) -> tuple[list[tuple[float, float]], str]:
+        over = over_time(LABEL, {1: wave(first), 2: wave(later)}, 2, public)
         return [(each.low, each.high) for each in over.changes if each.cell is None], over.sentence
 
     for later in (u / 2.0, 2.0 * u):
         listed, said = found(later, public)
         assert listed == []
         assert "counts as 6; what is said of changes allows for that" in said
+    for narrow, wide in ((u / 2.0 - 6.7, 2.0 * u - 6.7), (u / 2.0 + 6.7, 2.0 * u + 6.7)):
+        assert found(narrow, public, wide)[0] == []
+        assert found(wide, public, narrow)[0] == []
     ((low, high),), _ = found(u + 4.0, public)
     assert 0.0 < low <= 4.0 <= high
     for later, truth in ((u / 2.0, 0.0), (u + 4.0, 4.0)):
