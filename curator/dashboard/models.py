@@ -480,7 +480,7 @@ def verdict_of(
         return [insight.sentence]
     says, known, average = [], [], ""
     if insight is not None:
-        says = [verdict(task.label, insight.overall, insight.reports, None)]
+        says = [verdict(task.label, insight.overall, insight.reports, 0)]
     if insight is not None and of_cells is not None and not of_cells.untold:
         value = reading.average_value(curator, visitor, task.id, info.number)
         row = insight.overall[-1]

@@ -18,6 +18,7 @@ from privet.learning.findings.sentences import (
     finding,
     finding_among,
     finding_in_cell,
+    still_missing,
     tells_little,
     verdict,
 )
@@ -172,11 +173,12 @@ def cells_of_model(
 ) -> OfCells:
     """The sentence on a model's cells, by the reports so far; by its intervals for strangers."""
     model = reading.fitted_model(curator, visitor, task.id, number).model
-    of_reports, more, cells = None, 0, model.partition.cells
+    of_reports, cells = None, model.partition.cells
+    more: int | None = 0
     if insight is not None:
         found = reading.untold_in_cells(curator, visitor, task.id, number)
         if found is not None:
-            of_reports, more = found[0], max(found[1] - insight.reports, 0)
+            of_reports, more = found[0], still_missing(found[1], insight.reports)
     untold = int(cells_untold(model, of_reports).sum())
     return OfCells(cells_in_words(task.label, cells, untold, more), untold == cells)
 
@@ -240,10 +242,13 @@ def _at_relay(relay: RelayView, collecting: bool) -> str:
     return f"{relay.relay}: {'; '.join(parts)} (as of {when(relay.reported)})." if parts else ""
 
 
-def precision(label: Label, needed: int, reports: int, wanted: float, reached: float = 0.0) -> str:
+def precision(
+    label: Label, needed: int | None, reports: int, wanted: float, reached: float = 0.0
+) -> str:
     """The number of reports that the target ± ``wanted`` takes, and of what, in a sentence.
 
-    ``reached`` is the planned target, if that is reached.
+    ``reached`` is the planned target, if that is reached; ``needed`` is None if no number is
+    enough.
     """
     if isinstance(label, Classes):
         what, to = f"every share of {label.name} among all holders", f"± {wanted:g} points"
@@ -251,15 +256,15 @@ def precision(label: Label, needed: int, reports: int, wanted: float, reached: f
         half, unit = wanted / 100.0 * label.span, f" {label.unit}" * bool(label.unit)
         what = f"the mean {label.name} of all holders"
         to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
-    if needed <= reports:
+    if needed is not None and needed <= reports:
         return f"{what[0].upper()}{what[1:]} is known to {to}."
+    first, more = "", " more" if reports else ""
     if reached:
-        return (
-            f"± {reached:g} {'points' if isinstance(label, Classes) else '% of the range'} is "
-            f"reached. About {about(needed - reports)} more answers would give {what} to {to}."
-        )
-    more = " more" if reports else ""
-    return f"About {about(needed - reports)}{more} answers would give {what} to {to}."
+        unit = "points" if isinstance(label, Classes) else "% of the range"
+        first, more = f"± {reached:g} {unit} is reached. ", " more"
+    if needed is None:
+        return f"{first}It takes more answers than there can be to give {what} to {to}."
+    return f"{first}About {about(needed - reports)}{more} answers would give {what} to {to}."
 
 
 def next_step(
@@ -373,6 +378,6 @@ class Sample:
             BucketView(starts=start + A_DAY * place, reports=count, checksum="")
             for place, count in enumerate(SAMPLE_DAYS)
         ]
-        sentence = verdict(SAMPLE_LABEL, [row], sum(SAMPLE_DAYS), None)
+        sentence = verdict(SAMPLE_LABEL, [row], sum(SAMPLE_DAYS), 0)
         found = Finding(sentence, row.reported, row.low, row.high, row.public)
         return cls(sum(SAMPLE_DAYS), asked(SAMPLE_LABEL), found, chart_of(buckets))

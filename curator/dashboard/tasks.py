@@ -1,6 +1,6 @@
 """Pages about tasks: the list, and one collection as it goes on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from privet.learning.findings.insight import Comparison
 from privet.learning.findings.sentences import (
     asked,
     figures_to_state,
+    still_missing,
     tells_little,
     too_few,
     verdict,
@@ -159,7 +160,8 @@ def collection(
     standing, task = cases.read_status(curator, visitor, task_id), stored.task
     overall = None if visitor.reads else reading.read_overall(curator, visitor, task_id)
     status, planned = StatusView.of(standing), stored.settings.get("holders")
-    insight, needed, impossible, known, models, more = None, "", None, "", None, 0
+    insight, needed, impossible, known, models = None, "", None, "", None
+    more: int | None = 0
     precise = WANTED[0] if number is None else number
     if reading.sees_models(curator, visitor):
         found = reading.list_models(curator, visitor, task_id)
@@ -172,9 +174,10 @@ def collection(
                 curator, visitor, task, planned or 0, status.reports, insight
             )
         if status.collecting:
-            goal = needed_for(curator, visitor, task, precise, insight)
+            goal = needed_for(curator, visitor, task, insight)
             if goal is not None:
-                needed = precision(task.label, goal, status.reports, precise, reached)
+                enough = goal(half_width(task, precise))
+                needed = precision(task.label, enough, status.reports, precise, reached)
         overall = (
             reading.read_shares(curator, visitor, task_id)
             if insight is None
@@ -199,7 +202,7 @@ def collection(
         "typed": wanted,
         "wanted": wanted or f"{precise:g}",
         "unusable": unusable,
-        "needed": "" if more and not wanted and precise == 100.0 * TELLING else needed,
+        "needed": "" if more != 0 and not wanted and precise == 100.0 * TELLING else needed,
         "has_target": bool(needed),
         "planned": planned,
         "known": impossible.sentence if impossible else known,
@@ -213,7 +216,7 @@ def collection(
             is_false=impossible is not None,
             planned=planned,
             looks=looks,
-            is_unread=more > 0,
+            is_unread=bool(more),
         ),
         "insight": insight,
         "impossible": impossible,
@@ -387,16 +390,22 @@ def target_near(
     """The finest of ``WANTED`` that the planned answers give by the plan, so that it stays the same
     while they come in; where that is reached, the first that is not, and that one."""
     given = WANTED[0]
+    at_plan = reading.reports_needed(curator, visitor, task.id, as_planned=True)
+    needed = needed_for(curator, visitor, task, insight)
+    if at_plan is None or needed is None:
+        return WANTED[-1], 0.0
     for each in WANTED:
-        at_plan = reading.reports_needed(
-            curator, visitor, task.id, half_width(task, each), as_planned=True
-        )
-        if (at_plan or 0) <= planned:
+        if are_in(at_plan(half_width(task, each)), planned):
             given = each
     for each in WANTED[WANTED.index(given) :]:
-        if (needed_for(curator, visitor, task, each, insight) or 0) > reports:
+        if not are_in(needed(half_width(task, each)), reports):
             return each, 0.0 if each == given else given
     return WANTED[-1], given
+
+
+def are_in(needed: int | None, reports: int) -> bool:
+    """True if that many ``reports`` are as many as are needed; no number is if that is None."""
+    return needed is not None and needed <= reports
 
 
 def newest_of(models: Sequence[ModelView]) -> int | None:
@@ -407,16 +416,18 @@ def newest_of(models: Sequence[ModelView]) -> int | None:
 
 def known_so_far(
     curator: Curator, visitor: Visitor, task: Task, overall: Sequence[Comparison], reports: int
-) -> tuple[str, int]:
-    """A sentence on what ``reports`` tell, and how many more would if they tell too little."""
-    telling = half_width(task, 100.0 * TELLING)
-    least = reading.reports_needed(curator, visitor, task.id, telling)
-    more = 0 if least is None else max(least - reports, 0)
+) -> tuple[str, int | None]:
+    """A sentence on what ``reports`` tell, and how many more would if they tell too little; None
+    if no number would."""
+    needed = reading.reports_needed(curator, visitor, task.id)
+    more: int | None = 0
+    if needed is not None:
+        more = still_missing(needed(half_width(task, 100.0 * TELLING)), reports)
     stated = figures_to_state(task.label, overall)
     if stated:
         is_unread = all(tells_little(task.label, row) for row in stated)
-        return verdict(task.label, overall, reports, more), more * is_unread
-    if not more or reading.tells_mean(curator, visitor, task.id):
+        return verdict(task.label, overall, reports, more), more if is_unread else 0
+    if more == 0 or reading.tells_mean(curator, visitor, task.id):
         return "", 0
     return too_few(task.label, reports, more), more
 
@@ -428,15 +439,16 @@ def other_than_serving(models: Sequence[ModelView]) -> int | None:
 
 
 def needed_for(
-    curator: Curator, visitor: Visitor, task: Task, wanted: float, insight: InsightView | None
-) -> int | None:
-    """The reports that give figures to ± ``wanted``: by the mean of an insight that tells it."""
+    curator: Curator, visitor: Visitor, task: Task, insight: InsightView | None
+) -> Callable[[float], int | None] | None:
+    """``reports_needed``, by the mean of an insight that tells it."""
     known = None
     if insight is not None and isinstance(task.label, Range):
         (mean,) = insight.overall
         if not tells_nothing(mean.low, mean.high, *task.label.bounds):
-            known = (max(mean.high - mean.reported, mean.reported - mean.low), insight.reports)
-    return reading.reports_needed(curator, visitor, task.id, half_width(task, wanted), known=known)
+            half = max(mean.high - mean.reported, mean.reported - mean.low)
+            known = (insight.model, half, insight.reports)
+    return reading.reports_needed(curator, visitor, task.id, known=known)
 
 
 def half_width(task: Task, wanted: float) -> float:

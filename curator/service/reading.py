@@ -1,7 +1,7 @@
 """Reading fitted models: cards, insight, drawings, files."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -24,8 +24,6 @@ from privet.learning.findings.insight import (
     mean_would_tell,
     overall_shares,
     question_about,
-    reports_for,
-    reports_to_narrow,
 )
 from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
 from privet.learning.findings.node_shares import (
@@ -35,6 +33,7 @@ from privet.learning.findings.node_shares import (
     reports_for_cells,
     untold_cells,
 )
+from privet.learning.findings.precision import overall_precision
 from privet.learning.findings.scores import Yardsticks, yardsticks
 from privet.learning.findings.sentences import differs
 from privet.protocol.errors import InvalidRequest, ModelNotFound
@@ -277,41 +276,48 @@ def reports_needed(
     curator: Curator,
     actor: Actor,
     task_id: str,
-    half_width: float,
     *,
-    known: tuple[float, int] | None = None,
+    known: tuple[int, float, int] | None = None,
     as_planned: bool = False,
-) -> int | None:
-    """Reports with which overall shares (or the mean label) are known to ± ``half_width``.
+) -> Callable[[float], int | None] | None:
+    """The reports with which overall shares (or the mean label) are known to ± a half width, by
+    that: None where no number of them is enough.
 
-    By the half width of an interval and the reports of it, if ``known``; ``as_planned`` by
-    none of the reports. None if no question asks for the label. Raises ``TaskNotFound``.
+    By a model, the half width of its mean's interval and the reports of it, if ``known``;
+    ``as_planned`` by none of the reports. None if no question asks for the label. Raises
+    ``TaskNotFound``.
     """
     actor.need(Scope.READER, COUNTS)
-    task = curator.store.tasks.read(task_id).task
+    stored, public = curator.store.tasks.read(task_id), curator.store.tasks.public_data(task_id)
+    task, planned = stored.task, stored.planned
     counts = curator.question_counts(task_id)
     if as_planned:
         counts = [replace(question, n=0) for question in counts]
-    elif known is not None:
-        planned = curator.store.tasks.read(task_id).planned
-        return reports_to_narrow(*known, half_width, planned)
     _, alone = without_label_question(counts)
-    if alone is not None:
-        return reports_for(task.label, counts[0], half_width, alone, task.asked_share(1))
+    part = 0.0 if alone is None else task.asked_share(1)
+    if known is not None:
+        number, half, reports = known
+        model = curator.models.get(task_id, number).model
+        asked = question_about(model, counts)
+        if asked is not None:
+            values = model.values[:, 0]
+            narrowing = overall_precision(task.label, public, asked, alone, part, values)
+            return lambda half_width: narrowing.narrowed(half, reports, half_width, planned)
     for question in counts:
-        if question.mechanism.slots == task.label.slots:
-            return reports_for(task.label, question, half_width)
+        if question is not alone and question.mechanism.slots == task.label.slots:
+            precision = overall_precision(task.label, public, question, alone, part)
+            return lambda half_width: precision.reports(half_width, planned)
     return None
 
 
 def untold_in_cells(
     curator: Curator, actor: Actor, task_id: str, number: int
-) -> tuple[NDArray[np.bool_], int] | None:
+) -> tuple[NDArray[np.bool_], int | None] | None:
     """The cells of a model of which the reports tell nothing, and how many would tell.
 
-    With so many reports half of the cells are known to ± ``TELLING``. Both are from the reports
-    only, whatever the model; None without reports about the label in these cells. Raises
-    ``TaskNotFound`` or ``ModelNotFound``.
+    With so many reports half of the cells are known to ± ``TELLING``; None where no number is
+    enough. Both are from the reports only, whatever the model; None without reports about the label
+    in these cells. Raises ``TaskNotFound`` or ``ModelNotFound``.
     """
     actor.need(Scope.READER, COUNTS)
     model = curator.models.get(task_id, number).model
@@ -320,7 +326,7 @@ def untold_in_cells(
         return None
     public = curator.store.tasks.public_data(task_id)
     needed = reports_for_cells(model.label, public, question, TELLING)
-    return None if needed is None else (untold_cells(model.label, question), needed)
+    return untold_cells(model.label, question), needed
 
 
 def accuracy_in_context(

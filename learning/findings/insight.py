@@ -42,7 +42,7 @@ import numpy as np
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Label, Range
 
-from ..core.amounts import TELLING, amount, figure, percent, tells_nothing
+from ..core.amounts import amount, figure, percent, tells_nothing
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, misfit_share, public_counts
 from ..core.looks import (
@@ -52,10 +52,9 @@ from ..core.looks import (
     factor_at,
     p_of_equal_means,
     p_of_equal_shares,
-    reports_until,
 )
 from ..core.model import Model
-from ..core.overall import best, joined, without_label_question
+from ..core.overall import joined, without_label_question
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import locate
@@ -83,8 +82,6 @@ NODES = np.linspace(-6.0, 6.0, 97)
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
 FEWEST_ROWS_TO_COMPARE = 10
 """Fewer public records do not show how numbers are spread."""
-REFERENCE = 100_000
-"""Number of holders assumed for variances before the first report."""
 
 
 @dataclass(frozen=True)
@@ -247,57 +244,6 @@ def overall_shares(
     return ()
 
 
-def reports_for(
-    label: Label,
-    question: QuestionCounts,
-    half_width: float,
-    alone: QuestionCounts | None = None,
-    part: float = 0.0,
-) -> int:
-    """Reports with which every overall figure has a 95 % interval of at most ± ``half_width``.
-
-    In shares, or in the label's units; ``part`` of the holders are asked for the label ``alone``.
-    A variance falls as 1 / n, and is that of the reports so far, or of ``REFERENCE`` holders spread
-    evenly before these tell how many records fit, to ``TELLING`` of their number.
-    Numbers about a centre tell nothing before their mean is known to a quarter of the width of what
-    is reported.
-    """
-    planned = None if question.planned is None else question.planned / (1.0 - part)
-    if isinstance(label, Range) and question.centred:
-        half_width = min(half_width, question.scale_of(label).width / 4.0)
-    variances = []
-    for _, weights in figure_weights(label, question):
-        variance = _of_one(label, question, weights) / (1.0 - part)
-        if alone is not None:
-            ends = weights[:1]
-            if isinstance(label, Range):
-                ends = np.array([[label.low, label.high]])
-            even = float(ends.var())
-            variance = best(_of_one(label, alone, ends) / part, variance, part, even)[1]
-        variances.append(variance)
-    return reports_until(max(variances) / half_width**2, planned)
-
-
-def reports_to_narrow(half: float, reports: int, half_width: float, planned: float | None) -> int:
-    """Reports with which an interval of ± ``half``, by ``reports`` of them, is ± ``half_width``."""
-    factor = factor_at(None if planned is None else reports / planned)
-    return reports_until(reports * (half / (factor * half_width)) ** 2, planned)
-
-
-def _of_one(label: Label, question: QuestionCounts, weights: Floats) -> float:
-    """The variance of the mean of ``weights``, times the number of reports."""
-    fit = Estimate(question.n - question.misfits.value, question.misfits.variance)
-    if question.n and fit.factor * fit.variance**0.5 <= TELLING * fit.value:
-        centre = 1.0 / label.slots
-        if isinstance(label, Range):
-            mean = question.mean(weights).value  # of a few reports it may be anything
-            centre = min(max(mean, label.low), label.high)
-        return question.n * question.mean(weights - centre).variance
-    even = np.full(weights.shape, REFERENCE / weights.size)
-    centred = weights - weights.mean()
-    return question.mechanism.linear_variance(centred, REFERENCE, even) / REFERENCE
-
-
 def question_about(model: Model, questions: Sequence[QuestionCounts]) -> QuestionCounts | None:
     """The question about the label in the model's own cells, if anybody has answered it.
 
@@ -397,12 +343,17 @@ def mean_would_tell(label: Range, public: PublicData, questions: Sequence[Questi
     for asked in questions:
         if asked.n and asked is not alone and asked.mechanism.slots == label.slots:
             question = replace(asked, scale=asked.scale_of(label))
-            scale = question.scale_of(label)
-            counts = public_counts(label, public, question.partition, scale)
-            values = scale.low + scale.width * smoothed_shares(counts)[:, 1]
+            values = public_means(label, public, question)
             of = _mean_of_all(label, public, question, values, alone)
             return not tells_nothing(of.low, of.high, label.low, label.high)
     return False
+
+
+def public_means(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
+    """The mean of the public labels in each cell, ``(cells,)``, clipped as reported ones are."""
+    scale = question.scale_of(label)
+    counts = public_counts(label, public, question.partition, scale)
+    return np.asarray(scale.low + scale.width * smoothed_shares(counts)[:, 1])
 
 
 def tests_of(label: Label) -> int:

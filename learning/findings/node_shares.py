@@ -17,12 +17,12 @@ from privet.protocol.features import Classes, Label, Range
 
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, public_counts
-from ..core.looks import reports_until
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.trees import ancestors, node_depth
 from .impossible import impossible
 from .insight import figure_weights, on_simplex, smoothed_shares, unclipped_mean
+from .precision import Precision, allowing_for_clipping
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,8 @@ def reports_for_cells(
     """Reports with which half of the cells have a share or mean known to ± ``half_width``.
 
     From the reports only, with holders spread over the cells as public records are; ``half_width``
-    is a part of all that is possible. None before the first report.
+    is a part of all that is possible. None before the first report, and where no
+    number is enough.
     """
     if question.n == 0:
         return None
@@ -116,9 +117,14 @@ def reports_for_cells(
     variance = np.maximum(contrast_variance(question.noise, t), 0.0) / mass**2
     if isinstance(label, Range):
         variance += t * (1.0 - t) / mass  # rounding varies as a sample does
-        variance *= (question.scale_of(label).width / label.span) ** 2
-    of_half = float(np.sort(variance.max(axis=1))[(len(mass) - 1) // 2])
-    return reports_until(question.n * of_half / half_width**2, question.planned)
+        variance *= question.scale_of(label).width ** 2
+    widest = variance.max(axis=1)
+    middle = int(np.argsort(widest)[(len(mass) - 1) // 2])
+    precision = Precision(question.n * float(widest[middle]), label.span)
+    if isinstance(label, Range) and question.centred:
+        of_cell = (np.arange(len(mass)) == middle).astype(np.float64)
+        precision = allowing_for_clipping(precision, label, public, question, of_cell)
+    return precision.reports(half_width * label.span, question.planned)
 
 
 def untold_cells(label: Label, question: QuestionCounts) -> NDArray[np.bool_]:

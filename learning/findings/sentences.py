@@ -142,14 +142,14 @@ def verdict(label: Label, overall: Sequence[Compared], reports: int, more: int |
     """One or two sentences on all that is known of the holders.
 
     Where nothing differs, from where on that would have shown. ``more`` reports than the
-    ``reports`` so far would give every figure to ``TELLING``.
+    ``reports`` so far would give every figure to ``TELLING``; no number would if that is None.
     """
     rows = sorted(figures_to_state(label, overall), key=lambda row: row.p_value)
     if all(tells_nothing(row.low, row.high, *label.bounds) for row in rows):
-        would = f": {would_tell(label, more)}" if more else ""
+        would = f": {would_tell(label, more)}" if more != 0 else ""
         return f"{_answers(reports)} nothing yet{would}."
     if all(tells_little(label, row) for row in rows):
-        would = f"; {would_tell(label, more)}" if more else ""
+        would = f"; {would_tell(label, more)}" if more != 0 else ""
         return f"{_answers(reports)} too little yet: {_anything(label, rows)}{would}."
     if not any(differs(label, row) for row in rows):
         said = finding(label, rows[0]).removesuffix(".")
@@ -171,15 +171,23 @@ def _anything(label: Label, rows: Sequence[Compared]) -> str:
     return f"the mean may be anything from {amount(row.low)} to {amount(row.high)}"
 
 
-def too_few(label: Label, reports: int, more: int) -> str:
+def too_few(label: Label, reports: int, more: int | None) -> str:
     """A sentence on a number that ``reports`` do not tell to ``TELLING``; ``more`` would."""
     return f"{_answers(reports)} too little yet: {would_tell(label, more, 'the mean')}."
 
 
-def would_tell(label: Label, more: int, where: str = "every figure") -> str:
+def would_tell(label: Label, more: int | None, where: str = "every figure") -> str:
     """The number of reports that would tell something, as a part of a sentence."""
     unit = "points" if isinstance(label, Classes) else "% of the range"
-    return f"about {about(more)} more would give {where} to ± {100.0 * TELLING:g} {unit}"
+    to = f"{where} to ± {100.0 * TELLING:g} {unit}"
+    if more is None:
+        return f"it takes more answers than there can be to give {to}"
+    return f"about {about(more)} more would give {to}"
+
+
+def still_missing(needed: int | None, reports: int) -> int | None:
+    """The reports that are needed beyond the ``reports`` so far; None if no number is enough."""
+    return None if needed is None else max(needed - reports, 0)
 
 
 def which_is_better(
@@ -302,14 +310,14 @@ def _capital(name: str) -> str:
     return f"{name[0].upper()}{name[1:]}"
 
 
-def cells_in_words(label: Label, cells: int, untold: int, more: int) -> str:
+def cells_in_words(label: Label, cells: int, untold: int, more: int | None) -> str:
     """A sentence on whether a model is fit for use: of ``untold`` cells the reports tell nothing.
 
-    ``more`` reports would give half of the cells to ``TELLING``.
+    ``more`` reports would give half of the cells to ``TELLING``; no number would if that is None.
     """
     if not untold:
         return f"The answers tell something of each of its {cells} cells."
-    would = f": {would_tell(label, more, 'half of the cells')}" if more else ""
+    would = f": {would_tell(label, more, 'half of the cells')}" if more != 0 else ""
     if untold == cells:
         none = "its only cell" if cells == 1 else f"none of its {cells} cells"
         says = "the answers tell nothing" if cells == 1 else "do the answers tell anything"

@@ -8,7 +8,7 @@ The share of a class, or the mean of a number, differs between holders and publi
 sd being the standard deviation of the estimated difference, and critical what the test asks for
 after its correction for several tests, at one look or at every look (``looks``). Numbers that are
 clipped around centres show less of a difference (``Clipping``), and intervals of their mean allow
-for what was clipped (``Precision``).
+for what was clipped (``findings.precision``).
 """
 
 from bisect import bisect_left
@@ -28,7 +28,7 @@ from privet.protocol.task import Task
 
 from ..core.contrasts import contrast_variance
 from ..core.counts import QuestionCounts, rounding_variance
-from ..core.looks import Looks, critical_difference, factor_at, reports_until
+from ..core.looks import Looks, critical_difference, factor_at
 from ..core.overall import best
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
@@ -40,17 +40,14 @@ from ..findings.clipping import (
     seen_at_any_spread,
 )
 from ..findings.insight import Unclipping, as_reported, unclipping
+from ..findings.precision import Precision
 from ..findings.selection import selection_factor
 from .populations import Population
 
 N = TypeVar("N", int, float)
-HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
 MOST_EPSILON = 16.0
 EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
-"""Search grids: holder counts with two significant digits, epsilon in steps of 0.01."""
-
-NEARER = 1.6448536269514722
-"""Standard deviations by which noise moves a clipped mean further in one of ten collections."""
+"""Search grid in steps of 0.01."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,55 +108,6 @@ class Difference:
         if self.clipping is not None:
             delta = self.clipping.least(delta)
         return delta if delta is not None and delta < self.largest else None
-
-
-@dataclass(frozen=True)
-class Precision:
-    """The half-width of the widest overall 95 % interval, by the number of reports.
-
-    ``variance`` is its figure's noise times that number, and ``span`` all that it can be. Of
-    numbers clipped around centres, ``unclipping`` makes of a clipped mean one of labels, ``room``
-    is how far it is from where all may be clipped, and of those who answer the label ``alone`` are
-    the variances of their mean, times that number, and of one of them, and their part.
-    """
-
-    variance: float
-    span: float
-    unclipping: Unclipping | None = None
-    room: float = 0.0
-    alone: tuple[float, float, float] | None = None
-
-    def half_width(self, reports: float, factor: float) -> float:
-        """After ``reports``, of an interval of ``factor`` standard deviations to each side."""
-        of, variance = self.unclipping, self.variance / reports
-        if of is None:
-            return factor * sqrt(variance)
-        whole = of.variance(variance)
-        all_clipped = (factor + NEARER) * sqrt(variance) >= self.room
-        if self.alone is None:
-            if all_clipped:
-                return self.span
-            return factor * sqrt(whole) + (of.lower + of.higher) / 2.0
-        noise, spread, part = self.alone
-        error = 1e6 * self.span if all_clipped else max(of.lower, of.higher) / factor
-        whole += error**2
-        return factor * sqrt(best(noise / reports, whole, part, spread / reports)[1])
-
-    def reports(self, half_width: float, planned: float | None) -> int | None:
-        """The reports after which it is that small, of a collection of ``planned`` ones if its
-        intervals hold at every look; None where no number of them is enough."""
-        if self.unclipping is None:
-            return reports_until(self.variance / half_width**2, planned)
-
-        def enough(reports: float) -> bool:
-            factor = factor_at(None if planned is None else reports / planned)
-            return self.half_width(reports, factor) <= half_width
-
-        most = next(filter(enough, HOLDERS), None)  # of very many looks intervals widen again
-        if most is None:
-            return None
-        fewer = range(max(most * 9 // 10, 1), most + 1)
-        return fewer[bisect_left(fewer, True, key=enough)]
 
 
 @dataclass(frozen=True)

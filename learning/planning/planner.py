@@ -37,6 +37,7 @@ from ..core.public_model import BaseModel
 from ..core.ranking import auc
 from ..core.trees import locate
 from ..drift.knowledge import Knowledge
+from ..findings.precision import HOLDERS
 from ..findings.scores import LEAST_SHARE
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..simulation import simulate_counts
@@ -51,7 +52,7 @@ from ..task_building.columns import Columns, is_arrow
 from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
-from .detection import EPSILONS, HOLDERS, Detection, KnownTrees, detection, least
+from .detection import EPSILONS, Detection, KnownTrees, detection, least
 from .outcome import (
     BehindRelay,
     Mean,

@@ -67,7 +67,9 @@ async def test_the_page_says_how_many_answers_are_missing(
     page = text_of((await http.get(f"/tasks/{task}")).text)
     of = curator.store.tasks.read(task).task.label
     width = 1.0 if isinstance(of, Classes) else of.high - of.low
-    least = reading.reports_needed(curator, ADMIN, task, TELLING * width)
+    reports_for = reading.reports_needed(curator, ADMIN, task)
+    assert reports_for is not None
+    least = reports_for(TELLING * width)
     assert least is not None
     assert least < 1e6
     more = about(least - 20).replace("\u202f", " ")
@@ -89,7 +91,9 @@ async def test_the_target_is_near_the_plan(http: Http, app: CuratorApp, clock: M
     await http.sign_in()
 
     def finest(most: int) -> float:
-        needed = {each: reading.reports_needed(curator, ADMIN, task, each / 100) for each in WANTED}
+        reports_for = reading.reports_needed(curator, ADMIN, task)
+        assert reports_for is not None
+        needed = {each: reports_for(each / 100) for each in WANTED}
         return min((each for each, n in needed.items() if n is not None and n <= most), default=25)
 
     async def wanted() -> float:
@@ -398,6 +402,9 @@ def test_the_target_says_of_what() -> None:
     assert precision(classes, 19, 0, 2.0).startswith("About 19 answers would give every share")
     assert precision(classes, 19, 9, 2.0, reached=5.0).startswith(
         "± 5 points is reached. About 10 more answers would give every share"
+    )
+    assert precision(number, None, 9, 5.0).startswith(
+        "It takes more answers than there can be to give the mean z of all holders to ± 0.1, which"
     )
     metres = number.model_copy(update={"unit": "m"})
     said = "the mean z of all holders to ± 0.1{}, which is 5 % of its range."

@@ -195,7 +195,7 @@ CASES: dict[str, Case] = {
     ),
     "read_impossible": Case(Scope.READER, lambda task: (task,)),
     "read_shares": Case(Scope.READER, lambda task: (task,)),
-    "reports_needed": Case(Scope.READER, lambda task: (task, 0.1)),
+    "reports_needed": Case(Scope.READER, lambda task: (task,)),
     "tells_mean": Case(Scope.READER, lambda task: (task,)),
     "untold_in_cells": Case(Scope.READER, lambda task: (task, 2)),
     "accuracy_in_context": Case(Scope.READER, lambda task: (task, 2)),

@@ -14,9 +14,9 @@ from privet.learning.findings.insight import (
     Insight,
     insight,
     mean_would_tell,
-    reports_for,
 )
-from privet.learning.findings.node_shares import node_shares
+from privet.learning.findings.node_shares import node_shares, reports_for_cells
+from privet.learning.findings.precision import overall_precision
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Range
@@ -53,7 +53,8 @@ def test_as_many_more_as_are_asked_for_tell_something() -> None:
     public, missing = public_rows(u), 0
     for holders in (12, 40, 120, 400):
         few = asked(np.full(4, 0.5), holders, 0.5)
-        needed = reports_for(LABEL, few, 25.0)
+        needed = overall_precision(LABEL, public, few).reports(25.0, None)
+        assert needed is not None
         enough = asked(np.full(4, 0.5), 4 * -(-needed // 4), 0.5)
         for question in (few, enough):
             model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
@@ -63,6 +64,35 @@ def test_as_many_more_as_are_asked_for_tell_something() -> None:
             missing += not tells
             assert tells or needed > holders
     assert missing
+
+
+@pytest.mark.parametrize("planned", [None, 40_000.0])
+def test_no_number_of_reports_shows_what_clipping_hides(planned: float | None) -> None:
+    """Of all, before and after a fit, and in a cell. With as many as are said intervals are as wide
+    as wished, and with fewer wider; before, all of an interval was taken to narrow."""
+    u = 5.0 * (np.random.default_rng(2).exponential(size=400) - 1.0)
+    public, t = public_rows(u), np.full(4, np.clip(u, -RADIUS, RADIUS).mean() / 12.0 + 0.5)
+
+    def halves_of(holders: int) -> tuple[float, float]:
+        """Half of the interval, and its longer side."""
+        question = replace(asked(t, holders // 4 * 4), planned=planned)
+        model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
+        (row,) = insight(LABEL, public, [question], model).overall
+        return (row.high - row.low) / 2.0, max(row.high - row.reported, row.reported - row.low)
+
+    few, longer = replace(asked(t), planned=planned), halves_of(HOLDERS)[1]
+    hidden, precision = halves_of(40 * HOLDERS)[0], overall_precision(LABEL, public, few)
+    assert precision.reports(0.5 * hidden, planned) is None
+    assert precision.narrowed(longer, HOLDERS, 0.5 * hidden, planned) is None
+    assert reports_for_cells(LABEL, public, few, 0.5 * hidden / LABEL.span) is None
+    assert reports_for_cells(LABEL, public, few, 4.0 * hidden / LABEL.span) is not None
+    for side, wished, enough in (
+        (0, 1.2 * hidden, precision.reports(1.2 * hidden, planned)),
+        (1, 0.9 * longer, precision.narrowed(longer, HOLDERS, 0.9 * longer, planned)),
+    ):
+        assert enough is not None
+        assert halves_of(enough)[side] == pytest.approx(wished, rel=0.01)
+        assert halves_of(enough // 2)[side] > 1.02 * wished
 
 
 def test_a_fit_is_said_to_tell_the_mean_where_it_does() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from privet.learning.core.trees import locate
-from privet.learning.findings.insight import reports_for, reports_to_narrow
 from privet.learning.findings.node_shares import node_shares
+from privet.learning.findings.precision import overall_precision
 from privet.learning.methods import fit
 from privet.protocol.features import Label
 from tests.naive import path_to
@@ -86,22 +86,29 @@ def test_so_many_reports_give_the_interval_that_was_wanted(label: Label) -> None
     found, _ = compared(label, counts, public, epsilon=2.0, seed=3)
     half = max(row.high - row.low for row in found.overall) / 2
     asked = reports(TREE, counts, 2.0, 3, regression=label is NUMBER)
-    assert reports_for(label, asked, half) == pytest.approx(HOLDERS, rel=0.1)
-    assert reports_for(label, asked, half / 3) == pytest.approx(9 * HOLDERS, rel=0.1)
+    precision = overall_precision(label, public, asked)
+    assert precision.reports(half, None) == pytest.approx(HOLDERS, rel=0.1)
+    assert precision.reports(half / 3, None) == pytest.approx(9 * HOLDERS, rel=0.1)
     none = reports(complete(3), np.zeros_like(counts), 2.0, 3, regression=label is NUMBER)
-    assert HOLDERS / 3 < reports_for(label, none, half) < 3 * HOLDERS
+    before = overall_precision(label, public, none).reports(half, None)
+    assert before is not None
+    assert HOLDERS / 3 < before < 3 * HOLDERS
 
 
 @pytest.mark.parametrize("label", [BINARY, NUMBER], ids=["two", "number"])
 def test_a_few_reports_ask_for_no_other_number_than_none(label: Label) -> None:
     """Of which it is not yet clear how many fit: their own variance may be anything."""
+    public = public_rows(label, 10, seed=1)
     for seed in range(20):
         few = counts_of(label, public_rows(label, 20, seed=seed))
         asked, none = (
             reports(TREE, counts, 1.0, seed, regression=label is NUMBER)
             for counts in (few, np.zeros_like(few))
         )
-        assert reports_for(label, asked, 0.1) == reports_for(label, none, 0.1)
+        of_few, of_none = (
+            overall_precision(label, public, each).reports(0.1, None) for each in (asked, none)
+        )
+        assert of_few == of_none
 
 
 @pytest.mark.parametrize("planned", [None, 3_000.0])
@@ -112,5 +119,7 @@ def test_an_interval_narrows_with_as_many_reports_as_are_said(planned: float | N
         asked = replace(reports(TREE, times * counts, 2.0, 3), planned=planned)
         found = asked.mean(np.array([-0.5, 0.5]) * np.ones((asked.partition.cells, 1)))
         halves.append(found.factor * found.variance**0.5)
-    needed = reports_to_narrow(halves[0], 1_000, halves[1], planned)
+    public = public_rows(BINARY, 10, seed=1)
+    precision = overall_precision(BINARY, public, asked)
+    needed = precision.narrowed(halves[0], 1_000, halves[1], planned)
     assert needed == pytest.approx(9_000, rel=0.05)

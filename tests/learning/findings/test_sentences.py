@@ -7,12 +7,14 @@ import pytest
 
 from privet.learning.core.amounts import TELLING, about, amount, figure, percent, tells_nothing
 from privet.learning.core.counts import Interval, QuestionCounts
-from privet.learning.findings.insight import Comparison, insight, reports_for
+from privet.learning.findings.insight import Comparison, insight
 from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
+from privet.learning.findings.precision import overall_precision
 from privet.learning.findings.scores import Yardsticks
 from privet.learning.findings.sentences import (
     asked,
     average_of_cells,
+    cells_in_words,
     finding,
     finding_in_cell,
     how_much_better,
@@ -121,16 +123,23 @@ def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
         "These 40 answers tell nothing yet: about 9 900 more would give every figure to ± 25 "
         "points."
     )
-    assert verdict(BINARY, nothing, 1, None) == "This answer tells nothing yet."
+    assert verdict(BINARY, nothing, 1, 0) == "This answer tells nothing yet."
+    never = "it takes more answers than there can be to give"
+    assert f"nothing yet: {never} every figure to ± 25 points." in verdict(
+        BINARY, nothing, 40, None
+    )
+    assert f"too little yet: {never} the mean to ± 25 % of" in plain(too_few(NUMBER, 800, None))
+    assert f"{never} half of the cells to" in cells_in_words(BINARY, 4, 4, None)
+    assert f"{never} half of the cells to" in cells_in_words(BINARY, 4, 2, None)
     assert plain(too_few(NUMBER, 800, 13_876)) == (
         "These 800 answers tell too little yet: about 14 000 more would give the mean to ± 25 % of "
         "the range."
     )
     three = [row(name=name, p_value=p) for name, p in zip("abc", (0.01, 0.001, 0.9), strict=True)]
-    said = verdict(THREE, three, 40, None)
+    said = verdict(THREE, three, 40, 0)
     assert said.startswith(finding(THREE, three[1]))
     assert said.endswith(" One more figure differs.")
-    assert verdict(THREE, [*three[1:], three[2]], 40, None) == finding(THREE, three[1])
+    assert verdict(THREE, [*three[1:], three[2]], 40, 0) == finding(THREE, three[1])
 
 
 def test_a_figure_that_may_be_anything_is_not_named() -> None:
@@ -145,34 +154,34 @@ def test_a_figure_that_may_be_anything_is_not_named() -> None:
     sure = row(reported=0.55, low=0.2, high=0.9, public=0.1, p_value=0.001)
     assert verdict(BINARY, [sure, sure], 500, 2_100) == finding(BINARY, sure)
     three = [row(name=name, high=0.6) for name in "abc"]
-    assert plain(verdict(THREE, three, 40, None)) == (
+    assert plain(verdict(THREE, three, 40, 0)) == (
         "These 40 answers tell too little yet: none of the 3 shares is known to ± 25 points."
     )
     number = row(name="y", reported=2.0, low=NUMBER.low, high=0.7 * NUMBER.high, public=2.1)
-    assert "the mean may be anything from " in verdict(NUMBER, [number], 40, None)
+    assert "the mean may be anything from " in verdict(NUMBER, [number], 40, 0)
 
 
 def test_no_difference_is_never_said_without_what_would_have_shown() -> None:
     """Of one figure, and of several the largest that any of them needs."""
     likely = "would have shown 8 times in 10."
-    said = plain(verdict(BINARY, [row(seen_from=0.2), row(seen_from=0.352)], 40, None))
+    said = plain(verdict(BINARY, [row(seen_from=0.2), row(seen_from=0.352)], 40, 0))
     assert said == (
         "yes: 23 % (1 % to 45 %) among the holders (no: 77 %), which cannot be told from 19 % in "
         f"the public records; a difference of 35 points or more {likely}"
     )
-    assert plain(verdict(BINARY, [row(), row()], 40, None)).endswith(
+    assert plain(verdict(BINARY, [row(), row()], 40, 0)).endswith(
         f"; no difference, however large, {likely}"
     )
-    assert "of 100 points or more" in verdict(BINARY, 2 * [row(seen_from=0.996)], 40, None)
+    assert "of 100 points or more" in verdict(BINARY, 2 * [row(seen_from=0.996)], 40, 0)
     three = [
         row(name=name, seen_from=seen) for name, seen in zip("abc", (0.1, 0.3, 0.2), strict=True)
     ]
-    assert plain(verdict(THREE, three, 40, None)) == (
+    assert plain(verdict(THREE, three, 40, 0)) == (
         "None of the 3 shares is sure to differ from the public records; a difference of 30 "
         f"points or more {likely}"
     )
     number = row(name="y", reported=2.0, low=1.5, high=2.5, public=2.1, seen_from=0.8)
-    assert plain(verdict(NUMBER, [number], 40, None)).endswith(
+    assert plain(verdict(NUMBER, [number], 40, 0)).endswith(
         f"; a difference of 0.8 or more {likely}"
     )
 
@@ -203,7 +212,9 @@ def test_what_would_tell_does(label: Label) -> None:
         return reports(TREE, counts, 1.0, 3, regression=is_number)
 
     few = asked_of(400)
-    asked = asked_of(reports_for(label, few, TELLING * width))
+    enough = overall_precision(label, public, few).reports(TELLING * width, None)
+    assert enough is not None
+    asked = asked_of(enough)
     model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
     halves = [(row.high - row.low) / 2.0 for row in insight(label, public, [asked], model).overall]
     assert max(halves) == pytest.approx(TELLING * width, rel=0.15)

@@ -14,9 +14,10 @@ import pytest
 from privet.learning.core.looks import ONE_LOOK
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.findings.insight import Comparison, insight, overall_shares
+from privet.learning.findings.precision import HOLDERS
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning import Plan, plan
-from privet.learning.planning.detection import EPSILONS, HOLDERS, Detection, Difference, least
+from privet.learning.planning.detection import EPSILONS, Detection, Difference, least
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
 from privet.learning.simulation import simulate_counts

@@ -1,0 +1,172 @@
+"""The half-width of overall intervals by the number of reports.
+
+The mechanism's variance falls as 1 / n. Of numbers clipped around centres a part of an interval
+stays, which is what other spreads may hide (``clipping.SPREADS``): where that alone is wider than
+wished, no number of reports is enough.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+
+from privet.protocol.features import Label, Range
+
+from ..core.amounts import TELLING
+from ..core.counts import Estimate, QuestionCounts, public_counts
+from ..core.looks import factor_at, reports_until
+from ..core.overall import best
+from ..core.public_data import Floats, PublicData
+from .insight import Unclipping, as_reported, figure_weights, public_means, unclipping
+
+HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
+"""Search grid of two significant digits."""
+REFERENCE = 100_000
+"""Number of holders assumed for variances before the first report."""
+NEARER = 1.6448536269514722
+"""Standard deviations by which noise moves a clipped mean further in one of ten collections."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The half-width of the widest overall 95 % interval, by the number of reports.
+
+    ``variance`` is its figure's noise times that number, and ``span`` all that it can be. Of
+    numbers clipped around centres, ``unclipping`` makes of a clipped mean one of labels, ``room``
+    is how far it is from where all may be clipped, and of those who answer the label ``alone`` are
+    the variances of their mean, times that number, and of one of them, and their part.
+    """
+
+    variance: float
+    span: float
+    unclipping: Unclipping | None = None
+    room: float = 0.0
+    alone: tuple[float, float, float] | None = None
+
+    def half_width(self, reports: float, factor: float) -> float:
+        """After ``reports``, of an interval of ``factor`` standard deviations to each side."""
+        of, variance = self.unclipping, self.variance / reports
+        if of is None:
+            return factor * sqrt(variance)
+        whole = of.variance(variance)
+        all_clipped = (factor + NEARER) * sqrt(variance) >= self.room
+        if self.alone is None:
+            if all_clipped:
+                return self.span
+            return factor * sqrt(whole) + (of.lower + of.higher) / 2.0
+        noise, spread, part = self.alone
+        error = 1e6 * self.span if all_clipped else max(of.lower, of.higher) / factor
+        whole += error**2
+        return factor * sqrt(best(noise / reports, whole, part, spread / reports)[1])
+
+    def reports(self, half_width: float, planned: float | None) -> int | None:
+        """The reports after which it is that small, of a collection of ``planned`` ones if its
+        intervals hold at every look; None where no number of them is enough."""
+        if self.unclipping is None:
+            return reports_until(self.variance / half_width**2, planned)
+
+        def enough(reports: float) -> bool:
+            factor = factor_at(None if planned is None else reports / planned)
+            return self.half_width(reports, factor) <= half_width
+
+        most = next(filter(enough, HOLDERS), None)  # of very many looks intervals widen again
+        if most is None:
+            return None
+        fewer = range(max(most * 9 // 10, 1), most + 1)
+        return fewer[bisect_left(fewer, True, key=enough)]
+
+    def narrowed(
+        self, half: float, reports: int, half_width: float, planned: float | None
+    ) -> int | None:
+        """The reports after which an interval that is ± ``half`` after ``reports``, on its longer
+        side, is ± ``half_width``; None where no number of them is enough."""
+        precision, of = self, self.unclipping
+        if of is not None:
+            longer = max(of.lower, of.higher)
+            precision = replace(self, unclipping=replace(of, lower=longer, higher=longer))
+        now = precision.half_width(
+            reports, factor_at(None if planned is None else reports / planned)
+        )
+        return precision.reports(half_width * now / half, planned)
+
+
+def overall_precision(
+    label: Label,
+    public: PublicData,
+    question: QuestionCounts,
+    alone: QuestionCounts | None = None,
+    part: float = 0.0,
+    values: Floats | None = None,
+) -> Precision:
+    """The precision of the overall figures of a task of whose holders a ``part`` is asked for the
+    label ``alone``.
+
+    A variance is that of the reports so far, or of ``REFERENCE`` holders spread evenly before these
+    tell how many records fit, to ``TELLING`` of their number. Numbers that were clipped lie about
+    the ``values`` of cells, or about the public means, and as near to all public ones as the
+    reports allow.
+    """
+    figures = []
+    for _, weights in figure_weights(label, question):
+        precision = Precision(_of_one(label, question, weights) / (1.0 - part), label.span)
+        ends = weights[:1]
+        if isinstance(label, Range):
+            ends = np.array([[label.low, label.high]])
+            if question.centred:
+                precision = allowing_for_clipping(precision, label, public, question, None, values)
+        if alone is not None:
+            of_alone = _of_one(label, alone, ends) / part, float(ends.var()), part
+            if precision.unclipping is None:
+                variance = best(of_alone[0], precision.variance, part, of_alone[1])[1]
+                precision = replace(precision, variance=variance)
+            else:
+                precision = replace(precision, alone=of_alone)
+        figures.append(precision)
+    return max(figures, key=lambda figure: figure.variance)
+
+
+def allowing_for_clipping(
+    precision: Precision,
+    label: Range,
+    public: PublicData,
+    question: QuestionCounts,
+    cells: Floats | None = None,
+    values: Floats | None = None,
+) -> Precision:
+    """The precision of the mean of numbers clipped around centres: of all holders, or of those in
+    ``cells`` with these weights, as in ``overall_precision``."""
+    values = public_means(label, public, question) if values is None else values
+    mass = public_counts(label, public, question.partition, question.scale).sum(axis=1) + 0.5
+    if _tells_fit(question):
+        mass = question.plausible.sum(axis=1) + 0.5
+    of = unclipping(label, public, question, values, mass if cells is None else cells)
+    if cells is not None:
+        away = float(cells @ values) / float(cells.sum()) - of.middle
+        return replace(precision, unclipping=of, room=of.radius - abs(away))
+    mean = float(as_reported(label, public, question).mean())
+    if _tells_fit(question):
+        ((_, weights),) = figure_weights(label, question)
+        moved = question.mean(weights - mean)
+        half = moved.factor * sqrt(moved.variance)
+        mean += min(max(0.0, moved.value - half), moved.value + half)
+    return replace(precision, unclipping=of, room=of.radius - abs(mean - of.middle))
+
+
+def _tells_fit(question: QuestionCounts) -> bool:
+    """True if the reports tell how many records fit, to ``TELLING`` of their number."""
+    fit = Estimate(question.n - question.misfits.value, question.misfits.variance)
+    return question.n > 0 and fit.factor * sqrt(fit.variance) <= TELLING * fit.value
+
+
+def _of_one(label: Label, question: QuestionCounts, weights: Floats) -> float:
+    """The variance of the mean of ``weights``, times the number of reports."""
+    if _tells_fit(question):
+        centre = 1.0 / label.slots
+        if isinstance(label, Range):
+            mean = question.mean(weights).value  # of a few reports it may be anything
+            centre = min(max(mean, label.low), label.high)
+        return question.n * question.mean(weights - centre).variance
+    even = np.full(weights.shape, REFERENCE / weights.size)
+    centred = weights - weights.mean()
+    return question.mechanism.linear_variance(centred, REFERENCE, even) / REFERENCE
