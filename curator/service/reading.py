@@ -338,8 +338,7 @@ def accuracy_in_context(
     """
     actor.need(Scope.READER, COUNTS)
     model = curator.models.get(task_id, number).model
-    public, counts = curator.store.tasks.public_data(task_id), curator.question_counts(task_id)
-    return yardsticks(model, counts, public)
+    return yardsticks(model, curator.question_counts(task_id))
 
 
 def average_value(curator: Curator, actor: Actor, task_id: str, number: int) -> float | None:

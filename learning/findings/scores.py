@@ -34,7 +34,7 @@ from privet.protocol.features import Classes, Label
 
 from ..core.counts import Estimate, Interval, QuestionCounts
 from ..core.model import Model
-from ..core.public_data import Floats, PublicData
+from ..core.public_data import Floats
 from .impossible import impossible
 from .insight import question_about
 
@@ -159,7 +159,7 @@ class Yardsticks:
 
     ``of_holders`` is not corrected for the fit to their answers. ``more_than_public`` and
     ``more_than_always`` are the accuracy less that of the same estimator without reports, and less
-    that of predicting ``always`` for everybody, the public records' commonest class.
+    that of predicting ``always`` for everybody, the class that by its interval is hardest to beat.
     """
 
     of_holders: Interval
@@ -168,10 +168,13 @@ class Yardsticks:
     more_than_always: Interval
 
 
-def yardsticks(
-    model: Model, questions: Sequence[QuestionCounts], public: PublicData
-) -> Yardsticks | None:
-    """The yardsticks of the accuracy of a model's cells; None where ``known_scores`` has none."""
+def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks | None:
+    """The yardsticks of the accuracy of a model's cells; None where ``known_scores`` has none.
+
+    Of the classes' intervals the one that begins lowest counts, so a model is said to beat one
+    class for everybody only if it beats each, and wrongly no more often than for a class fixed
+    beforehand.
+    """
     label, score = model.label, "accuracy"
     if not isinstance(label, Classes) or score not in known_scores(model, questions):
         return None
@@ -179,14 +182,16 @@ def yardsticks(
         return None
     fixed = dict.fromkeys(MOST, (0.0, 0.0))
     before = replace(model.without_reports(), optimism=fixed)
-    commonest = int(np.bincount(public.y.astype(np.int64), minlength=label.slots).argmax())
-    one = np.broadcast_to(np.eye(label.slots)[commonest], model.values.shape)
-    constant = replace(before, values=one)
+    more = {}
+    for slot, name in enumerate(label.classes):
+        one = np.broadcast_to(np.eye(label.slots)[slot], model.values.shape)
+        more[name] = score_differences(replace(before, values=one), model, questions)[score]
+    always = min(more, key=lambda name: more[name].low)
     return Yardsticks(
         known_scores(replace(model, optimism=fixed), questions)[score],
         score_differences(before, model, questions)[score],
-        label.classes[commonest],
-        score_differences(constant, model, questions)[score],
+        always,
+        more[always],
     )
 
 
