@@ -40,6 +40,7 @@ from .clipping import (
     apart_by_spread,
     least_and_most,
     public_distances,
+    seen_between_waves,
 )
 from .insight import (
     ERRORS_BELOW,
@@ -376,13 +377,9 @@ def _seen_from(
     one, other = figures[numbers[0]][0], figures[numbers[-1]][0]
     least = _half_width(one, other, FALSE_DISCOVERY_RATE / comparisons)
     least += ERRORS_BELOW * np.sqrt(one.variance + other.variance)
-    if one.clipped is not None and other.clipped is not None:
-        needed = least + np.maximum(one.clipped.apart, other.clipped.apart)
-        (below, above), (low, high) = (
-            one.clipped.ends(0, 0.0),
-            one.clipped.ends(0, float(needed[0])),
-        )
-        least = np.array([max(high - below, above - low)])
+    if one.clipped is not None:
+        at, distance = one.clipped.at_spreads, float(one.clipped.distance[0])
+        return [seen_between_waves(at, distance, float(least[0]), highest - lowest)]
     return [each if each < highest - lowest else None for each in least.tolist()]
 
 

@@ -33,6 +33,8 @@ SHIFTS = 400
 SPREADS = 0.5, 1.0, 2.0
 """Spreads of the holders' labels, in public spreads, at which intervals still hold."""
 AS_PUBLIC = SPREADS.index(1.0)
+CHANGES = 1000
+"""Changes up to the label's span at which ``moved_between_waves`` is computed for the least."""
 MOST_ROWS = 2000
 """More public distances are reduced to this many quantiles."""
 
@@ -133,12 +135,38 @@ def moved_at_any_spread(at_spreads: Sequence[AtSpread], clipped: float, differen
     return float(np.abs(beyond_spreads(at_spreads, clipped, moved)).min())
 
 
-def apart_by_spread(at_spreads: Sequence[AtSpread], clipped: Floats) -> Floats:
+def apart_by_spread(at_spreads: Sequence[AtSpread], clipped: Floats | float) -> Floats:
     """The most that clipped means are apart of labels with one mean that spread differently, where
     one of them is ``clipped``."""
     means = [spread.whole(clipped) for spread in at_spreads]
     others = np.array([spread.clipped(mean) for mean in means for spread in at_spreads])
     return np.asarray(np.abs(others - clipped).max(axis=0))
+
+
+def moved_between_waves(
+    at_spreads: Sequence[AtSpread], clipped: float, change: Floats | float
+) -> Floats:
+    """The least by which clipped means differ beyond ``apart_by_spread`` where means change that
+    much from one whose clipped one is ``clipped``, up or down, at any two of these."""
+    ends = np.array(
+        [spread.whole(clipped) + sign * change for spread in at_spreads for sign in (-1.0, 1.0)]
+    )
+    moved = np.array([spread.clipped(ends) for spread in at_spreads])
+    apart = np.maximum(apart_by_spread(at_spreads, clipped), apart_by_spread(at_spreads, moved))
+    return np.asarray((np.abs(moved - clipped) - apart).min(axis=(0, 1)))
+
+
+def seen_between_waves(
+    at_spreads: Sequence[AtSpread], clipped: float, least: float, span: float
+) -> float | None:
+    """The least change of which every greater one, up to ``span``, is ``moved_between_waves`` by
+    ``least``; None where none is."""
+    changes = np.linspace(0.0, span, CHANGES)
+    moved = moved_between_waves(at_spreads, clipped, changes)
+    last = int(np.flatnonzero(moved < least).max(initial=0))
+    if last == len(changes) - 1:
+        return None
+    return float(np.interp(least, moved[last : last + 2], changes[last : last + 2]))
 
 
 def least_and_most(at_spreads: Sequence[AtSpread], clipped: float) -> tuple[float, float]:

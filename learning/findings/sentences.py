@@ -316,7 +316,8 @@ def cells_in_words(label: Label, cells: int, untold: int, more: int | None) -> s
     ``more`` reports would give half of the cells to ``TELLING``; no number would if that is None.
     """
     if not untold:
-        return f"The answers tell something of each of its {cells} cells."
+        each = "its only cell" if cells == 1 else f"each of its {cells} cells"
+        return f"The answers tell something of {each}."
     would = f": {would_tell(label, more, 'half of the cells')}" if more != 0 else ""
     if untold == cells:
         none = "its only cell" if cells == 1 else f"none of its {cells} cells"

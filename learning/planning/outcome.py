@@ -261,6 +261,8 @@ class Plan:
         rough = ROUGH * self.span
         if self.here.half_width <= rough:
             return said
+        if self.around_centres:  # of which what clipping may hide does not shrink
+            return f"Only a rough figure: {said}"
         wanted = _about(ceil(self.holders * (self.here.half_width / rough) ** 2))
         return f"Only a rough figure: {said}, about {wanted} would to ± {self.amount(rough)}"
 

@@ -4,12 +4,15 @@ Two waves that are asked alike have estimates of one variance s each, so ``findi
 a change of delta with the power of ``detection`` at the variances s and s, among all comparisons of
 all waves. That is the least power: a change may be listed beside others, which lowers the bar.
 
+Numbers that are clipped around centres show less of a change, as in ``findings.changes``
+(``BetweenWaves``).
+
 Of P people, with W waves and a lifetime epsilon L, holders who rotate are P / W in each wave, at
 epsilon L; holders who repeat are all P, at epsilon L / W.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Label
@@ -17,10 +20,25 @@ from privet.protocol.limits import MAX_WAVES, TASK_CAP
 from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
 from ..findings.changes import comparisons_of
-from .detection import Detection, Difference
+from ..findings.clipping import moved_between_waves, seen_between_waves
+from .detection import Clipping, Detection, Difference
 from .outcome import InWaves, PanelPlan
 
 Enough = Callable[[Detection], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenWaves(Clipping):
+    """Changes of means as they show between waves whose numbers spread as any two of
+    ``at_spreads`` do, of labels of a ``span``."""
+
+    span: float
+
+    def moved(self, difference: float) -> float:
+        return float(moved_between_waves(self.at_spreads, self.clipped, difference))
+
+    def least(self, moved: float) -> float | None:
+        return seen_between_waves(self.at_spreads, self.clipped, moved, self.span)
 
 
 def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:
@@ -58,7 +76,10 @@ def planned_panel(
 
     def between(detected: Detection, of: Difference) -> Difference:
         tests = comparisons_of(label, detected.cells, waves)
-        return replace(of, public=of.reported, tests=tests, largest=label.span)
+        clipping = of.clipping
+        if clipping is not None:
+            clipping = BetweenWaves(**vars(clipping), span=label.span)
+        return replace(of, public=of.reported, tests=tests, largest=label.span, clipping=clipping)
 
     def in_waves(asked: Mode) -> InWaves:
         turns = waves if asked == "rotate" else 1

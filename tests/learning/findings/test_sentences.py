@@ -16,6 +16,7 @@ from privet.learning.findings.sentences import (
     average_of_cells,
     cells_in_words,
     finding,
+    finding_among,
     finding_in_cell,
     how_much_better,
     how_often_right,
@@ -92,6 +93,16 @@ def test_a_figure_is_more_less_not_told_or_not_known() -> None:
     )
     unknown = row(name="y", low=NUMBER.low, high=NUMBER.high)
     assert finding(NUMBER, unknown) == "The answers do not tell the mean yet."
+
+
+def test_one_of_several_figures_is_said_in_short_where_it_does_not_differ() -> None:
+    """As a range, where it is known to less than ± a quarter."""
+    among = [row(), row(low=0.0, high=0.6), row(p_value=0.01, public=0.5)]
+    assert [plain(finding_among(THREE, each)) for each in among[:2]] == [
+        "yes: 23 % (1 % to 45 %); public records 19 %.",
+        "yes: 0 % to 60 %, too few answers; public records 19 %.",
+    ]
+    assert finding_among(THREE, among[2]) == finding(THREE, among[2])
 
 
 def test_a_finding_stands_below_its_question() -> None:
@@ -247,6 +258,20 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
         found.add(sum(whole))
     assert 0 in found
     assert max(found) > 0
+
+
+@pytest.mark.parametrize(
+    ("cells", "untold", "said"),
+    [
+        (1, 0, "The answers tell something of its only cell."),
+        (8, 0, "The answers tell something of each of its 8 cells."),
+        (1, 1, "Do not use it yet: in its only cell the answers tell nothing."),
+        (8, 8, "Do not use it yet: in none of its 8 cells do the answers tell anything."),
+        (8, 3, "Use it with care: in 3 of its 8 cells the answers tell nothing yet."),
+    ],
+)
+def test_a_model_is_said_to_be_fit_for_use_or_not(cells: int, untold: int, said: str) -> None:
+    assert cells_in_words(BINARY, cells, untold, 0) == said
 
 
 def test_models_of_unlike_answers_are_said_to_be_so() -> None:

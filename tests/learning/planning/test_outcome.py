@@ -158,6 +158,8 @@ def test_a_plan_of_clipped_numbers_says_what_it_rests_on() -> None:
     )
     assert "out of reach of this task, which would take more reports than there can be" in rest[-1]
     assert "lie as" not in " ".join(PLAN.answers)
+    rough = replace(number, here=replace(HERE, half_width=9.0))
+    assert rough.verdict == "Only a rough figure: 10 000 people give the mean to ± 9"
 
 
 def test_a_plan_has_one_number_for_this_task_and_says_what_others_change() -> None:

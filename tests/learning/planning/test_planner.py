@@ -1,6 +1,7 @@
 """Plans keep their promises and say what to do."""
 
 import json
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.looks import ONE_LOOK
 from privet.learning.core.public_data import Floats, PublicData
+from privet.learning.findings.changes import over_time
 from privet.learning.findings.insight import Comparison, insight, overall_shares
 from privet.learning.findings.precision import HOLDERS
 from privet.learning.methods import Fitting, fit
@@ -393,6 +396,39 @@ def test_what_a_plan_says_of_clipped_numbers_is_what_insight_says(looks: str) ->
     assert found.overall.power(said.seen_from or 1.0) == pytest.approx(POWER, abs=0.1)
     of_noise = replace(found.precision, unclipping=None).half_width(20_000, 1.0)
     assert of_noise < 0.95 * found.precision.half_width(20_000, 1.0)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("looks", ["many", "once"])
+def test_changes_that_a_plan_of_clipped_numbers_says_show_do(looks: str) -> None:
+    """As waves say themselves, and in waves of which the second spreads half or twice as far, down
+    and up; before, the plan named a change of less than two thirds."""
+    planner, rng = planner_of_numbers(looks, 1), np.random.default_rng(2)
+    task, planned = (
+        planner.task(planner.settings, planner.fair),
+        planner.panel(2, "rotate", 0.05, POWER),
+    )
+    change = planned.modes[0].overall_change
+    assert change is not None
+
+    def wave(spread: float, moved: float) -> list[QuestionCounts]:
+        holders = long_tailed(20_000, rng, spread)
+        y = np.clip(holders.y + moved, 0.0, 1.0)
+        of = simulate_counts(task, holders.X, y, rng)
+        return [replace(each, planned=20_000.0 if looks == "many" else None) for each in of]
+
+    public = planner.fair.public
+    said = over_time(planner.label, {n: wave(1.0, 0.0) for n in (1, 2)}, 2, public).sentence
+    seen = re.search(r"; a change of ([\d.]+) or more would have shown 8 times in 10", said)
+    assert seen
+    assert change == pytest.approx(float(seen[1]), rel=0.1)
+    found = []
+    for spread in (0.5, 2.0):
+        for _ in range(10):
+            waves = {1: wave(1.0, 0.0), 2: wave(spread, change)}
+            listed = over_time(planner.label, waves, 2, public).changes
+            found.append(any(each.cell is None for each in listed))
+    assert np.mean(found) >= POWER - 0.25
 
 
 @pytest.mark.usefixtures("quick")
