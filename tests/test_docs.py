@@ -224,6 +224,11 @@ def test_the_front_pages_say_in_three_sentences_what_for_whom() -> None:
     drawn = (ROOT / "docs/images/front.svg").read_text(encoding="utf-8")
     served = (ROOT / "curator/dashboard/static/front.svg").read_text(encoding="utf-8")
     assert served == drawn
+    narrow = (ROOT / "curator/dashboard/static/front-narrow.svg").read_text(encoding="utf-8")
+    for picture in (served, narrow):
+        diamond = re.search(r'<path d="M[\d.]+ \d+l7 7l-7 7l-7-7z" stroke="#1d2a26"', picture)
+        assert diamond, "the public figure's sign, as on the pages"
+        assert picture.count("<circle") == 1
     assert drawn.count("{} % ({} % to {} %)".format(*row.groups())) == 2
     public = re.search(r"its public model, no reports .* (\d+)\u00a0% \(", readme.read_text())
     assert public

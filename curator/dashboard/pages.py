@@ -41,7 +41,8 @@ POLICY = (
 )
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 """Pages to which a visitor may return after signing in."""
-FLAGS = re.compile(r" \(--[a-z][^()]*\)")
+OF_PROGRAMS = re.compile(r" \(--[a-z][^()]*\)| GET /v1/[^.]*\.")
+"""Options of a command, and sentences that name a call."""
 FILES = ("page.js", "wizard.js", "style.css", "sample.csv", "front.svg", "front-narrow.svg")
 STATIC = {name: (files(__package__) / "static" / name).read_bytes() for name in FILES}
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
@@ -80,10 +81,15 @@ def duration(seconds: int) -> str:
     return f"{seconds / 3600:g} hours" if seconds >= 7200 else f"{seconds / 60:g} minutes"
 
 
+def date(moment: datetime) -> str:
+    """A date, as in moments to the minute."""
+    return f"{moment:%Y-%m-%d}"
+
+
 def when(moment: datetime | float) -> str:
     """A moment to the minute, in UTC."""
     at = moment if isinstance(moment, datetime) else datetime.fromtimestamp(moment, UTC)
-    return f"{at:%Y-%m-%d %H:%M} UTC"
+    return f"{date(at)} {at:%H:%M} UTC"
 
 
 def known_share(of: IntervalView) -> str:
@@ -122,9 +128,9 @@ def unbroken(text: str) -> str:
     return PARTED.sub("\u00a0", text)
 
 
-def without_flags(text: str) -> str:
-    """A sentence without the options of a command that stand in brackets."""
-    return FLAGS.sub("", text)
+def for_people(text: str) -> str:
+    """A text without the options of commands in brackets, and without sentences about calls."""
+    return OF_PROGRAMS.sub("", text)
 
 
 def of_studies(text: str) -> str:
@@ -159,6 +165,7 @@ templates.filters |= {
     "amount": amount,
     "amount_of": amount_of,
     "asked": asked_of,
+    "date": date,
     "day": day,
     "duration": duration,
     "about": about,
@@ -170,7 +177,7 @@ templates.filters |= {
     "set_by_hand": set_by_hand,
     "thousands": thousands,
     "unbroken": unbroken,
-    "without_flags": without_flags,
+    "for_people": for_people,
     "when": when,
 }
 templates.globals |= {"version": VERSION}

@@ -1,19 +1,20 @@
 """The part of a panel's page that shows its waves, and what changed between them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from math import ceil, floor, log10
 
 from privet.learning.core.amounts import amount, figure, percent, tells_nothing
 from privet.learning.core.trees import readable_path
 from privet.learning.findings.changes import Line
-from privet.learning.findings.insight import tests_of
+from privet.learning.findings.insight import Comparison, tests_of
+from privet.learning.findings.sentences import figures_to_state
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 
-from ..service import Curator
+from ..service import Curator, reading
 from ..service import tasks as cases
 from ..service.panels import PanelStanding, read_panel
 from .overview import Step
@@ -27,7 +28,8 @@ MOST_LISTED = 50
 
 @dataclass(frozen=True)
 class WaveRow:
-    """A wave as a row; ``reports`` and ``models`` are None for strangers."""
+    """A wave as a row; ``reports`` and ``models`` are None for strangers, and ``known``, what
+    answers said of a wave that is over, for all others."""
 
     number: int
     id: str
@@ -38,6 +40,7 @@ class WaveRow:
     reports: int | None
     models: int | None
     honest: bool = True
+    known: str | None = None
 
     @property
     def has_hours(self) -> bool:
@@ -134,7 +137,11 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
         if standing is not None:
             of_wave = standing.waves[number - 1]
             counts = (of_wave.reports, of_wave.models, of_wave.honest)
-        rows.append(WaveRow(number, wave.id, *ends, state, stored is not None, *counts))
+        row = WaveRow(number, wave.id, *ends, state, stored is not None, *counts)
+        if standing is None and stored is not None:
+            overall = reading.read_overall(curator, visitor, wave.id)
+            row = replace(row, known=known_of(task.label, overall or ()))
+        rows.append(row)
     found = None if standing is None else standing.over_time
     ways, places = _ways(task, standing), _places(rows)
     lines = () if found is None else found.lines[-tests_of(task.label) :]
@@ -205,6 +212,16 @@ def latest_of(label: Label, lines: Sequence[Line]) -> str | None:
         return f"In wave {wave} the shares are: {shares}."
     what = f"the share of {names[0]}" if is_share else f"the mean {names[0]}"
     return f"In wave {wave} {what} is {said[0]}."
+
+
+def known_of(label: Label, overall: Sequence[Comparison]) -> str | None:
+    """The figures of a wave, in a few words; None without any that tells something."""
+    stated, is_share = figures_to_state(label, overall), isinstance(label, Classes)
+    if all(tells_nothing(of.low, of.high, *label.bounds) for of in stated):
+        return None
+    return ", ".join(
+        f"{of.name} {figure(of.reported, of.low, of.high, is_share=is_share)}" for of in stated
+    )
 
 
 def _places(rows: Sequence[WaveRow]) -> dict[int, float]:

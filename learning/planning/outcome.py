@@ -283,20 +283,20 @@ class Plan:
             lie = ", if their numbers lie as those of the public records"
             spread = ", or more, if their numbers spread half to twice as far as public ones"
         if not self._ways(self.for_shift):
-            enough, more = "are not enough", " More public records may."
+            enough, more = "are not enough", " More public records might do."
         shift = (
             f"To show that holders and public records differ by {self.amount(self.target_shift)} "
-            f"overall, {of} {enough}: {_chance(here.power)} of such collections do{spread}. "
-            f"{self._needed(self.for_shift, percent(self.power))}{more}"
+            f"overall, {of} {enough}: {_chance(here.power)} of such collections show it"
+            f"{spread}. {self._needed(self.for_shift, percent(self.power))}{more}"
         )
-        cell = self.amount(here.cell_shift, "no shift, however large,")
-        least = "" if here.cell_shift is None else " or more"
-        often = f"in {percent(self.power)} of such collections"
-        local = f"In a single cell they show {cell}{least} {often}."
-        when = "at every look, however often you look"
+        cell = "No difference in a single cell, however large, is"
+        if here.cell_shift is not None:
+            cell = f"A difference of {self.amount(here.cell_shift)} or more in a single cell is"
+        local = f"{cell} shown by {percent(self.power)} of such collections."
+        when = ", however often you look"
         if self.looks == "once":
-            when = "at one look, set beforehand"
-        known = f"{of} give every overall figure to ± {self.amount(here.half_width)} {when}{lie}."
+            when = " at one look, set beforehand"
+        known = f"{of} give every overall figure to ± {self.amount(here.half_width)}{when}{lie}."
         if not self.tells(here):
             known = (
                 f"{of} are {TOO_FEW} any overall figure: {_reports(self.telling_after)} "
@@ -304,15 +304,15 @@ class Plan:
             )
         ways = self._ways(self.for_width)
         anew = f"it takes {ways}" if ways else "neither more holders nor a larger ε is enough"
-        known = (
-            f"{known} For ± {self.amount(self.half_width)} this task takes "
+        takes = (
+            f"For ± {self.amount(self.half_width)} this task takes "
             f"{_reports(self.stop_after)}{self._in_parts}."
         )
         width = f"Planned anew for ± {self.amount(self.half_width)}, {anew}.{self._fewer_cells}"
         compared = [self._compared()] if self.showing else []
         rare = [] if self.rare is None else [self._of_rare(self.rare)]
         panel = [] if self.panel is None else self._of_panel(self.panel)
-        first = [known, shift, local, fair, *rare, width]
+        first = [known, shift, takes, local, fair, *rare, width]
         sentences = [*first, *compared, self._stopping(), *panel]
         return sentences if self.relay is None else [*sentences, *self._behind_relay(self.relay)]
 
@@ -402,8 +402,8 @@ class Plan:
     def _needed(self, needed: Needed, what: str) -> str:
         ways = self._ways(needed)
         if not ways:
-            return f"Neither more holders nor a larger ε gives {what}."
-        return f"For {what} it takes {ways}."
+            return f"Neither more holders nor a larger ε would make that {what}."
+        return f"For {what} of them to show it takes {ways}."
 
     def _ways(self, needed: Needed) -> str:
         """The holders or the epsilon of tasks planned anew, with their trees; may be empty."""
@@ -417,7 +417,7 @@ class Plan:
         with_depth = f"with depth {needed.depth}"
         with_part = ""
         if needed.label_part is not None:
-            with_part = f"of whom {percent(needed.label_part)} answer the label alone (label_part)"
+            with_part = f"of whom {percent(needed.label_part)} are asked for the label alone"
         for holders, how in (
             (needed.holders_at_depth, with_depth),
             (needed.holders_with_part, with_part),
@@ -435,7 +435,7 @@ class Plan:
         part = self.with_part.label_part
         return (
             f", or about {_about(self.with_part.stop_after)} with {percent(part)} of the holders "
-            f"asked for the label alone (label_part), which widens the intervals of cells by "
+            f"asked for the label alone, which widens the intervals of cells by "
             f"{percent(1.0 / sqrt(1.0 - part) - 1.0)}"
         )
 

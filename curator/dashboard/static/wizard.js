@@ -114,13 +114,19 @@ function sayWaves() {
   place.textContent = count && epsilon > 0 ? `All answers of one person together cost ε ${Number(lifetime.toPrecision(6))} at most (the lifetime ε)${more}.` : "";
 }
 
+/** A number with spaces between its thousands, as other pages write it. */
+const thousands = (text) => text.replace(/\B(?<![.,]\d*)(?=(?:\d{3})+(?!\d))/gu, "\u202f");
+
+/** The end of a range: four digits have no space. */
+const amount = (text) => (/^\D?\d{1,4}(?!\d)/u.test(text) ? text : thousands(text));
+
 /** The answers of a column in a few words: its categories, or the ends of its numbers with their unit. */
 function saidAnswers(column) {
   const field = (name) => column.querySelector(`[name^='${name}.']`)?.value ?? "";
   const years = column.querySelector("[value='year']:checked")?.parentElement.textContent.match(/\d{4}/gu);
   const [low, high] = years ?? [field("low"), field("high")];
   const means = column.querySelector("[data-means]")?.value;
-  if (low !== "" && !means) return `${low} to ${high} ${field("unit")}`.trim();
+  if (low !== "" && !means) return `${amount(low)} to ${amount(high)} ${field("unit")}`.trim();
   const all = [...new Set(answers(column).map((each) => each.trim()).filter(Boolean))];
   return all.slice(0, 8).join(", ") + (all.length > 8 ? ` and ${all.length - 8} more` : "");
 }
@@ -339,6 +345,7 @@ function go(id, field = null) {
 function sayAll() {
   const place = document.getElementById("summary");
   const asked = [...form.querySelectorAll("[data-column]")].filter((each) => each.querySelector("[name^='name.']").value !== form.elements.label.value && isAsked(each));
+  const leftOut = [...form.querySelectorAll("[data-column]")].filter((each) => each.querySelector("[name^='name.']").value !== form.elements.label.value && !isAsked(each));
   const prompt = (column) => column.querySelector("[name^='prompt.']")?.value || column.querySelector("[name^='prompt.']")?.placeholder;
   const withAnswers = (column) => [prompt(column), saidAnswers(column)].filter(Boolean).join(" – ");
   const text = (name) => form.elements[name].value.trim();
@@ -347,8 +354,9 @@ function sayAll() {
   const rows = [
     ["To be predicted", label ? withAnswers(label) || text("label") : "", "questions"],
     [`Asked besides (${asked.length})`, asked.map(withAnswers), "questions"],
+    ...(leftOut.length > 0 ? [[`Left out (${leftOut.length})`, leftOut.map(prompt), "questions"]] : []),
     ["Study", text("name"), "study"],
-    ["People", text("holders"), "study"],
+    ["People", thousands(text("holders")), "study"],
     ["Privacy of each answer", `ε = ${text("epsilon")}`, "study"],
     ["When", waves ? `${waves} waves` : text("last_day") ? `until ${text("last_day")}` : "until you close it", "study"],
     ["Who can answer", form.elements.invited.checked ? "only people with an invitation" : "everybody who has the link", "study"],

@@ -108,7 +108,7 @@ def test_from_a_file_to_the_first_answer(
     admin.get_by_label("Name of the study").fill("Who is a member")
     admin.get_by_label("Privacy of each answer").fill("2")
     admin.locator("#help-epsilon", has_text="at most 89 gave").wait_for()
-    admin.get_by_label("People whom you expect").fill("500")
+    admin.get_by_label("People whom you expect").fill("1500")
     admin.get_by_text("Advanced", exact=True).click()
     admin.get_by_label("Smallest batch").fill("1")  # the relay sends the one answer on
     go_on(admin, "Who is asking")
@@ -128,11 +128,17 @@ def test_from_a_file_to_the_first_answer(
     assert violations(admin.get_by_text("This browser has a draft")) == []
     admin.get_by_role("button", name="Go on with the draft").click()
     translated.wait_for()  # at the step where it was left, and the translations are open again
-    admin.wait_for_function("document.querySelector('[name=holders]').value === '500'")
+    admin.wait_for_function("document.querySelector('[name=holders]').value === '1500'")
     assert not admin.locator("[aria-label='Ask for member']").is_checked()
     go_on(admin, "Where people answer")
     go_on(admin, "Check and publish")
-    for line in ("How old are you? – 16 to ", "Hours – 0 to 60", "Job – farmer, nurse, smith"):
+    for line in (
+        "How old are you? – 16 to ",
+        "Hours – 0 to 60",
+        "Job – farmer, nurse, smith",
+        "1\u202f500",
+        "Left out (1)\n",
+    ):
         assert line in admin.inner_text("#summary")
     admin.get_by_role("button", name="Publish", exact=True).click()
     admin.get_by_text("Plan first, with the settings as they are now").wait_for()
@@ -143,7 +149,7 @@ def test_from_a_file_to_the_first_answer(
     assert admin.inner_text("#plan") == ""
     admin.unroute("**/new/plan")
     admin.get_by_role("button", name="Plan", exact=True).click()
-    fair = admin.get_by_text("points this study takes about")
+    fair = admin.get_by_text("however often you look")
     fair.wait_for(timeout=120_000)
     assert "left out: member" in admin.inner_text("#plan")
     assert admin.locator("[name=unplanned]").is_hidden()

@@ -85,7 +85,7 @@ async def test_the_front_page_has_questions_and_no_search_of_few_tasks(http: Htt
     assert "<small>Label</small>" in page
     assert 'role="search"' not in page
     assert 'role="search"' in (await http.get("/?name=plain")).text
-    assert "Some studies disclose a column" in page
+    assert "Some studies disclose an answer" in page
     assert "in all" not in page
     assert {found.group() for found in re.finditer("New [a-z]+|Start a [a-z]+", page)} == {
         "New study"
@@ -292,6 +292,8 @@ async def test_an_ended_session_shows_no_false_count(
         assert "You are not signed in" in text
         assert "each model says how many reports it was fitted from" in text
         assert f'href="/sign-in?then=/tasks/{task}"' in text
+    front = (await http.get("/")).text
+    assert "people are ranges; each model says how many answers it was fitted from." in front
 
 
 async def test_guarded_models_are_for_readers(workers: Workers) -> None:
@@ -410,6 +412,8 @@ async def test_errors_are_pages(http: Http) -> None:
         assert answer.status_code == status
         assert answer.headers["content-type"].startswith("text/html")
         assert 'role="alert"' in answer.text
+        assert '<a href="/">All studies</a>' in answer.text
+        assert "GET " not in answer.text, "that is for programs"
 
 
 async def test_tokens_are_issued_and_revoked_and_both_noted(http: Http) -> None:

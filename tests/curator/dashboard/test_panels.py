@@ -59,7 +59,9 @@ async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) 
     assert states(page.text) == ["open", "not yet"]
     hour = datetime.fromtimestamp(clock(), UTC).strftime("%H:%M")
     assert (f" {hour}</span>" in page.text) == (hour != "00:00")
-    assert ">people</th>" not in page.text
+    begins = datetime.fromtimestamp(clock() - 86_400, UTC)
+    assert f'<span class="number">{begins:%Y-%m-%d}' in page.text, "as in moments elsewhere"
+    assert ">People</th>" not in page.text
     assert "people so far" not in page.text
 
 
@@ -163,6 +165,28 @@ async def test_a_panel_that_is_over_asks_nobody(
         assert "Show how to start a relay" not in text
         assert of.is_panel or '<b class="state ">over</b>: nobody can answer now' in text
         assert of.is_panel or "with wider intervals" in text
+
+
+async def test_strangers_read_what_the_answers_of_waves_say_once_they_are_over(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
+    """On the panel's page, as on the waves' own; nothing of a wave that still takes answers."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40), epsilon=4)
+    first = panel.waves[0]
+    answer(app.state.curator, first, [YES] * 200 + [NO] * 200)
+    await http.fit(first.id)
+
+    async def row() -> str:
+        page = unescape((await http.get(f"/tasks/{panel.id}")).text)
+        table = re.search(r'<table id="waves"[^>]*>.*?</table>', page, re.DOTALL)
+        assert table
+        return table[0].split("<tr>")[2]
+
+    assert "<td>–</td>" in await row()
+    clock.advance(20 * 86_400)
+    (*_, of) = (await http.get(f"/v1/tasks/{first.id}/status")).json()["results"]["figures"]
+    said = figure(of["value"], of["low"], of["high"], is_share=True)
+    assert f"<td>1 {said}</td>" in await row()
 
 
 async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: ManualClock) -> None:

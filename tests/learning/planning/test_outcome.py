@@ -39,13 +39,14 @@ def test_a_plan_answers_what_was_asked() -> None:
     """True if the collection is enough, what would be, and when to stop."""
     assert PLAN.enough
     assert PLAN.answers == [
-        "10 000 holders at ε = 1 give every overall figure to ± 1.5 points at every look, "
-        "however often you look. For "
-        "± 2.0 points this task takes about 5 500 reports.",
+        "10 000 holders at ε = 1 give every overall figure to ± 1.5 points, however often "
+        "you look.",
         "To show that holders and public records differ by 5.0 points overall, 10 000 holders at "
-        "ε = 1 are enough: 90\u00a0% of such collections do. For 80\u00a0% it takes 7 400 holders "
-        "at ε = 1, or ε = 0.8 with 10 000 holders.",
-        "In a single cell they show 10.0 points or more in 80\u00a0% of such collections.",
+        "ε = 1 are enough: 90\u00a0% of such collections show it. For 80\u00a0% of them to show it "
+        "takes 7 400 holders at ε = 1, or ε = 0.8 with 10 000 holders.",
+        "For ± 2.0 points this task takes about 5 500 reports.",
+        "A difference of 10.0 points or more in a single cell is shown by 80\u00a0% of such "
+        "collections.",
         "If the public data are fair, expect accuracy 0.8 ± 0.01 from them only, and no more from "
         "the reports.",
         "Planned anew for ± 2.0 points, it takes 6 000 holders at ε = 1, or ε = 0.7 with 10 000 "
@@ -59,7 +60,7 @@ def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
     """Accuracy is .98 for who predicts that nobody has it."""
     gains = {"There are few records.": Mean(0.012, 0.001), "They are others.": Mean(-0.0004, 0.002)}
     rare = RareClass("yes", 0.02, Mean(0.081, 0.006), 0.098, Mean(0.712, 0.03), gains)
-    assert replace(PLAN, rare=rare).answers[4] == (
+    assert replace(PLAN, rare=rare).answers[5] == (
         "ill is yes for 0.02 of the public records, so accuracy says little. Expect a log loss of "
         "0.081 ± 0.006, where the same shares for everybody have 0.098, and an AUC of 0.71 ± 0.03 "
         "for yes against the rest. Reports lower the log loss by +0.012 ± 0.001 if there are few "
@@ -75,7 +76,7 @@ def test_a_plan_of_too_few_says_so_and_no_number_beyond_all_that_is_possible() -
     said = " ".join([plan.verdict, *plan.answers, plan.board])
     assert plan.verdict == "Too few people to tell anything"
     assert "601" not in said
-    assert "less than 1\u00a0% of such collections do" in said
+    assert "less than 1\u00a0% of such collections show it" in said
     assert "with a probability of less than 1\u00a0%" in said
     assert (
         "100 holders at ε = 0.1 are too few to tell any overall figure: about 130 000 reports of "
@@ -108,8 +109,11 @@ def test_a_plan_says_what_nothing_gives() -> None:
     assert "too few" not in said
     few = replace(alone, for_shift=Needed(12_000, None))
     assert "are too few" in " ".join(few.answers)
-    assert "public records may" not in " ".join(few.answers)
-    assert "Neither more holders nor a larger ε gives 80\u00a0%. More public records may." in said
+    assert "public records might" not in " ".join(few.answers)
+    assert (
+        "Neither more holders nor a larger ε would make that 80\u00a0%. More public records might "
+        "do."
+    ) in said
     assert "at one look, set beforehand" in said
     assert "earlier looks prove nothing" in said
 
@@ -124,13 +128,11 @@ def test_a_plan_says_which_depth_takes_fewest() -> None:
     assert "with depth" not in " ".join(PLAN.answers)
     part = Needed(11_000, None, None, None, 0.2, 3_000)
     some = " ".join(replace(PLAN, for_width=part).answers)
-    assert (
-        "or 3 000 holders at ε = 1 of whom 20\u00a0% answer the label alone (label_part)." in some
-    )
+    assert "or 3 000 holders at ε = 1 of whom 20\u00a0% are asked for the label alone." in some
     both = " ".join(replace(PLAN, for_width=replace(part, depth=1, holders_with_both=900)).answers)
     assert (
-        ", or 900 holders at ε = 1 with depth 1, of whom 20\u00a0% answer the label alone "
-        "(label_part)." in both
+        ", or 900 holders at ε = 1 with depth 1, of whom 20\u00a0% are asked for the label alone."
+        in both
     )
     alone = " ".join(replace(PLAN, for_width=Needed(None, None, 1, 5_500)).answers)
     assert "Planned anew for ± 2.0 points, it takes 5 500 holders at ε = 1 with depth 1." in alone
@@ -139,9 +141,9 @@ def test_a_plan_says_which_depth_takes_fewest() -> None:
 def test_a_plan_says_first_what_asking_some_for_the_label_alone_saves() -> None:
     """Of its own tree, with what it costs cells; before, only of tasks with another tree."""
     plan = replace(PLAN, stop_after=870_000, with_part=WithPart(0.2, 118_200))
-    assert plan.answers[0].endswith(
+    assert plan.answers[2] == (
         "For ± 2.0 points this task takes about 870 000 reports, or about 120 000 with 20\u00a0% "
-        "of the holders asked for the label alone (label_part), which widens the intervals of "
+        "of the holders asked for the label alone, which widens the intervals of "
         "cells by 12\u00a0%."
     )
 
@@ -149,12 +151,14 @@ def test_a_plan_says_first_what_asking_some_for_the_label_alone_saves() -> None:
 def test_a_plan_of_clipped_numbers_says_what_it_rests_on() -> None:
     """On how the holders' numbers lie and spread; none may be enough for a precision."""
     number = replace(PLAN, score="mean squared error", span=40.0, around_centres=True)
-    known, shift, *rest = replace(number, stop_after=None, with_part=WithPart(0.2, 9_000)).answers
+    known, shift, takes, *rest = replace(
+        number, stop_after=None, with_part=WithPart(0.2, 9_000)
+    ).answers
     assert "however often you look, if their numbers lie as those of the public records." in known
-    assert "this task takes more reports than there can be, or about 9 000 with 20" in known
+    assert "this task takes more reports than there can be, or about 9 000 with 20" in takes
     assert (
-        "90\u00a0% of such collections do, or more, if their numbers spread half to twice as far "
-        "as public ones." in shift
+        "90\u00a0% of such collections show it, or more, if their numbers spread half to "
+        "twice as far as public ones." in shift
     )
     assert "out of reach of this task, which would take more reports than there can be" in rest[-1]
     assert "lie as" not in " ".join(PLAN.answers)
@@ -203,7 +207,7 @@ def test_a_plan_speaks_of_the_label_as_people_do() -> None:
     number = replace(number, target_shift=165.0, half_width=1_234.0)
     number = replace(number, here=replace(HERE, half_width=165.0))
     assert number.verdict == "10 000 people give the mean to ± 165\u00a0€"
-    assert "For ± 1230\u00a0€ this task takes" in number.answers[0]
+    assert "For ± 1230\u00a0€ this task takes" in number.answers[2]
     assert number.amount(40_000.0) == "40 000\u00a0€"
     number = replace(number, expected=Mean(123_456_789.0, 2_100_000.0))
     fair = next(said for said in number.answers if "public data are fair" in said)
