@@ -300,8 +300,7 @@ def reports_needed(
         model = curator.models.get(task_id, number).model
         asked = question_about(model, counts)
         if asked is not None:
-            values = model.values[:, 0]
-            narrowing = overall_precision(task.label, public, asked, alone, part, values)
+            narrowing = overall_precision(task.label, public, asked, alone, part, model)
             return lambda half_width: narrowing.narrowed(half, reports, half_width, planned)
     for question in counts:
         if question is not alone and question.mechanism.slots == task.label.slots:

@@ -7,7 +7,7 @@ wished, no number of reports is enough.
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import exp, sqrt
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from privet.protocol.features import Label, Range
 from ..core.amounts import TELLING
 from ..core.counts import Estimate, QuestionCounts, public_counts
 from ..core.looks import factor_at, reports_until
+from ..core.model import Model
 from ..core.overall import best
 from ..core.public_data import Floats, PublicData
 from .insight import Unclipping, as_reported, figure_weights, public_means, unclipping
@@ -81,14 +82,28 @@ class Precision:
     ) -> int | None:
         """The reports after which an interval that is ± ``half`` after ``reports``, on its longer
         side, is ± ``half_width``; None where no number of them is enough."""
-        precision, of = self, self.unclipping
-        if of is not None:
-            longer = max(of.lower, of.higher)
-            precision = replace(self, unclipping=replace(of, lower=longer, higher=longer))
-        now = precision.half_width(
-            reports, factor_at(None if planned is None else reports / planned)
+        if half <= half_width:
+            return reports
+        factor, of = factor_at(None if planned is None else reports / planned), self.unclipping
+        if of is None:
+            return reports_until(reports * (half / (factor * half_width)) ** 2, planned)
+        longer = max(of.lower, of.higher)
+        of = replace(of, lower=longer, higher=longer)
+
+        def scaled(log_scale: float) -> Precision:
+            """With so much more noise than expected, which is all that is not hidden."""
+            times = exp(log_scale)
+            alone = None if self.alone is None else (times * self.alone[0], *self.alone[1:])
+            return replace(self, variance=times * self.variance, unclipping=of, alone=alone)
+
+        scales = np.linspace(-12.0, 12.0, 2401).tolist()
+        place = bisect_left(
+            scales, half, key=lambda scale: scaled(scale).half_width(reports, factor)
         )
-        return precision.reports(half_width * now / half, planned)
+        found = scaled(scales[max(place - 1, 0)])
+        if found.half_width(reports, factor) < 0.9 * half:  # wider, as if all might be clipped
+            found = scaled(0.0)
+        return found.reports(half_width, planned)
 
 
 def overall_precision(
@@ -97,15 +112,14 @@ def overall_precision(
     question: QuestionCounts,
     alone: QuestionCounts | None = None,
     part: float = 0.0,
-    values: Floats | None = None,
+    model: Model | None = None,
 ) -> Precision:
     """The precision of the overall figures of a task of whose holders a ``part`` is asked for the
     label ``alone``.
 
     A variance is that of the reports so far, or of ``REFERENCE`` holders spread evenly before these
-    tell how many records fit, to ``TELLING`` of their number. Numbers that were clipped lie about
-    the ``values`` of cells, or about the public means, and as near to all public ones as the
-    reports allow.
+    tell how many records fit, to ``TELLING`` of their number. Numbers that were clipped lie as near
+    to the public ones as the reports, and the intervals of a ``model``, allow.
     """
     figures = []
     for _, weights in figure_weights(label, question):
@@ -114,7 +128,7 @@ def overall_precision(
         if isinstance(label, Range):
             ends = np.array([[label.low, label.high]])
             if question.centred:
-                precision = allowing_for_clipping(precision, label, public, question, None, values)
+                precision = allowing_for_clipping(precision, label, public, question, None, model)
         if alone is not None:
             of_alone = _of_one(label, alone, ends) / part, float(ends.var()), part
             if precision.unclipping is None:
@@ -132,12 +146,17 @@ def allowing_for_clipping(
     public: PublicData,
     question: QuestionCounts,
     cells: Floats | None = None,
-    values: Floats | None = None,
+    model: Model | None = None,
 ) -> Precision:
     """The precision of the mean of numbers clipped around centres: of all holders, or of those in
     ``cells`` with these weights, as in ``overall_precision``."""
-    values = public_means(label, public, question) if values is None else values
-    mass = public_counts(label, public, question.partition, question.scale).sum(axis=1) + 0.5
+    values = public_means(label, public, question)
+    if model is not None:
+        scale = question.scale_of(label)
+        nearest = np.clip(values, model.low[:, 0], model.high[:, 0])
+        values = np.clip(nearest, scale.low, scale.low + scale.width)
+    records = public_counts(label, public, question.partition, question.scale).sum(axis=1) + 0.5
+    mass = records
     if _tells_fit(question):
         mass = question.plausible.sum(axis=1) + 0.5
     of = unclipping(label, public, question, values, mass if cells is None else cells)
@@ -145,12 +164,14 @@ def allowing_for_clipping(
         away = float(cells @ values) / float(cells.sum()) - of.middle
         return replace(precision, unclipping=of, room=of.radius - abs(away))
     mean = float(as_reported(label, public, question).mean())
+    middles = np.broadcast_to(question.scale_of(label).low, len(records)) + of.radius
+    away = mean - float(records @ middles) / float(records.sum())
     if _tells_fit(question):
         ((_, weights),) = figure_weights(label, question)
-        moved = question.mean(weights - mean)
-        half = moved.factor * sqrt(moved.variance)
-        mean += min(max(0.0, moved.value - half), moved.value + half)
-    return replace(precision, unclipping=of, room=of.radius - abs(mean - of.middle))
+        clipped = question.mean(weights - of.middle)
+        half = clipped.factor * sqrt(clipped.variance)
+        away = min(max(away, clipped.value - half), clipped.value + half)
+    return replace(precision, unclipping=of, room=of.radius - abs(away))
 
 
 def _tells_fit(question: QuestionCounts) -> bool:

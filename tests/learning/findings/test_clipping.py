@@ -14,6 +14,7 @@ from privet.learning.findings.insight import (
     Insight,
     insight,
     mean_would_tell,
+    unclipping,
 )
 from privet.learning.findings.node_shares import node_shares, reports_for_cells
 from privet.learning.findings.precision import overall_precision
@@ -93,6 +94,21 @@ def test_no_number_of_reports_shows_what_clipping_hides(planned: float | None) -
         assert enough is not None
         assert halves_of(enough)[side] == pytest.approx(wished, rel=0.01)
         assert halves_of(enough // 2)[side] > 1.02 * wished
+
+
+def test_noise_is_not_taken_for_what_clipping_hides() -> None:
+    """Cells of few reports seem to be clipped: by their values no number would be enough."""
+    u = 5.0 * (np.random.default_rng(2).exponential(size=400) - 1.0)
+    public, t = public_rows(u), np.full(4, np.clip(u, -RADIUS, RADIUS).mean() / 12.0 + 0.5)
+    few = asked(t, 2_000, 0.5)
+    model = fit("weighted", LABEL, public, [few], **REPORTS_ALONE)
+    (row,) = insight(LABEL, public, [few], model).overall
+    longer = max(row.high - row.reported, row.reported - row.low)
+    by_values = unclipping(LABEL, public, few, model.values[:, 0], few.plausible.sum(axis=1))
+    before, after = (overall_precision(LABEL, public, few, model=of) for of in (None, model))
+    wished = 0.9 * max(by_values.lower, by_values.higher)
+    assert before.reports(wished, None) is not None
+    assert (after.narrowed(longer, 2_000, wished, None) or 0) > 2_000
 
 
 def test_a_fit_is_said_to_tell_the_mean_where_it_does() -> None:
