@@ -27,6 +27,8 @@ LETTERS_PER_SLIP = 4
 
 
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+TIME = re.compile(r"\d\d?:\d\d(:\d\d([.,]\d+)?)?( ?[+-]\d\d:?\d\d)?")
+"""A time of day, whose fraction and offset may have four digits too."""
 
 
 def prepared(columns: Columns, settings: TaskSettings) -> Columns:
@@ -55,7 +57,7 @@ def years_of(name: str, values: ColumnValues) -> NDArray[np.float64]:
     for row, value in enumerate(values):
         if is_missing(value):
             continue
-        found = YEAR.findall(value) if isinstance(value, str) else []
+        found = YEAR.findall(TIME.sub("", value)) if isinstance(value, str) else []
         if len(found) != 1:
             raise InvalidPublicData(
                 f"Row {row + 1} of the column {name!r} is {value!r}: it is no date with a year of "

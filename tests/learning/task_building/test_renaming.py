@@ -3,6 +3,7 @@
 import pytest
 
 from privet.learning.task_building.build import encode_columns
+from privet.learning.task_building.renaming import years_of
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData
@@ -60,6 +61,12 @@ def test_the_year_of_a_date_counts() -> None:
     nowhere = settings.model_copy(update={"years": ("z",)})
     with pytest.raises(InvalidPublicData, match="no column 'z' of whose dates"):
         encode_columns(nowhere, read_table(data))
+
+
+def test_a_time_of_day_has_no_year() -> None:
+    """Nor have its fraction and its offset, which may have four digits."""
+    dates = ["1962-02-03T10:00:00.1234Z", "1962-02-03 10:00:00+0100", "Sat Feb 3 10:00 -0500 1962"]
+    assert years_of("born", [*dates, "03.02.1962 1:05"]).tolist() == [1962.0] * 4
 
 
 @pytest.mark.parametrize(
