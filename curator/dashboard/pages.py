@@ -41,7 +41,7 @@ POLICY = (
 )
 OWN_PAGE = re.compile(r"/(?!/)[\w/-]*")
 """Pages to which a visitor may return after signing in."""
-OF_PROGRAMS = re.compile(r" \(--[a-z][^()]*\)| GET /v1/[^.]*\.")
+OF_PROGRAMS = re.compile(r" \(--[a-z][^()]*\)| GET \S+ lists [^.]*\.")
 """Options of a command, and sentences that name a call."""
 FILES = ("page.js", "wizard.js", "style.css", "sample.csv", "front.svg", "front-narrow.svg")
 STATIC = {name: (files(__package__) / "static" / name).read_bytes() for name in FILES}

@@ -543,7 +543,7 @@ async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
     waves = (await form("/new/plan", {"public": ("a.csv", samples.survey(60))}, **panel)).text
     assert "They are asked 2 times. Each person may answer every time." in waves
     assert "together cost ε 2 at most" in waves
-    assert "<li>1 Apr 2030 to 30 Apr 2030</li>" in waves
+    assert "<li>2030-04-01 to 2030-04-30</li>" in waves
     assert "No closing date" not in waves
     assert not re.search(
         r"\d%", re.sub("<svg.*?</svg>|<head.*?</head>", "", answer.text, flags=re.S)
