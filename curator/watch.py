@@ -33,12 +33,13 @@ async def watch_database(
 
     While it does, ``read_tokens`` keeps those of metrics' readers, which serve on when it fails.
     """
+    tokens = Readiness(read_tokens)  # which waits for no answer that does not come
     while True:
         metrics.reached(not readiness.fails)  # at first true: a start opens it
         await asyncio.sleep(PROBE_SECONDS)
         try:
             await readiness.check()
-            await run_in_threadpool(read_tokens)
+            await tokens.check()
         except StorageFailed as error:
             log.warning("the database takes no writes: %s", error.__cause__ or error)
 

@@ -18,12 +18,12 @@ class Readiness:
     """Caches the outcome of ``write`` for EVERY seconds; concurrent callers share one attempt."""
 
     def __init__(
-        self, write: Callable[[], None], clock: Callable[[], float] = time.monotonic
+        self, write: Callable[[], object], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._write = write
         self._clock = clock
         self._began = 0.0
-        self._attempt: asyncio.Future[None] | None = None
+        self._attempt: asyncio.Future[object] | None = None
         self.fails = False
         """True if the write that was waited for last failed, or did not come to its end."""
 
@@ -37,5 +37,7 @@ class Readiness:
         await asyncio.wait({attempt}, timeout=PATIENCE)
         self.fails = not attempt.done() or attempt.exception() is not None
         if not attempt.done():
-            raise StorageFailed(f"No write has come to its end within {PATIENCE:.0f} seconds.")
+            raise StorageFailed(
+                f"Nothing asked of the storage has come to its end within {PATIENCE:.0f} seconds."
+            )
         attempt.result()

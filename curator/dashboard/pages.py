@@ -123,6 +123,11 @@ def as_question(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def plural(count: int, noun: str) -> str:
+    """A number of things, such as 1 cell or 12 cells."""
+    return f"{thousands(count)} {noun}{'' if count == 1 else 's'}"
+
+
 def unbroken(text: str) -> str:
     """A sentence whose numbers, and signs before them, no line break parts."""
     return PARTED.sub("\u00a0", text)
@@ -174,6 +179,7 @@ templates.filters |= {
     "in_words": in_words,
     "known_share": known_share,
     "of_studies": of_studies,
+    "plural": plural,
     "set_by_hand": set_by_hand,
     "thousands": thousands,
     "unbroken": unbroken,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Query, Request, Response, status
 from pydantic import Field
+from starlette.concurrency import run_in_threadpool
 
 from privet.learning.core.escaping import csv_cell
 from privet.learning.findings.changes import Line, WaveFigure
@@ -196,7 +197,7 @@ async def fit_waves(
     """Fit a model to each wave of a panel that has reports, which starts from the waves before it,
     and keep it, as `POST /v1/tasks/{task_id}/models` does for one task."""
     fitted = await while_waited(request, panels.fit_waves(curator, caller, task_id))
-    waves = tasks.read_task(curator, caller, task_id).task.waves
+    waves = (await run_in_threadpool(tasks.read_task, curator, caller, task_id)).task.waves
     return [
         WaveModelView(wave=number, **ModelView.of(waves[number - 1].id, info).model_dump())
         for number, info in fitted.items()

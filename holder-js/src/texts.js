@@ -58,12 +58,12 @@ export class Texts {
 
   /**
    * @param {number} value
-   * @param {boolean} [useGrouping] with signs between thousands, to be read only
+   * @param {boolean} [isGrouped] with signs between thousands from five digits on, so that years have none; to be read only
    */
-  number(value, useGrouping = false) {
+  number(value, isGrouped = false) {
     const plain = Math.abs(value) < 1e14 && (value === 0 || Math.abs(value) >= 1e-6);
     if (!plain) return String(value);
-    return new Intl.NumberFormat(this.region, { maximumSignificantDigits: 15, useGrouping }).format(value);
+    return new Intl.NumberFormat(this.region, { maximumSignificantDigits: 15, useGrouping: isGrouped && "min2" }).format(value);
   }
 
   /** @param {string[]} items */

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -176,6 +177,35 @@ async def test_metrics_tell_whether_the_database_takes_writes(
                 await asyncio.sleep(0.01)
     await running.stop()
     assert tokens.check(issued, Scope.READER, kept=True) == "watch"
+
+
+async def test_tokens_that_are_not_read_hide_no_database_that_takes_no_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A read that never ends, as of a connection that was cut, holds no probe up."""
+    monkeypatch.setattr(watching, "PROBE_SECONDS", 0.01)
+    monkeypatch.setattr(readiness_module, "EVERY", 0.0)
+    monkeypatch.setattr(readiness_module, "PATIENCE", 0.01)
+    metrics, full, reads, ended = Metrics(), threading.Event(), threading.Event(), threading.Event()
+
+    def write() -> None:
+        if full.is_set():
+            raise StorageFailed("full")
+
+    def read_tokens() -> None:
+        reads.set()
+        ended.wait(20)
+
+    running = Background(watch_database(metrics, Readiness(write), read_tokens))
+    try:
+        assert await asyncio.to_thread(reads.wait, 20)
+        full.set()
+        async with asyncio.timeout(20):
+            while values(metrics.text().decode(), "privet_database_up") != {(): False}:
+                await asyncio.sleep(0.01)
+    finally:
+        ended.set()
+    await running.stop()
 
 
 async def test_there_is_no_end_without_a_certificate() -> None:

@@ -24,9 +24,9 @@ export declare class Texts {
     say(key: string, values?: Record<string, string | number>): string;
     /**
      * @param {number} value
-     * @param {boolean} [useGrouping] with signs between thousands, to be read only
+     * @param {boolean} [isGrouped] with signs between thousands from five digits on, so that years have none; to be read only
      */
-    number(value: number, useGrouping?: boolean): string;
+    number(value: number, isGrouped?: boolean): string;
     /** @param {string[]} items */
     list(items: string[]): string;
     /**

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.dashboard.pages import of_studies
+from privet.curator.dashboard.pages import of_studies, plural
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
@@ -156,6 +156,23 @@ def test_what_is_quoted_stays_as_it_is() -> None:
     said = "The task's column 'task' has “Task”: no other collection's tasks are multitask."
     shown = "The study's column 'task' has “Task”: no other study's studies are multitask."
     assert of_studies(said) == shown
+
+
+def test_one_is_no_plural() -> None:
+    said = [plural(count, "cell") for count in (0, 1, 2, 1_200)]
+    assert said == ["0 cells", "1 cell", "2 cells", "1\u202f200 cells"]
+
+
+async def test_one_answer_is_one_persons(http: Http, app: CuratorApp, clock: ManualClock) -> None:
+    """And a model of it says so."""
+    task = await http.task()
+    store = app.state.curator.store
+    store.reports.take([many(CachedTask(store.tasks.read(task).task), 1, seed=0)], clock())
+    assert (await http.fit(task)).json()["reports"] == 1
+    await http.sign_in()
+    page = (await http.get(f"/tasks/{task}")).text
+    assert '<b id="reports">1</b> person so far' in page
+    assert "<small>1 answer, " in page
 
 
 async def test_signing_in_leads_nowhere_else(http: Http) -> None:

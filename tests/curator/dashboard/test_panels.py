@@ -1,6 +1,7 @@
 """A panel on the dashboard: its own page and those of its waves, before and after reports."""
 
 import re
+import threading
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard.panels import charts_of
 from privet.curator.datastore.status import StatusStore
+from privet.curator.datastore.tasks import StoredTask
+from privet.curator.service import tasks
 from privet.learning.core.amounts import figure, percent
 from privet.learning.findings.changes import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
@@ -40,7 +43,9 @@ async def created(http: Http, dates: list[str], **more: Any) -> Task:
     return Task.parse((await http.get(f"/v1/tasks/{made.json()['id']}", headers=headers)).content)
 
 
-async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) -> None:
+async def test_a_panel_and_its_waves_have_pages(
+    http: Http, app: CuratorApp, clock: ManualClock
+) -> None:
     """Nobody meets an error there; strangers see no counts, and every page leads to the panel."""
     panel = await created(http, waves(clock, -1, 1, 30, 40))
     assert '<span class="number">0 to 4\u202f000</span>' in (await http.get("/")).text
@@ -57,6 +62,10 @@ async def test_a_panel_and_its_waves_have_pages(http: Http, clock: ManualClock) 
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
     page = await http.get(f"/tasks/{panel.id}")
     assert states(page.text) == ["open", "not yet"]
+    for_all = "is there for everybody once it is over and has a model."
+    assert for_all in page.text
+    app.state.curator.guard_models = True
+    assert for_all not in (await http.get(f"/tasks/{panel.id}")).text
     hour = datetime.fromtimestamp(clock(), UTC).strftime("%H:%M")
     assert (f" {hour}</span>" in page.text) == (hour != "00:00")
     begins = datetime.fromtimestamp(clock() - 86_400, UTC)
@@ -225,7 +234,9 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
     assert '<b id="reports">800</b>' in page
 
 
-async def test_one_button_fits_every_wave(http: Http, app: CuratorApp, clock: ManualClock) -> None:
+async def test_one_button_fits_every_wave(
+    http: Http, app: CuratorApp, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A model of each that has answers, once; without any there is no button and nothing to fit,
     and whoever is no admin fits nothing."""
     panel = await created(http, waves(clock, -1, 1, 30, 40, 60, 70), epsilon=4)
@@ -254,7 +265,16 @@ async def test_one_button_fits_every_wave(http: Http, app: CuratorApp, clock: Ma
     assert await models() == [1, 1, 0]
     logged = [entry.action for entry in app.state.curator.store.audit.entries(1_000)]
     assert logged.count("model fitted") == 2
+    threads, read_task = [], tasks.read_task
+
+    def read(*given: Any) -> StoredTask:
+        threads.append(threading.current_thread())
+        return read_task(*given)
+
+    monkeypatch.setattr(tasks, "read_task", read)
     again = await http.post(f"/v1{path}/waves/models", headers=http.admin)
+    assert threads
+    assert threading.current_thread() not in threads, "the event loop waited for the database"
     found = [(each["wave"], each["task"], each["number"]) for each in again.json()]
     assert (again.status_code, found) == (
         201,

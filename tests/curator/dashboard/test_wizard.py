@@ -534,8 +534,12 @@ async def test_a_plan_and_two_models_are_shown(http: Http) -> None:
     fields |= {f"asker_{name}": text for name, text in ASKER.items()}
     for place, name in enumerate(("age", "hours", "job", "member")):
         fields |= {f"name.{place}": name, f"use.{place}": "on"}
-    answer = await form("/new/plan", {"public": ("a.csv", samples.survey(60))}, **fields)
+    named = samples.survey(60).replace(b"label", b"collection")
+    answer = await form(
+        "/new/plan", {"public": ("a.csv", named)}, **fields | {"label": "collection"}
+    )
     assert answer.status_code == 200, answer.text
+    assert "people for collection and never receive" in answer.text  # its name, whatever it means
     assert "If the public data are fair" in answer.text
     assert "300 (planned)" in answer.text
     assert "“To learn who comes back.” No closing date." in answer.text
