@@ -226,7 +226,7 @@ LACKING = {
     "lpct-figure-4c": 25,
     "lpct-table-2-epsilon-0.5": 34,
     "lpct-table-2-epsilon-2": 25,
-    "lpct-table-2-epsilon-8": 43,
+    "lpct-table-2-epsilon-8": 34,
     "lpct-table-3": 80,
     "lpdt-figure-2a": 32,
     "lpdt-figure-2b": 28,

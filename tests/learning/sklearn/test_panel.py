@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
+from privet.learning.core.amounts import thousands
 from privet.learning.drift import fit as drift_fit
 from privet.learning.drift.shift import history_with
 from privet.learning.sklearn import PrivatePanel, PrivateTreeClassifier, PrivateTreeRegressor
@@ -55,7 +56,7 @@ def test_a_panel_finds_what_changed_and_predicts_by_wave() -> None:
     assert [tree.n_reports_ for tree in panel.trees_] == np.bincount(wave)[1:].tolist()
     before = [tree.model_.facts.get("earlier waves") for tree in panel.trees_]
     assert before[0] is None
-    assert before[2] == f"2, of {np.sum(wave < 3)} reports"
+    assert before[2] == f"2, of {thousands(int(np.sum(wave < 3)))} reports"
     right = [[0.9, 0.5]]
     assert panel.predict_proba(right)[0, 1] == pytest.approx(0.9, abs=0.1)
     assert panel.predict_proba(right, wave=1)[0, 1] == pytest.approx(0.6, abs=0.1)
