@@ -242,6 +242,17 @@ def _at_relay(relay: RelayView, collecting: bool) -> str:
     return f"{relay.relay}: {'; '.join(parts)} (as of {when(relay.reported)})." if parts else ""
 
 
+def is_reached(needed: int | None, reports: int, wanted: float) -> bool:
+    """True if the half width of ``reports`` is the target, in its digits (at least two), or less.
+
+    By the ``needed`` ones, as half widths fall with the square root of reports.
+    """
+    if not reports or needed is None:
+        return False
+    digits = max(2, len(f"{wanted:g}".replace(".", "").lstrip("0")))
+    return float(f"{wanted * (needed / reports) ** 0.5:.{digits}g}") <= wanted
+
+
 def precision(
     label: Label, needed: int | None, reports: int, wanted: float, reached: float = 0.0
 ) -> str:
@@ -251,12 +262,12 @@ def precision(
     enough.
     """
     if isinstance(label, Classes):
-        what, to = f"every share of {label.name} among all holders", f"± {wanted:g} points"
+        what, to = "every share", f"± {wanted:g} points"
     else:
         half, unit = wanted / 100.0 * label.span, f" {label.unit}" * bool(label.unit)
-        what = f"the mean {label.name} of all holders"
+        what = f"the mean {label.name}"
         to = f"± {amount(float(f'{half:.3g}'))}{unit}, which is {wanted:g} % of its range"
-    if needed is not None and needed <= reports:
+    if is_reached(needed, reports, wanted):
         return f"{what[0].upper()}{what[1:]} is known to {to}."
     first, more = "", " more" if reports else ""
     if reached:

@@ -50,17 +50,24 @@ VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 
 
 WORDS = {
-    "drift": "Public model, corrected by the reports",
-    "weighted": "Public records and reports, added with a weight (LPCT)",
-    "pruned": "Public records and reports, pruned (LPCT-prune)",
-    "histogram": "Private histogram (Berrett and Butucea)",
-    "plain": "Tree only",
+    "drift": "Public model, corrected by the answers",
+    "weighted": "Public records and answers, added with a weight (LPCT)",
+    "pruned": "Public records and answers, pruned (LPCT-prune)",
+    "histogram": "Answers alone (Berrett and Butucea's histogram)",
+    "plain": "One value for each cell",
     "weight": "Weight λ of a public record",
     "counts": "Counts below zero",
     "constants": "Constants",
     "threshold": "Minimum mass of a cell, in standard errors",
 }
 """Estimators and their parameters for people; those of your own keep their names."""
+WHEN = {
+    "drift": "The usual choice: what the public records say, moved where the answers differ.",
+    "weighted": "Where you know how far to trust the public records: you set what one is worth.",
+    "pruned": "Where many cells have few answers: they are joined as far as both data ask for it.",
+    "histogram": "Where the public records must have no say in the values.",
+}
+"""Sentences on when to choose an estimator."""
 
 
 def in_words(name: str) -> str:
@@ -177,6 +184,7 @@ templates.filters |= {
     "as_question": as_question,
     "figure": figure,
     "in_words": in_words,
+    "when_to_choose": lambda name: WHEN.get(name, ""),
     "known_share": known_share,
     "of_studies": of_studies,
     "plural": plural,

@@ -42,6 +42,7 @@ from .overview import (
     findings_in_cells,
     findings_of,
     insight_of,
+    is_reached,
     next_step,
     precision,
 )
@@ -398,7 +399,7 @@ def target_near(
         if are_in(at_plan(half_width(task, each)), planned):
             given = each
     for each in WANTED[WANTED.index(given) :]:
-        if not are_in(needed(half_width(task, each)), reports):
+        if not is_reached(needed(half_width(task, each)), reports, each):
             return each, 0.0 if each == given else given
     return WANTED[-1], given
 

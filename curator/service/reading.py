@@ -314,7 +314,7 @@ def untold_in_cells(
 ) -> tuple[NDArray[np.bool_], int | None] | None:
     """The cells of a model of which the reports tell nothing, and how many would tell.
 
-    With so many reports half of the cells are known to ± ``TELLING``; None where no number is
+    With so many reports half of these cells are known to ± ``TELLING``; None where no number is
     enough. Both are from the reports only, whatever the model; None without reports about the label
     in these cells. Raises ``TaskNotFound`` or ``ModelNotFound``.
     """
@@ -324,8 +324,9 @@ def untold_in_cells(
     if question is None:
         return None
     public = curator.store.tasks.public_data(task_id)
-    needed = reports_for_cells(model.label, public, question, TELLING)
-    return untold_cells(model.label, question), needed
+    untold = untold_cells(model.label, question)
+    among = untold if untold.any() else None
+    return untold, reports_for_cells(model.label, public, question, TELLING, among)
 
 
 def accuracy_in_context(

@@ -245,7 +245,7 @@ def growth(stored: ListedTask, now: float, waves: Sequence[ListedTask] = ()) -> 
     """
     taking = waves if stored.head.waves else [stored]
     if any(each.takes_reports(now) for each in taking):
-        return "The collection takes reports, so its figures may still change."
+        return "The collection takes answers, so its figures may still change."
     if any(each.in_words(now) == "not yet" for each in waves):
         return "Waves are still to open, so its figures may still change."
     late = [each.settles for each in taking if each.settles is not None and each.takes_late(now)]

@@ -100,13 +100,17 @@ def node_masses(question: QuestionCounts) -> list[tuple[float, float]]:
 
 
 def reports_for_cells(
-    label: Label, public: PublicData, question: QuestionCounts, half_width: float
+    label: Label,
+    public: PublicData,
+    question: QuestionCounts,
+    half_width: float,
+    cells: NDArray[np.bool_] | None = None,
 ) -> int | None:
-    """Reports with which half of the cells have a share or mean known to ± ``half_width``.
+    """Reports with which half of the ``cells`` have a share or mean known to ± ``half_width``.
 
     From the reports only, with holders spread over the cells as public records are; ``half_width``
-    is a part of all that is possible. None before the first report, and where no
-    number is enough.
+    is a part of all that is possible. Of every cell without ``cells``; None before the first
+    report, and where no number is enough.
     """
     if question.n == 0:
         return None
@@ -119,7 +123,8 @@ def reports_for_cells(
         variance += t * (1.0 - t) / mass  # rounding varies as a sample does
         variance *= question.scale_of(label).width ** 2
     widest = variance.max(axis=1)
-    middle = int(np.argsort(widest)[(len(mass) - 1) // 2])
+    places = np.arange(len(mass)) if cells is None else np.flatnonzero(cells)
+    middle = int(places[np.argsort(widest[places])[(len(places) - 1) // 2]])
     precision = Precision(question.n * float(widest[middle]), label.span)
     if isinstance(label, Range) and question.centred:
         of_cell = (np.arange(len(mass)) == middle).astype(np.float64)

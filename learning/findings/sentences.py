@@ -274,7 +274,7 @@ def which_to_keep(
     if of.low < 0.0 and reports[0] != reports[1]:
         older = first if reports[0] < reports[1] else second
         return f"Before you choose, fit the settings of {older} to all answers."
-    reason = "" if of.low > 0.0 else ": a change would rest on nothing that the answers say"
+    reason = "" if of.low > 0.0 else ": nothing that the answers say speaks for a change"
     return f"Keep {first}{reason}."
 
 
@@ -313,12 +313,15 @@ def _capital(name: str) -> str:
 def cells_in_words(label: Label, cells: int, untold: int, more: int | None) -> str:
     """A sentence on whether a model is fit for use: of ``untold`` cells the reports tell nothing.
 
-    ``more`` reports would give half of the cells to ``TELLING``; no number would if that is None.
+    ``more`` reports would give half of these cells to ``TELLING``; no number would if that is None.
     """
     if not untold:
         each = "its only cell" if cells == 1 else f"each of its {cells} cells"
         return f"The answers tell something of {each}."
-    would = f": {would_tell(label, more, 'half of the cells')}" if more != 0 else ""
+    these = "half of them" if untold == cells else f"half of these {untold}"
+    if untold <= 2 < cells or untold == 1:
+        these = ("it", "one of these 2")[untold - 1]
+    would = f": {would_tell(label, more, these)}" if more != 0 else ""
     if untold == cells:
         none = "its only cell" if cells == 1 else f"none of its {cells} cells"
         says = "the answers tell nothing" if cells == 1 else "do the answers tell anything"

@@ -188,7 +188,7 @@ def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str
     printed = " ".join(cli("fit", task.id, "--estimator", "weighted").out.split())
     said = "direct reports │ 1; as many false reports moved a cell's value by up to 1, among those "
     assert said in printed
-    grows = "The collection takes reports, so its figures may still change."
+    grows = "The collection takes answers, so its figures may still change."
     assert grows in printed
     assert grows in " ".join(cli("status", task.id).out.split())
 

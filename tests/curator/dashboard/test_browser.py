@@ -404,7 +404,7 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     assert admin.evaluate("document.documentElement.scrollWidth <= innerWidth")
     admin.emulate_media(media="screen")
     assert violations(admin.locator("#prediction [data-path]")) == []
-    assert admin.get_by_label("Estimator").input_value() == "weighted"  # the model's own
+    assert admin.get_by_label("Way to fit").input_value() == "weighted"  # the model's own
     assert admin.get_by_label("Weight λ").input_value() == "inf"
     admin.get_by_label("Counts below zero").select_option("unbiased")
     admin.get_by_text("Counts below zero: unbiased, not kept").wait_for(timeout=60_000)
@@ -445,7 +445,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.locator(".tree .node a").first.click()
     admin.locator("#node", has_text="Holders here:").wait_for()
     admin.route("**/trial?*", lambda _: None, times=1)
-    admin.get_by_label("Estimator").select_option("weighted")
+    admin.get_by_label("Way to fit").select_option("weighted")
     admin.get_by_role("button", name="Cancel").click()  # its own settings are there all the same
     admin.get_by_label("Weight λ").fill("2")
     admin.get_by_label("Weight λ").press("Tab")

@@ -11,7 +11,7 @@ import pytest
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import overview, tasks
 from privet.curator.dashboard.models import estimators_for, typed_value
-from privet.curator.dashboard.pages import templates
+from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.http.models import DifferenceView, InsightView
 from privet.curator.service import reading
 from privet.learning.core.amounts import figure, percent
@@ -62,7 +62,7 @@ async def test_a_model_begins_with_what_it_says(
     page = unescape((await http.get(path)).text)
     than = reading.accuracy_in_context(app.state.curator, ADMIN, task, 1)
     assert than is not None
-    for sentence in (found, right, worth_of_accuracy(than), why_less(than)):
+    for sentence in (found, right, worth_of_accuracy(than), why_less(than), WHEN["weighted"]):
         assert sentence in page
     places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
     assert places == sorted(places)

@@ -107,10 +107,10 @@ async def test_the_target_is_near_the_plan(http: Http, app: CuratorApp, clock: M
     for people in (10, 30, 100):
         answer_all(app, task, clock, people)
         assert await wanted() == planned
-    answer_all(app, task, clock, 1_040)
+    answer_all(app, task, clock, 1_010)
     assert await wanted() == WANTED[WANTED.index(planned) + 1]
     assert (
-        "1\u202f040 of 1\u202f000 planned have answered" in (await http.get(f"/tasks/{task}")).text
+        "1\u202f010 of 1\u202f000 planned have answered" in (await http.get(f"/tasks/{task}")).text
     )
 
 
@@ -137,16 +137,22 @@ async def test_a_mean_is_as_precise_as_its_interval_says(
         text_of((await http.get(f"/tasks/{task}?wanted={part * by:.6f}")).text)
         for by in (1.01, 0.99)
     ]
-    assert "The mean age of all holders is known to" in coarser
+    assert "The mean age is known to" in coarser
     assert "more answers would give the mean age" in finer
 
 
 async def test_the_link_comes_first_until_somebody_answers(
-    http: Http, app: CuratorApp, clock: ManualClock
+    http: Http, app: CuratorApp, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then what they say; and a page that is open turns into the other one."""
+    """Then what they say; and a page that is open turns into the other one. What the link warns of
+    stays beside it, and in no fold."""
     task = await http.task(holders=1_000, epsilon=8.0)
-    await http.sign_in()
+    described = RelayDescription(
+        curator_key=None, least=1, smallest_batch=1, as_files=False, one_operator=True
+    )
+    monkeypatch.setattr(relays, "described_at", lambda _: described)
+    form = await http.sign_in()
+    await form(f"/tasks/{task}/link", relay="https://relay.example")
     parts, shapes = ("The link for people", "How it is going", "Models"), []
     for people in (0, 30):
         if people:
@@ -154,6 +160,9 @@ async def test_the_link_comes_first_until_somebody_answers(
         page = (await http.get(f"/tasks/{task}")).text
         places = [page.index(f">{part}<") for part in parts]
         assert (places == sorted(places)) == (not people)
+        before, found, _ = page.partition("One operator, for a trial")
+        assert found
+        assert before.count("<details") == before.count("</details>"), "not folded"
         assert ("Fit a model</button>" in page) == bool(people)
         shapes += re.findall(r'data-shape="([^"]*)"', page)
     await http.fit(task, estimator="weighted")
@@ -393,21 +402,21 @@ def test_the_target_says_of_what() -> None:
     """And, where the plan's is reached, that it is."""
     classes, number = Classes(name="y", classes=("no", "yes")), Range(name="z", low=0.0, high=2.0)
     said = precision(classes, 150_499 + 9, 9, 2.0).replace("\u202f", " ")
-    assert said == (
-        "About 150 000 more answers would give every share of y among all holders to ± 2 points."
-    )
-    assert precision(classes, 9, 9, 2.0) == (
-        "Every share of y among all holders is known to ± 2 points."
-    )
+    assert said == ("About 150 000 more answers would give every share to ± 2 points.")
+    assert precision(classes, 9, 9, 2.0) == ("Every share is known to ± 2 points.")
     assert precision(classes, 19, 0, 2.0).startswith("About 19 answers would give every share")
     assert precision(classes, 19, 9, 2.0, reached=5.0).startswith(
         "± 5 points is reached. About 10 more answers would give every share"
     )
     assert precision(number, None, 9, 5.0).startswith(
-        "It takes more answers than there can be to give the mean z of all holders to ± 0.1, which"
+        "It takes more answers than there can be to give the mean z to ± 0.1, which"
     )
+    assert precision(classes, 5_038, 5_000, 10.0) == "Every share is known to ± 10 points."
+    assert "known to" in precision(classes, 5_500, 5_000, 10.0), "± 10.49 has two digits"
+    assert precision(classes, 5_600, 5_000, 10.0).startswith("About 600 more"), "± 10.6"
+    assert precision(classes, 5_020, 5_000, 10.01).startswith("About 20 more"), "± 10.03"
     metres = number.model_copy(update={"unit": "m"})
-    said = "the mean z of all holders to ± 0.1{}, which is 5 % of its range."
+    said = "the mean z to ± 0.1{}, which is 5 % of its range."
     assert precision(number, 10, 9, 5.0).endswith(said.format(""))
     assert precision(metres, 10, 9, 5.0).endswith(said.format(" m"))
 

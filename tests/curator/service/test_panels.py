@@ -226,7 +226,7 @@ def test_a_panel_stands_as_its_waves_do(curator: Curator) -> None:
         words = [each.in_words(clock()) for each in cases.waves_of(curator, document.head)]
         said.append((view.collecting, " ".join(view.growth.split()[:4]), words))
         clock.advance({0: 59, 59: 61, 120: 59, 179: 11, 11: 20, 20: 0}[day] * DAY)
-    taking, ended = "The collection takes reports,", "The collection has ended,"
+    taking, ended = "The collection takes answers,", "The collection has ended,"
     assert said == [
         (True, taking, ["open", "not yet", "not yet"]),
         (True, taking, ["over", "open", "not yet"]),

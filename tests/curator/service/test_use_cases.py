@@ -325,7 +325,7 @@ def test_a_card_says_that_counts_may_still_grow(curator: Curator, clock: ManualC
     """Until the grace period after the end is over."""
     task = done(create_task(curator, ADMIN, settings(), samples.survey(60)))[0].task
     done(fit(curator, ADMIN, task.id, "weighted", {"weight": float("inf")}))
-    assert "takes reports, so its figures may" in read_card(curator, ADMIN, task.id)
+    assert "takes answers, so its figures may" in read_card(curator, ADMIN, task.id)
     move_task(curator, ADMIN, task.id, Move.CLOSE)
     assert "has ended, and what relays took in time" in read_card(curator, ADMIN, task.id)
     clock.advance(LATE_SECONDS)
@@ -349,7 +349,7 @@ def test_one_account_says_whether_counts_may_still_grow(
     move_task(curator, ADMIN, by_hand.id, Move.OPEN)
     clock.advance(150)
     assert said(by_date) == said(by_hand)
-    assert said(by_hand).startswith("The collection takes reports")
+    assert said(by_hand).startswith("The collection takes answers")
     clock.advance(ends - clock())
     end = f"{datetime.fromtimestamp(ends + LATE_SECONDS, UTC):%Y-%m-%d %H:%M} UTC"
     assert f"until {end}" in said(by_date)
@@ -358,7 +358,7 @@ def test_one_account_says_whether_counts_may_still_grow(
     clock.advance(LATE_SECONDS)
     assert (said(by_date), said(by_hand)) == ("", "")
     move_task(curator, ADMIN, by_hand.id, Move.OPEN)
-    assert said(by_hand).startswith("The collection takes reports")
+    assert said(by_hand).startswith("The collection takes answers")
 
 
 def test_relays_forward_half_of_a_small_register_together() -> None:

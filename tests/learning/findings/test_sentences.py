@@ -140,8 +140,8 @@ def test_the_verdict_is_the_surest_figure_or_that_there_is_none() -> None:
         BINARY, nothing, 40, None
     )
     assert f"too little yet: {never} the mean to ± 25 % of" in plain(too_few(NUMBER, 800, None))
-    assert f"{never} half of the cells to" in cells_in_words(BINARY, 4, 4, None)
-    assert f"{never} half of the cells to" in cells_in_words(BINARY, 4, 2, None)
+    assert f"{never} half of them to" in cells_in_words(BINARY, 4, 4, None)
+    assert f"{never} one of these 2 to" in cells_in_words(BINARY, 4, 2, None)
     assert plain(too_few(NUMBER, 800, 13_876)) == (
         "These 800 answers tell too little yet: about 14 000 more would give the mean to ± 25 % of "
         "the range."
@@ -222,6 +222,12 @@ def test_what_would_tell_does(label: Label) -> None:
         counts = counts_of(label, public_rows(label, n, seed=2))
         return reports(TREE, counts, 1.0, 3, regression=is_number)
 
+    def of_cells(asked: QuestionCounts) -> list[float]:
+        model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
+        leaves = [int(node) for node in TREE.leaves]
+        rows = [node_shares(label, public, asked, model, node).rows for node in leaves]
+        return [max(r.reported.high - r.reported.low for r in of) / 2.0 for of in rows]
+
     few = asked_of(400)
     enough = overall_precision(label, public, few).reports(TELLING * width, None)
     assert enough is not None
@@ -232,12 +238,12 @@ def test_what_would_tell_does(label: Label) -> None:
     needed = reports_for_cells(label, public, few, TELLING)
     assert needed is not None
     assert reports_for_cells(label, public, asked_of(0), TELLING) is None
-    asked = asked_of(needed)
-    model = fit("weighted", label, public, [asked], **REPORTS_ALONE)
-    leaves = [int(node) for node in TREE.leaves]
-    rows = [node_shares(label, public, asked, model, node).rows for node in leaves]
-    of_cells = [max(r.reported.high - r.reported.low for r in of) / 2.0 for of in rows]
-    assert np.median(of_cells) == pytest.approx(TELLING * width, rel=0.25)
+    assert np.median(of_cells(asked_of(needed))) == pytest.approx(TELLING * width, rel=0.25)
+    each = [reports_for_cells(label, public, few, TELLING, one) for one in np.eye(TREE.cells) > 0]
+    of_each = [number for number in each if number is not None]
+    assert sorted(of_each)[(TREE.cells - 1) // 2] == needed < max(of_each)
+    alone = of_cells(asked_of(max(of_each)))[int(np.argmax(of_each))]
+    assert alone < 1.25 * TELLING * width
 
 
 @EVERY_LABEL
@@ -326,6 +332,24 @@ def test_a_model_is_better_only_where_the_interval_says_so(scores: Interval, sta
     assert "mean squared error" in how_much_better(
         NUMBER, "model 1", "model 2", {"squared error": scores}
     ) or (start.startswith("Model 1 and"))
+
+
+def test_what_would_tell_is_of_the_cells_told_nothing() -> None:
+    """And not of all: more than half may be told already."""
+
+    def said(cells: int, untold: int) -> str:
+        return plain(cells_in_words(BINARY, cells, untold, 13_876))
+
+    assert said(16, 7) == (
+        "Use it with care: in 7 of its 16 cells the answers tell nothing yet: about 14 000 more "
+        "would give half of these 7 to ± 25 points."
+    )
+    assert "more would give one of these 2 to" in said(16, 2)
+    assert "more would give it to" in said(16, 1)
+    assert "more would give half of them to" in said(2, 2)
+    assert said(1, 1).endswith(
+        "the answers tell nothing: about 14 000 more would give it to ± 25 points."
+    )
 
 
 def test_no_cell_is_none() -> None:
