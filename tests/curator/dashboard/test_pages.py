@@ -307,7 +307,7 @@ async def test_an_ended_session_shows_no_false_count(
         text = (await http.get(path)).text
         assert '<b id="reports">0 to 2\u202f000</b> people so far' in text  # as the list says
         assert "You are not signed in" in text
-        assert "each model says how many reports it was fitted from" in text
+        assert "each model says how many answers it was fitted to" in text
         assert f'href="/sign-in?then=/tasks/{task}"' in text
     front = (await http.get("/")).text
     assert "people are ranges; each model says how many answers it was fitted from." in front
