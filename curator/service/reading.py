@@ -230,7 +230,7 @@ def layout(curator: Curator, actor: Actor, task_id: str, model: Model) -> Layout
         mass = public_counts(task.label, public, model.partition).sum(axis=1)
     else:
         mass, ends = question.counts.sum(axis=1), node_masses(question)
-        untold = untold_cells(task.label, question)
+        untold = untold_cells(task.label, public, question, model)
     ranges = model.ranges(rows_to_predict(public))
     return lay_out(
         model.partition,
@@ -324,7 +324,7 @@ def untold_in_cells(
     if question is None:
         return None
     public = curator.store.tasks.public_data(task_id)
-    untold = untold_cells(model.label, question)
+    untold = untold_cells(model.label, public, question, model)
     among = untold if untold.any() else None
     return untold, reports_for_cells(model.label, public, question, TELLING, among)
 

@@ -290,7 +290,12 @@ class QuestionCounts:
 
 
 def rounding_variance(mechanism: Mechanism, weights: Floats, counts: Floats) -> float:
-    """Upper bound on the variance that rounding to levels adds to sum(weights * counts).
+    """Upper bound on the variance that rounding to levels adds to sum(weights * counts)."""
+    return float(np.diff(weights)[:, 0] ** 2 @ rounding_of_cells(mechanism, counts))
+
+
+def rounding_of_cells(mechanism: Mechanism, counts: Floats) -> Floats:
+    """Upper bounds on the variances that rounding to levels adds to cells' sums, ``(cells,)``.
 
     Rounding t in [0, 1] at random to one of L levels has a variance of at most
     min(t (1 - t), 1 / (2 L - 2)^2), which is largest where all of a cell are equal.
@@ -298,7 +303,7 @@ def rounding_variance(mechanism: Mechanism, weights: Floats, counts: Floats) -> 
     mass = counts.sum(axis=1)
     t = counts[:, 1] / np.maximum(mass, 1e-300)
     rounding = np.minimum(t * (1.0 - t), 1.0 / (2 * mechanism.levels - 2) ** 2)
-    return float(np.diff(weights)[:, 0] ** 2 @ (mass * rounding))
+    return np.asarray(mass * rounding)
 
 
 def misfit_share(questions: Sequence[QuestionCounts]) -> Estimate | None:

@@ -434,7 +434,20 @@ def unclipped_mean(
     ends, holders = np.array([label.low, label.high]), question.holders
     if not question.centred:
         return joined(clipped, holders, alone, ends).interval(label.low, label.high)
-    of = unclipping(label, public, question, values, mass)
+    return unclipped_by(
+        unclipping(label, public, question, values, mass), label, clipped, holders, alone
+    )
+
+
+def unclipped_by(
+    of: "Unclipping",
+    label: Range,
+    clipped: Estimate,
+    holders: float,
+    alone: QuestionCounts | None = None,
+) -> Interval:
+    """As ``unclipped_mean`` says, by the change ``of`` clipped means that are of ``holders``."""
+    ends = np.array([label.low, label.high])
     whole = replace(clipped, value=clipped.value + of.lost, variance=of.variance(clipped.variance))
     reach = clipped.interval(-np.inf, np.inf)
     below = of.all_clipped(of.middle - reach.low)
@@ -479,26 +492,57 @@ class Unclipping:
         return bool(all_clipped(distance, 2.0 * self.radius))
 
 
+@dataclass(frozen=True, eq=False)
+class CellUnclippings:
+    """The changes of every cell's clipped mean, ``(cells,)``; ``lost``, ``(SPREADS, cells)``.
+
+    As in ``Unclipping``; ``spread`` is the variance of the mean public distance.
+    """
+
+    lost: Floats
+    slope: Floats
+    middle: Floats
+    spread: float
+    radius: float
+
+    def of(self, mass: Floats) -> Unclipping:
+        """The change of the mean of holders of a ``mass``, ``(cells,)``, up to a factor."""
+        weights = mass / mass.sum()
+        lost, slope = self.lost @ weights, float(weights @ self.slope)
+        as_public = float(lost[AS_PUBLIC])
+        return Unclipping(
+            as_public,
+            as_public - float(lost.min()),
+            float(lost.max()) - as_public,
+            slope,
+            (slope - 1.0) ** 2 * self.spread,
+            float(weights @ self.middle),
+            self.radius,
+        )
+
+
+def unclippings(
+    label: Range, public: PublicData, question: QuestionCounts, values: Floats
+) -> CellUnclippings:
+    """The changes of cells whose labels lie about a model's ``values``."""
+    scale = question.scale_of(label)
+    radius, step = scale.width / 2.0, scale.width / 100.0
+    distances, at_spreads = public_distances(label, public, question)
+    r, whole = values - scale.low - radius, at_spreads[AS_PUBLIC].whole
+    return CellUnclippings(
+        np.array([spread.whole(r) - r for spread in at_spreads]),
+        np.asarray((whole(r + step) - whole(r - step)) / (2.0 * step)),
+        np.broadcast_to(scale.low + radius, r.shape),
+        float(distances.var()) / len(distances),
+        radius,
+    )
+
+
 def unclipping(
     label: Range, public: PublicData, question: QuestionCounts, values: Floats, mass: Floats
 ) -> Unclipping:
     """The change for all holders, or those of a ``mass``, as in ``unclipped_mean``."""
-    scale, weights = question.scale_of(label), mass / mass.sum()
-    radius = scale.width / 2.0
-    distances, at_spreads = public_distances(label, public, question)
-    r, distance = values - scale.low - radius, at_spreads[AS_PUBLIC].whole
-    lost = np.array([float(weights @ (spread.whole(r) - r)) for spread in at_spreads])
-    step = scale.width / 100.0
-    slope = float(weights @ (distance(r + step) - distance(r - step))) / (2.0 * step)
-    return Unclipping(
-        float(lost[AS_PUBLIC]),
-        float(lost[AS_PUBLIC] - lost.min()),
-        float(lost.max() - lost[AS_PUBLIC]),
-        slope,
-        (slope - 1.0) ** 2 * float(distances.var()) / len(distances),
-        float(weights @ (scale.low + radius)),
-        radius,
-    )
+    return unclippings(label, public, question, values).of(mass)
 
 
 def figure_weights(label: Label, question: QuestionCounts) -> list[tuple[str, Floats]]:

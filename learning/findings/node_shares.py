@@ -15,13 +15,28 @@ from numpy.typing import NDArray
 
 from privet.protocol.features import Classes, Label, Range
 
+from ..core.amounts import tells_nothing
 from ..core.contrasts import contrast_variance
-from ..core.counts import Estimate, Interval, QuestionCounts, public_counts
+from ..core.counts import (
+    Estimate,
+    Interval,
+    QuestionCounts,
+    public_counts,
+    rounding_of_cells,
+)
 from ..core.model import Model
 from ..core.public_data import Floats, PublicData
+from ..core.ratio import project_on_simplex
 from ..core.trees import ancestors, node_depth
 from .impossible import impossible
-from .insight import figure_weights, on_simplex, smoothed_shares, unclipped_mean
+from .insight import (
+    figure_weights,
+    on_simplex,
+    smoothed_shares,
+    unclipped_by,
+    unclipped_mean,
+    unclippings,
+)
 from .precision import Precision, allowing_for_clipping
 
 
@@ -132,31 +147,42 @@ def reports_for_cells(
     return precision.reports(half_width * label.span, question.planned)
 
 
-def untold_cells(label: Label, question: QuestionCounts) -> NDArray[np.bool_]:
-    """True for the cells of which the reports tell nothing, whatever model is made of them.
-
-    Their mass is not distinguished from zero, or the interval of each share, or of the mean, is all
-    that is possible.
-    """
-    mass, holders = question.counts.sum(axis=1), question.holders
-    of_mass = np.maximum(question.noise.sum(axis=(1, 2)), 0.0)
-    of_mass += (mass / holders) ** 2 * question.misfits.variance
-    unseen = mass <= question.factor * np.sqrt(of_mass)
-    shares = question.counts / np.where(unseen, 1.0, mass)[:, None]
-    size = np.where(unseen, 1.0, mass)[:, None]
-    variance = np.maximum(contrast_variance(question.noise, shares), 0.0) / size**2
-    low, width, least, most = np.zeros_like(size), 1.0, 0.0, 1.0
-    if isinstance(label, Range):
-        scale = question.scale_of(label)
-        low, width, least, most = scale.low, scale.width, label.low, label.high
-        low = np.broadcast_to(low, len(mass))[:, None]
-        inside = np.clip(shares, 0.0, 1.0)
-        variance += inside * (1.0 - inside) / size  # rounding varies as a sample does
-        shares, variance = shares[:, 1:], variance[:, 1:]
-    values = np.clip(low + width * shares, least, most)
-    half = question.factor * width * np.sqrt(variance)
-    whole = (values - half <= least) & (values + half >= most)
-    return np.asarray(unseen | whole.all(axis=1))
+def untold_cells(
+    label: Label, public: PublicData, question: QuestionCounts, model: Model
+) -> NDArray[np.bool_]:
+    """True for the cells of which the reports tell nothing: where ``node_shares`` gives all that is
+    possible, for all cells at once."""
+    if impossible([question]) is not None:
+        return np.ones(len(question.counts), dtype=np.bool_)
+    mass, of_step = question.counts.sum(axis=1), (question.step / 2.0) ** 2
+    of_mass = question.noise.sum(axis=(1, 2)) + of_step
+    of_mass += (mass / question.holders) ** 2 * question.misfits.variance
+    unseen = mass <= question.factor * np.sqrt(np.maximum(of_mass, 0.0))
+    size = np.where(unseen, 1.0, mass)
+    shares = question.counts / size[:, None]
+    furthest = np.maximum(shares, 0.0) + np.maximum(1.0 - shares, 0.0)
+    variance = contrast_variance(question.noise, shares) + of_step * furthest**2
+    if isinstance(label, Classes):
+        half = question.factor * np.sqrt(np.maximum(variance, 0.0)) / size[:, None]
+        inside, points = np.clip(shares, 0.0, 1.0), project_on_simplex(shares)
+        low, high = np.minimum(points, inside - half), np.maximum(points, inside + half)
+        return np.asarray(unseen | ((low <= 0.0) & (high >= 1.0)).all(axis=1))
+    of_sums = variance[:, 1]
+    if question.scale is not None:
+        of_sums = of_sums + rounding_of_cells(question.mechanism, question.plausible)
+    scale = question.scale_of(label)
+    values = scale.low + scale.width * shares[:, 1]
+    errors = (scale.width / size) ** 2 * np.maximum(of_sums, 0.0)
+    changes = unclippings(label, public, question, model.values[:, 0]) if question.centred else None
+    untold = np.array(unseen)
+    for cell in np.flatnonzero(~unseen).tolist():
+        clipped = Estimate(float(values[cell]), float(errors[cell]), question.factor)
+        of_cell = clipped.interval(label.low, label.high)
+        if changes is not None:
+            this = (np.arange(len(mass)) == cell).astype(np.float64)
+            of_cell = unclipped_by(changes.of(this), label, clipped, question.holders)
+        untold[cell] = tells_nothing(of_cell.low, of_cell.high, label.low, label.high)
+    return untold
 
 
 def _ratio(question: QuestionCounts, mass: Estimate, inside: Floats, weights: Floats) -> Estimate:

@@ -6,7 +6,9 @@ import re
 from html import unescape
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import overview, tasks
@@ -19,7 +21,6 @@ from privet.learning.core.counts import Interval
 from privet.learning.display.picture import cells_untold
 from privet.learning.export.formats import EXPORTS
 from privet.learning.findings.insight import Comparison
-from privet.learning.findings.node_shares import untold_cells
 from privet.learning.findings.sentences import (
     finding,
     how_much_better,
@@ -39,6 +40,13 @@ from tests.curator.http.conftest import Http
 from tests.manual_clock import ManualClock
 
 from .test_overview import ADMIN, answer_all
+
+
+def untold_by_reports(app: CuratorApp, task: str, number: int) -> NDArray[np.bool_]:
+    """The cells of a model of which the reports tell nothing."""
+    found = reading.untold_in_cells(app.state.curator, ADMIN, task, number)
+    assert found is not None
+    return found[0]
 
 
 async def test_a_model_begins_with_what_it_says(
@@ -66,7 +74,7 @@ async def test_a_model_begins_with_what_it_says(
         assert sentence in page
     places = [page.index(part) for part in ("What it says", right, "The tree", "Try a prediction")]
     assert places == sorted(places)
-    of_reports = untold_cells(label, app.state.curator.question_counts(task)[0])
+    of_reports = untold_by_reports(app, task, 1)
     fitted = app.state.curator.models.get(task, 1).model
     untold = int(cells_untold(fitted, of_reports).sum())
     nothing = ">too few answers</span>"
@@ -214,7 +222,7 @@ async def test_a_comparison_begins_with_which_is_better(
     for number in (1, 2):
         document = (await http.get(f"/v1/tasks/{task}/models/{number}/export")).json()["model"]
         fitted = app.state.curator.models.get(task, number).model
-        of_reports = untold_cells(label, app.state.curator.question_counts(task)[0])
+        of_reports = untold_by_reports(app, task, number)
         for cell, untold in enumerate(cells_untold(fitted, of_reports)):
             value, low, high = (document[name][cell][1] for name in ("values", "low", "high"))
             nothing = "too few answers"
@@ -236,7 +244,7 @@ async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     """After the verdict, with a button that fits the older one's settings to all answers."""
     task = await http.task(name="unlike", holders=1_000, epsilon=8.0, depth=2, grower="cart")
     await http.fit(task, **samples.PUBLIC_ALONE)
-    label = answer_all(app, task, clock, 300).label
+    answer_all(app, task, clock, 300)
     await http.fit(task, estimator="weighted", parameters={"weight": 0.0})
     await http.sign_in()
     said = unlike_reports("model 1", "model 2", (0, 300))
@@ -261,7 +269,7 @@ async def test_models_of_unlike_answers_are_compared_with_a_word_on_that(
     assert "the same settings, and model 3 has more answers: let it serve." in alike
     assert "Fit the settings of" not in alike, "which would make model 3 again"
     curator = app.state.curator
-    of_reports = untold_cells(label, curator.question_counts(task)[0])
+    of_reports = untold_by_reports(app, task, 1)
     told = [~cells_untold(curator.models.get(task, n).model, of_reports) for n in (1, 2)]
     rows = page[page.index('id="cells-title"') :].split("<li>")[1:]
     for sign, drawn in (('class="sign">●', told[0]), ('class="sign second">◆', told[1])):

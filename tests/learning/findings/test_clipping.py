@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privet.learning.core.amounts import tells_nothing
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.findings.changes import over_time
@@ -16,7 +17,7 @@ from privet.learning.findings.insight import (
     mean_would_tell,
     unclipping,
 )
-from privet.learning.findings.node_shares import node_shares, reports_for_cells
+from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
 from privet.learning.findings.precision import overall_precision
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
@@ -109,6 +110,26 @@ def test_noise_is_not_taken_for_what_clipping_hides() -> None:
     wished = 0.9 * max(by_values.lower, by_values.higher)
     assert before.reports(wished, None) is not None
     assert (after.narrowed(longer, 2_000, wished, None) or 0) > 2_000
+
+
+@pytest.mark.parametrize("planned", [None, 8_000.0])
+def test_a_cell_of_clipped_numbers_is_untold_where_its_page_gives_all(
+    planned: float | None,
+) -> None:
+    """Numbers that may all have been clipped are of any mean, though their interval is short."""
+    u, found = 5.0 * (np.random.default_rng(2).exponential(size=400) - 1.0), set()
+    public, leaves = public_rows(u), [int(node) for node in TREE.leaves]
+    for holders in (40, 200, 400, 1_000, 2_000, 4_000):
+        for t in (np.full(4, 0.5), np.array([0.02, 0.3, 0.7, 0.98])):
+            question = replace(asked(t, holders, 1.0), planned=planned)
+            model = fit("weighted", LABEL, public, [question], **REPORTS_ALONE)
+            shown = [node_shares(LABEL, public, question, model, leaf).rows for leaf in leaves]
+            whole = [tells_nothing(r.reported.low, r.reported.high, 0.0, 100.0) for (r,) in shown]
+            assert untold_cells(LABEL, public, question, model).tolist() == whole, (holders, t)
+            found.update(whole)
+    assert found == {False, True}
+    false = replace(question, sums=question.sums + np.arange(len(question.sums)) % 2 * holders)
+    assert untold_cells(LABEL, public, false, model).all()
 
 
 def test_a_fit_is_said_to_tell_the_mean_where_it_does() -> None:

@@ -260,7 +260,7 @@ def test_a_cell_is_untold_where_its_page_gives_all_that_is_possible(label: Label
             all(tells_nothing(r.reported.low, r.reported.high, *label.bounds) for r in rows)
             for rows in shown
         ]
-        assert untold_cells(label, asked).tolist() == whole, n
+        assert untold_cells(label, public, asked, model).tolist() == whole, n
         found.add(sum(whole))
     assert 0 in found
     assert max(found) > 0
