@@ -155,14 +155,15 @@ def score_differences(
 
 @dataclass(frozen=True)
 class Yardsticks:
-    """A model's accuracy beside that for those who answered, and beside others.
+    """A model's accuracy beside what it is corrected from, and beside others.
 
-    ``of_holders`` is not corrected for the fit to their answers. ``more_than_public`` and
-    ``more_than_always`` are the accuracy less that of the same estimator without reports, and less
-    that of predicting ``always`` for everybody, the class that by its interval is hardest to beat.
+    ``uncorrected`` is counted on the very reports that the cells were fitted to, noise included: no
+    figure of anybody. ``more_than_public`` and ``more_than_always`` are the accuracy less that of
+    the same estimator without reports, and less that of predicting ``always`` for everybody, the
+    class that by its interval is hardest to beat.
     """
 
-    of_holders: Interval
+    uncorrected: float
     more_than_public: Interval
     always: str
     more_than_always: Interval
@@ -188,7 +189,7 @@ def yardsticks(model: Model, questions: Sequence[QuestionCounts]) -> Yardsticks 
         more[name] = score_differences(replace(before, values=one), model, questions)[score]
     always = min(more, key=lambda name: more[name].low)
     return Yardsticks(
-        known_scores(replace(model, optimism=fixed), questions)[score],
+        known_scores(replace(model, optimism=fixed), questions)[score].value,
         score_differences(before, model, questions)[score],
         always,
         more[always],

@@ -379,11 +379,10 @@ def worth_of_accuracy(than: Yardsticks) -> str:
 
 
 def why_less(than: Yardsticks) -> str:
-    """A sentence on those who answered, for whom a model is right more often than for others."""
-    of = than.of_holders
+    """A sentence on what the accuracy was corrected from, as the cells' own figures have it."""
     return (
-        "Among those who answered, to whose answers the cells were fitted, the accuracy is "
-        f"{figure(of.value, of.low, of.high, is_share=True)}."
+        "Counted on the very answers that the cells were fitted to, noise included, the accuracy "
+        f"would be {percent(than.uncorrected)}; the scores are corrected for that."
     )
 
 

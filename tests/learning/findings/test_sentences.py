@@ -379,7 +379,7 @@ def test_accuracy_is_told_in_people() -> None:
         "The answers tell too little of how often its cells are right: anything from 9 % to 100 %."
     )
     unknown, more = Interval(0.1, -0.1, 0.3), Interval(0.2, 0.1, 0.3)
-    than = Yardsticks(Interval(0.6, 0.5, 0.7), unknown, "no", unknown)
+    than = Yardsticks(0.6, unknown, "no", unknown)
     assert worth_of_accuracy(than) == (
         "The answers cannot tell whether it is right more often than its public model or than "
         "always saying no."
@@ -394,8 +394,8 @@ def test_accuracy_is_told_in_people() -> None:
         "It is right just as often as its public model and as always saying no."
     )
     assert plain(why_less(than)) == (
-        "Among those who answered, to whose answers the cells were fitted, the accuracy is 60 % "
-        "(50 % to 70 %)."
+        "Counted on the very answers that the cells were fitted to, noise included, the accuracy "
+        "would be 60 %; the scores are corrected for that."
     )
 
 
