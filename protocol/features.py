@@ -240,8 +240,8 @@ def encode_record(features: Features, label: Classes | Range, record: Any) -> En
     fields = read(_as_fields, record, {})
     names = {feature.name: None for feature in features}
     read(partial(_check_fields, features), {k: fields[k] for k in fields if k != label.name}, names)
-    columns = [read(partial(encode_value, f), fields.get(f.name), _any_value(f)) for f in features]
-    y = read(partial(label_value, label), fields.get(label.name), _any_value(label))
+    columns = [read(partial(encode_value, f), fields.get(f.name), stand_in(f)) for f in features]
+    y = read(partial(label_value, label), fields.get(label.name), stand_in(label))
     x = np.array([*itertools.chain.from_iterable(columns)], dtype=np.float64)
     replaced = tuple(f.name for f in features if not _is_read(f, fields.get(f.name)))
     return EncodedRecord(x, y, tuple(faults), replaced)
@@ -303,8 +303,8 @@ def _given(record: Mapping[Any, Any], name: Any) -> Any:
         return _Unreadable()
 
 
-def _any_value(field: Numeric | Categorical | Classes | Range) -> float | str:
-    """A value that fits."""
+def stand_in(field: Numeric | Categorical | Classes | Range) -> float | str:
+    """The value that counts in the place of one that does not fit."""
     match field:
         case Categorical():
             return field.categories[0]

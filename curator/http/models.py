@@ -297,8 +297,9 @@ class InsightView(View):
         "or at one that was chosen beforehand."
     )
     gathered: str = Field(
-        description="In which groups of disclosed columns records that did not fit gather, in "
-        "words; empty if in none for certain."
+        description="Of groups by disclosed columns, in words: where records that did not fit "
+        "gather, reports that the register does not account for, and groups with fewer reports "
+        "than expected from each; empty if there is nothing to say."
     )
     impossible: ImpossibleView | None = Field(
         description="Absent where honest people may have sent all reports. Where they cannot, "

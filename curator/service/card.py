@@ -15,7 +15,7 @@ from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.findings.impossible import impossible
 from privet.learning.findings.insight import insight, question_about
-from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
+from privet.learning.findings.misfits import strata_in_words
 from privet.learning.findings.scores import known_scores
 from privet.protocol.features import Classes, Range
 from privet.protocol.task import Task
@@ -143,9 +143,8 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
     title = "## Holders compared with public records"
     asked = question_about(model, questions)
     if asked is not None:
-        gathered = gathered_misfits(asked, task.columns)
-        unregistered = unregistered_reports(asked, public.register, task.columns)
-        sentence = " ".join([sentence, *map(markdown, filter(None, (gathered, unregistered)))])
+        of_strata = markdown(strata_in_words(asked, task, public.register))
+        sentence = f"{sentence} {of_strata}".rstrip()
     after = f"After {thousands(comparison.reports)} reports; these intervals {looks}."
     return f"{title}\n\n{sentence}\n\n{table}\n\n{after}"
 

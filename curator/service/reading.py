@@ -25,7 +25,7 @@ from privet.learning.findings.insight import (
     overall_shares,
     question_about,
 )
-from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
+from privet.learning.findings.misfits import strata_in_words
 from privet.learning.findings.node_shares import (
     NodeShares,
     node_masses,
@@ -145,9 +145,7 @@ def _insight(
     comparison = insight(task.label, public, questions, fitted.model)
     asked = question_about(fitted.model, questions)
     if asked is not None and comparison.impossible is None:
-        gathered = gathered_misfits(asked, task.columns)
-        unregistered = unregistered_reports(asked, public.register, task.columns)
-        said = " ".join(filter(None, (gathered, unregistered)))
+        said = strata_in_words(asked, task, public.register)
         comparison = replace(comparison, gathered=said)
     cells = {difference.cell for difference in comparison.differences}
     partition = fitted.model.partition

@@ -157,8 +157,8 @@ class Insight:
     ``relabelled`` is the number of the ``cells`` in which they changed the likeliest class, None
     for a numeric label. ``looks`` says at how many looks intervals and differences hold.
     With ``impossible`` reports, which cannot all be honest, every interval is all that there can
-    be, and no difference is listed. ``gathered`` says in which strata misfits gather, and reports
-    that the register does not account for, if whoever asks has named the columns (``misfits``).
+    be, and no difference is listed. ``gathered`` says of strata what ``misfits`` does, if whoever
+    asks has named the columns.
     """
 
     reports: int

@@ -1,12 +1,14 @@
-"""Strata of disclosed columns in words: where records that do not fit gather, and reports
-that the register does not account for."""
+"""Strata of disclosed columns in words: where records that do not fit gather, reports that the
+register does not account for, and groups smaller than expected."""
 
 from math import sqrt
 
 import numpy as np
 
-from privet.protocol.features import Column
+from privet.protocol.conditions import Condition, conditions_at, readable_names
+from privet.protocol.features import Column, stand_in
 from privet.protocol.partition import Partition
+from privet.protocol.task import Task
 
 from ..core.amounts import figure, percent, thousands
 from ..core.counts import QuestionCounts
@@ -16,6 +18,16 @@ from ..core.trees import locate, readable_path
 
 MOST_NAMED = 3
 """Strata that a sentence names."""
+
+
+def strata_in_words(question: QuestionCounts, task: Task, register: Floats | None) -> str:
+    """All that is said of the strata of a task; empty if there is nothing to say."""
+    said = (
+        gathered_misfits(question, task.columns),
+        unregistered_reports(question, register, task.columns),
+        small_groups(question, min(task.group_sizes, default=0)),
+    )
+    return " ".join(filter(None, said))
 
 
 def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> str:
@@ -46,17 +58,23 @@ def gathered_misfits(question: QuestionCounts, columns: tuple[Column, ...]) -> s
     ]
     if not more:
         return ""
-    named = []
+    named, replaced = [], dict[str, None]()
     for stratum in more[:MOST_NAMED]:
-        where = _where(question.partition, columns, np.flatnonzero(of == stratum))
+        cells = np.flatnonzero(of == stratum)
+        where = _where(question.partition, columns, cells)
+        replaced |= dict.fromkeys(_replaced(question.partition, columns, cells))
         share = min(float(found.reported[stratum]), 1.0)
         off = half(stratum, share, 0.0)
         ends = np.clip([share, share - off, share + off], 0, 1)
         named.append(f"{where} ({figure(*ends.tolist(), is_share=True)})")
     others = f" and in {len(more) - MOST_NAMED} groups more" if len(more) > MOST_NAMED else ""
+    standing_in = (
+        f" Some may be records whose {' or '.join(replaced)} itself did not fit, in place of which "
+        "a stand-in counts."
+    )
     return (
         f"Records that did not fit gather where {', where '.join(named)}{others}; of all reports "
-        f"they are {percent(found.overall)}."
+        f"they are {percent(found.overall)}.{standing_in if replaced else ''}"
     )
 
 
@@ -80,9 +98,41 @@ def unregistered_reports(
     many = thousands(int(np.maximum(excess, 0).sum()))
     return (
         f"{many} reports are more than the register has people in their "
-        f"strata, most where {where}: somebody answered twice, disclosed values that the register "
-        "does not have, or was not in it."
+        f"strata, most where {where}: somebody answered twice, disclosed other values than the "
+        "register has, or was not in it."
     )
+
+
+def small_groups(question: QuestionCounts, least: int) -> str:
+    """A sentence on the strata from which fewer than ``least`` reports came; empty if none is.
+
+    Who expects so many people to answer in each may be wrong, above all where some kinds of people
+    answer less often than others.
+    """
+    sizes = question.mechanism.reported(question.sums, question.n)
+    few = int((sizes < least).sum())
+    if question.n == 0 or few == 0 or len(sizes) == 1:
+        return ""
+    return (
+        f"Fewer than the {thousands(least)} reports expected from each group came from "
+        f"{thousands(few)} of {thousands(len(sizes))}: there, a report hides among fewer people."
+    )
+
+
+def _replaced(partition: Partition, columns: tuple[Column, ...], cells: np.ndarray) -> list[str]:
+    """The features whose conditions in a stratum are all met by stand-ins, as people read them."""
+    of_feature: dict[str, list[bool]] = {}
+    for each in conditions_at(partition, columns, _common_node(partition, cells)):
+        of_feature.setdefault(each.feature.name, []).append(_stand_in_meets(each))
+    names = readable_names(columns)
+    return [names[name] for name, met in of_feature.items() if all(met)]
+
+
+def _stand_in_meets(condition: Condition) -> bool:
+    value = stand_in(condition.feature)
+    if isinstance(value, str):
+        return (value == condition.value) == (condition.relation == "is")
+    return condition.relation in ("<", "<=")  # it is the lowest there is
 
 
 def _where(partition: Partition, columns: tuple[Column, ...], cells: np.ndarray) -> str:

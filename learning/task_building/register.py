@@ -5,7 +5,7 @@ kept like the public records, and what is published of it is coarse: the tree's 
 between values of public records, and group sizes are rounded down.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,8 @@ STEP = 10
 """Group sizes and the number of people are published in steps of this size, rounded down."""
 MOST_OUTSIDE = 0.5
 """Share of a column outside the public range from which on it is of other people or units."""
+TELLS_APART = 0.8
+"""Distinct values for each row from which on a column is taken for an id, or a name; chosen."""
 
 
 def encode_register(
@@ -85,15 +87,25 @@ def _check_names(columns: Columns, asked: list[str], label: str) -> None:
 
 
 def _check_once(columns: Columns, features: set[str]) -> None:
-    """Raise if two rows are equal, where columns besides features tell people from each other."""
-    if set(columns) <= features:
+    """Raise if two rows are equal, or have one id, where columns besides features tell people
+    from each other."""
+    others = {name: values for name, values in columns.items() if name not in features}
+    if not others:
         return
-    seen: dict[tuple[object, ...], int] = {}
-    for row, person in enumerate(zip(*columns.values(), strict=True), start=1):
+    for name, values in others.items():
+        texts = [str(value) for value in values]
+        if len(set(texts)) >= TELLS_APART * len(texts):
+            _check_different(texts, f"have the same {name!r}")
+    _check_different(list(zip(*columns.values(), strict=True)), "are equal in every column")
+
+
+def _check_different(people: Sequence[Hashable], equal: str) -> None:
+    seen: dict[Hashable, int] = {}
+    for row, person in enumerate(people, start=1):
         if person in seen:
             raise InvalidPublicData(
-                f"Rows {seen[person]} and {row} of the register are equal in every column: list "
-                "each person once, or leave out the columns that are not disclosed."
+                f"Rows {seen[person]} and {row} of the register {equal}: list each person once, or "
+                "leave out the columns that are not disclosed."
             )
         seen[person] = row
 

@@ -7,7 +7,7 @@ known.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +18,7 @@ from privet.baselines import HistOfTreeClassifier
 from privet.learning.core.counts import QuestionCounts, StratumMisfits
 from privet.learning.core.public_data import PublicData
 from privet.learning.lpct.grid import grid_partition
-from privet.learning.methods import fit
+from privet.learning.methods import Fitting, fit
 from privet.learning.simulation import simulate_counts, simulate_sums
 from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import DEFAULT_SMALLEST_GROUP, TaskSettings
@@ -95,7 +95,8 @@ class Privet:
         task = build_encoded(settings, features, split.label, public)
         rng = np.random.default_rng([seed, round(1000 * epsilon)])
         reports = simulate_counts(task, split.private.X, split.private.y, rng)
-        model = fit("drift", split.label, public, reports)
+        # what else a fit states costs as much again
+        model = Fitting.of("drift", split.label, public).estimate(reports)
         return value_scores(model.predict(split.test.X).values, split)
 
 
@@ -104,17 +105,25 @@ def against_hidden(
 ) -> Iterator[Scored]:
     """The ``WAYS`` with or without a register by their error (Brier score, or squared error), in %
     above all hidden's."""
+    hidden = error(split, epsilon, seed, "none", with_register=False)
+    for name, disclosed, register in WAYS:
+        if register == with_register and (disclosed != "known" or split.known):
+            of_way = error(split, epsilon, seed, disclosed, with_register=register)
+            yield name, {}, {"score": 100.0 * (of_way / hidden - 1.0)}
+
+
+@lru_cache(maxsize=16)  # all hidden's is wanted without and with a register
+def error(
+    split: Split,
+    epsilon: float,
+    seed: int,
+    disclosed: Literal["none", "known", "all"],
+    *,
+    with_register: bool,
+) -> float:
+    """The Brier score of classes, or the squared error of a number, of one collection."""
     measure = "brier" if isinstance(split.label, Classes) else "score"
-    compared = [way for way in WAYS if way[2] == with_register]
-    ways = [(HIDDEN, "none", False), *compared]
-    errors = {
-        name: Privet(name, disclosed).scored(split, epsilon, seed, register=register)[measure]
-        for name, disclosed, register in ways
-        if disclosed != "known" or split.known
-    }
-    for name, _, _ in compared:
-        if name in errors:
-            yield name, {}, {"score": 100.0 * (errors[name] / errors[HIDDEN] - 1.0)}
+    return Privet(HIDDEN, disclosed).scored(split, epsilon, seed, register=with_register)[measure]
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,10 @@ async def test_a_task_with_disclosed_columns_from_end_to_end(http: Http) -> None
     card = (await http.get(f"/v1/tasks/{task.id}/models/1/card", headers=http.admin)).text
     assert f"in which of {len(cells)} groups its holder is, by age, job" in card
     assert f"at least {min(task.group_sizes)} holders were expected in each" in card
+    few = f"Fewer than the {min(task.group_sizes)} reports expected from each group came from "
+    insight = await http.get(f"/v1/tasks/{task.id}/models/1/insight", headers=http.admin)
+    assert few in card
+    assert insight.json()["gathered"].startswith(few)
     asked = {"records": [{k: v for k, v in RECORD.items() if k != "label"}]}
     predicted = await http.post(f"/v1/tasks/{task.id}/predict", json=asked, headers=http.admin)
     (row,) = predicted.json()["predictions"]

@@ -9,12 +9,17 @@ from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts, StratumMisfits
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.findings.misfits import gathered_misfits, unregistered_reports
+from privet.learning.findings.misfits import (
+    gathered_misfits,
+    small_groups,
+    unregistered_reports,
+)
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
-from privet.protocol.features import Column, Numeric
+from privet.protocol.features import Categorical, Column, Numeric, columns_of, encode_record
 from privet.protocol.mechanisms.stratified import StratifiedMechanism
 from privet.protocol.mechanisms.subset import SubsetSelection
+from privet.protocol.partition import Partition
 
 from ..examples import BINARY, complete
 
@@ -55,6 +60,43 @@ def test_where_they_gather_is_said() -> None:
     assert "of all reports they are 5" in said
     assert gathered_misfits(collected(0.0, seed=1), COLUMNS) == ""
     assert gathered_misfits(replace(collected(0.4, seed=0), n=0), COLUMNS) == ""
+
+
+def test_a_stand_in_is_not_taken_for_a_record_s_own_value() -> None:
+    """Wards that are not listed count as the first one, where nobody's record is unfit."""
+    wards = Categorical(name="ward", categories=("eye", "heart"))
+    of_eye = Partition.build(2, [0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1])
+    columns = tuple(columns_of((wards,)))
+    at = [
+        int(locate(of_eye, encode_record((wards,), BINARY, {"ward": ward, "y": "no"}).x[None])[0])
+        for ward in ("nose", "eye", "heart")
+    ]
+    assert at[0] == at[1] != at[2]
+    mechanism = StratifiedMechanism.around(SubsetSelection.create(4.0, 1, 2), (0, 1))
+    for unfit_at, own in ((at[0], False), (at[2], True)):
+        rng, table = np.random.default_rng(1), []
+        for stratum in range(2):
+            unfit = 800 if stratum == unfit_at else 0
+            sums = simulate_sums(mechanism.inner, np.array([[1000, 1000]]), rng, unfit)
+            table.append([2000 + unfit, *sums])
+        said = gathered_misfits(
+            QuestionCounts(of_eye, mechanism, np.array(table).ravel(), 4800), columns
+        )
+        gather = f"Records that did not fit gather where ward is {'heart' if own else 'eye'} ("
+        assert said.startswith(gather)
+        assert ("whose ward itself did not fit, in place of which a stand-in" in said) != own
+
+
+def test_groups_from_which_few_report_are_counted() -> None:
+    """Exactly, whatever was expected of them."""
+    question = collected(0.0, seed=2)
+    assert small_groups(question, HOLDERS) == ""
+    assert small_groups(replace(question, n=0), HOLDERS + 1) == ""
+    expected = f"the {thousands(HOLDERS + 1)} reports expected from each group came from 8 of 8:"
+    assert expected in small_groups(question, HOLDERS + 1)
+    table = question.sums.reshape(8, -1).copy()
+    table[2:4, 0] = 19, 20
+    assert " came from 1 of 8: " in small_groups(replace(question, sums=table.ravel()), 20)
 
 
 def test_few_reports_seldom_seem_to_gather() -> None:

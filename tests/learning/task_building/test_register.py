@@ -104,6 +104,7 @@ def test_a_fit_starts_from_it() -> None:
         ({**REGISTER, "ward": ["nose"] * PEOPLE}, "Row 1: .*one of eye, heart, lung"),
         ({**REGISTER, "age": 12 * REGISTER["age"]}, "another unit, or of other people"),
         ({**REGISTER, "id": ["a"] * PEOPLE, "age": np.full(PEOPLE, 50.0)}, "equal in every column"),
+        ({**REGISTER, "id": [*range(1, PEOPLE), 7]}, "Rows 7 and 5000 .* have the same 'id'"),
     ],
 )
 def test_what_is_no_register(register: dict[str, Any], message: str) -> None:
@@ -116,7 +117,9 @@ def test_more_reports_than_people_are_not_expected() -> None:
     """All people are, where nothing is said; columns that are not disclosed are not kept."""
     with pytest.raises(InvalidPublicData, match="5000 people, and 5001 are expected"):
         build(holders=PEOPLE + 1)
-    _, public = build({**REGISTER, "dose": ASKED["dose"], "id": [str(i) for i in range(PEOPLE)]})
+    towns = [str(i % 99) for i in range(PEOPLE)]
+    ids = [str(i) for i in range(PEOPLE)]
+    _, public = build({**REGISTER, "dose": ASKED["dose"], "id": ids, "town": towns})
     assert public.register is not None
     assert np.isnan(public.register[:, 1]).all()
     halves, _ = build(holders=PEOPLE // 2)
