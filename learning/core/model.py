@@ -99,8 +99,8 @@ class Model:
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
     - ``optimism``: by how many reports each score of its cells is too good, since it was fitted to
       them, and the variance of that (``findings.scores``); None where it was not computed;
-    - ``span``: maximum difference of two values of a cell; less than a numeric label's range if
-      it was reported relative to a centre, None for the whole range;
+    - ``span``: maximum difference of two values of a cell, of numbers that were reported relative
+      to a centre; None for others;
     - ``values_without_reports``: ``(K, S)``, what the same estimator gives without any report; None
       in documents of earlier versions;
     - ``selection``: by how many times the variance of cells' public shares exceeds the binomial one
@@ -268,7 +268,7 @@ def to_model(
     span = None
     if isinstance(label, Range):
         scale = question.scale_of(label)
-        span = scale.width if scale.width < label.span else None
+        span = min(scale.width, label.span) if scale.centred else None
         values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
         error, influence = scale.width * error[:, 1:], scale.width * influence[:, 1:]
         base_slope = None if base_slope is None else base_slope[:, 1:]

@@ -15,6 +15,7 @@ that at the shares of both parts together.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
@@ -39,6 +40,23 @@ def without_label_question(
     return questions, None
 
 
+@dataclass(frozen=True)
+class Joint:
+    """Weights with which a figure of those asked for the cell is joined with that of those asked
+    for the label alone, which has the ``part`` u, is ``alone`` and, with the chance of the draw,
+    adds a ``variance``."""
+
+    part: float
+    alone: float
+    variance: float
+
+    def of(self, rest: Estimate) -> Estimate:
+        """The figure of all, by that of those asked for the cell."""
+        value = self.part * self.alone + (1.0 - self.part) * rest.value
+        variance = self.variance + (1.0 - self.part) ** 2 * rest.variance
+        return Estimate(value, variance, rest.factor)
+
+
 def joined(
     rest: Estimate, holders: float, alone: QuestionCounts | None, weights: Floats
 ) -> Estimate:
@@ -46,6 +64,11 @@ def joined(
     the mean of ``weights``, ``(slots,)``, over those asked for the label ``alone``."""
     if alone is None or alone.n == 0:
         return rest
+    return joint(rest, holders, alone, weights).of(rest)
+
+
+def joint(rest: Estimate, holders: float, alone: QuestionCounts, weights: Floats) -> Joint:
+    """The way in which ``joined`` joins them."""
     of_alone = alone.mean(weights[None])
     low, high = float(weights.min()), float(weights.max())
     m, v_b = alone.holders, rest.variance
@@ -56,8 +79,7 @@ def joined(
         v_a = alone.mean(weights[None], m * spread[None]).variance
         s = float(spread @ weights**2 - (spread @ weights) ** 2)
         u, variance = best(v_a, v_b, part, s / (m + holders))
-    figure = u * of_alone.value + (1.0 - u) * rest.value
-    return Estimate(figure, variance, rest.factor)
+    return Joint(u, of_alone.value, variance - (1.0 - u) ** 2 * v_b)
 
 
 def contradicted(

@@ -2,14 +2,19 @@
 
 Around a centre c a label is reported as if it were within B of it, so counts show the mean of
 clipped labels, and no number of reports shows the rest. If a cell's labels lie around their mean as
-the public ones around theirs, y = c + shift + u for the public distances u from their centres, its
-clipped mean, its mean and its shift determine each other:
+the public ones around theirs, y = c + shift + s u for the public distances u from their centres and
+a spread s, its clipped mean, its mean and its shift determine each other:
 
-    m(shift) = mean of clip(shift + u, -B, B),    mean = c + shift + mean of u.
+    m(shift) = mean of clip(shift + s u, -B, B),    mean = c + shift + mean of s u.
 
-Nothing tells whether the holders' labels spread as the public ones do, so an interval reaches to
-the means at every one of ``SPREADS`` of the public distances, and means differ only where clipped
-ones do by more than they could at one of these with the same mean.
+Intervals have the labels that would be outside their range at its ends (``InCells``). An error of m
+counts k = d mean / d m times, and n public rows leave the mean unsure by
+
+    Var = Var(y - k clip(y - c, -B, B)) / n.
+
+Nothing tells whether the holders' labels spread as the public ones do, s = 1, so an interval
+reaches as far as at any of ``SPREADS``, and means differ only where clipped ones do by more than
+they could at one of these with the same mean.
 
 Where all may be clipped, m is the same for every shift that far or further: an end of an interval
 at c - B or c + B stands for the end of the label's range.
@@ -35,8 +40,10 @@ SPREADS = 0.5, 1.0, 2.0
 AS_PUBLIC = SPREADS.index(1.0)
 CHANGES = 1000
 """Changes up to the label's span at which ``moved_between_waves`` is computed for the least."""
-MOST_ROWS = 2000
-"""More public distances are reduced to this many quantiles."""
+HALVINGS = 30
+"""Halvings of the interval in which the shift of a cell is searched."""
+STEP = 0.02
+"""The part of the radius over which k is taken, which one cell's noise then cannot make large."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +60,85 @@ class AtSpread:
     def clipped(self, whole: Floats | float) -> Floats:
         """The clipped means of distances that have these means."""
         return np.asarray(np.interp(whole, self.means, self.clipped_means))
+
+
+@dataclass(frozen=True, eq=False)
+class InCells:
+    """Labels of some cells that are spread in one way: distances ``u`` in ascending order, with the
+    cumulative ``sums`` of their powers 0 to 2, and the ends ``low`` and ``high`` of the label's
+    range as distances from the centres, ``(cells,)``."""
+
+    u: Floats
+    sums: Floats
+    low: Floats
+    high: Floats
+    radius: float
+
+    @classmethod
+    def of(cls, u: Floats, low: Floats, high: Floats, radius: float) -> "InCells":
+        """The same of distances in ascending order."""
+        powers = np.cumsum([np.ones_like(u), u, u**2], axis=1)
+        return cls(u, np.pad(powers, ((0, 0), (1, 0))), low, high, radius)
+
+    def whole(self, clipped: Floats) -> Floats:
+        """Mean distances, ``(..., cells)``, whose clipped means are these; as near as they can be
+        where all are clipped."""
+        return self._moments([self.low, self.high], self._shift(clipped), [0, 1, 0])[0]
+
+    def unsure(self, clipped: Floats) -> tuple[Floats, Floats]:
+        """The number of times that errors of ``clipped`` means count, and the standard errors that
+        the public rows leave."""
+        step = STEP * self.radius
+        below, above = self.whole(np.stack([clipped - step, clipped + step]))
+        k = (above - below) / (2.0 * step)
+        near, far = np.maximum(-self.radius, self.low), np.minimum(self.radius, self.high)
+        ends, slopes = [self.low, near, far, self.high], [0, 1, 1.0 - k, 1, 0]
+        mean, square = self._moments(ends, self._shift(clipped), slopes)
+        return k, np.sqrt(np.maximum(square - mean**2, 0.0) / len(self.u))
+
+    def _shift(self, clipped: Floats) -> Floats:
+        near, far = np.maximum(-self.radius, self.low), np.minimum(self.radius, self.high)
+        below = np.broadcast_to(near - self.u[-1], clipped.shape)
+        above = np.broadcast_to(far - self.u[0], clipped.shape)
+        for _ in range(HALVINGS):
+            middle = (below + above) / 2.0
+            less = self._moments([near, far], middle, [0, 1, 0])[0] < clipped
+            below, above = np.where(less, middle, below), np.where(less, above, middle)
+        return np.asarray((below + above) / 2.0)
+
+    def _moments(
+        self, ends: Sequence[Floats], shift: Floats, slopes: Sequence[Floats | float]
+    ) -> tuple[Floats, Floats]:
+        """The means of f and of its square, f being continuous with these ``slopes`` between the
+        ``ends``; the one without a kink at 0 is the identity there."""
+        places = [np.searchsorted(self.u, end - shift) for end in ends]
+        cuts = [np.zeros_like(places[0]), *places, np.full_like(places[0], len(self.u))]
+        middle = len(slopes) // 2
+        offsets: list[Floats | float] = [0.0] * len(slopes)
+        for piece in range(middle, 0, -1):  # f is continuous at every end
+            here, before = slopes[piece], slopes[piece - 1]
+            offsets[piece - 1] = offsets[piece] + (here - before) * ends[piece - 1]
+        for piece in range(middle, len(slopes) - 1):
+            here, after = slopes[piece], slopes[piece + 1]
+            offsets[piece + 1] = offsets[piece] + (here - after) * ends[piece]
+        mean, square = np.zeros((2, *np.shape(shift)))
+        for slope, offset, start, stop in zip(slopes, offsets, cuts[:-1], cuts[1:], strict=True):
+            number, first, second = self.sums[:, stop] - self.sums[:, start]
+            at = slope * shift + offset
+            mean += slope * first + at * number
+            square += slope**2 * second + 2.0 * slope * at * first + at**2 * number
+        return mean / len(self.u), square / len(self.u)
+
+
+def in_cells(
+    label: Range, public: PublicData, question: QuestionCounts, cells: Index
+) -> list[InCells]:
+    """The labels of ``cells``, at each of ``SPREADS``."""
+    scale, u = question.scale_of(label), _distances(label, public, question)
+    radius = scale.width / 2.0
+    centres = np.broadcast_to(scale.low, question.partition.cells)[cells] + radius
+    ends = label.low - centres, label.high - centres
+    return [InCells.of(spread * u, *ends, radius) for spread in SPREADS]
 
 
 def unclipped(model: Model, public: PublicData, question: QuestionCounts) -> Model:
@@ -82,20 +168,19 @@ def whole_means(
 
     Each array has one entry for each of ``cells``.
     """
-    _, at_spreads = public_distances(label, public, question)
     scale = question.scale_of(label)
     centres = np.broadcast_to(scale.low, question.partition.cells)[cells] + scale.width / 2.0
-    mean, least, most = (
-        np.clip(
-            [centres + spread.whole(end - centres) for spread in at_spreads],
-            label.low,
-            label.high,
-        )
-        for end in (clipped, low, high)
-    )
+    middle, means, ends = (low + high) / 2.0, [], []
+    for spread in in_cells(label, public, question, cells):
+        found = spread.whole(np.stack([clipped, low, middle, high]) - centres)
+        mean, least, at, most = np.clip(found + centres, label.low, label.high)
+        unsure = question.factor * spread.unsure(middle - centres)[1]
+        means.append(mean)
+        ends.append((at - np.hypot(at - least, unsure), at + np.hypot(most - at, unsure)))
+    least, most = np.clip(np.transpose(ends, (1, 0, 2)), label.low, label.high)
     lowest, highest = np.minimum(low, least.min(axis=0)), np.maximum(high, most.max(axis=0))
     return (
-        mean[AS_PUBLIC],
+        means[AS_PUBLIC],
         np.where(all_clipped(centres - low, scale.width), label.low, lowest),
         np.where(all_clipped(high - centres, scale.width), label.high, highest),
     )
@@ -187,16 +272,22 @@ def public_distances(
 ) -> tuple[Floats, list[AtSpread]]:
     """The public labels' distances u from their centres, ``(rows,)``, at least one, and how
     clipping changes their mean at each of ``SPREADS``."""
-    scale, cells = question.scale_of(label), locate(question.partition, public.X)
-    radius = scale.width / 2.0
-    u = np.clip(public.y, label.low, label.high) - scale.low[cells] - radius
-    if len(u) > MOST_ROWS:
-        u = np.quantile(u, (np.arange(MOST_ROWS) + 0.5) / MOST_ROWS)
+    u, radius = _distances(label, public, question), question.scale_of(label).width / 2.0
     return u, [_at_spread(spread * u, radius) for spread in SPREADS]
+
+
+def _distances(label: Range, public: PublicData, question: QuestionCounts) -> Floats:
+    """The public labels' distances from their centres, in ascending order."""
+    scale, cells = question.scale_of(label), locate(question.partition, public.X)
+    y = np.clip(public.y, label.low, label.high)
+    return np.asarray(np.sort(y - scale.low[cells] - scale.width / 2.0))
 
 
 def _at_spread(u: Floats, radius: float) -> AtSpread:
     furthest = radius + np.abs(u).max()  # everything is clipped
     shifts = np.linspace(-furthest, furthest, SHIFTS)
-    clipped = np.clip(shifts[:, None] + u, -radius, radius).mean(axis=1)
+    below, above = (np.searchsorted(u, end - shifts) for end in (-radius, radius))
+    sums = np.append(0.0, np.cumsum(u))
+    inside = sums[above] - sums[below] + shifts * (above - below)
+    clipped = (inside + radius * (len(u) - above - below)) / len(u)
     return AtSpread(shifts + u.mean(), clipped)

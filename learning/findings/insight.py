@@ -36,6 +36,7 @@ Rate-Adjusted Multiple Confidence Intervals for Selected Parameters").
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 
@@ -54,7 +55,7 @@ from ..core.looks import (
     p_of_equal_shares,
 )
 from ..core.model import Model
-from ..core.overall import joined, without_label_question
+from ..core.overall import joined, joint, without_label_question
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import locate
@@ -63,6 +64,7 @@ from .clipping import (
     AtSpread,
     all_clipped,
     beyond_spreads,
+    in_cells,
     public_distances,
     seen_at_any_spread,
     whole_means,
@@ -428,8 +430,8 @@ def unclipped_mean(
 
     ``mass``, ``(cells,)``, are holders whom it is of, up to a factor. What clipping took is that of
     the cells' labels about a model's ``values``, if they are spread as the public ones; the
-    interval holds at each of ``clipping.SPREADS`` of these. Where it took much, noise and the
-    spread's own error weigh more, and where it may have taken all, an end is the label's.
+    interval reaches to that at each of ``clipping.SPREADS`` of these. Where it took much, noise and
+    the public rows' own error weigh more, and where it may have taken all, an end is the label's.
     """
     ends, holders = np.array([label.low, label.high]), question.holders
     if not question.centred:
@@ -448,94 +450,109 @@ def unclipped_by(
 ) -> Interval:
     """As ``unclipped_mean`` says, by the change ``of`` clipped means that are of ``holders``."""
     ends = np.array([label.low, label.high])
-    whole = replace(clipped, value=clipped.value + of.lost, variance=of.variance(clipped.variance))
-    reach = clipped.interval(-np.inf, np.inf)
-    below = of.all_clipped(of.middle - reach.low)
-    above = of.all_clipped(reach.high - of.middle)
+    around = clipped.interval(-np.inf, np.inf)
+    below = of.all_clipped(of.middle - around.low)
+    above = of.all_clipped(around.high - of.middle)
+    means = [
+        replace(
+            clipped, value=clipped.value + spread.lost, variance=spread.variance(clipped.variance)
+        )
+        for spread in of.spreads
+    ]
     if alone is not None and alone.n:
-        error = max(of.lower, of.higher) / clipped.factor
+        lower, higher = of.reach(clipped.variance, clipped.factor)
+        error = max(lower, higher) / clipped.factor
         if below or above:  # which says nothing of the mean
             error = 1e6 * label.span
-        whole = replace(whole, variance=whole.variance + error**2)
-        return joined(whole, holders, alone, ends).interval(label.low, label.high)
-    found = whole.interval(label.low, label.high)
+        how = joint(replace(means[AS_PUBLIC], variance=error**2), holders, alone, ends)
+        means, below, above = [how.of(mean) for mean in means], False, False
+    found = [mean.interval(label.low, label.high) for mean in means]
     return Interval(
-        found.value,
-        label.low if below else max(found.low - of.lower, label.low),
-        label.high if above else min(found.high + of.higher, label.high),
+        found[AS_PUBLIC].value,
+        label.low if below else min(each.low for each in found),
+        label.high if above else max(each.high for each in found),
     )
 
 
 @dataclass(frozen=True)
-class Unclipping:
-    """The change of a clipped mean into the mean of labels that are spread as the public ones.
+class SpreadLoss:
+    """The part of labels' mean that a clipped one ``lost``, at one spread.
 
-    To it ``lost`` is added, or down to ``lower`` less or up to ``higher`` more at other spreads.
     An error of the clipped mean counts ``slope`` times, and ``error`` is the variance that the
-    spread's own adds. Clipped means are within ``radius`` of the ``middle``.
+    public rows' own adds.
     """
 
     lost: float
-    lower: float
-    higher: float
     slope: float
     error: float
-    middle: float
-    radius: float
 
     def variance(self, clipped: float) -> float:
         """The mean's variance by that of the clipped one."""
         return self.slope**2 * clipped + self.error
+
+
+@dataclass(frozen=True)
+class Unclipping:
+    """The change of a clipped mean into the mean of labels, at each of ``clipping.SPREADS``.
+
+    Clipped means are within ``radius`` of the ``middle``.
+    """
+
+    spreads: tuple[SpreadLoss, ...]
+    middle: float
+    radius: float
+
+    def reach(self, clipped: float, factor: float) -> tuple[float, float]:
+        """The distances down and up from the mean at the public spread to the ends of an interval
+        of ``factor`` standard errors to each side, by the ``clipped`` mean's variance."""
+        return reach([(of.lost, of.variance(clipped)) for of in self.spreads], factor)
 
     def all_clipped(self, distance: float) -> bool:
         """True if a clipped mean that far from the middle may be of labels that all were."""
         return bool(all_clipped(distance, 2.0 * self.radius))
 
 
+def reach(means: Sequence[tuple[float, float]], factor: float) -> tuple[float, float]:
+    """The distances down and up from the mean at the public spread to the ends of intervals of
+    means with variances, one at each spread."""
+    public, _ = means[AS_PUBLIC]
+    return (
+        max(public - mean + factor * sqrt(variance) for mean, variance in means),
+        max(mean - public + factor * sqrt(variance) for mean, variance in means),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class CellUnclippings:
-    """The changes of every cell's clipped mean, ``(cells,)``; ``lost``, ``(SPREADS, cells)``.
+    """The changes of every cell's clipped mean, as in ``SpreadLoss``, ``(SPREADS, cells)``.
 
-    As in ``Unclipping``; ``spread`` is the variance of the mean public distance.
+    ``errors`` are standard errors, and those of all cells are in common.
     """
 
     lost: Floats
-    slope: Floats
+    slopes: Floats
+    errors: Floats
     middle: Floats
-    spread: float
     radius: float
 
     def of(self, mass: Floats) -> Unclipping:
         """The change of the mean of holders of a ``mass``, ``(cells,)``, up to a factor."""
         weights = mass / mass.sum()
-        lost, slope = self.lost @ weights, float(weights @ self.slope)
-        as_public = float(lost[AS_PUBLIC])
-        return Unclipping(
-            as_public,
-            as_public - float(lost.min()),
-            float(lost.max()) - as_public,
-            slope,
-            (slope - 1.0) ** 2 * self.spread,
-            float(weights @ self.middle),
-            self.radius,
-        )
+        means = np.stack([self.lost, self.slopes, self.errors], axis=1) @ weights
+        spreads = [SpreadLoss(lost, slope, error**2) for lost, slope, error in means.tolist()]
+        return Unclipping(tuple(spreads), float(weights @ self.middle), self.radius)
 
 
 def unclippings(
     label: Range, public: PublicData, question: QuestionCounts, values: Floats
 ) -> CellUnclippings:
     """The changes of cells whose labels lie about a model's ``values``."""
-    scale = question.scale_of(label)
-    radius, step = scale.width / 2.0, scale.width / 100.0
-    distances, at_spreads = public_distances(label, public, question)
-    r, whole = values - scale.low - radius, at_spreads[AS_PUBLIC].whole
-    return CellUnclippings(
-        np.array([spread.whole(r) - r for spread in at_spreads]),
-        np.asarray((whole(r + step) - whole(r - step)) / (2.0 * step)),
-        np.broadcast_to(scale.low + radius, r.shape),
-        float(distances.var()) / len(distances),
-        radius,
-    )
+    scale, cells = question.scale_of(label), np.arange(len(values), dtype=np.int32)
+    middle = np.broadcast_to(scale.low + scale.width / 2.0, values.shape)
+    r, at_spreads = values - middle, in_cells(label, public, question, cells)
+    slopes, errors = np.transpose([spread.unsure(r) for spread in at_spreads], (1, 0, 2))
+    lost = np.array([spread.whole(r) - r for spread in at_spreads])
+    return CellUnclippings(lost, slopes, errors, middle, scale.width / 2.0)
 
 
 def unclipping(

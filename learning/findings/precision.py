@@ -19,7 +19,7 @@ from ..core.looks import factor_at, reports_until
 from ..core.model import Model
 from ..core.overall import best
 from ..core.public_data import Floats, PublicData
-from .insight import Unclipping, as_reported, figure_weights, public_means, unclipping
+from .insight import Unclipping, as_reported, figure_weights, public_means, reach, unclipping
 
 HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
 """Search grid of two significant digits."""
@@ -36,7 +36,8 @@ class Precision:
     ``variance`` is its figure's noise times that number, and ``span`` all that it can be. Of
     numbers clipped around centres, ``unclipping`` makes of a clipped mean one of labels, ``room``
     is how far it is from where all may be clipped, and of those who answer the label ``alone`` are
-    the variances of their mean, times that number, and of one of them, and their part.
+    the variances of their mean, times that number, and of one of them, and their part. ``longer``
+    stands for the longer side in place of half of the interval.
     """
 
     variance: float
@@ -44,22 +45,26 @@ class Precision:
     unclipping: Unclipping | None = None
     room: float = 0.0
     alone: tuple[float, float, float] | None = None
+    longer: bool = False
 
     def half_width(self, reports: float, factor: float) -> float:
         """After ``reports``, of an interval of ``factor`` standard deviations to each side."""
         of, variance = self.unclipping, self.variance / reports
         if of is None:
             return factor * sqrt(variance)
-        whole = of.variance(variance)
         all_clipped = (factor + NEARER) * sqrt(variance) >= self.room
-        if self.alone is None:
-            if all_clipped:
-                return self.span
-            return factor * sqrt(whole) + (of.lower + of.higher) / 2.0
-        noise, spread, part = self.alone
-        error = 1e6 * self.span if all_clipped else max(of.lower, of.higher) / factor
-        whole += error**2
-        return factor * sqrt(best(noise / reports, whole, part, spread / reports)[1])
+        means, u, of_alone = [(each.lost, each.variance(variance)) for each in of.spreads], 0.0, 0.0
+        if self.alone is None and all_clipped:
+            return self.span
+        if self.alone is not None:
+            noise, one, part = self.alone
+            error = max(reach(means, factor)) / factor
+            of_rest = (1e6 * self.span if all_clipped else error) ** 2
+            u, least = best(noise / reports, of_rest, part, one / reports)
+            of_alone = least - (1.0 - u) ** 2 * of_rest
+        both = [((1.0 - u) * lost, of_alone + (1.0 - u) ** 2 * of) for lost, of in means]
+        sides = reach(both, factor)
+        return max(sides) if self.longer else sum(sides) / 2.0
 
     def reports(self, half_width: float, planned: float | None) -> int | None:
         """The reports after which it is that small, of a collection of ``planned`` ones if its
@@ -84,17 +89,15 @@ class Precision:
         side, is ± ``half_width``; None where no number of them is enough."""
         if half <= half_width:
             return reports
-        factor, of = factor_at(None if planned is None else reports / planned), self.unclipping
-        if of is None:
+        factor = factor_at(None if planned is None else reports / planned)
+        if self.unclipping is None:
             return reports_until(reports * (half / (factor * half_width)) ** 2, planned)
-        longer = max(of.lower, of.higher)
-        of = replace(of, lower=longer, higher=longer)
 
         def scaled(log_scale: float) -> Precision:
             """With so much more noise than expected, which is all that is not hidden."""
             times = exp(log_scale)
             alone = None if self.alone is None else (times * self.alone[0], *self.alone[1:])
-            return replace(self, variance=times * self.variance, unclipping=of, alone=alone)
+            return replace(self, variance=times * self.variance, alone=alone, longer=True)
 
         scales = np.linspace(-12.0, 12.0, 2401).tolist()
         place = bisect_left(

@@ -671,7 +671,7 @@ OURS = [
         line=("kind", "moved"),
         panels=("epsilon",),
         series=NAMES,
-        replications=10,
+        replications=40,
     ),
     Experiment(
         "statements-spread",
@@ -689,7 +689,7 @@ OURS = [
         line=("shape", "spread"),
         panels=("epsilon",),
         series=NAMES,
-        replications=5,
+        replications=20,
     ),
     Experiment(
         "statements-false",

@@ -38,7 +38,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     ),
 }
 """Numbers about their means, in the units of ``SPREAD``."""
-RUNS = 20
+RUNS = 5
 """Collections per replication."""
 NAMES = (
     "all holders",

@@ -437,7 +437,7 @@ def test_no_number_of_reports_shows_what_clipping_hides() -> None:
     precision = planner_of_numbers("once", 1).detection(20_000, 4.0).precision
     of = precision.unclipping
     assert of is not None
-    hidden = (of.lower + of.higher) / 2.0
+    hidden = sum(of.reach(0.0, ONE_LOOK)) / 2.0
     assert precision.reports(0.99 * hidden, None) is None
     needed = precision.reports(2.0 * hidden, None)
     assert needed is not None
