@@ -17,8 +17,10 @@ from .knowledge import public_knowledge
 
 MAX_DEFAULT_DEPTH = 12
 """About half as many cells as there are reference points (``knowledge.POINTS``)."""
-CENTRED_DEEPER = 2
-"""Added to the depth for numbers that are reported relative to their cell's centre (ADR 0105)."""
+LEAST_CENTRED_DEEPER, CENTRED_DEEPER = -1, 2
+"""Added to the depth for numbers that are reported relative to their cell's centre: the first up to
+epsilon 3, the second from 6 on, where noise is no longer what most of the error is of, and where
+columns are disclosed (ADR 0105)."""
 DISCLOSED_DEEPER = 2
 """Added where columns are disclosed, since models are learned from the cells' counts (ADR 0121)."""
 
@@ -66,8 +68,9 @@ def distilled_depth(
 
     A report's count has at least the variance 4 e^ε / (e^ε - 1)^2, and for m categories about
     (e^ε + m - 2) / (e^ε - 1)^2 where that is less. ``hidden_depth`` of the levels split on hidden
-    columns; None if all columns are hidden. For numbers reported relative to a centre (``centred``)
-    smaller cells mean less noise, so more cells pay off.
+    columns; None if all columns are hidden. Of numbers reported relative to a centre (``centred``)
+    smaller cells mean a smaller radius, but more noise in what all cells have in common, unless a
+    report hides among the cells of its stratum alone.
     """
     noise, hidden = 4.0 * np.exp(epsilon) / np.expm1(epsilon) ** 2, None
     if hidden_depth is not None:
@@ -75,4 +78,6 @@ def distilled_depth(
         of_few = (np.exp(epsilon) + hidden * slots - 1.0) / np.expm1(epsilon) ** 2
         noise = min(noise, of_few)
     deeper = CENTRED_DEEPER * centred + DISCLOSED_DEEPER * (hidden is not None)
+    if centred and hidden is None:
+        deeper = round(np.clip(epsilon - 4.0, LEAST_CENTRED_DEEPER, CENTRED_DEEPER))
     return int(np.clip(distinguishable(holders, noise, hidden) + deeper, 1, MAX_DEFAULT_DEPTH))

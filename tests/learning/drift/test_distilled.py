@@ -1,6 +1,7 @@
 """Partitions distilled from a public model."""
 
 import numpy as np
+import pytest
 
 from privet.learning.core.public_data import class_count
 from privet.learning.core.trees import locate
@@ -28,12 +29,14 @@ def test_cells_explain_the_model_better_the_more_there_are(label: Classes | Rang
     assert spread[-1] < 0.1 * spread[0]
 
 
-def test_depth_follows_what_reports_can_tell_apart() -> None:
+@pytest.mark.parametrize("centred", [False, True])
+def test_depth_follows_what_reports_can_tell_apart(centred: bool) -> None:
     """More holders or budget never give fewer cells; the depth stays within its limits.
 
     Before rounding a margin of .35 between n / K holders is two standard errors.
     """
-    depths = [[distilled_depth(n, e) for e in (0.1, 1.0, 4.0, 20.0)] for n in (0, 10**3, 10**6)]
+    epsilons, holders = (0.1, 1.0, 3.0, 4.0, 4.6, 6.0, 20.0), (0, 10**3, 10**6)
+    depths = [[distilled_depth(n, e, centred=centred) for e in epsilons] for n in holders]
     assert (np.diff(depths, axis=0) >= 0).all()
     assert (np.diff(depths, axis=1) >= 0).all()
     assert min(min(row) for row in depths) == 1

@@ -66,15 +66,16 @@ def test_numbers_are_reported_around_the_public_models_means() -> None:
     assert line_task(grower="distilled").id == task.id
 
 
-def test_numbers_around_centres_get_more_cells() -> None:
-    """Where no depth is given, there are four times as many cells to report numbers around."""
+@pytest.mark.parametrize(("epsilon", "deeper"), [(2.0, -1), (6.0, 2)])
+def test_numbers_around_centres_get_cells_of_their_own_number(epsilon: float, deeper: int) -> None:
+    """Where no depth is given, half the cells at a small epsilon, four times as many at a large."""
     plain, centred = (
-        line_task(grower="distilled", depth=None, holders=500, epsilon=4.0, centred=wanted)
+        line_task(grower="distilled", depth=None, holders=800, epsilon=epsilon, centred=wanted)
         for wanted in (False, None)
     )
-    depth = distilled_depth(500, 4.0)
-    assert distilled_depth(500, 4.0, centred=True) == depth + 2
-    assert (plain.tree_of(0).cells, centred.tree_of(0).cells) == (2**depth, 2 ** (depth + 2))
+    depth = distilled_depth(800, epsilon)
+    assert distilled_depth(800, epsilon, centred=True) == depth + deeper
+    assert (plain.tree_of(0).cells, centred.tree_of(0).cells) == (2**depth, 2 ** (depth + deeper))
 
 
 @pytest.mark.parametrize(
