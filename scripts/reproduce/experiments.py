@@ -34,6 +34,7 @@ from scripts.reproduce.intervals import NAMES, SHAPES
 from scripts.reproduce.label_shifts import (
     CLASSES_MOVED,
     CONTRADICTED,
+    FINER,
     NUMBERS,
     NUMBERS_MOVED,
     PART,
@@ -770,7 +771,7 @@ OURS = [
         ),
         x="problem",
         panels=("kind", "epsilon"),
-        series=(PUBLIC, WITHOUT, WITH, PART, RANDOMIZED),
+        series=(PUBLIC, WITHOUT, WITH, PART, FINER, RANDOMIZED),
         best="min",
         errors=True,
     ),

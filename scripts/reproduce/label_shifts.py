@@ -1,10 +1,12 @@
 """Public records whose labels are not the holders': what the average's member for them gains.
 
 Classes are of made populations in four columns, whose classes' odds differ (``CLASSES_MOVED``);
-numbers are of made populations and of sets, and of these all labels have moved, or the upper third
-is four times as likely among public records (``NUMBERS_MOVED``). Compared on the same people are
-``drift`` without that member and with it, with a fifth of the holders asked for the label alone,
-with the classes' prevalence stated, and everybody's shares, or mean, by randomized response.
+numbers are of made populations and of sets, and of these all labels or some have moved, the upper
+third is four times as likely among public records, or high and low are swapped in a part of the
+space (``NUMBERS_MOVED``). Compared on the same people are ``drift`` without that member and with
+it, with a fifth of the holders asked for the label alone, with the classes' prevalence stated, with
+numbers in four times the cells that reports distinguish, and everybody's shares, or mean, by
+randomized response.
 
 The error of classes is the mean squared distance of the predicted probabilities from the true
 ones, in 1e-4; that of numbers is the squared error in % of the label's variance.
@@ -22,6 +24,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import to_model
 from privet.learning.core.overall import contradicted, without_label_question
 from privet.learning.core.public_data import PublicData, class_count
+from privet.learning.drift.distilled import CENTRED_DEEPER, distilled_depth
 from privet.learning.drift.knowledge import Knowledge, public_knowledge
 from privet.learning.drift.prior import Expected, Prior
 from privet.learning.drift.shift import estimate_shift
@@ -49,8 +52,9 @@ CLASSES_MOVED: dict[str, tuple[Sequence[float], Sequence[float]]] = {
 }
 """Shares of the classes among the holders, and among public records; none are the same."""
 NUMBERS = ("made, noisy", "made, smooth", "abalone", "ccpp")
-NUMBERS_MOVED = ("fair", "all moved", "upper third fourfold", "30 % moved")
-WITHOUT, WITH, PART = "without", "with", "with label_part .2"
+FOURFOLD = "upper third fourfold"
+NUMBERS_MOVED = ("fair", "all moved", FOURFOLD, "30 % moved", "swapped in 40 %")
+WITHOUT, WITH, PART, FINER = "without", "with", "with label_part .2", "with four times the cells"
 STATED, TOO_HIGH = "prevalence stated", "prevalence stated 1.7 times as high"
 PUBLIC, RANDOMIZED = "public model", "randomized response"
 CONTRADICTED = tuple(
@@ -103,8 +107,11 @@ def classes_moved(_folder: Path, seed: int, *, of: str, holders: int = HOLDERS) 
 def numbers_moved(
     folder: Path, seed: int, *, name: str, kind: str, holders: int = HOLDERS
 ) -> LabelsMoved:
-    """A set's rows, or a made population's, of which 400 or a fifth are public."""
-    rng = np.random.default_rng([seed, 51, NUMBERS.index(name), NUMBERS_MOVED.index(kind)])
+    """A set's rows, or a made population's, of which 400 or a fifth are public.
+
+    Public rows are the same for all kinds but one, so that one public model serves them.
+    """
+    rng = np.random.default_rng([seed, 51, NUMBERS.index(name), int(kind == FOURFOLD)])
     if name.startswith("made"):
         X = rng.random((MADE // 2, COLUMNS))
         slope, pace, phase = rng.normal(size=4), rng.uniform(1.0, 6.0, 4), rng.uniform(0.0, 6.3, 4)
@@ -117,17 +124,18 @@ def numbers_moved(
         parts = (split.public, split.private, split.test)
         X, y = (np.concatenate([getattr(part, a) for part in parts]) for a in ("X", "y"))
         X = np.clip(X, 0.0, 1.0)
-    fourfold = kind == "upper third fourfold"
-    weights = np.where(fourfold & (y > np.quantile(y, 2 / 3)), 4.0, 1.0)
+    weights = np.where((kind == FOURFOLD) & (y > np.quantile(y, 2 / 3)), 4.0, 1.0)
     count = min(ROWS, len(y) // 5)
     rows = rng.choice(len(y), count, replace=False, p=weights / weights.sum())
     rest = rng.permutation(np.setdiff1d(np.arange(len(y)), rows))
     spread = float(np.quantile(y, 0.95) - np.quantile(y, 0.05))
-    moved = {"all moved": 0.25, "30 % moved": 0.5}.get(kind, 0.0) * spread
+    moved: Floats | float = {"all moved": 0.25, "30 % moved": 0.5}.get(kind, 0.0) * spread
+    _, axes = np.linalg.eigh(np.cov(X.T))
+    along = X @ axes[:, -1]
     if kind == "30 % moved":
-        _, axes = np.linalg.eigh(np.cov(X.T))
-        along = X @ axes[:, -1]
         moved = moved * (along > np.quantile(along, 0.7))
+    if kind == "swapped in 40 %":
+        moved = np.where(along > np.quantile(along, 0.6), 2.0 * (y.mean() - y), 0.0)
     later = y + moved
     low, high = float(min(y.min(), later.min())), float(max(y.max(), later.max()))
     tested = max(1000, len(rest) * 3 // 20)
@@ -142,10 +150,11 @@ def follow(of: LabelsMoved, epsilon: float, seed: int) -> Iterator[Scored]:
     numeric, rng = isinstance(of.label, Range), np.random.default_rng([seed, round(10 * epsilon)])
     knowledge = public_knowledge(of.public.X, of.public.y, class_count(of.label))
     features = tuple(Numeric(name=f"x{at}", low=0.0, high=1.0) for at in range(of.X.shape[1]))
-    reports = []
-    for part in (0.0, LABEL_PART):
+    holders, reports = len(of.holders), []
+    finer = distilled_depth(holders, epsilon) + CENTRED_DEEPER
+    for part, depth in ((0.0, None), (LABEL_PART, None), *([(0.0, finer)] if numeric else [])):
         settings = TaskSettings(
-            name="s", label="y", epsilon=epsilon, holders=len(of.holders), label_part=part
+            name="s", label="y", epsilon=epsilon, holders=holders, label_part=part, depth=depth
         )
         task = build_encoded(settings, features, of.label, of.public)
         reports.append(simulate_counts(task, of.holders.X, of.holders.y, rng))
@@ -156,7 +165,9 @@ def follow(of: LabelsMoved, epsilon: float, seed: int) -> Iterator[Scored]:
         WITH: predicted(of, knowledge, reports[0], default),
         PART: predicted(of, knowledge, reports[1], default),
     }
-    if not numeric:
+    if numeric:
+        values[FINER] = predicted(of, knowledge, reports[2], default)
+    else:
         high = np.append(np.ones(len(of.truth[0]) - 1), 5 / 3) * of.ratio
         values[STATED] = predicted(of, knowledge, reports[0], default, of.ratio)
         values[TOO_HIGH] = predicted(of, knowledge, reports[0], default, high)
