@@ -17,10 +17,12 @@ from .knowledge import public_knowledge
 
 MAX_DEFAULT_DEPTH = 12
 """About half as many cells as there are reference points (``knowledge.POINTS``)."""
-LEAST_CENTRED_DEEPER, CENTRED_DEEPER = -1, 2
-"""Added to the depth for numbers that are reported relative to their cell's centre: the first up to
-epsilon 3, the second from 6 on, where noise is no longer what most of the error is of, and where
-columns are disclosed (ADR 0105)."""
+CENTRED_DEEPER = 2
+"""Added for numbers that are reported relative to their cell's centre, where columns are disclosed
+or epsilon is large (ADR 0105)."""
+CENTRED_AT, CENTRED_BY = (1.0, 2.0, 4.0, 6.0), (-1.0, 0.0, 0.0, CENTRED_DEEPER)
+"""Values of epsilon, and what is added at them where all columns are hidden, in between in
+proportion: at a small epsilon the noise of all cells hides what they have in common."""
 DISCLOSED_DEEPER = 2
 """Added where columns are disclosed, since models are learned from the cells' counts (ADR 0121)."""
 
@@ -77,7 +79,8 @@ def distilled_depth(
         hidden = 2**hidden_depth
         of_few = (np.exp(epsilon) + hidden * slots - 1.0) / np.expm1(epsilon) ** 2
         noise = min(noise, of_few)
-    deeper = CENTRED_DEEPER * centred + DISCLOSED_DEEPER * (hidden is not None)
-    if centred and hidden is None:
-        deeper = round(np.clip(epsilon - 4.0, LEAST_CENTRED_DEEPER, CENTRED_DEEPER))
-    return int(np.clip(distinguishable(holders, noise, hidden) + deeper, 1, MAX_DEFAULT_DEPTH))
+    depth, deeper = distinguishable(holders, noise, hidden), CENTRED_DEEPER
+    if hidden is None:
+        deeper = round(np.interp(epsilon, CENTRED_AT, CENTRED_BY))
+    depth += deeper * centred + DISCLOSED_DEEPER * (hidden is not None)
+    return int(np.clip(depth, 1, MAX_DEFAULT_DEPTH))
