@@ -47,6 +47,16 @@ class _Member:
     gain: Floats
 
 
+def _on_simplex(posterior: Posterior, moved: Floats, gain: Floats) -> _Member:
+    """The member of one posterior, whose shares are ``moved`` before they are made to add up to 1:
+    then what others gain a share loses, in proportion."""
+    shares = posterior.mean(posterior.shares)
+    total = shares.sum(axis=1, keepdims=True)
+    part = np.clip(shares / total, 0.0, 1.0)
+    moved = (part * moved.sum(axis=1, keepdims=True) + (1.0 - 2.0 * part) * moved) / total
+    return _Member(shares / total, moved, gain)
+
+
 def _of_average(
     average: Average,
     shaped: _Member,
@@ -85,7 +95,7 @@ def _of_alone(contrasts: Contrasts, average: Average, alone: QuestionCounts | No
 
     def member(posterior: Posterior) -> _Member:
         gain = (slots - 1) / slots * (posterior.weights * posterior.surprise).sum(axis=0)
-        return _Member(posterior.mean(posterior.shares), _by_overall(posterior, change), gain)
+        return _on_simplex(posterior, _by_overall(posterior, change), gain)
 
     label = None
     if isinstance(found := average.label, Posterior):
@@ -131,7 +141,7 @@ def _of_cells(question: QuestionCounts, contrasts: Contrasts, average: Average) 
     def member(posterior: Posterior) -> _Member:
         gain = free * posterior.mean(_by_contrasts(contrasts, posterior.shares))
         moved = _of_posterior(contrasts, change, posterior)
-        return _Member(posterior.mean(posterior.shares), moved, gain)
+        return _on_simplex(posterior, moved, gain)
 
     label = None
     if isinstance(found := average.label, Posterior):

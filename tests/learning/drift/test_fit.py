@@ -1,5 +1,7 @@
 """The default estimator, and averaging from counts alone: what they must never and always do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.public_data import PublicData, class_count
 from privet.learning.core.public_model import BaseModel
 from privet.learning.core.trees import locate
-from privet.learning.methods import GROWERS, fit
+from privet.learning.methods import GROWERS, Fitting, fit
 from privet.protocol.features import Classes, Range
 from privet.protocol.partition import Partition
 
@@ -151,3 +153,19 @@ def test_one_report_moves_a_value_no_further_than_stated(
         again = QuestionCounts(question.partition, mechanism, sums, question.n + 1)
         moved = np.abs(fit(estimator, BINARY, public, [again], base, **ends).values - model.values)
         assert (moved <= model.influence * 1.01 + 1e-6).all()
+
+
+def test_one_report_moves_a_class_that_stays_by_no_more_than_stated() -> None:
+    """The first of three classes has a share alike in all cells, and its odds hardly move; but what
+    others gain it loses."""
+    public, rng = public_rows(THREE, 100, seed=19), np.random.default_rng(0)
+    second, first = rng.choice([0.02, 0.35], 16), 0.6 + rng.normal(0.0, 0.05, 16)
+    third = np.maximum(1.0 - first - second, 0.02)
+    counts = np.round(30.0 * np.stack([first, second, third], axis=1))
+    question, fitting = reports(complete(4), counts, 8.0, 0), Fitting.of("drift", THREE, public)
+    model, mechanism = fitting.model([question]), question.mechanism
+    for category in range(1, mechanism.cells * mechanism.slots, 5):
+        payload = np.frombuffer(mechanism.privatize(category, rng.bytes), dtype=np.uint8)
+        sums = question.sums + mechanism.accumulate(payload[None, :])
+        again = fitting.estimate([replace(question, sums=sums, n=question.n + 1)])
+        assert (np.abs(again.values - model.values) <= 1.01 * model.influence + 1e-6).all()
