@@ -199,6 +199,7 @@ def predict(
         task=task,
         question=asked(task.label),
         certain=is_certain(task, predicted),
+        likeliest=likeliest_in_cell(task, predicted),
         untold=is_untold(task, predicted),
         splits=readable_path(partition, task.columns, int(partition.leaves[predicted["cell"]])),
         nodes=path_to(partition, int(partition.leaves[predicted["cell"]])),
@@ -559,8 +560,16 @@ def is_certain(task: Task, prediction: Mapping[str, Any]) -> bool:
     low, high = prediction["cell_low"], prediction["cell_high"]
     if not isinstance(task.label, Classes):
         return not tells_nothing(low, high, *task.label.bounds)
-    mine = str(prediction["label"])
-    return bool(low[mine] > max(end for name, end in high.items() if name != mine))
+    return likeliest_in_cell(task, prediction) == str(prediction["label"])
+
+
+def likeliest_in_cell(task: Task, prediction: Mapping[str, Any]) -> str | None:
+    """The class that is surely the likeliest in the record's cell, if one is."""
+    low, high = prediction["cell_low"], prediction["cell_high"]
+    if not isinstance(task.label, Classes):
+        return None
+    name = max(low, key=low.__getitem__)
+    return name if low[name] > max(end for other, end in high.items() if other != name) else None
 
 
 def is_untold(task: Task, prediction: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from privet.curator.app import CuratorApp
-from privet.curator.dashboard import overview, tasks
+from privet.curator.dashboard import models, overview, tasks
 from privet.curator.dashboard.models import estimators_for, typed_value
 from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.http.models import DifferenceView, InsightView
@@ -334,6 +334,29 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     assert "Fill in what is empty: age; job." in refused.text
 
 
+async def test_a_record_that_differs_from_its_cell_is_told_from_it(
+    http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers say of its cell which class is the likeliest, though the model says another."""
+    task = await http.task()
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    form = await http.sign_in()
+    records_before = models.records_of
+
+    def within_a_cell(answers: Any) -> Any:
+        (known,) = records_before(answers)["predictions"]
+        mine, other = known["probabilities"]
+        of_cell = {"cell_low": {mine: 0.1, other: 0.7}, "cell_high": {mine: 0.3, other: 0.9}}
+        return {"predictions": [{**known, "label": mine, **of_cell}]}
+
+    monkeypatch.setattr(models, "records_of", within_a_cell)
+    asked = {"field.0": "37", "field.1": "12,5", "field.2": "nurse", "field.3": "0"}
+    page = unescape((await form(f"/tasks/{task}/models/1/predict", **asked)).text)
+    assert "label: not known yet" in page
+    assert re.search(r"Of all in it the answers say that \w+ is the likeliest\.", page)
+    assert "do not tell yet" not in page
+
+
 async def test_a_number_whose_interval_is_all_there_can_be_tells_nothing_yet(http: Http) -> None:
     """As a share does, at a prediction and at a cell; an influence has two digits."""
     task = await http.task(samples.line(), label="y", epsilon=0.5)
@@ -344,7 +367,7 @@ async def test_a_number_whose_interval_is_all_there_can_be_tells_nothing_yet(htt
     asked = {"field.0": "0,5", "field.1": "0,5"}
     page = unescape((await form(f"{path}/predict", **asked)).text)
     assert 'in its cell <span class="number">too few answers<' in page
-    moves = re.search(r"moves that by at most ([\d.]+)\.", page)
+    moves = re.search(r"moves that by about ([\d.]+) at most\.", page)
     assert moves
     assert len(moves[1].replace(".", "").lstrip("0")) <= 2
     nodes = re.search(rf'href="({path}/nodes/\d+)"', (await http.get(path)).text)
