@@ -11,10 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from privet.curator.app import CuratorApp
-from privet.curator.dashboard import models, overview, tasks
+from privet.curator.dashboard import models as dashboard_models
+from privet.curator.dashboard import overview, tasks
 from privet.curator.dashboard.models import estimators_for, typed_value
 from privet.curator.dashboard.pages import WHEN, templates
-from privet.curator.http.models import DifferenceView, InsightView
+from privet.curator.http.models import DifferenceView, InsightView, records_of
 from privet.curator.service import reading
 from privet.learning.core.amounts import figure, percent
 from privet.learning.core.counts import Interval
@@ -341,15 +342,14 @@ async def test_a_record_that_differs_from_its_cell_is_told_from_it(
     task = await http.task()
     await http.fit(task, **samples.PUBLIC_ALONE)
     form = await http.sign_in()
-    records_before = models.records_of
 
     def within_a_cell(answers: Any) -> Any:
-        (known,) = records_before(answers)["predictions"]
+        (known,) = records_of(answers)["predictions"]
         mine, other = known["probabilities"]
         of_cell = {"cell_low": {mine: 0.1, other: 0.7}, "cell_high": {mine: 0.3, other: 0.9}}
         return {"predictions": [{**known, "label": mine, **of_cell}]}
 
-    monkeypatch.setattr(models, "records_of", within_a_cell)
+    monkeypatch.setattr(dashboard_models, "records_of", within_a_cell)
     asked = {"field.0": "37", "field.1": "12,5", "field.2": "nurse", "field.3": "0"}
     page = unescape((await form(f"/tasks/{task}/models/1/predict", **asked)).text)
     assert "label: not known yet" in page
