@@ -9,7 +9,8 @@ costs no privacy.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,6 @@ class Fitting:
         model = unclipped(self.estimate(questions), self.public, clipped)
         if clipped is not questions[-1]:
             model = replace(model, n=sum(question.n for question in questions))
-        unasked = [replace(each, sums=np.zeros_like(each.sums), n=0) for each in questions]
         facts = dict(model.facts)
         if self.base is not None:
             facts["public model"] = self.base.name
@@ -163,9 +163,20 @@ class Fitting:
             estimator=self.estimator.name,
             parameters={name: _in_json(value) for name, value in self.parameters.items()},
             facts=facts,
-            values_without_reports=self.estimate(unasked).values,
+            values_without_reports=self._values_without_reports(questions),
             selection=selection_factor(self.label, self.public, model.partition, model.values),
         )
+
+    def _values_without_reports(self, questions: Sequence[QuestionCounts]) -> Floats:
+        """The same estimator's values without any report."""
+        unasked = [
+            replace(each, sums=np.zeros_like(each.sums), n=0, added=None) for each in questions
+        ]
+        asked = [(each.partition, each.mechanism, each.scale, each.planned) for each in questions]
+        given = self.estimator.function, self.label, self.public, self.knowledge
+        parameters, earlier = tuple(self.parameters.items()), tuple(map(tuple, self.earlier))
+        same = (*given, parameters, earlier, tuple(asked))
+        return _values_of(_Unasked(same, lambda: self.estimate(unasked)))
 
     def _prevalence(self, stated: Floats, questions: Sequence[QuestionCounts]) -> str:
         """The shares of classes that estimates start from, and which of them reports contradict."""
@@ -179,6 +190,21 @@ class Fitting:
             for place, share in contradicted(stated, about, alone)
         ]
         return f"{said}; by the reports {' and '.join(against)}" if against else said
+
+
+@dataclass(frozen=True)
+class _Unasked:
+    """A fit to no reports, equal to another with the ``same`` public data, questions and method."""
+
+    same: tuple[object, ...]
+    estimate: Callable[[], Model] = field(compare=False)
+
+
+@lru_cache(maxsize=2)  # a collection is fitted again and again as reports come in
+def _values_of(unasked: _Unasked) -> Floats:
+    values = unasked.estimate().values
+    values.flags.writeable = False
+    return values
 
 
 def fit(

@@ -548,11 +548,13 @@ class Task(wire.Message):
         Raises ``InvalidTask`` as ``checked`` does, and for a task that would be too long.
         """
         task = cls.checked(fields)
+        given = [question.model_dump() for question in task.questions]
         questions = [
-            {**question.model_dump(), "parameters": mechanism.parameters()}
-            for question, mechanism in zip(task.questions, task.mechanisms, strict=True)
+            {**question, "parameters": mechanism.parameters()}
+            for question, mechanism in zip(given, task.mechanisms, strict=True)
         ]
-        task = task.model_copy(update={"questions": questions})
+        if repr(given) != repr(questions):  # 2.0 is not 2 in the bytes
+            task = task.model_copy(update={"questions": questions})
         if len(task.canonical) > MAX_TASK_BYTES:
             raise InvalidTask(
                 f"The task takes {len(task.canonical)} bytes and the limit is {MAX_TASK_BYTES}: "

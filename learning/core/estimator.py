@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -33,15 +34,22 @@ class Parameter:
 
         Raises ``InvalidRequest`` if it cannot be one.
         """
-        kind: Any = Literal[self.choices] if self.choices else type(self.default)
-        limits = Field(ge=self.low, le=self.high)
-        if isinstance(value, bool) and kind in {int, float}:  # pydantic takes True for 1
+        if isinstance(value, bool) and self._kind in {int, float}:  # pydantic takes True for 1
             raise InvalidRequest(f"{name} is {value}: give a number.")
         try:
-            checked: Value = TypeAdapter(Annotated[kind, limits]).validate_python(value)
+            checked: Value = self._adapter.validate_python(value)
         except ValidationError as error:
             raise InvalidRequest(f"{name} is {value!r}. {first_fault(error)}") from None
         return checked
+
+    @property
+    def _kind(self) -> Any:
+        return Literal[self.choices] if self.choices else type(self.default)
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Value]:
+        kind: Any = Annotated[self._kind, Field(ge=self.low, le=self.high)]
+        return TypeAdapter(kind)
 
 
 @dataclass(frozen=True)

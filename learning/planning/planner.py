@@ -236,6 +236,7 @@ class Planner:
         self.fair = Scenario(public, base, population)
         self.shifts = dict(self._shifts(rng))
         self._measured = KnownTrees()
+        self._detected: dict[str, Detection] = {}
         self.relay = None if shuffling is None else self._behind_relay(shuffling)
 
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
@@ -370,16 +371,19 @@ class Planner:
         """The detectable differences for a number of holders and an epsilon, with the plan's
         settings or others."""
         settings = _changed(settings or self.settings, holders, epsilon)
-        return detection(
-            self.task(settings, self.fair),
-            settings.holders,
-            settings.looks,
-            public=self.fair.public,
-            records=self.records,
-            population=self.fair.population,
-            variance=self.variance,
-            measured=self._measured,
-        )
+        asked = settings.model_dump_json()  # searches begin with the same trials
+        if asked not in self._detected:
+            self._detected[asked] = detection(
+                self.task(settings, self.fair),
+                settings.holders,
+                settings.looks,
+                public=self.fair.public,
+                records=self.records,
+                population=self.fair.population,
+                variance=self.variance,
+                measured=self._measured,
+            )
+        return self._detected[asked]
 
     def prospect(self, holders: float, epsilon: float, target: float, power: float) -> Prospect:
         """In figures: what is detected with probability ``power``, and the target's power."""

@@ -16,20 +16,19 @@ k - 1 - j picks left, one to the left with j picks left.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .multinomial import multinomial
+from .multinomial import Bins
 
 NEGLIGIBLE = 2.0**-100
 """Terms of a probability vector this much smaller than its largest are below double rounding."""
 
 
-@dataclass(frozen=True)
-class Histogram:
+class Histogram(NamedTuple):
     """The numbers of holders with ``first``, ``first + 1``, ... picks left."""
 
     first: int
@@ -48,19 +47,30 @@ def subset_sums(
     m = len(counts)
     own = rng.binomial(counts, (p - k / m) / (1 - k / m))
     uniform = Histogram(k, np.array([counts.sum() - own.sum()]))
-    before = []  # the holders of x by how many of their k - 1 other picks come before x
-    for x in range(m):
-        first, probabilities = _hypergeometric(k - 1, x, m - 1 - x)
-        before.append(Histogram(first, multinomial(own[x], probabilities, rng)))
-    after = [histogram.mirrored(k - 1) for histogram in before]
-    rightward = _walk([[uniform], *([joining] for joining in after[:-1])], k, rng)
-    leftward = _walk([[], *([joining] for joining in before[:0:-1])], k, rng)
+    before = [  # the holders of x by how many of their k - 1 other picks come before x
+        _split(int(number), k - 1, x, m - 1 - x, rng) for x, number in enumerate(own)
+    ]
+    after = [[histogram.mirrored(k - 1) for histogram in joining] for joining in before]
+    rightward = _walk([[uniform], *after[:-1]], k, rng)
+    leftward = _walk([[], *before[:0:-1]], k, rng)
     return own + rightward + leftward[::-1]
 
 
+def _split(
+    holders: int, draws: int, good: int, bad: int, rng: np.random.Generator
+) -> list[Histogram]:
+    """``holders`` by how many of their draws are good ones; none if there are no holders."""
+    if holders == 0:
+        return []
+    first, bins = _hypergeometric(draws, good, bad)
+    if len(bins.order) == 1:
+        return [Histogram(first, np.array([holders]))]
+    return [Histogram(first, bins.thrown(holders, rng))]
+
+
 @lru_cache(4096)
-def _hypergeometric(draws: int, good: int, bad: int) -> tuple[int, NDArray[np.float64]]:
-    """The least number of good ones worth counting, and the weights of it and those above."""
+def _hypergeometric(draws: int, good: int, bad: int) -> tuple[int, Bins]:
+    """The least number of good ones worth counting, and the bins of it and those above."""
     low, high = max(0, draws - bad), min(draws, good)
     j = np.arange(low, high)
     # P(j + 1) / P(j) = (good - j) (draws - j) / ((j + 1) (bad - draws + j + 1))
@@ -68,7 +78,7 @@ def _hypergeometric(draws: int, good: int, bad: int) -> tuple[int, NDArray[np.fl
     logs = np.concatenate([[0.0], np.cumsum(steps)])
     weights = np.exp(logs - logs.max())
     kept = np.flatnonzero(weights > NEGLIGIBLE)
-    return low + int(kept[0]), weights[kept[0] : kept[-1] + 1]
+    return low + int(kept[0]), Bins.of(weights[kept[0] : kept[-1] + 1])
 
 
 def _walk(
@@ -78,15 +88,18 @@ def _walk(
     m = len(arrivals)
     sums = np.zeros(m, dtype=np.int64)
     holders = np.zeros(k + 1, dtype=np.int64)
+    picks, low, high = np.arange(k + 1.0), k + 1, 0  # nobody is outside low..high
     for c, joining in enumerate(arrivals):
         for histogram in joining:
-            holders[histogram.first : histogram.first + len(histogram.holders)] += histogram.holders
-        present = np.flatnonzero(holders[1:])
-        if len(present) == 0:
+            first, end = histogram.first, histogram.first + len(histogram.holders)
+            holders[first:end] += histogram.holders
+            low, high = min(low, first), max(high, end)
+        low, high = max(low, 1), min(high, m - c + 1)
+        if low >= high:
             continue
-        low, high = int(present[0]) + 1, int(present[-1]) + 2
-        picked = rng.binomial(holders[low:high], np.arange(low, high) / (m - c))
+        picked = rng.binomial(holders[low:high], picks[low:high] / (m - c))
         holders[low:high] -= picked
-        holders[low - 1 : high - 1] += picked
-        sums[c] = picked.sum()
+        low -= 1
+        holders[low : high - 1] += picked
+        sums[c] = np.add.reduce(picked)
     return sums

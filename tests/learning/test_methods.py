@@ -1,6 +1,7 @@
 """The dictionary of estimators: what each takes, and adding one at run time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.estimator import Estimator, Parameter
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.methods import ESTIMATORS, fit
+from privet.learning.methods import ESTIMATORS, Fitting, fit
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Label
 
@@ -23,6 +24,7 @@ from .examples import (
     linear_model,
     public_rows,
     reports,
+    unasked,
 )
 
 PUBLIC = public_rows(BINARY, 50, seed=0)
@@ -57,6 +59,23 @@ def test_estimators_of_one_question_refuse_others_and_name_those_that_take_them(
     cells_alone = reports(complete(1), np.full((2, 1), 50), 1.0, seed=0)
     with pytest.raises(InvalidRequest, match="asks for the cell only"):
         fit(name, BINARY, PUBLIC, [cells_alone])
+
+
+@pytest.mark.parametrize("name", ["drift", "weighted"])
+def test_values_without_reports_are_those_of_the_same_fit_to_none(name: str) -> None:
+    """They are kept from fit to fit, and worked out anew where anything but the counts differs."""
+    other_tree = reports(complete(2), np.full((4, 2), 50), 1.0, seed=0)
+    more = replace(QUESTION, sums=3 * QUESTION.sums, n=3 * QUESTION.n)
+    stated = replace(PUBLIC, prevalence=np.array([0.9, 0.1]))
+    other = {"plain": True} if name == "drift" else {"weight": 3.0}
+    for public, asked, given in (
+        *((PUBLIC, each, {}) for each in (QUESTION, more, other_tree, QUESTION)),
+        *((each, QUESTION, {}) for each in (public_rows(BINARY, 60, seed=1), stated)),
+        (PUBLIC, QUESTION, other),
+    ):
+        kept = fit(name, BINARY, public, [asked], **given).values_without_reports
+        anew = Fitting.of(name, BINARY, public, **given).estimate([unasked(asked)])
+        np.testing.assert_array_equal(kept, anew.values)
 
 
 def test_public_records_alone_need_no_question_about_the_label() -> None:
