@@ -22,13 +22,19 @@ from privet.client import SqliteLedger
 from tests.fake_curator import FakeCurator, serving
 from tests.protocol.examples import make_task
 
-pytest_plugins = ("tests.needs", "tests.order", "tests.browsing")
+pytest_plugins = (
+    "tests.needs",
+    "tests.order",
+    "tests.browsing",
+    "tests.one_curator",
+)
 collect_ignore = [] if find_spec("schemathesis") else ["end_to_end/test_openapi.py"]
 
 settings.register_profile(
     "everywhere",
     deadline=None,
     derandomize=True,
+    max_examples=50,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("everywhere")

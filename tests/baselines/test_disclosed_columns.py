@@ -27,7 +27,7 @@ def fitted(model: Any, X: Floats, y: Floats) -> Any:
 @pytest.mark.quick("subset", "grr")
 @pytest.mark.parametrize("mechanism", ["subset", "grr", "randomized_response", "laplace"])
 def test_counts_are_unbiased_and_leaves_exact(mechanism: str) -> None:
-    """Means over 120 collections against counting records one by one.
+    """Means over 60 collections against counting records one by one.
 
     All of 8 means lie within 5 standard errors; by chance one does not in 2e-5 of runs.
     """
@@ -40,7 +40,7 @@ def test_counts_are_unbiased_and_leaves_exact(mechanism: str) -> None:
             X,
             y,
         )
-        for seed in range(120)
+        for seed in range(60)
     ]
     first = runs[0]
     leaves = locate(first.tree_, X[:, [0, 2]])
@@ -49,7 +49,7 @@ def test_counts_are_unbiased_and_leaves_exact(mechanism: str) -> None:
         truth[leaf, int(hidden > 0.5), int(label)] += 1
     counts = np.array([run.counts_ for run in runs])
     error = counts.std(axis=0) / np.sqrt(len(runs))
-    assert counts.shape == (120, 2, 2, 2)
+    assert counts.shape == (60, 2, 2, 2)
     assert (np.abs(counts.mean(axis=0) - truth) < 5 * error).all()
 
 

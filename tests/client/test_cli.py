@@ -250,6 +250,14 @@ def test_an_undelivered_answer_is_kept_and_resent(command: Command) -> None:
 FAILURES = [*PROBLEMS, CuratorUnreachable, UnexpectedResponse]
 
 
+@pytest.mark.quick(
+    "CuratorUnreachable",
+    "UnexpectedResponse",
+    "Overloaded",
+    "ReportConflict",
+    "TaskNotOpen",
+    "TaskNotFound",
+)
 @pytest.mark.parametrize("error", FAILURES, ids=lambda error: error.__name__)
 def test_the_exit_status_is_that_of_the_ledgers_state(
     error: type[PrivetError],

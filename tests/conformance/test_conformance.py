@@ -100,7 +100,7 @@ def test_a_fault_fails_at_its_clauses_alone(
         bench,
         lambda given: holder(given, *faults),
         tmp_path,
-        reports=40,
+        reports=40 if faults else 15,
         vectors=vectors,
         site=lambda given, records: site(given, records, *faults),
     )

@@ -136,7 +136,7 @@ def check_markdown(text: str) -> Iterator[tuple[str, str]]:
         yield "" if before is None else before.tag, shown
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(odd)
 def test_markdown_shows_a_text_as_it_is(text: str) -> None:
     """Alone, in a heading, in a list and in a table; what is read is what was written."""
@@ -150,7 +150,7 @@ def test_markdown_shows_a_text_as_it_is(text: str) -> None:
     assert [content for tag, content in shown if tag == "p"] == [wanted] * 2 * bool(wanted)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(odd | st.integers().map(str) | st.floats())
 def test_csv_cells_are_no_formulas(value: Any) -> None:
     """Numbers and harmless texts stay; of others the text is there behind an apostrophe."""
@@ -164,7 +164,7 @@ def test_csv_cells_are_no_formulas(value: Any) -> None:
     assert cell.replace("'", "") == value.replace("'", "")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(names, lines, several)
 def test_exports_show_the_texts_of_a_task(name: str, description: str, named: list[str]) -> None:
     """Cards, CSV files, pictures and pages of tasks with hostile names."""

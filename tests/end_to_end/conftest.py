@@ -1,6 +1,4 @@
-"""One curator for all tests here, since a process takes seconds to start and to warm up."""
-
-from collections.abc import Iterator
+"""The curator that all tests here share with those of other folders."""
 
 import pytest
 
@@ -8,7 +6,6 @@ from tests.end_to_end.running_curator import RunningCurator
 
 
 @pytest.fixture(scope="session")
-def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator]:
-    """``privet serve`` over SQLite; tests may restart it, and leave their tasks."""
-    with RunningCurator(tmp_path_factory.mktemp("curator")) as running:
-        yield running
+def curator(served_curator: RunningCurator) -> RunningCurator:
+    """``privet serve`` over SQLite."""
+    return served_curator

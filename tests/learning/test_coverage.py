@@ -47,7 +47,7 @@ def test_the_interval_at_a_record_covers_its_cells_share() -> None:
     within a cell, and are in its interval in far fewer cases.
     """
     tree = complete(4)
-    grid = np.stack(np.meshgrid(*[(np.arange(80) + 0.5) / 80] * 2), axis=-1).reshape(-1, 2)
+    grid = np.stack(np.meshgrid(*[(np.arange(40) + 0.5) / 40] * 2), axis=-1).reshape(-1, 2)
     base = linear_model([[0, 5], [0, 5]], [0, -5])
     cells, covered, of_records = locate(tree, grid), [], []
     for run in range(RUNS):

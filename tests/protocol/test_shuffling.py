@@ -173,7 +173,7 @@ def test_grr_hides_better_than_the_general_bound() -> None:
     st.floats(1e-12, 0.1),
     st.floats(1.0, 3.0),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_more_reports_and_less_epsilon_hide_better(
     epsilon: float, variation: float, reports: int, delta: float, factor: float
 ) -> None:

@@ -179,11 +179,12 @@ def test_a_relay_bounds_heads_and_stops_in_order(curator: FakeCurator, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["spool"]
 
 
+@pytest.mark.usefixtures("_restored_signals")
 def test_a_relay_does_not_start_in_front_of_another(relay_url: str, tmp_path: Path) -> None:
     """One sentence says what address to give."""
-    command = [*COMMAND, "--curator", relay_url, "--spool", str(tmp_path / "second")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == cli.EXIT_FAULT
+    options = ["--port", "0", "--curator", relay_url, "--spool", str(tmp_path / "second")]
+    done = CliRunner().invoke(app, ["serve", *options])
+    assert done.exit_code == cli.EXIT_FAULT
     assert done.stderr.startswith("The address given with --curator is a relay's")
 
 

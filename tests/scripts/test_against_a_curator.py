@@ -17,29 +17,23 @@ from typer.testing import CliRunner
 from privet import CuratorClient
 from scripts import fair_survey, load_test
 from scripts.holder_pool import HolderPool
-from scripts.servers import RunningCurator, running_curator
+from tests.end_to_end.running_curator import RunningCurator
 
 CELLS = "--cells", "16"
 THROUGH_RELAY = pytest.param("single", "--through-relay", marks=pytest.mark.slow)
 
 
-@pytest.fixture(scope="module")
-def curator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningCurator]:
-    with running_curator(tmp_path_factory.mktemp("curator")) as running:
-        yield running
-
-
 @pytest.fixture
 def load(
-    curator: RunningCurator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    served_curator: RunningCurator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., dict[str, str]]]:
     """Runs the load test and gives what it found."""
-    monkeypatch.setenv("PRIVET_TOKEN", curator.token)
+    monkeypatch.setenv("PRIVET_TOKEN", served_curator.token)
     app = typer.Typer()
     app.command()(load_test.main)
 
     def run(*options: str) -> dict[str, str]:
-        common = (*CELLS, "--curator", curator.url, "--out", str(tmp_path))
+        common = (*CELLS, "--curator", served_curator.url, "--out", str(tmp_path))
         result = CliRunner().invoke(app, [*common, *options])
         assert result.exit_code == 0, result.output
         summary: dict[str, str] = json.loads((tmp_path / "load.json").read_text())
@@ -56,19 +50,19 @@ def test_load_test_accounts_for_every_report(
     mode: str, through: str, load: Callable[..., dict[str, str]]
 ) -> None:
     """A curator that runs already counts every report once."""
-    options = ["--holders", "400", "--mode", mode, "--batch", "150"]
+    options = ["--holders", "120", "--mode", mode, "--batch", "50"]
     summary = load(*options, *([through] if through else []))
-    assert summary["sent, acknowledged, counted"] == "400, 400, 400"
+    assert summary["sent, acknowledged, counted"] == "120, 120, 120"
     assert summary["checksum over the ids sent"] == "matches"
     assert ("CPU per report, relay" in summary) == bool(through)
-    assert summary["answers"].endswith(": 400" if mode == "single" else ": 3")
+    assert summary["answers"].endswith(": 120" if mode == "single" else ": 3")
 
 
 @pytest.mark.slow
-def test_holders_of_the_survey_are_all_counted(curator: RunningCurator) -> None:
+def test_holders_of_the_survey_are_all_counted(served_curator: RunningCurator) -> None:
     """Holders that only touch HTTP fill the curator's sums, and its model answers."""
     population = fair_survey.load()
-    admin = CuratorClient(curator.url, curator.token)
+    admin = CuratorClient(served_curator.url, served_curator.token)
     settings = fair_survey.settings(2.0, 40, grower="cart")
     task = admin.create(fair_survey.as_csv(population.public), **settings)
     task_url = admin.task_url(task)

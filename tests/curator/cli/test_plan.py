@@ -65,8 +65,11 @@ def test_a_plan_says_what_it_cannot_do(cli: Cli, survey: str) -> None:
     assert "Unknown grower 'oak': choose one of" in refused.err
 
 
-def test_a_plan_behind_a_relay_says_what_shuffling_allows(cli: Cli, survey: str) -> None:
+def test_a_plan_behind_a_relay_says_what_shuffling_allows(
+    cli: Cli, survey: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The local epsilon, in place of one that is given, and what it rests on."""
+    monkeypatch.setattr(planner, "HOLDER_STEPS", (1.0,))
     given = ("--label", "label", "--holders", "5000", "--central-epsilon", "0.2", "--batch", "2000")
     printed = cli("plan", "--public", survey, *given, "--grower", "max_edge", "--depth", "2")
     assert printed.code == 0

@@ -182,6 +182,12 @@ def test_an_address_that_cannot_be_used_is_named(address: str) -> None:
     assert ("server runs" in str(refused.value)) == address.startswith("postgresql")
 
 
+@pytest.mark.quick(
+    "sqlite-*",
+    "postgresql-tasks.create",
+    "postgresql-reports.take, one *",
+    "postgresql-expiry.expire, ids",
+)
 @pytest.mark.parametrize("name", RACES)
 def test_no_verb_writes_into_another_schema(name: str, url: str, open_database: Open) -> None:
     """A curator whose database was migrated meanwhile changes nothing more."""

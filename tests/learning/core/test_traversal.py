@@ -54,7 +54,7 @@ def naive_sum(goes_left: np.ufunc, trees: list[Partition], kind: type, x: Number
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("goes_left", [np.less, np.less_equal])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data(), trees=forests)
 def test_sums_over_trees_equal_following_pointers(
     goes_left: np.ufunc, kind: type, data: st.DataObject, trees: list[Partition]

@@ -63,6 +63,7 @@ def mean_gain(odds: np.ndarray, alone: float, cells: float = 0.0) -> tuple[float
     return float(np.mean(gains)), float(np.std(gains, ddof=1) / np.sqrt(12))
 
 
+@pytest.mark.quick("0.2")
 @pytest.mark.parametrize("alone", [0.0, 0.2])
 def test_classes_that_all_moved_alike_are_followed(alone: float) -> None:
     """Five classes with other odds: by more than three standard errors better in 12 collections."""
@@ -70,6 +71,7 @@ def test_classes_that_all_moved_alike_are_followed(alone: float) -> None:
     assert gain > 3.0 * error
 
 
+@pytest.mark.quick("0.7")
 @pytest.mark.parametrize("cells", [0.0, 0.7])
 def test_where_classes_did_not_move_alike_it_costs_nothing(cells: float) -> None:
     """No shift, and cells that each moved otherwise: at most .02 of squared error over 8 cells."""

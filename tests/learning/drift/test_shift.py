@@ -269,31 +269,31 @@ def test_classes_that_public_data_lack_are_found() -> None:
     """Expected nowhere, but 5 % of holders have the class: 100 000 of them find it at epsilon 2.
 
     Their estimates have the mean .0464 and the deviation .012 over 40 collections, so that the mean
-    of 20 is off by .015 once in 10^5 trials; with twice as many the deviation is .006. Intervals
+    of 10 is off by .02 once in 10^5 trials; with twice as many the deviation is .006. Intervals
     hold 30 % of 10 000 holders at epsilon .5 too, which the estimate does not follow.
     """
     q = np.stack([np.linspace(0.2, 0.8, 16), np.linspace(0.8, 0.2, 16), np.zeros(16)], axis=1)
     for holders, share, epsilon, tolerance in (
-        (6250, 0.05, 2.0, 0.015),
-        (12_500, 0.05, 2.0, 0.01),
+        (6250, 0.05, 2.0, 0.02),
+        (12_500, 0.05, 2.0, 0.012),
         (625, 0.3, 0.5, 1.0),
     ):
         counts = np.round(holders * ((1.0 - share) * q + np.array([0.0, 0.0, share])))
         estimates = [
             estimate_shift(reports(complete(4), counts, epsilon, seed), expected(q))
-            for seed in range(20)
+            for seed in range(10)
         ]
         held = [(one.low[:, 2] < share) & (one.high[:, 2] > share) for one in estimates]
-        assert np.mean(held) > 0.93
+        assert np.mean(held) > 0.915
         mean = np.mean([one.shares[:, 2] for one in estimates])
         assert mean == pytest.approx(share, abs=tolerance)
 
 
 def test_reversed_labels_are_recognised_at_a_small_budget() -> None:
-    """RMSE below .25 at epsilon .5, on average over 20 collections; a model kept would have .43."""
+    """RMSE below .25 at epsilon .5, on average over 10 collections; a model kept would have .43."""
     p = 1.0 / (1.0 + np.exp(-np.linspace(-2.0, 2.0, 16)))
     errors = []
-    for seed in range(20):
+    for seed in range(10):
         ones = np.round(625 * p)
         question = reports(complete(4), np.stack([625 - ones, ones], axis=1), 0.5, seed)
         found = estimate_shift(question, expected(np.stack([p, 1.0 - p], axis=1)))

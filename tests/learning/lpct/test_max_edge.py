@@ -57,7 +57,7 @@ def assert_same(partition: Partition, twin: naive.Tree) -> None:
     ("criterion", "classes"),
     [("gini", 2), ("gini", 3), ("entropy", 2), ("entropy", 3), ("variance", 0)],
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(data=st.data(), depth=st.integers(0, 6), min_leaf=st.integers(0, 3))
 def test_equals_the_obvious_twin_on_tied_data(
     criterion: str, classes: int, data: st.DataObject, depth: int, min_leaf: int

@@ -112,9 +112,9 @@ def test_simulation_and_messages_agree(case: Case) -> None:
         mechanism.accumulate(
             as_array(mechanism, [mechanism.privatize(c, rng.bytes) for c in categories])
         )
-        for _ in range(100)
+        for _ in range(60)
     ]
-    simulated = [simulate_sums(mechanism, counts, rng, 5) for _ in range(200)]
+    simulated = [simulate_sums(mechanism, counts, rng, 5) for _ in range(120)]
     check_alike(sent, simulated, what="sums")
 
 

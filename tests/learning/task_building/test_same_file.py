@@ -72,7 +72,7 @@ def all_missing(values: Any) -> bool:
     return all(value is None or value != value or value in MISSING for value in values)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows)
 def test_every_line_of_the_public_file_fits(rows: list[dict[str, str]]) -> None:
     """Truth values, dates, padded and odd numbers and missing cells, in any mixture."""

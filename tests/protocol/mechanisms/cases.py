@@ -85,8 +85,15 @@ LONG = [
     Case("laplace", 50.0, 2, 2, regression=True, parameters=COARSE),
     *(case for case in ENUMERABLE if (case.name, case.epsilon) == ("laplace", 8.0)),
     Case("laplace", 30.0, 1, 3, parameters=COARSE),
+    *(
+        case
+        for case in ENUMERABLE
+        if not case.parameters
+        if case.epsilon != 1.0 and (case.cells, case.slots) not in ((2, 1), (1, 3), (3, 2))
+    ),
 ]
-"""Those of more than ten thousand payloads of which another one is gone through quickly."""
+"""Those of more than ten thousand payloads of which another one is gone through quickly, and of the
+ends of ε all but three shapes: two categories, an odd number of them, and two levels in cells."""
 
 USUAL = [
     *(Case(name, e, 3, 2) for name in MECHANISMS for e in (0.5, 2.0)),
