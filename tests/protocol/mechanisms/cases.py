@@ -46,6 +46,8 @@ COARSE = {"resolution": 1}
 
 SHAPES = ((1, 2), (2, 1), (1, 3), (3, 1), (2, 2), (5, 1), (3, 2))
 EPSILONS = (0.001, 1.0, 50.0)
+ENDS = ((2, 1), (1, 3), (3, 2))
+"""Shapes of which the ends of ε are gone through quickly too."""
 
 ENUMERABLE = [
     *(Case(name, e, *shape) for name in FINITE for shape in SHAPES for e in EPSILONS),
@@ -89,11 +91,11 @@ LONG = [
         case
         for case in ENUMERABLE
         if not case.parameters
-        if case.epsilon != 1.0 and (case.cells, case.slots) not in ((2, 1), (1, 3), (3, 2))
+        if case.epsilon != 1.0 and (case.cells, case.slots) not in ENDS
     ),
 ]
-"""Those of more than ten thousand payloads of which another one is gone through quickly, and of the
-ends of ε all but three shapes: two categories, an odd number of them, and two levels in cells."""
+"""Those of more than ten thousand payloads of which another one is gone through quickly, and most
+shapes at the ends of ε."""
 
 USUAL = [
     *(Case(name, e, 3, 2) for name in MECHANISMS for e in (0.5, 2.0)),

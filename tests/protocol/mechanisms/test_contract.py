@@ -269,7 +269,6 @@ def test_extremes_keep_the_promise(case: Case) -> None:
     assert np.isfinite(mechanism.estimate(mechanism.accumulate(rows), 2)).all()
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -285,10 +284,11 @@ def test_extremes_keep_the_promise(case: Case) -> None:
         ((1.0, 2**19, 4), "categories"),
     ],
 )
-def test_impossible_questions(name: str, arguments: tuple[float, int, int], says: str) -> None:
+def test_impossible_questions(arguments: tuple[float, int, int], says: str) -> None:
     """A question that cannot be asked is an InvalidTask that names what is wrong."""
-    with pytest.raises(InvalidTask, match=says):
-        create_mechanism(name, *arguments)
+    for name in MECHANISMS:
+        with pytest.raises(InvalidTask, match=says):
+            create_mechanism(name, *arguments)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -326,11 +326,11 @@ def test_impossible_values(name: str, parameters: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("regression", [False, True])
 @pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("value", [0, -1, 2**62, 1.5, 1e300, "", "x", True], ids=repr)
-def test_any_value_builds_or_is_refused(name: str, value: object, regression: bool) -> None:
+def test_any_value_builds_or_is_refused(name: str, regression: bool) -> None:
     """Whatever a task says of a parameter, a mechanism within ε is built, or InvalidTask raised."""
     usual = create_mechanism(name, 1.0, 4, 2, regression=regression).parameters()
-    for parameter in usual:
+    values = (0, -1, 2**62, 1.5, 1e300, "", "x", True)
+    for parameter, value in itertools.product(usual, values):
         with contextlib.suppress(InvalidTask):
             built = create_mechanism(
                 name, 1.0, 4, 2, {**usual, parameter: value}, regression=regression

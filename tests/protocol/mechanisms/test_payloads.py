@@ -26,13 +26,13 @@ def test_every_padding_bit_is_checked() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 255, 256, 700, MANY - 1, MANY, 3**8 + 1])
-@pytest.mark.parametrize("bits", [1, 8, 13, 64, 100])
-def test_bit_sums(rows: int, bits: int) -> None:
+def test_bit_sums(rows: int) -> None:
     """Column sums are those of the unpacked rows, also when every bit of 255 rows is set."""
     rng = np.random.default_rng(2)
-    for matrix in (rng.integers(2, size=(rows, bits)), np.ones((rows, bits), dtype=np.int64)):
-        packed = np.packbits(matrix.astype(np.uint8), axis=1, bitorder="little")
-        np.testing.assert_array_equal(bit_sums(packed, bits), matrix.sum(axis=0))
+    for bits in (1, 8, 13, 64, 100):
+        for matrix in (rng.integers(2, size=(rows, bits)), np.ones((rows, bits), dtype=np.int64)):
+            packed = np.packbits(matrix.astype(np.uint8), axis=1, bitorder="little")
+            np.testing.assert_array_equal(bit_sums(packed, bits), matrix.sum(axis=0))
 
 
 def test_bit_sums_of_several_pieces() -> None:
