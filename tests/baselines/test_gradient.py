@@ -22,7 +22,7 @@ def test_privunitg_spends_epsilon(epsilon: float) -> None:
 
 @pytest.mark.parametrize(("epsilon", "dimension"), [(0.5, 3), (2.0, 8), (8.0, 50)])
 def test_privunitg_is_unbiased_with_the_stated_variance(epsilon: float, dimension: int) -> None:
-    """40 000 answers: each coordinate's mean within 5 standard errors, the variance within 5 %.
+    """20 000 answers: each coordinate's mean within 5 standard errors, the variance within 7 %.
 
     False alarms: below 1e-4 over the coordinates of all settings.
     """
@@ -30,10 +30,10 @@ def test_privunitg_is_unbiased_with_the_stated_variance(epsilon: float, dimensio
     randomizer = PrivUnitG.best(epsilon, dimension)
     v = rng.standard_normal(dimension)
     v /= np.linalg.norm(v)
-    answers = np.array([randomizer.privatize(v, rng) for _ in range(40_000)])
+    answers = np.array([randomizer.privatize(v, rng) for _ in range(20_000)])
     error = answers.std(axis=0) / np.sqrt(len(answers))
     assert (np.abs(answers.mean(axis=0) - v) < 5 * error).all()
-    assert ((answers - v) ** 2).sum(axis=1).mean() == pytest.approx(randomizer.variance, rel=0.05)
+    assert ((answers - v) ** 2).sum(axis=1).mean() == pytest.approx(randomizer.variance, rel=0.07)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 30.0])
@@ -69,7 +69,7 @@ def test_gradients_are_those_of_the_loss(hidden: int | None) -> None:
 def test_learns_what_the_public_records_do_not_say(hidden: int | None) -> None:
     """Public labels are reversed; private gradients turn the model round."""
     rng = np.random.default_rng(4)
-    X = rng.random((10_000, 2))
+    X = rng.random((6_000, 2))
     y = rng.random(len(X)) < expit(10 * (X[:, 0] - 0.5))
     public = X[:20], ~y[:20]
     scores = []

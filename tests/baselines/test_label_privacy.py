@@ -83,10 +83,10 @@ def test_two_values_spend_epsilon(epsilon: float) -> None:
 def test_corrections_find_the_true_probabilities(estimator: Any, classes: int) -> None:
     """.7 in each part on average, where .59 of two reported classes and .49 of three are right.
 
-    A part has at least 2 000 of 6 000 labels at ε = 1: its share has a standard error below .025,
+    A part has about 2 000 labels at ε = 1: its share has a standard error below .025,
     and lies within four of .7 (by chance one of a test's parts does not: 2e-4).
     """
-    X, y = drawn(6_000, classes)
+    X, y = drawn(2_000 * classes, classes)
     model = RandomizedLabelsClassifier(1.0, estimator=estimator, random_state=0)
     model.fit(X, y, public=(X[:50], None))
     part, values = (X[:, 0] * classes).astype(int), model.predict_proba(X)

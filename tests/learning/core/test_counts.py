@@ -69,12 +69,12 @@ def test_count_influence_is_what_one_count_can_change_by() -> None:
 def test_total_influence_bounds_what_any_two_reports_differ_by(
     name: str, epsilon: float, strata: Sequence[int]
 ) -> None:
-    """No pair of 400 reports differs by more, weights included, and no count by more than its."""
+    """No pair of 150 reports differs by more, weights included, and no count by more than its."""
     rng = np.random.default_rng(6)
     mechanism = create_mechanism(name, epsilon, 8, 2, strata=strata)
     question = QuestionCounts(complete(3), mechanism, np.zeros(mechanism.sum_size, np.int64), 0)
     drawn = []
-    for category in rng.integers(16, size=400):
+    for category in rng.integers(16, size=150):
         payload = np.frombuffer(mechanism.privatize(int(category), rng.bytes), np.uint8)
         drawn.append(mechanism.estimate(mechanism.accumulate(payload[None, :]), 1))
     differences = np.abs(np.array(drawn)[:, None] - np.array(drawn)[None])

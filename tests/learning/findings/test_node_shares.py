@@ -51,18 +51,18 @@ def test_without_noise_the_figures_are_the_holders_own(label: Label, node: int) 
 
 
 def test_intervals_cover_the_share_of_those_who_reported() -> None:
-    """95 % of 400 intervals hold the true share; a false alarm has probability 1e-6."""
+    """95 % of 200 intervals hold the true share; a false alarm has probability 1e-6."""
     public = public_rows(BINARY, PUBLIC, seed=1)
     counts = counts_of(BINARY, public_rows(BINARY, 10 * HOLDERS, seed=2))
     inside = counts[cells_below(NODE)]
     truth = inside[:, 1].sum() / inside.sum()
     model = fit("weighted", BINARY, public, [reports(TREE, counts, 1.0, 0)], **REPORTS_ALONE)
     covered = 0
-    for seed in range(400):
+    for seed in range(200):
         asked = reports(TREE, counts, 1.0, seed)
         row = node_shares(BINARY, public, asked, model, NODE).rows[1]
         covered += row.reported.low <= truth <= row.reported.high
-    low, high = clopper_pearson(covered, 400, ALPHA)
+    low, high = clopper_pearson(covered, 200, ALPHA)
     assert low <= 0.95 <= high, covered
 
 

@@ -466,6 +466,7 @@ def test_shifts_of_numbers_are_found_as_often_as_stated() -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.quick("default", "two questions")
 @pytest.mark.parametrize(
     "chosen",
     [

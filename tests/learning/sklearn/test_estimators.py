@@ -515,11 +515,13 @@ def test_arrow_tables_are_taken_as_frames_are(of: Callable[[pd.DataFrame], Any])
     frame = pd.DataFrame({"size": rng.normal(size=80), "kind": ["a", "b", None, "b"] * 20})
     frame["new"], frame.loc[2, "size"] = frame["size"] > 1.0, np.nan
     y = (frame["size"] > 0).to_numpy()
-    known = PrivateTreeClassifier(random_state=0).fit(frame, y, public=(frame, y))
-    model = PrivateTreeClassifier(random_state=0).fit(of(frame), pa.array(y), public=(of(frame), y))
+    known = PrivateTreeClassifier(**QUICK, random_state=0).fit(frame, y, public=(frame, y))
+    model = PrivateTreeClassifier(**QUICK, random_state=0).fit(
+        of(frame), pa.array(y), public=(of(frame), y)
+    )
     assert model.task_ == known.task_
     np.testing.assert_array_equal(model.predict_proba(of(frame)), known.predict_proba(frame))
-    halved = PrivateTreeClassifier(random_state=0)
+    halved = PrivateTreeClassifier(**QUICK, random_state=0)
     with pytest.warns(UserWarning, match="drawn at random"):
         assert len(halved.fit(of(frame), y).predict(of(frame))) == 80
     with pytest.raises(ValueError, match="'day' holds dates or durations: turn it into a number"):
@@ -539,7 +541,7 @@ def test_records_as_programs_have_them() -> None:
     frame.loc[3, "label"] = None
     ids = np.array([2**53, 2**53 + 1])[np.arange(rows) % 2]
     y, public = pd.Series(ids, name="label"), (frame, ids)
-    fitted = PrivateTreeClassifier(depth=1, random_state=0).fit(frame, y, public=public)
+    fitted = PrivateTreeClassifier(depth=1, **QUICK, random_state=0).fit(frame, y, public=public)
     label, of_task = fitted.task_.features
     assert isinstance(label, Numeric)
     assert (label.low, label.high) == (0.0, 3.0)
@@ -561,7 +563,7 @@ def test_records_as_programs_have_them() -> None:
 def test_what_is_wrong_with_public_records_is_said_of_them() -> None:
     """Not of the private ones; and a difference between both is pointed out."""
     X, y = np.random.default_rng(52).normal(size=(200, 2)), np.arange(200) % 2
-    fit = PrivateTreeClassifier(random_state=0).fit
+    fit = PrivateTreeClassifier(**QUICK, random_state=0).fit
     for X_public, y_public, said in [
         (X, np.where(np.arange(200) == 3, np.nan, 1.0), "Input y contains NaN"),
         (X[:, :1], y, "1 features"),

@@ -1,5 +1,6 @@
 """Tasks with disclosed columns, from an admin's settings."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,10 +36,13 @@ def columns(rows: int = 300, seed: int = 3) -> dict[str, Any]:
     }
 
 
-def published(label: str = "ill", **settings: Any) -> tuple[Task, PublicData]:
+def made(label: str = "ill", **settings: Any) -> tuple[Task, PublicData]:
     other = {"ill": "stay", "stay": "ill"}[label]
     values = {"name": "ward", "label": label, "epsilon": 1.0, "holders": 5000, "ignore": (other,)}
     return build_task(TaskSettings(**{**values, **settings}), columns())
+
+
+published = cache(made)
 
 
 def build(label: str = "ill", **settings: Any) -> Task:
@@ -125,7 +129,7 @@ def test_nothing_disclosed_is_the_task_of_before() -> None:
 def test_what_cannot_be_disclosed(settings: dict[str, Any], message: str) -> None:
     """A clear refusal before anything is published."""
     with pytest.raises((PrivetError, ValueError), match=message):
-        build(**settings)
+        made(**settings)
 
 
 @pytest.mark.parametrize("group_sizes", [(), (1, 2), (1,) * 1000])
