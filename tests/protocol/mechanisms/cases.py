@@ -1,5 +1,6 @@
 """The questions that the contract tests ask of every mechanism."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,6 +115,6 @@ EXTREME = [
 """The ends of what can be asked."""
 
 
-def quick_and(slow: list[Case], cases: list[Case]) -> list[Any]:
+def quick_and(slow: Sequence[Case], cases: Sequence[Case]) -> list[Any]:
     """The cases as parameters of a test; those in ``slow`` are for `make test-all`."""
     return [pytest.param(c, marks=pytest.mark.slow if c in slow else (), id=str(c)) for c in cases]
