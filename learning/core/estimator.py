@@ -34,7 +34,8 @@ class Parameter:
 
         Raises ``InvalidRequest`` if it cannot be one.
         """
-        if isinstance(value, bool) and self._kind in {int, float}:  # pydantic takes True for 1
+        numeric = not self.choices and type(self.default) in {int, float}
+        if isinstance(value, bool) and numeric:  # pydantic takes True for 1
             raise InvalidRequest(f"{name} is {value}: give a number.")
         try:
             checked: Value = self._adapter.validate_python(value)
@@ -42,14 +43,11 @@ class Parameter:
             raise InvalidRequest(f"{name} is {value!r}. {first_fault(error)}") from None
         return checked
 
-    @property
-    def _kind(self) -> Any:
-        return Literal[self.choices] if self.choices else type(self.default)
-
     @cached_property
     def _adapter(self) -> TypeAdapter[Value]:
-        kind: Any = Annotated[self._kind, Field(ge=self.low, le=self.high)]
-        return TypeAdapter(kind)
+        kind: Any = Literal[self.choices] if self.choices else type(self.default)
+        checked: Any = Annotated[kind, Field(ge=self.low, le=self.high)]
+        return TypeAdapter(checked)
 
 
 @dataclass(frozen=True)
