@@ -160,12 +160,12 @@ def collected(
 
 
 def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_radius() -> None:
-    """Means of 400 collections against the truth, and their variances around centres and without.
+    """Means of 200 collections against the truth, and their variances around centres and without.
 
     Each mean within 4.9 standard errors (false alarm 1e-6 each, of 8). Counts that add up to the
     label's sum have the variance of t times the width squared: the ratio of variances is near
     (2 radius / 8)^2 = 0.098, as the mechanism's noise is the same and that of rounding t depends on
-    where t lies; between 0.05 and 0.2 a ratio of two chi-squares of 399 degrees stays surely.
+    where t lies; a ratio of two chi-squares of 199 degrees leaves 0.05 to 0.2 once in 600 000.
     """
     tree, rng = complete(2), np.random.default_rng(9)
     X = rng.random((2000, 2))
@@ -178,7 +178,7 @@ def test_cell_means_are_unbiased_and_less_noisy_by_the_square_of_the_radius() ->
     for centring in (Centring(centres=tuple(CENTRES.tolist()), radius=RADIUS), None):
         scale = LabelScale.of(NUMBER, 4, centring)
         drawn = np.array(
-            [_means(collected(tree, X, y, scale, seed=run), scale, size) for run in range(400)]
+            [_means(collected(tree, X, y, scale, seed=run), scale, size) for run in range(200)]
         )
         error = drawn.std(axis=0, ddof=1) / np.sqrt(len(drawn))
         assert (np.abs(drawn.mean(axis=0) - truth) < 4.9 * error).all()

@@ -41,16 +41,16 @@ def test_intervals_of_counts_cover_the_true_shares(per_cell: int, epsilon: float
 
 
 def test_the_interval_at_a_record_covers_its_cells_share() -> None:
-    """960 intervals of cells within which the public model and the truth differ by up to a half.
+    """480 intervals of cells within which the public model and the truth differ by up to a half.
 
-    They miss 0.915 with probability below 1e-6, as above. The records' own probabilities differ
-    within a cell, and are in its interval in far fewer cases.
+    They miss 0.9, by 5 standard errors of 0.01, with probability below 1e-6. The records' own
+    probabilities differ within a cell, and are in its interval in far fewer cases.
     """
     tree = complete(4)
     grid = np.stack(np.meshgrid(*[(np.arange(40) + 0.5) / 40] * 2), axis=-1).reshape(-1, 2)
     base = linear_model([[0, 5], [0, 5]], [0, -5])
     cells, covered, of_records = locate(tree, grid), [], []
-    for run in range(RUNS):
+    for run in range(RUNS // 2):
         rng = np.random.default_rng(run)
         p = expit(5.0 * (grid.sum(axis=1) - 1.0) + rng.normal())
         share = np.bincount(cells, p) / np.bincount(cells)
@@ -61,7 +61,7 @@ def test_the_interval_at_a_record_covers_its_cells_share() -> None:
         low, high = (found.of_cells(ends)[:, 1] for ends in (model.low, model.high))
         covered.append((low <= share[cells]) & (share[cells] <= high))
         of_records.append((low <= p) & (p <= high))
-    assert np.mean(covered) > 0.915
+    assert np.mean(covered) > 0.9
     assert np.mean(of_records) < 0.8
 
 

@@ -59,7 +59,7 @@ def test_without_noise_misfits_are_counted_and_nothing_else_moves(name: str, lab
 @pytest.mark.parametrize(
     ("name", "runs"),
     [
-        ("grr", 100),
+        ("grr", 60),
         *(pytest.param(name, 300, marks=pytest.mark.slow) for name in ("subset", "laplace")),
     ],
 )

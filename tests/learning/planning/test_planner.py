@@ -241,6 +241,7 @@ def test_a_plan_offers_the_depth_that_needs_fewest_holders() -> None:
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.quick("many")
 @pytest.mark.parametrize("looks", ["many", "once"])
 def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str) -> None:
     """To ± 2 points, one class of 2 %, with a part of the holders asked for the label alone and
@@ -403,6 +404,7 @@ def test_what_a_plan_says_of_clipped_numbers_is_what_insight_says(looks: str) ->
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.quick("many")
 @pytest.mark.parametrize("looks", ["many", "once"])
 def test_changes_that_a_plan_of_clipped_numbers_says_show_do(looks: str) -> None:
     """As waves say themselves, and in waves of which the second spreads half or twice as far, down
