@@ -79,6 +79,8 @@ LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
 """The words for the least difference that is detected with it."""
 STEPS = np.linspace(0.0, 1.0, 81) ** 2
 """Parts of the way from a share to 0 or 1 at which a test is tried."""
+ROUNDS = 8
+"""Rounds in which the least difference and the noise there are found from each other."""
 NODES = np.linspace(-6.0, 6.0, 97)
 """Values of a standard normal variable over which p-values are averaged, also the rarest."""
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
@@ -292,8 +294,8 @@ def _overall(
         noise = np.array([share.variance for share in reported])
         p_values = _share_p(question, hits, m, shares, np.sqrt(noise + sampled)).tolist()
         seen = [
-            _seen_from(question, of_class, m, float(variance), n, LEVEL / tests_of(label))
-            for of_class, variance in zip(hits.tolist(), noise, strict=True)
+            _seen_from(question, of_class, m, (variance, 0.0, 0.0), n, LEVEL / tests_of(label))
+            for of_class, variance in zip(hits.tolist(), noise.tolist(), strict=True)
         ]
     elif model is None:
         raise InvalidRequest("The mean of a number needs a model: fit one.")
@@ -367,7 +369,7 @@ def _seen_from(
     question: QuestionCounts,
     hits: float,
     rows: float,
-    noise: float,
+    noise: tuple[float, float, float],
     holders: float,
     level: float,
     selection: float = 1.0,
@@ -375,14 +377,15 @@ def _seen_from(
     """The least difference from ``hits`` of ``rows`` records that a test of a share would detect.
 
     Every greater one that is possible is detected with the probability ``POWER``; None if none is.
-    ``noise`` is the variance of the reported share of ``holders`` for given holders.
+    ``noise`` has the coefficients, by powers of a share, of its variance for given ``holders``.
     """
     public = hits / rows if rows else 0.5
     furthest, seen = 0.0, False
     for end in (0.0, 1.0):
         away = abs(end - public) * STEPS
         shares = public + np.sign(end - public) * away
-        error = np.sqrt(noise + _binomial_variance(shares, np.full_like(shares, public)) / holders)
+        sampled = _binomial_variance(shares, np.full_like(shares, public)) / holders
+        error = np.sqrt(np.maximum(np.polynomial.Polynomial(noise)(shares), 0.0) + sampled)
         hit = np.full_like(shares, hits)
         p = _share_p(question, hit, np.float64(rows), shares, error, selection)
         unseen = np.flatnonzero(p > level)
@@ -681,18 +684,29 @@ def _seen_in_a_cell(
     error = noise + spread / holders[:, None] + selection * spread / (rows + 1.0)[:, None]
     cell = int(np.argsort(error.max(axis=1))[len(error) // 2])
     slot = int(error[cell].argmax())
-    of_noise = float(noise[cell, slot])
+    of_slot, with_mass, of_mass = (
+        float(each) / float(holders[cell]) ** 2
+        for each in (
+            question.noise[cell, slot, slot],
+            question.noise[cell, slot].sum(),
+            question.noise[cell].sum(),
+        )
+    )
+    of_noise = of_slot, -2.0 * with_mass, of_mass  # of the contrast with a share, by its powers
     if isinstance(label, Classes):
         hits = float(public_by_cell[cell, slot])
         return _seen_from(
             question, hits, float(rows[cell]), of_noise, float(holders[cell]), level, selection
         )
-    width = question.scale_of(label).width
-    reported = of_noise + float(spread[cell, slot] / holders[cell])
+    width, least = question.scale_of(label).width, 0.0
     public = selection * float(spread[cell, slot] / (rows[cell] + 1.0))
-    tests = round(LEVEL / level)
-    least = critical_difference(reported, public, tests, question.progress)
-    least += ERRORS_BELOW * float(np.sqrt(reported))
+    for _ in range(ROUNDS):  # noise depends on where the mean is
+        ends = np.clip(q[cell, 1] + np.array([-least, least]), 0.0, 1.0)
+        reported = np.maximum(np.polynomial.Polynomial(of_noise)(ends), 0.0)
+        reported = reported + _binomial_variance(ends, q[cell, 1]) / holders[cell]
+        most = float(reported.max())
+        least = critical_difference(most, public, round(LEVEL / level), question.progress)
+        least += ERRORS_BELOW * sqrt(most)
     if at_spreads:
         clipped = width * (float(q[cell, 1]) - 0.5)
         return seen_at_any_spread(at_spreads, clipped, width * least, width / 2.0)

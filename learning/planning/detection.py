@@ -39,7 +39,7 @@ from ..findings.clipping import (
     public_distances,
     seen_at_any_spread,
 )
-from ..findings.insight import Unclipping, as_reported, unclipping
+from ..findings.insight import ERRORS_BELOW, ROUNDS, Unclipping, as_reported, unclipping
 from ..findings.precision import Precision
 from ..findings.selection import selection_factor
 from .populations import Population
@@ -274,8 +274,13 @@ def _in_cell(
 ) -> Difference:
     """The difference in a cell of median noise: ``size`` holders in each, and public records whose
     figures vary ``rows`` times as one holder's."""
-    q, noise = of.q, np.maximum(contrast_variance(covariance, of.q), 0.0)
-    reported = (of.width / size[:, None]) ** 2 * (noise + size[:, None] * q * (1.0 - q))
+    q = of.q
+
+    def reported_at(t: Floats) -> Floats:
+        noise = np.maximum(contrast_variance(covariance, t), 0.0)
+        return np.asarray((of.width / size[:, None]) ** 2 * (noise + size[:, None] * t * (1.0 - t)))
+
+    reported = reported_at(q)
     public = of.width**2 * rows[:, None] * q * (1.0 - q)
     total = reported + public
     middle = int(np.argsort(total.max(axis=1))[len(q) // 2])
@@ -285,7 +290,12 @@ def _in_cell(
     if clipped is not None:
         clipping = clipped.at(of.width * (float(q[middle, 1]) - 0.5))
     tests = len(q) * (1 + len(of.units))
-    return Difference(float(reported[at]), float(public[at]), tests, largest, looks, clipping)
+    found = Difference(float(reported[at]), float(public[at]), tests, largest, looks, clipping)
+    for _ in range(ROUNDS):  # noise depends on how far the holders are
+        away = (found.critical + ERRORS_BELOW * sqrt(found.reported + found.public)) / of.width
+        ends = (reported_at(np.clip(q + sign * away, 0.0, 1.0))[at] for sign in (-1.0, 1.0))
+        found = replace(found, reported=float(max(reported[at], *ends)))
+    return found
 
 
 def _clipped(

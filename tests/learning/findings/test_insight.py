@@ -334,6 +334,32 @@ def test_a_difference_that_would_have_shown_shows(label: Label, planned: int | N
         assert sum(less) < 9
 
 
+def test_a_difference_in_a_cell_that_would_have_shown_shows() -> None:
+    """Of one class of five, in cells that are alike, with the noise where the holders are then:
+    before, with that where public records are, it showed in a third of the collections."""
+    label, runs, n = Classes(name="y", classes=tuple("abcde")), 40, 20_000
+    X = np.random.default_rng(0).random((4_000, 2))
+    X = X[np.concatenate([np.flatnonzero(locate(TREE, X) == cell)[:125] for cell in range(8)])]
+    public = PublicData(X, np.tile(np.arange(125) % 5, 8).astype(np.float64))
+    mechanism = create_mechanism("subset", 1.5, TREE.cells, 5)
+    model = fit("weighted", label, public, [unasked(reports(TREE, np.ones((8, 5)), 1.5, 0))])
+
+    def said(moved: float, seed: int) -> Insight:
+        rng, law = np.random.default_rng(seed), np.full((8, 5), 0.2)
+        law[3] += moved * np.array([-0.25, -0.25, -0.25, -0.25, 1.0])
+        counts = rng.multinomial(n, law.ravel() / 8.0).reshape(law.shape)
+        asked = QuestionCounts(TREE, mechanism, simulate_sums(mechanism, counts, rng), n, planned=n)
+        return insight(label, public, [asked], model)
+
+    least = said(0.0, 1).seen_in_a_cell
+    assert least is not None
+    found = [
+        any(row.cell == 3 and row.name == "e" for row in said(least, seed).differences)
+        for seed in range(runs)
+    ]
+    assert sum(found) >= binom.ppf(ALPHA, runs, POWER)
+
+
 def test_without_reports_about_the_labels_there_is_nothing_to_say() -> None:
     """Without a report, or with a question about other cells, insight is refused."""
     public = public_rows(BINARY, PUBLIC, seed=1)
