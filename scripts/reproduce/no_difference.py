@@ -2,7 +2,8 @@
 
 Holders are like the public population, and then any difference that is stated is false, at one look
 or at any of many; or their share, or mean, is just as far from that of the public records as the
-sentence says would have shown, overall or in one cell, and it is counted how often it shows.
+sentence says would have shown, overall or in one cell of the half that have most public records,
+and it is counted how often it shows.
 """
 
 from collections.abc import Iterator
@@ -38,6 +39,9 @@ UNSEEN: tuple[tuple[float, tuple[tuple[str, float | str], ...]], ...] = tuple(
         (5, 0.0, 3, 1_000, 1.0),
         (0, 0.0, 3, 200, 1.0),
         (0, 0.0, 5, 1_000, 2.0),
+        (2, 0.0, 4, 1_000, 4.0),
+        (5, 0.0, 3, 1_000, 4.0),
+        (0, 0.0, 3, 1_000, 4.0),
     )
 )
 """Epsilon, and the settings of an ``Alike``."""
@@ -135,7 +139,8 @@ def say(of: Alike, epsilon: float, seed: int) -> Iterator[Scored]:
         said = {name: drawn.said(sums, n, most) for name, most in planned.items()}
         now = {name: np.array([differs(one), bool(one.differences)]) for name, one in said.items()}
         ever = {name: ever[name] | now[name] for name in planned}
-    y, cell = drawn.public.y, int(drawn.rng.integers(drawn.tree.cells))
+    y, rows = drawn.public.y, np.bincount(drawn.cells, minlength=drawn.tree.cells)
+    cell = int(drawn.rng.choice(np.flatnonzero(rows >= np.median(rows))))
     last = (y == of.classes - 1).astype(float) if of.classes else y
     for name, most in planned.items():
         false = np.stack([now[name], ever[name]], axis=1).ravel().astype(float)
