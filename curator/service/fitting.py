@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from privet.learning.core.counts import Interval, QuestionCounts
@@ -154,9 +153,8 @@ def _try(
     if not curator.store.models.listed(task_id):
         return SettingsTrial(model, None, None)
     other = curator.models.get(task_id, against)
-    rows = rows_to_predict(curator.store.tasks.public_data(task_id))
-    questions = curator.question_counts(task_id)
-    change = change_of(other.model, model, rows, questions)
+    public, questions = curator.store.tasks.public_data(task_id), curator.question_counts(task_id)
+    change = change_of(other.model, model, public, questions)
     before = curator.models.info(task_id, other.number).summary["reports"]
     return SettingsTrial(model, other.number, change, (before, summary["reports"]))
 
@@ -220,8 +218,7 @@ def _compare(curator: Curator, actor: Actor, task_id: str, one: int, other: int,
     may_read_models(curator, actor, task_id)
     first, second = (curator.models.get(task_id, number).model for number in (one, other))
     questions = curator.question_counts(task_id) if actor.reads else None
-    rows = rows_to_predict(curator.store.tasks.public_data(task_id))
-    return change_of(first, second, rows, questions)
+    return change_of(first, second, curator.store.tasks.public_data(task_id), questions)
 
 
 def fit_model(
@@ -247,9 +244,10 @@ def fit_model(
 def change_of(
     first: Model,
     second: Model,
-    X: NDArray[np.float64],
+    public: PublicData,
     questions: Sequence[QuestionCounts] | None,
 ) -> Change:
+    X = rows_to_predict(public)
     before, after = first.predict(X), second.predict(X)
     changed = np.abs(after.values - before.values)
     value = after.of_cells(second.values)
@@ -261,5 +259,5 @@ def change_of(
         mean=float(changed.mean()),
         largest=float(changed.max()),
         outside=float(outside.any(axis=1).mean()),
-        scores=None if questions is None else score_differences(first, second, questions),
+        scores=None if questions is None else score_differences(first, second, questions, public),
     )

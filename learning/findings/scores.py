@@ -21,7 +21,9 @@ Optimism is a number of reports, the same whenever scores are read: reports that
 independent of the model. Two models' scores have most of their error in common, so their difference
 is known better than each. Within a cell reports tell nothing of the predictions: scores are those
 of its values. Squares of a number are not reported, so that only differences of squared errors are
-known: they are less the labels' mean square.
+known: they are less the labels' mean square. Of numbers clipped around centres the difference is
+that of labels as they were, at each of ``clipping.SPREADS``: in every cell these add up to what
+counts stand for plus what clipping took, to first order about the mean that is reported there.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,9 +36,10 @@ from privet.protocol.features import Classes, Label
 
 from ..core.counts import Estimate, Interval, QuestionCounts
 from ..core.model import Model
-from ..core.public_data import Floats
+from ..core.public_data import Floats, PublicData
+from .clipping import AS_PUBLIC
 from .impossible import impossible
-from .insight import question_about
+from .insight import question_about, unclippings
 
 STEP = 0.5
 """a in (1)."""
@@ -129,11 +132,16 @@ def known_scores(model: Model, questions: Sequence[QuestionCounts]) -> dict[str,
 
 
 def score_differences(
-    first: Model, second: Model, questions: Sequence[QuestionCounts]
+    first: Model,
+    second: Model,
+    questions: Sequence[QuestionCounts],
+    public: PublicData | None = None,
 ) -> dict[str, Interval]:
     """The scores of the second model's cells less those of the first one's, by name.
 
-    None unless both have the same cells, and where ``known_scores`` has none but for numbers.
+    None unless both have the same cells, and where ``known_scores`` has none but for numbers; of
+    numbers clipped around centres none without ``public`` records either, by which intervals allow
+    for that.
     """
     question = question_about(first, questions)
     if question is None or question_about(second, [question]) is None:
@@ -147,10 +155,44 @@ def score_differences(
             one.optimism[score] for one in (first, second) if one.optimism
         )
         # both rest on the same noise: the difference has at most the sum of both deviations
-        deviation = variance**0.5 + other_variance**0.5
-        difference = _corrected(question, after - before, other_bias - bias, deviation**2)
-        found[score] = difference.interval(-np.inf, np.inf)
+        deviation, bias = variance**0.5 + other_variance**0.5, other_bias - bias
+        if isinstance(first.label, Classes) or not question.centred:
+            difference = _corrected(question, after - before, bias, deviation**2)
+            found[score] = difference.interval(-np.inf, np.inf)
+        elif public is not None and len(public):
+            found[score] = _of_clipped(first, second, question, public, (bias, deviation))
     return found
+
+
+def _of_clipped(
+    first: Model,
+    second: Model,
+    question: QuestionCounts,
+    public: PublicData,
+    optimism: tuple[float, float],
+) -> Interval:
+    """The difference of squared errors of numbers clipped around centres.
+
+    ``optimism`` is that of the difference, and its standard error.
+    """
+    before, after = first.values, second.values
+    scale = question.scale_of(first.label)  # type: ignore[arg-type]
+    mass, radius = question.plausible.sum(axis=1), scale.width / 2.0
+    r = radius * (2.0 * question.plausible[:, 1] / np.maximum(mass, 1e-300) - 1.0)
+    r = np.where(mass > 0.0, r, 0.0)
+    changes = unclippings(first.label, public, question, scale.low + radius + r)  # type: ignore[arg-type]
+    part, away, found = mass / mass.sum(), (after - before)[:, 0], []
+    for lost, slope, unsure in zip(changes.lost, changes.slopes, changes.errors, strict=True):
+        ends = np.array([-radius, radius]) - r[:, None]
+        labels = (changes.middle + r + lost)[:, None] + slope[:, None] * ends
+        weights = after**2 - before**2 - 2.0 * (after - before) * labels
+        bias, deviation = float(part @ slope) * np.array(optimism)
+        of = _corrected(question, weights, bias, deviation**2)
+        error = 2.0 * float(part @ (np.abs(away) * unsure))
+        found.append(replace(of, variance=of.variance + error**2).interval(-np.inf, np.inf))
+    return Interval(
+        found[AS_PUBLIC].value, min(of.low for of in found), max(of.high for of in found)
+    )
 
 
 @dataclass(frozen=True)
