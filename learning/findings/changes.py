@@ -22,6 +22,7 @@ Holders who answer several waves make differences surer than (1) says.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import hypot, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -30,7 +31,7 @@ from privet.protocol.features import Classes, Label, Range
 
 from ..core.amounts import amount, percent
 from ..core.contrasts import contrast_variance
-from ..core.counts import Estimate, QuestionCounts
+from ..core.counts import Estimate, Interval, QuestionCounts
 from ..core.looks import LEVEL, NARROWEST, factor_at
 from ..core.overall import joined, without_label_question
 from ..core.public_data import Floats, PublicData
@@ -41,13 +42,16 @@ from .clipping import (
     least_and_most,
     public_distances,
     seen_between_waves,
+    whole_means,
 )
 from .insight import (
     ERRORS_BELOW,
     FALSE_DISCOVERY_RATE,
     figure_weights,
     on_simplex,
+    public_means,
     seen_in_words,
+    unclipped_mean,
 )
 
 LEAST_MASS = 2.0
@@ -172,9 +176,10 @@ def over_time(
     }
     comparisons = comparisons_of(label, some.partition.cells, planned)
     names = _names(label, some)
-    lines = _lines(label, asked)
+    centred = public if at_spreads else None
+    lines = _lines(label, asked, centred)
     changes = _changes(label, figures, lines, names, comparisons)
-    in_cells = _lines_in_cells(label, asked, figures, names, changes)
+    in_cells = _lines_in_cells(label, asked, figures, names, changes, centred)
     seen = _seen_from(label, figures, comparisons)
     sentence = _sentence(label, lines, changes, seen)
     sentence += _as_reported(label, some, allowed=bool(at_spreads))
@@ -386,12 +391,16 @@ def _seen_from(
 def _lines(
     label: Label,
     asked: Mapping[int, tuple[Sequence[QuestionCounts], QuestionCounts | None]],
+    public: PublicData | None,
 ) -> tuple[Line, ...]:
+    """Figures of all holders; with ``public`` records the means of labels before clipping."""
     figures: dict[str, list[WaveFigure]] = {}
     for number, ((question,), alone) in asked.items():
         found = _estimates(label, question, alone)
         if isinstance(label, Classes):
             intervals = on_simplex(found)
+        elif public is not None:
+            intervals = [_whole_mean(label, public, question, alone)]
         else:
             intervals = [each.interval(label.low, label.high) for each in found]
         reports = question.n + (0 if alone is None else alone.n)
@@ -402,12 +411,34 @@ def _lines(
     return tuple(Line(name, tuple(each)) for name, each in figures.items())
 
 
+def _whole_mean(
+    label: Range, public: PublicData, question: QuestionCounts, alone: QuestionCounts | None
+) -> Interval:
+    """The mean of labels before clipping, if cells differ as public records do."""
+    ((_, weights),) = figure_weights(label, question)
+    clipped, mass = question.mean(weights), question.plausible.sum(axis=1)
+    scale, values = question.scale_of(label), public_means(label, public, question)
+    moved = values + clipped.value - float(mass @ values) / float(mass.sum())
+    values = np.clip(moved, scale.low, scale.low + scale.width)
+    found = unclipped_mean(label, public, question, values, clipped, mass, alone)
+    at = question.plausible / question.holders
+    who = float((at * weights**2).sum() - (at * weights).sum() ** 2)
+    who /= question.holders + (0.0 if alone is None or not alone.n else alone.holders)
+    error = clipped.factor * sqrt(max(who, 0.0))
+    return Interval(
+        found.value,
+        max(found.value - hypot(found.value - found.low, error), label.low),
+        min(found.value + hypot(found.high - found.value, error), label.high),
+    )
+
+
 def _lines_in_cells(
     label: Label,
     asked: Mapping[int, tuple[Sequence[QuestionCounts], QuestionCounts | None]],
     figures: Mapping[int, Sequence[_Figures]],
     names: Sequence[str],
     changes: Sequence[WaveChange],
+    public: PublicData | None,
 ) -> tuple[Line, ...]:
     """The lines of the cells that changed, with intervals of which one in twenty misses."""
     chosen = dict.fromkeys((each.cell, each.name) for each in changes if each.cell is not None)
@@ -420,7 +451,12 @@ def _lines_in_cells(
             value = float(of_cell.value[slot])
             half = factor_at(of_cell.progress, level) * float(np.sqrt(of_cell.variance[slot]))
             if not np.isnan(value):
-                ends = (_within(label, value + side) for side in (0.0, -half, half))
+                ends = [_within(label, value + side) for side in (0.0, -half, half)]
+                if public is not None and isinstance(label, Range):
+                    only = np.array([cell], dtype=np.int32)
+                    sides = np.array(ends)[:, None]
+                    whole = whole_means(label, public, question, only, *sides)
+                    ends = np.concatenate(whole).tolist()
                 found.append(WaveFigure(number, question.n, *ends))
         lines.append(Line(name, tuple(found), cell))
     return tuple(lines)

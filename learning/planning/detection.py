@@ -274,13 +274,8 @@ def _in_cell(
 ) -> Difference:
     """The difference in a cell of median noise: ``size`` holders in each, and public records whose
     figures vary ``rows`` times as one holder's."""
-    q = of.q
-
-    def reported_at(t: Floats) -> Floats:
-        noise = np.maximum(contrast_variance(covariance, t), 0.0)
-        return np.asarray((of.width / size[:, None]) ** 2 * (noise + size[:, None] * t * (1.0 - t)))
-
-    reported = reported_at(q)
+    q, noise = of.q, np.maximum(contrast_variance(covariance, of.q), 0.0)
+    reported = (of.width / size[:, None]) ** 2 * (noise + size[:, None] * q * (1.0 - q))
     public = of.width**2 * rows[:, None] * q * (1.0 - q)
     total = reported + public
     middle = int(np.argsort(total.max(axis=1))[len(q) // 2])
@@ -293,8 +288,11 @@ def _in_cell(
     found = Difference(float(reported[at]), float(public[at]), tests, largest, looks, clipping)
     for _ in range(ROUNDS):  # noise depends on how far the holders are
         away = (found.critical + ERRORS_BELOW * sqrt(found.reported + found.public)) / of.width
-        ends = (reported_at(np.clip(q + sign * away, 0.0, 1.0))[at] for sign in (-1.0, 1.0))
-        found = replace(found, reported=float(max(reported[at], *ends)))
+        most = float(reported[at])
+        for t in np.clip(q + away, 0.0, 1.0), np.clip(q - away, 0.0, 1.0):
+            noise = np.maximum(contrast_variance(covariance, t), 0.0) / size[:, None]
+            most = max(most, of.width**2 * float((noise + t * (1.0 - t))[at] / size[middle]))
+        found = replace(found, reported=most)
     return found
 
 

@@ -395,6 +395,27 @@ def test_changes_between_waves_allow_for_what_clipping_hides() -> None:
     assert "as they were reported" not in over_time(LABEL, {1: whole}, 2, public).sentence
 
 
+def test_lines_of_waves_are_of_labels_before_clipping() -> None:
+    """Of all holders and of a cell that changed, also where they spread twice as far; before, none
+    of these intervals held the mean."""
+    u = 2.0 * (-np.log1p(-(np.arange(4_000) + 0.5) / 4_000) - 1.0)
+    public, waves, truth = public_rows(u), {}, {}
+    for wave, moved in ((1, 0.0), (2, 2.0)):
+        labels = CENTRES[:, None] + 2.0 * u
+        labels[2] += moved
+        t = np.clip(labels - CENTRES[:, None], -RADIUS, RADIUS).mean(axis=1) / (2.0 * RADIUS) + 0.5
+        waves[wave], truth[wave] = [asked(t, 4_000_000, 8.0)], labels.mean(axis=1)
+    over = over_time(LABEL, waves, 2, public)
+    assert [line.cell for line in over.in_cells] == [2]
+    for line in (*over.lines, *over.in_cells):
+        for each in line.figures:
+            of = truth[each.wave].mean() if line.cell is None else truth[each.wave][line.cell]
+            assert each.low <= of <= each.high
+            assert each.high - each.low < RADIUS
+    (whole,) = over_time(LABEL, waves, 2).lines
+    assert all(each.high < truth[each.wave].mean() for each in whole.figures)
+
+
 def test_nothing_changes_without_centres_or_public_records() -> None:
     public = public_rows(np.zeros(40))
     question = replace(asked(np.full(4, 0.5)), scale=LabelScale.of(LABEL, 4))
