@@ -25,7 +25,7 @@ from privet.protocol.shuffling import (
     randomizers_of,
 )
 from tests.protocol.examples import make_task, question
-from tests.protocol.mechanisms.cases import ENUMERABLE, Case
+from tests.protocol.mechanisms.cases import ENUMERABLE, LONG, Case, quick_and
 from tests.protocol.mechanisms.laws import law
 
 
@@ -216,7 +216,7 @@ def test_impossible_deltas_are_refused(delta: float) -> None:
 ORACLES = [case for case in ENUMERABLE if case.name not in {"laplace", "randomized_response"}]
 
 
-@pytest.mark.parametrize("case", ORACLES, ids=str)
+@pytest.mark.parametrize("case", quick_and(LONG, ORACLES))
 def test_variations_are_the_enumerated_ones(case: Case) -> None:
     """Never smaller, and larger by the bias of subset's draws alone."""
     mechanism = case.build()
