@@ -45,8 +45,8 @@ from .impossible import impossible
 from .insight import question_about, unclippings
 
 STEP = 0.25
-"""a in (1). Smaller ones are more exact, and of accuracy noisier: at 0.5 the optimism of the default
-was up to 2.4 times too large, as noise that is added passes for evidence of a shift.
+"""a in (1). Smaller ones are more exact, and of accuracy noisier: at 0.5 the optimism of the
+default was up to 2.4 times too large, as noise that is added passes for evidence of a shift.
 """
 PAIRS = 8
 """Pairs of refits with noise of opposite signs."""
