@@ -14,7 +14,7 @@ needs the base install only.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import isnan
 from pathlib import Path
@@ -141,10 +141,17 @@ class CuratorClient:
         """The waves of a panel: their states, each class over time, changes beyond chance."""
         return self._json("GET", f"{self._path(task)}/waves")
 
-    def fit_waves(self, task: TaskName) -> list[Document]:
-        """Fit and keep a model of each wave of a panel that has reports, in their order."""
-        path = f"{self._path(task)}/waves/models"
-        return self._json("POST", path)  # type: ignore[return-value]
+    def fit_waves(self, task: TaskName) -> Iterator[Document]:
+        """Fit a model of each wave of a panel that has reports, one after another.
+
+        Each is kept, and returned with the number of its **wave**, before the next is fitted. Raises
+        ``InvalidRequest`` without any report.
+        """
+        waves = [each for each in self.waves(task)["waves"] if each["reports"]]
+        if not waves:
+            raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
+        for each in waves:
+            yield {"wave": each["wave"], **self.fit(each["id"])}
 
     def export_waves(self, task: TaskName, *, format: str = "json") -> bytes:  # noqa: A002
         """The same as a ``json`` or ``csv`` file."""

@@ -16,6 +16,7 @@ from privet.curator.cli.on_use import run
 from privet.curator.cli.options import FILE, AsJson
 from privet.curator.cli.output import err, escaped, out, print_json
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.help_texts import whole_paragraphs
 
 from .clauses import CLAUSES, Trial, Verdict, judge_all, program, site_program
 from .vectors import NO_VECTORS, Vectors
@@ -27,10 +28,6 @@ VERDICTS = {True: "[green]pass[/]", False: "[red]FAIL[/]", None: "not tried"}
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
-@app.command(
-    epilog="Example: privet-conformance --holder 'privet-holder answer {url} --record - --yes "
-    "--ledger {state}'"
-)
 def conformance(
     holder: Annotated[
         str,
@@ -92,6 +89,13 @@ def conformance(
         _print(verdicts)
     if any(verdict.kept is False for verdict in verdicts):
         raise typer.Exit(1)
+
+
+app.command(
+    help=whole_paragraphs(conformance.__doc__),
+    epilog="Example: privet-conformance --holder 'privet-holder answer {url} --record - --yes "
+    "--ledger {state}'",
+)(conformance)
 
 
 def _print(verdicts: list[Verdict]) -> None:

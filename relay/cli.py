@@ -29,6 +29,7 @@ from privet.http_client.report_client import ReportClient, Retry
 from privet.http_server.tokens import fault_of_token
 from privet.protocol.calls import API, TASKS
 from privet.protocol.errors import PrivetError, ReportNotFound
+from privet.protocol.help_texts import whole_paragraphs
 from privet.protocol.installing import install_command
 from privet.protocol.limits import BATCH
 from privet.protocol.status import MOST_HELD
@@ -69,7 +70,7 @@ Insecure = Annotated[
 log = logging.getLogger(__name__)
 say = partial(typer.echo, err=True)
 
-app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(help=whole_paragraphs(__doc__), no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def _token(token: str | None) -> str | None:
@@ -184,7 +185,8 @@ def serve(**options: Any) -> None:
 serve.__signature__ = inspect.signature(Settings)  # type: ignore[attr-defined]
 serve.__annotations__ = Settings.__annotations__
 app.command(
-    epilog="Example: privet-relay serve --curator https://curator.example --spool spool.db"
+    help=whole_paragraphs(serve.__doc__),
+    epilog="Example: privet-relay serve --curator https://curator.example --spool spool.db",
 )(serve)
 
 

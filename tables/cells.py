@@ -1,8 +1,10 @@
 """Cells of a table: numbers with any decimal mark, and values by the fields of a task."""
 
+import math
 import re
 from typing import Any, Final, Literal
 
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import MISSING_TEXTS, Categorical, Classes, Numeric, Range
 from privet.protocol.spellings import read_value
 
@@ -18,6 +20,7 @@ MISSING_WORDS: Final = MISSING_TEXTS | {
 }
 """Texts for a missing value in a column of numbers; in others only ``MISSING_TEXTS`` are."""
 
+MAY_BE = "{} may be {} or {}"
 
 GROUPING: dict[Decimal, str] = {"point": f",{BETWEEN}", "comma": f".{BETWEEN}"}
 """Marks between groups of three digits."""
@@ -50,10 +53,26 @@ def plain_number(text: str, decimal: Decimal) -> str | None:
     return text.translate(_PLAIN[decimal]) if _PATTERNS[decimal].fullmatch(text) else None
 
 
-def typed_number(text: str) -> str | None:
-    """A number that somebody typed, with a decimal point or else a comma, as programs write it;
-    None if it is none."""
-    return plain_number(text, "point") or plain_number(text, "comma")
+def two_readings(text: str) -> tuple[str, str] | None:
+    """What a number such as ``1,125`` is with a decimal point and with a comma; None if it is the
+    same, or none, with one of them."""
+    point, comma = plain_number(text, "point"), plain_number(text, "comma")
+    return None if point is None or comma is None or point == comma else (point, comma)
+
+
+def typed_number(text: str, low: float = -math.inf, high: float = math.inf) -> str | None:
+    """A number that somebody typed on a page, as programs write it; None if it is none.
+
+    Pages write decimal points, so ``1.125`` is one number, and ``1,125`` two: raises
+    ``InvalidRequest`` for it, unless one of them alone lies from ``low`` to ``high``.
+    """
+    readings = two_readings(text) if "," in text else None
+    if readings is None:
+        return plain_number(text, "point") or plain_number(text, "comma")
+    within = [each for each in readings if low <= float(each) <= high]
+    if len(within) != 1:
+        raise InvalidRequest(f"{MAY_BE.format(text, *readings)}: write the one that you mean.")
+    return within[0]
 
 
 def cell_value(field: Numeric | Categorical | Classes | Range, text: str, decimal: Decimal) -> Any:

@@ -28,7 +28,7 @@ from .text_format import (
 )
 
 SAMPLE_ROWS = 2_000
-"""Rows at the beginning that the decimal mark is detected from."""
+"""Rows that the decimal mark is detected from, at the beginning or where one first shows."""
 FIRST_ROWS = 10
 """Rows that people are shown, to confirm how a file is read."""
 MOST_MARKS = 30
@@ -95,12 +95,15 @@ class TextTable:
         return cells[:width]
 
 
-def read_csv(data: bytes, stated: Stated = NOTHING_STATED) -> TextTable:
+def read_csv(
+    data: bytes, stated: Stated = NOTHING_STATED, *, undecided: bool = False
+) -> TextTable:
     """A CSV file in the format that is detected, or stated.
 
     Letters are in one form (NFC), there are no spaces around names and cells, and no characters
     that nobody sees. Raises
-    ``UnreadableTable`` for a file that is none, or that has no header or no good one.
+    ``UnreadableTable`` for a file that is none, that has no header or no good one, or whose
+    numbers may be others, unless they may stay ``undecided``.
     """
     text, encoding = decoded(data, stated.encoding)
     check_marks(text)
@@ -114,8 +117,13 @@ def read_csv(data: bytes, stated: Stated = NOTHING_STATED) -> TextTable:
     names = _without_unnamed(header)
     check_header(names)
     if stated.decimal is None:
-        sample = (row.cells[: len(names)] for row in itertools.islice(rows, SAMPLE_ROWS))
-        form = replace(form, decimal=detect_decimal(sample, separator))
+        cells = (row.cells[: len(names)] for row in rows)
+        decimal, may_be = detect_decimal(cells, separator, SAMPLE_ROWS)
+        form = replace(form, decimal=decimal, undecided=may_be)
+    if form.undecided and not undecided:
+        raise UnreadableTable(
+            f"{form.undecided}, and no other number of the file tells which: state its decimal mark."
+        )
     return TextTable(form, names, rest, int(named is not None), len(header) - len(names))
 
 

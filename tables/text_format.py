@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from privet.protocol.features import MISSING_TEXTS
 from privet.protocol.spellings import SPACES
 
-from .cells import NUMBERS, PERCENT, Decimal, plain_number
+from .cells import MAY_BE, NUMBERS, PERCENT, Decimal, plain_number, two_readings
 
 if TYPE_CHECKING:
     import _csv
@@ -70,6 +70,8 @@ class TextFormat:
     """True if the encoding is the usual one of files that do not show theirs."""
     marked: bool = False
     """True if the file is UTF-8 and begins with a byte order mark."""
+    undecided: str = ""
+    """What a number may be, such as ``20,000``, where no other of the file tells which."""
 
     def in_words(self) -> str:
         """The format in a sentence for people."""
@@ -164,12 +166,33 @@ def detect_separator(text: str) -> Separator:
     return max(MARKS, key=score)
 
 
-def detect_decimal(rows: Iterable[Sequence[str]], separator: Separator) -> Decimal:
-    """The decimal mark of most columns; where none shows it, the usual one by the separator."""
-    votes = Counter(map(_vote, itertools.zip_longest(*rows, fillvalue="")))
-    if not votes["comma"] and not votes["point"]:
-        return "comma" if separator == "semicolon" else "point"
-    return "comma" if votes["comma"] > votes["point"] else "point"
+def detect_decimal(
+    rows: Iterable[Sequence[str]], separator: Separator, at_once: int
+) -> tuple[Decimal, str]:
+    """The decimal mark of most columns in the first ``at_once`` rows that show it, and nothing.
+
+    Where none shows it, the usual one by the separator, and what the first number may be that
+    looks as if it had the other one.
+    """
+    usual: Decimal = "comma" if separator == "semicolon" else "point"
+    undecided, rows = "", iter(rows)
+    while sample := [*itertools.islice(rows, at_once)]:
+        columns = [*itertools.zip_longest(*sample, fillvalue="")]
+        votes = Counter(map(_vote, columns))
+        if votes["comma"] or votes["point"]:
+            return ("comma" if votes["comma"] > votes["point"] else "point"), ""
+        undecided = undecided or next(filter(None, (_undecided(c, usual) for c in columns)), "")
+    return usual, undecided
+
+
+def _undecided(cells: Sequence[str], usual: Decimal) -> str:
+    """What the first number of a column of numbers may be that has the mark that is not usual."""
+    other = "." if usual == "comma" else ","
+    present = [text for cell in cells if (text := bare(cell)) not in MISSING_TEXTS]
+    found = next((text for text in present if other in text and two_readings(text)), None)
+    numbers = sum(plain_number(text, usual) is not None for text in present if found)
+    readings = two_readings(found) if found and numbers > MOSTLY * len(present) else None
+    return MAY_BE.format(found, *readings) if readings else ""
 
 
 def _vote(cells: Iterable[str]) -> Decimal | None:

@@ -64,6 +64,15 @@ def test_help_is_plain_and_fits(
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
+def test_no_line_of_help_ends_where_the_source_has_it_end() -> None:
+    """Typer shows what is in a docstring's later paragraphs line by line: each has one."""
+    for path in EVERY:
+        command = found(path)
+        texts = [command.help, *(getattr(each, "help", None) for each in command.params)]
+        for text in filter(None, texts):
+            assert not any("\n" in paragraph for paragraph in text.split("\n\n")), path
+
+
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_help_has_an_example_that_parses(
     path: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -8,13 +8,14 @@ it, so resend it; 5 a relay holds the answer and has not delivered it yet, so as
 import typer
 
 from privet.protocol.calls import TASKS
+from privet.protocol.help_texts import whole_paragraphs
 
 from .commands import answer, budget, cap, check, page, resend, show
 
 TASK = f"https://curator.example{TASKS}/c463082017fb"
 KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
-app = typer.Typer(help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(help=whole_paragraphs(__doc__), no_args_is_help=True, pretty_exceptions_enable=False)
 for command, example in (
     (show, f"show {TASK}"),
     (answer, f"answer {TASK} --record docs/examples/patient.json"),
@@ -24,7 +25,8 @@ for command, example in (
     (check, f"check --curator-key {KEY}"),
     (page, f"page {TASK}"),
 ):
-    app.command(epilog=f"Example: privet-holder {example}")(command)
+    says = whole_paragraphs(command.__doc__)
+    app.command(help=says, epilog=f"Example: privet-holder {example}")(command)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from privet.protocol.errors import PrivetError
+from privet.protocol.help_texts import whole_paragraphs
 from privet.protocol.installing import install_command
 
 
@@ -56,10 +57,19 @@ class Loaded(Mapping[str, Any]):
         if place.example is not None:
             program = typer.Typer(add_completion=False)
             program.command(name, epilog=f"Example: {self._program} {place.example}")(found)
-            return typer.main.get_command(program)
+            return _with_whole_paragraphs(typer.main.get_command(program))
         group = typer.Typer(add_completion=False)
         group.add_typer(found, name=name)
-        return typer.main.get_command(group).commands[name]  # type: ignore[attr-defined]
+        of_group = typer.main.get_command(group).commands[name]  # type: ignore[attr-defined]
+        return _with_whole_paragraphs(of_group)
+
+
+def _with_whole_paragraphs(command: Any) -> Any:
+    """The command or group, its help and that of its commands with paragraphs in one line each."""
+    command.help = whole_paragraphs(command.help)
+    for each in getattr(command, "commands", {}).values():
+        _with_whole_paragraphs(each)
+    return command
 
 
 def commands_on_use(program: str, places: Mapping[str, Place]) -> type[TyperGroup]:

@@ -8,7 +8,7 @@ from privet.admin.client import CuratorClient, Document
 from privet.learning.core.amounts import amount, figure
 
 from .options import ExportFile, Force, TaskName, remote
-from .output import PLAIN, SHORT_ID, out, print_table, when, write_export
+from .output import PLAIN, SHORT_ID, err, out, print_table, when, write_export
 
 ROWS_LISTED = 20
 
@@ -78,8 +78,15 @@ def _print_models(models: list[Document]) -> None:
 @app.command(epilog="Example: privet panel fit Months")
 @remote(_print_models, doing="Fitting wave by wave ...")
 def fit(api: CuratorClient, task: TaskName) -> list[Document]:
-    """Fit a model to each wave that has reports, which starts from the waves before it."""
-    return api.fit_waves(task)
+    """Fit a model to each wave that has reports, which starts from the waves before it.
+
+    Each is kept before the next is fitted, so that whatever stops this takes none of them back.
+    """
+    models = []
+    for model in api.fit_waves(task):
+        err().print(f"Wave {model['wave']} has model {model['number']}.", **PLAIN)
+        models.append(model)
+    return models
 
 
 @app.command(epilog="Example: privet panel export Months --format csv --out months.csv")

@@ -116,7 +116,7 @@ def pilot(
     from privet.learning.task_building.table import read_table  # pyarrow is slow to import
 
     if public is not None and "label" not in settings:
-        names = ", ".join(list(read_table(public.read_bytes()))[:20])
+        names = ", ".join(list(read_table(public.read_bytes(), undecided=True))[:20])
         raise InvalidRequest(f"Say which column to predict with --label: the file has {names}.")
     if public is None and settings:
         raise InvalidRequest("Settings are those of a task: name its file first.")

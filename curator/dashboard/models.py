@@ -40,6 +40,7 @@ from privet.protocol.features import Categorical, Classes, Numeric
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
 from privet.tables.cells import cell_value, typed_number
+from privet.tables.text_format import Stated
 
 from ..datastore.models import SERVING, ModelInfo
 from ..http.models import (
@@ -62,7 +63,7 @@ from .overview import (
     have_same_settings,
     insight_of,
 )
-from .pages import PageRoute, asked_of, own_address, page, see_other
+from .pages import PageRoute, asked_of, own_address, page, see_other, stated_in
 from .visitor import Admins, ModelReaders, Readers, TheForm, TheVisitor, Visitor
 
 MOST_DRAWN = 512
@@ -225,9 +226,14 @@ async def predict_file(
     upload = form.get("file")
     if not isinstance(upload, UploadFile) or not upload.filename:
         raise InvalidRequest("There is no file: choose a CSV or Parquet file.")
-    body = await upload.read()
+    body, stated = await upload.read(), stated_in(form)
     predicting = prediction.predict_elsewhere(
-        curator, visitor, task_id, body, partial(_number, number), rows_with_predictions
+        curator,
+        visitor,
+        task_id,
+        body,
+        partial(_number, number),
+        partial(rows_with_predictions, stated=stated),
     )
     answer = await while_waited(request, predicting)
     name = f"predictions-{task_id[:12]}-{number}.csv"
@@ -241,14 +247,16 @@ def _number(number: int, _: bytes) -> int:
     return number
 
 
-def rows_with_predictions(body: bytes, task: Task, fitted: FittedModel, most: int) -> bytes:
+def rows_with_predictions(
+    body: bytes, task: Task, fitted: FittedModel, most: int, *, stated: Stated
+) -> bytes:
     """A file's rows, as they stand, with their predictions; in a worker process.
 
     Raises ``InvalidRequest`` if no row fits the task.
     """
     from privet.learning.task_building.table import read_table  # slow to import
 
-    columns = read_table(body)
+    columns = read_table(body, stated)
     table = RowsToPredict.of(columns, task, keep=list(columns))
     if all(table.problems):
         raise InvalidRequest(f"No row of the file fits the study. The first: {table.problems[0]}")
@@ -304,11 +312,17 @@ async def fit(
 
 @router.post("/fit-waves", dependencies=[Admins])
 async def fit_waves(
-    request: Request, task_id: str, curator: TheCurator, visitor: TheVisitor
+    request: Request, task: TheTask, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
-    """Fit and keep a model of each of a panel's waves that has reports."""
-    await while_waited(request, panels.fit_waves(curator, visitor, task_id))
-    return see_other(f"/tasks/{task_id}#waves")
+    """Fit and keep a model of one of a panel's waves that have reports, the first or the one that
+    the form names; the page that answers asks for the next."""
+    waves = await run_in_threadpool(panels.waves_to_fit, curator, visitor, task.id)
+    wave = next((number for number in waves if str(number) == form.get("wave")), min(waves))
+    left = [number for number in waves if number > wave]
+    fitted = await while_waited(request, fitting.fit(curator, visitor, waves[wave]))
+    if not left:
+        return see_other(f"/tasks/{task.id}#waves")
+    return page(request, "fitted_wave.html", task=task, wave=wave, model=fitted, left=left)
 
 
 @router.post("/models/{number}/promote", dependencies=[Admins])
@@ -389,8 +403,12 @@ def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) ->
 
 
 def typed_value(feature: Numeric | Categorical, text: str) -> Any:
-    """A typed text as a value of a record: ``37,5`` and ``1.234,5`` are numbers too."""
-    number = typed_number(text) if isinstance(feature, Numeric) else None
+    """A typed text as a value of a record: ``37,5`` and ``1.234,5`` are numbers too.
+
+    Raises ``InvalidRequest`` for one that is two numbers in the feature's range, or in neither.
+    """
+    is_number = isinstance(feature, Numeric)
+    number = typed_number(text, feature.low, feature.high) if is_number else None
     return cell_value(feature, number or text, "point")
 
 

@@ -12,8 +12,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import FormData, Headers
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Scope
@@ -28,8 +29,10 @@ from privet.learning.core.amounts import (
     thousands,
 )
 from privet.learning.methods import ESTIMATORS
-from privet.protocol.errors import NotAuthorized, PrivetError, problem_of
+from privet.protocol.errors import InvalidRequest, NotAuthorized, PrivetError, problem_of
 from privet.protocol.features import Categorical, Numeric
+from privet.protocol.wire import first_fault
+from privet.tables.text_format import Stated
 
 from ..http.models import IntervalView
 from ..http.state import state_of
@@ -45,6 +48,8 @@ OF_PROGRAMS = re.compile(r" \(--[a-z][^()]*\)| GET \S+ lists [^.]*\.")
 """Options of a command, and sentences that name a call."""
 FILES = ("page.js", "wizard.js", "style.css", "sample.csv", "front.svg", "front-narrow.svg")
 STATIC = {name: (files(__package__) / "static" / name).read_bytes() for name in FILES}
+OF_FILE = ("encoding", "separator", "decimal")
+"""Fields that state how a CSV file is written."""
 VERSION = sha256(b"".join(STATIC.values())).hexdigest()[:12]
 """Changes with the files, so browsers may keep them."""
 
@@ -298,3 +303,12 @@ def _error_page(
     status = error.status_code if isinstance(error, HTTPException) else 422
     detail = "There is no such page, or the form is not the dashboard's."
     return page(request, "problem.html", status, title="This page cannot be shown", detail=detail)
+
+
+def stated_in(form: FormData) -> Stated:
+    """Format of the file as the form states it, or nothing of what is to be detected."""
+    stated = {name: form[name] for name in OF_FILE if form.get(name)}
+    try:
+        return TypeAdapter(Stated).validate_python(stated)
+    except ValidationError as error:
+        raise InvalidRequest(first_fault(error)) from None

@@ -374,7 +374,10 @@ def wanted_of(typed: str) -> tuple[float | None, str]:
     """The precision that is typed, None if none is, and what is wrong with it."""
     if not typed:
         return None, ""
-    number = float(typed_number(typed.strip()) or 0.0)
+    try:
+        number = float(typed_number(typed.strip(), 0.0, MOST_WANTED) or 0.0)
+    except InvalidRequest as error:
+        return None, error.detail
     if not 0.0 < number <= MOST_WANTED:
         return None, f"Give a number above 0 and up to {MOST_WANTED:g}, such as 2.5."
     return number, ""

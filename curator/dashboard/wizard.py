@@ -15,7 +15,6 @@ from hashlib import sha256
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
@@ -29,15 +28,13 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.task import Asker
-from privet.protocol.wire import first_fault
 from privet.tables.cells import typed_number
-from privet.tables.text_format import Stated
 
 from ..http.requests import TheCurator, while_waited
 from ..service import relays
 from ..service.tasks import create_task, plan_task, preview_table, preview_task
 from .embedding import preview_address
-from .pages import PageRoute, own_address, page, see_other
+from .pages import OF_FILE, PageRoute, own_address, page, see_other, stated_in
 from .visitor import Admins, TheForm, TheVisitor
 
 MOST_WAVES = 12
@@ -96,7 +93,6 @@ OF_COLUMNS = (
     "years",
 )
 """Settings that the fields of single columns make."""
-OF_FILE = ("encoding", "separator", "decimal")
 IN_WORDS = ("name", "holders", "description", "invited", "closes", "epsilon", "waves", "mode")
 """Settings that the form asks for in words of its own."""
 OF_LABEL = ("prevalence",)
@@ -124,7 +120,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=
 def ask_file(request: Request, curator: TheCurator) -> Response:
     """The first step: a file, for which a worker process gets ready."""
     curator.workers.warm()
-    return page(request, "new.html", steps=STEPS, kept={}, proposals=None)
+    return page(request, "new.html", steps=STEPS, kept={}, undecided="", proposals=None)
 
 
 @router.post(COLUMNS)
@@ -133,9 +129,10 @@ async def show_columns(
 ) -> Response:
     """The second step: what each column becomes, to be corrected."""
     public = await _public(form)
-    stated = _stated(form)
+    stated = stated_in(form)
     looked = preview_table(curator, visitor, public, stated)
     preview = await while_waited(request, looked)
+    undecided = preview.format.undecided if preview.format else ""
     columns = len(preview.proposals)
     if columns > MOST_COLUMNS:
         raise InvalidRequest(
@@ -149,7 +146,8 @@ async def show_columns(
         kept=await _kept(form),
         preview=preview,
         stated=asdict(stated),
-        proposals=preview.proposals,
+        undecided=undecided,
+        proposals=[] if undecided else preview.proposals,  # which are those of another number
         settings=INPUTS,
         of_file=OF_FILE,
         in_words=ORDINARY,
@@ -505,15 +503,6 @@ def _renaming(text: str) -> dict[str, str]:
             raise InvalidRequest(f"{line!r}: write the old name, =, and the new name.")
         names[old.strip()] = new.strip()
     return names
-
-
-def _stated(form: FormData) -> Stated:
-    """Format of the file as the form states it, or nothing of what is to be detected."""
-    stated = {name: form[name] for name in OF_FILE if form.get(name)}
-    try:
-        return TypeAdapter(Stated).validate_python(stated)
-    except ValidationError as error:
-        raise InvalidRequest(first_fault(error)) from None
 
 
 def _lines(text: str) -> list[str]:

@@ -5,31 +5,26 @@ import io
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from fastapi import APIRouter, Query, Request, Response, status
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
-from starlette.concurrency import run_in_threadpool
 
 from privet.learning.core.escaping import csv_cell
 from privet.learning.findings.changes import Line, WaveFigure
 from privet.protocol.calls import JSON_MEDIA_TYPE, TASKS
-from privet.protocol.errors import InvalidRequest, NotEnoughReports, Overloaded
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.lifecycle import TaskState
 
-from ..service import panels, tasks
 from ..service.panels import PanelStanding, read_panel
-from .models import ModelView
 from .problems import described
 from .requests import (
     EXAMPLE_ID,
     CountsReader,
-    Fitters,
     StrictRoute,
     TaskId,
     TheCaller,
     TheCurator,
     View,
     moment,
-    while_waited,
 )
 
 router = APIRouter(prefix=TASKS, tags=["tasks"], route_class=StrictRoute)
@@ -176,32 +171,6 @@ def read_waves(task_id: TaskId, curator: TheCurator, caller: TheCaller) -> Panel
     """The waves of the panel that the task is, or is a wave of: their states, one line over time
     for each class, and what changed beyond chance. Needs a token of scope reader or admin."""
     return PanelView.of(read_panel(curator, caller, task_id), curator.clock())
-
-
-class WaveModelView(ModelView):
-    """A model of one wave."""
-
-    wave: int = Field(description="Its number, from 1.", examples=[1])
-
-
-@router.post(
-    "/{task_id}/waves/models",
-    status_code=status.HTTP_201_CREATED,
-    summary="Fit a model to each wave",
-    dependencies=[Fitters],
-    responses=described(NotEnoughReports, InvalidRequest, Overloaded),
-)
-async def fit_waves(
-    task_id: TaskId, curator: TheCurator, caller: TheCaller, request: Request
-) -> list[WaveModelView]:
-    """Fit a model to each wave of a panel that has reports, which starts from the waves before it,
-    and keep it, as `POST /v1/tasks/{task_id}/models` does for one task."""
-    fitted = await while_waited(request, panels.fit_waves(curator, caller, task_id))
-    waves = (await run_in_threadpool(tasks.read_task, curator, caller, task_id)).task.waves
-    return [
-        WaveModelView(wave=number, **ModelView.of(waves[number - 1].id, info).model_dump())
-        for number, info in fitted.items()
-    ]
 
 
 @router.get(

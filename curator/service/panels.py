@@ -1,6 +1,5 @@
 """Panels: how their waves stand, what changed between them, and their models."""
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,10 +12,8 @@ from privet.protocol.task import Task
 
 from ..access.actors import Actor
 from ..access.tokens import Scope
-from ..datastore.models import ModelInfo
 from ..datastore.tasks import StoredTask
 from .curator import Curator
-from .fitting import fit
 from .reading import COUNTS
 from .tasks import read_task
 
@@ -85,15 +82,15 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
     return PanelStanding(tuple(standings), found, paths)
 
 
-async def fit_waves(curator: Curator, actor: Actor, task_id: str) -> dict[int, ModelInfo]:
-    """Fit and keep a model of each wave with reports of a panel, in their order; as ``fit`` does.
-    They are returned by the number of their wave.
+def waves_to_fit(curator: Curator, actor: Actor, task_id: str) -> dict[int, str]:
+    """The ids of a panel's waves that have reports, by their numbers; each is fitted by a call of
+    its own, so that none lasts long.
 
     Raises ``InvalidRequest`` without any, and for a task without waves.
     """
     actor.need(Scope.FITTER)
-    standing = await asyncio.to_thread(read_panel, curator, actor, task_id)
+    standing = read_panel(curator, actor, task_id)
     waves = {number: wave.task.id for number, wave in enumerate(standing.waves, 1) if wave.reports}
     if not waves:
         raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
-    return {number: await fit(curator, actor, wave_id) for number, wave_id in waves.items()}
+    return waves

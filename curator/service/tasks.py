@@ -368,7 +368,8 @@ def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicDa
     from privet.learning.task_building.table import read_table  # slow to import
 
     make_base = None if uploaded.onnx is None else partial(tried_model, uploaded.onnx)
-    register = None if uploaded.register is None else read_table(uploaded.register)
+    of_numbers = Stated(decimal=settings.decimal)
+    register = None if uploaded.register is None else read_table(uploaded.register, of_numbers)
     columns = read_table(uploaded.public, settings.stated)
     return build_task(settings, columns, make_base, register)
 
@@ -376,7 +377,7 @@ def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicDa
 def previewed(public: bytes, stated: Stated) -> Preview:
     from privet.learning.task_building.table import read_table  # slow to import
 
-    return preview(read_table(public, stated))
+    return preview(read_table(public, stated, undecided=True))
 
 
 def planned(public: bytes, settings: Publication, register: bytes | None) -> Plan:

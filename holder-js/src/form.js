@@ -66,7 +66,12 @@ function numberField(asked, id, texts, own) {
     id, type: "text", inputMode: low < 0 ? "text" : "decimal", autocomplete: "off", required: isRequired(asked),
     "aria-describedby": `${id}-help`,
   });
-  const value = () => texts.typedNumber(input.value);
+  const read = () => {
+    const all = texts.typedNumbers(input.value);
+    const within = all.filter((each) => low <= Number(each) && Number(each) <= high);
+    return within.length === 1 ? within : all;
+  };
+  const value = () => (read().length > 1 ? input.value.trim() : read()[0]);
   const number = () => (NUMBER.test(value()) ? Number(value()) : NaN);
   const counted = () => Math.min(Math.max(number(), low), high);
   return {
@@ -78,12 +83,13 @@ function numberField(asked, id, texts, own) {
     words: () => (value() === "" ? element("i", {}, texts.say("checkEmpty")) : element("span", {}, texts.number(number(), true))),
     fault() {
       if (value() === "") return isRequired(asked) ? texts.say("faultNumberMissing") : null;
+      const [one, other] = read();
+      if (other) return texts.say("faultEither", { typed: value(), one: texts.number(Number(one)), other: texts.number(Number(other)) });
       return Number.isFinite(number()) ? null : texts.say("faultNumber", { example: texts.number(low + (high - low) / 2) });
     },
     warning() {
       if (!Number.isFinite(number()) || counted() === number()) return null;
-      const numbers = { low, high, value: number(), counted: counted() };
-      return texts.say("outside", Object.fromEntries(Object.entries(numbers).map(([key, each]) => [key, texts.number(each, true)])));
+      return texts.say("outside", { value: texts.number(number(), true), counted: texts.number(counted(), true) });
     },
   };
 }

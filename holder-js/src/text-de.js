@@ -54,7 +54,7 @@ export default {
   questionsStay: "Ihre Antworten bleiben auf diesem Gerät.",
   questionsStayDisclosed: "Ihre Antworten bleiben auf diesem Gerät, bis auf das, was Ihre Gruppe verrät.",
   questionDisclosed: "Von dieser Antwort kann Ihre Gruppe abhängen, und die ist nicht verborgen.",
-  range: "Eine Zahl von {low} bis {high}.",
+  range: "Eine Zahl von {low} bis {high}; andere zählen als die nächste.",
   choose: "Bitte wählen …",
   noAnswer: "Keine Angabe",
   other: "Etwas anderes (zählt als „{name}“)",
@@ -62,8 +62,9 @@ export default {
 
   faultNumberMissing: "Geben Sie eine Zahl ein",
   faultNumber: "Geben Sie eine Zahl in Ziffern ein, zum Beispiel {example}",
+  faultEither: "{typed} kann {one} oder {other} sein: Geben Sie ein, was Sie meinen",
   faultChoice: "Wählen Sie eine der Antworten",
-  outside: "Diese Studie zählt Zahlen von {low} bis {high}. Ihre Angabe, {value}, zählt als {counted}.",
+  outside: "Ihre Angabe, {value}, zählt als {counted}.",
 
   unfitTitle: "Keine der Antworten passt zu mir",
   unfit: "Sie können gehen: Es wurde nichts gesendet. Oder Sie senden eine Nachricht, dass Ihre Antworten nicht passen. Niemand kann sie von einer anderen Nachricht unterscheiden, denn auch in sie wird Zufall gemischt.",

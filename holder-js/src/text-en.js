@@ -54,7 +54,7 @@ export default {
   questionsStay: "Your answers stay on this device.",
   questionsStayDisclosed: "Your answers stay on this device, except for what your group reveals.",
   questionDisclosed: "Your group may depend on this answer, and your group is not hidden.",
-  range: "A number from {low} to {high}.",
+  range: "A number from {low} to {high}; others count as the nearest.",
   choose: "Choose …",
   noAnswer: "No answer",
   other: "Something else (counted as “{name}”)",
@@ -62,8 +62,9 @@ export default {
 
   faultNumberMissing: "Enter a number",
   faultNumber: "Enter a number in digits, such as {example}",
+  faultEither: "{typed} may be {one} or {other}: enter the one that you mean",
   faultChoice: "Choose one of the answers",
-  outside: "This study counts numbers from {low} to {high}. Your answer, {value}, will be counted as {counted}.",
+  outside: "Your answer, {value}, will be counted as {counted}.",
 
   unfitTitle: "None of the answers fits me",
   unfit: "You can leave: nothing has been sent. Or you can send a message saying that your answers do not fit. Nobody can tell it from any other message, because randomness is mixed into it too.",

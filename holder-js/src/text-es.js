@@ -54,7 +54,7 @@ export default {
   questionsStay: "Sus respuestas se quedan en este dispositivo.",
   questionsStayDisclosed: "Sus respuestas se quedan en este dispositivo, salvo lo que revela su grupo.",
   questionDisclosed: "Su grupo puede depender de esta respuesta, y su grupo no se oculta.",
-  range: "Un número de {low} a {high}.",
+  range: "Un número de {low} a {high}; los demás cuentan como el más cercano.",
   choose: "Elija…",
   noAnswer: "Sin respuesta",
   other: "Otra cosa (cuenta como «{name}»)",
@@ -62,8 +62,9 @@ export default {
 
   faultNumberMissing: "Escriba un número",
   faultNumber: "Escriba un número en cifras, por ejemplo {example}",
+  faultEither: "{typed} puede ser {one} o {other}: escriba el que corresponde",
   faultChoice: "Elija una de las respuestas",
-  outside: "Este estudio cuenta números de {low} a {high}. Su respuesta, {value}, contará como {counted}.",
+  outside: "Su respuesta, {value}, contará como {counted}.",
 
   unfitTitle: "Ninguna respuesta es adecuada para mí",
   unfit: "Puede irse: no se ha enviado nada. O puede enviar un mensaje de que sus respuestas no encajan. Nadie puede distinguirlo de otro mensaje, porque también lleva azar.",

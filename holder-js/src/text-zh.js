@@ -54,7 +54,7 @@ export default {
   questionsStay: "您的回答留在此设备上。",
   questionsStayDisclosed: "除了您所在的组所透露的内容，您的回答留在此设备上。",
   questionDisclosed: "您的组可能取决于这个回答，而您的组不会隐藏。",
-  range: "{low} 到 {high} 之间的数字。",
+  range: "{low} 到 {high} 之间的数字；其他数字计为最接近的一端。",
   choose: "请选择……",
   noAnswer: "不回答",
   other: "其他（计为“{name}”）",
@@ -62,8 +62,9 @@ export default {
 
   faultNumberMissing: "请输入数字",
   faultNumber: "请用数字填写，例如 {example}",
+  faultEither: "{typed} 可能是 {one} 或 {other}：请填写您要表达的数字",
   faultChoice: "请选择一个回答",
-  outside: "本项调查统计 {low} 到 {high} 之间的数字。您填写的 {value} 将计为 {counted}。",
+  outside: "您填写的 {value} 将计为 {counted}。",
 
   unfitTitle: "没有适合我的回答",
   unfit: "您可以离开：没有发送任何内容。您也可以发送一条消息，说明您的回答不适合。没有人能把它与其他消息区分开，因为它同样混入了随机性。",

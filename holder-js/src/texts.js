@@ -14,7 +14,7 @@ const CATALOGUES = {
 export const SPOKEN = Object.keys(CATALOGUES);
 
 /** Numbers with a sign between thousands, and perhaps the other one before decimals. */
-const GROUPED = { ",": /^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$/, ".": /^[+-]?\d{1,3}(\.\d{3})+(,\d*)?$/ };
+const GROUPED = /^[+-]?[1-9]\d{0,2}([.,])\d{3}(\1\d{3})*((?!\1)[.,]\d*)?$/;
 
 /**
  * @param {readonly string[]} [wanted] the reader's languages
@@ -88,15 +88,17 @@ export class Texts {
    * The number that somebody typed, with the signs of this language or of another: `1.234,5`,
    * `1,234.5`, `12,5`, full-width digits, spaces or apostrophes between thousands.
    * @param {string} typed
-   * @returns {string} as the protocol reads it; what is no number stays as it is
+   * @returns {string[]} as the protocol reads it, or what is no number as it is; both numbers where the other
+   *   language's sign may be either, as in `1,125` where decimals follow a point
    */
-  typedNumber(typed) {
+  typedNumbers(typed) {
     const text = typed.normalize("NFKC").trim().replace(/(\d)['’\s](?=\d{3})/g, "$1").replace("−", "-");
-    for (const [sign, grouped] of Object.entries(GROUPED)) {
-      const isDecimal = sign === this.decimalSign && text.match(/[.,]/g)?.length === 1;
-      if (grouped.test(text) && !isDecimal) return text.replaceAll(sign, "").replace(",", ".");
-    }
-    return text.replace(/^([+-]?\d*),(\d*)$/, "$1.$2");
+    const decimal = text.replace(/^([+-]?\d*),(\d*)$/, "$1.$2");
+    const [, sign] = text.match(GROUPED) ?? [];
+    if (!sign) return [decimal];
+    const whole = text.replaceAll(sign, "").replace(",", ".");
+    if (text.match(/[.,]/g).length > 1) return [whole];
+    return sign === this.decimalSign ? [decimal] : [whole, decimal];
   }
 
   get decimalSign() {

@@ -55,15 +55,19 @@ TOO_MANY_MARKS = rf"\p{{M}}{{{MOST_MARKS + 1}}}"
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_table(data: bytes, stated: Stated = NOTHING_STATED) -> Table:
+def read_table(
+    data: bytes, stated: Stated = NOTHING_STATED, *, undecided: bool = False
+) -> Table:
     """The columns of a CSV or Parquet file, in file order; ``stated`` is said of a CSV file.
 
-    Raises ``InvalidPublicData`` for a file that is neither, or that has no rows, no header, or
-    columns of an unsupported kind; ``TooLarge`` above the published limits.
+    Raises ``InvalidPublicData`` for a file that is neither, that has no rows, no header, or
+    columns of an unsupported kind, or whose numbers may be others, unless they may stay
+    ``undecided``; ``TooLarge`` above the published limits.
     """
     if not data.strip():
         raise InvalidPublicData("The file is empty: send a CSV or Parquet file with rows.")
-    table = _read_parquet(data) if data.startswith(PARQUET_MAGIC) else _read_csv(data, stated)
+    is_parquet = data.startswith(PARQUET_MAGIC)
+    table = _read_parquet(data) if is_parquet else _read_csv(data, stated, undecided)
     if not count_rows(table):
         raise InvalidPublicData("The file has a header but no rows: add records.")
     return table
@@ -142,10 +146,10 @@ def _check_bytes(size: int) -> None:
         )
 
 
-def _read_csv(data: bytes, stated: Stated) -> Table:
+def _read_csv(data: bytes, stated: Stated, undecided: bool) -> Table:
     """The columns of a CSV file, by its texts in chunks of rows."""
     try:
-        file = read_csv(data, stated)
+        file = read_csv(data, stated, undecided=undecided)
         _check_size(file.text.count("\n"), len(file.names))
         records, chunks = file.rows(), []
         while rows := [row.cells for row in itertools.islice(records, CHUNK_ROWS)]:

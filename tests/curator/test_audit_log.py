@@ -82,8 +82,8 @@ REPORTED = {
 }
 """What holders and relays send is counted in the status, and not logged one by one; receipts are
 read."""
-OF_PANELS = {"POST /tasks/{task_id}/fit-waves", "POST /v1/tasks/{task_id}/waves/models"}
-"""They fit a model of each wave; ``test_one_button_fits_every_wave`` reads what is logged."""
+OF_PANELS = {"POST /tasks/{task_id}/fit-waves"}
+"""It fits a model of a wave; ``test_one_button_fits_every_wave`` reads what is logged."""
 COMMANDS = {
     "pilot": set[str](),  # but by the calls of the curator that it starts
     "serve": {"token issued at a start without one", "signing key set", "signing key rotated"},

@@ -449,26 +449,28 @@ def test_what_was_shown_is_sent_and_only_once() -> None:
 REGIONS = """
 import { textsFor } from "./texts.js";
 const wanted = [["en-US"], ["en-GB", "de"], ["de-CH"], ["fr", "de-!!"], []];
+const TYPED = ["1.500", "1,125", "0,125", "1,125.5"];
 const texts = await Promise.all(wanted.map((each) => textsFor(each)));
 const said = (each) => [each.language, each.date(15 * 86_400).slice(0, 10), each.number(1.5)];
 const [, , , german, english] = texts;
 const read = [1985, 12_345].flatMap((of) => [english, german].map((each) => each.number(of, true)));
-const regions = texts.map((each) => [...said(each), each.typedNumber("1.500")]);
+const regions = texts.map((each) => [...said(each), ...TYPED.map((one) => each.typedNumbers(one))]);
 console.log(JSON.stringify([...regions, read]));
 """
 
 
 def test_dates_and_numbers_are_written_as_in_the_readers_region() -> None:
     """Of the language in which the page speaks; a tag that is none is no fault. What is only read
-    has signs between thousands, a year none, as on the dashboard."""
+    has signs between thousands, a year none, as on the dashboard. What is typed with the region's
+    decimal sign is one number; before three digits the other sign may be either."""
     *regions, read = evaluated(REGIONS)
     assert read == ["1985", "1985", "12,345", "12.345"]
     assert regions == [
-        ["en", "January 16", "1.5", "1.500"],
-        ["en", "16 January", "1.5", "1.500"],
-        ["de", "16. Januar", "1.5", "1.500"],
-        ["de", "16. Januar", "1,5", "1500"],
-        ["en", "January 16", "1.5", "1.500"],
+        ["en", "January 16", "1.5", ["1.500"], ["1125", "1.125"], ["0.125"], ["1125.5"]],
+        ["en", "16 January", "1.5", ["1.500"], ["1125", "1.125"], ["0.125"], ["1125.5"]],
+        ["de", "16. Januar", "1.5", ["1.500"], ["1125", "1.125"], ["0.125"], ["1125.5"]],
+        ["de", "16. Januar", "1,5", ["1500", "1.500"], ["1.125"], ["0.125"], ["1125.5"]],
+        ["en", "January 16", "1.5", ["1.500"], ["1125", "1.125"], ["0.125"], ["1125.5"]],
     ]
 
 

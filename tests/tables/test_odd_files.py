@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Numeric, encode_table, encode_value
 from privet.protocol.spellings import read_values
 from privet.tables.cells import cell_value
-from privet.tables.csv_reader import read_csv
+from privet.tables.csv_reader import SAMPLE_ROWS, read_csv
 from privet.tables.text_format import Stated, UnreadableTable, lines_of
 
 HERE = Path(__file__).parent
@@ -104,8 +105,38 @@ def test_what_is_given_is_not_detected() -> None:
     with pytest.raises(InvalidPublicData, match="not in UTF-8"):
         read_table("größe\n1\n".encode("cp1252"), Stated(encoding="utf-8"))
     thousand = b'x\n"20,000"\n'
-    assert listed(read_table(thousand)["x"]) == [20_000.0]
+    assert listed(read_table(thousand, Stated(decimal="point"))["x"]) == [20_000.0]
     assert listed(read_table(thousand, Stated(decimal="comma"))["x"]) == [20.0]
+
+
+OTHERS = "x;y\n34;1\n" + "35;2\n" * SAMPLE_ROWS
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be"),
+    [
+        ('x,y\n34,"1,125"\n', "1,125 may be 1125 or 1.125"),
+        ("x;y\n34;1.125\n", "1.125 may be 1.125 or 1125"),
+        (OTHERS + "36;12.500 %\n", "12.500 may be 12.500 or 12500"),
+        ("x,y\n34,1.125\n", None),  # as programs write
+        ("x;y\n34;1,125\n", None),  # as spreadsheets with semicolons do
+        ('x,y\n34,"1,125"\n35,"0,125"\n', None),
+        (OTHERS + "36;12.500\n37;12,5\n", None),
+        ('x,y\n34,"1,125"\n35,a\n36,b\n', None),  # no numbers
+    ],
+)
+def test_a_number_that_may_be_two_is_asked_about(text: str, may_be: str | None) -> None:
+    """Where no other number tells which; of all readers of files alike."""
+    data = text.encode()
+    if may_be is None:
+        assert read_csv(data).format.undecided == ""
+        return
+    with pytest.raises(UnreadableTable, match=f"^{re.escape(may_be)}, and no other number"):
+        read_csv(data)
+    with pytest.raises(InvalidPublicData, match=re.escape(may_be)):
+        read_table(data)
+    for decimal in ("point", "comma"):
+        assert read_csv(data, Stated(decimal=decimal)).format.undecided == ""
 
 
 @given(st.text(alphabet='a,"\r\n\u2028\x0b'))

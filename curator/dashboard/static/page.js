@@ -1,6 +1,6 @@
 /**
  * Every link and form of the dashboard leads to a page. Those with `data-into` put the part of that
- * page with this id into the page that is open instead.
+ * page with this id into the page that is open instead; a form there with `data-go-on` is sent at once.
  */
 
 const EVERY_MS = 5_000;
@@ -34,6 +34,7 @@ async function load(url, into, options = {}) {
     prepare(target);
     target.dispatchEvent(new CustomEvent("privet-loaded", { bubbles: true }));
     markPath(target);
+    target.querySelector("form[data-go-on]")?.requestSubmit();
     if (into === "node" && part) mark([new URL(url, location.href).pathname.split("/").at(-1)]);
     return page;
   } catch (error) {

@@ -92,14 +92,17 @@ async function offer() {
   };
 }
 
-/** The number in a field, perhaps with a decimal comma. */
-const number = (name) => Number(form.elements[name]?.value.replace(",", "."));
+/** The number in a field, perhaps with a decimal comma; NaN for `1,125`, which may be two. */
+function number(name) {
+  const text = form.elements[name]?.value.trim() ?? "";
+  return /^[-+]?[1-9]\d{0,2},\d{3}$/u.test(text) ? NaN : Number(text.replace(",", "."));
+}
 
 /** The sentence below epsilon, for the number that stands there. */
 function sayOdds() {
   const epsilon = number("epsilon");
   const place = form.querySelector("[data-of-hundred]");
-  if (place && epsilon > 0) place.textContent = Math.ceil(100 / (1 + Math.exp(-epsilon)));
+  if (place) place.textContent = epsilon > 0 ? Math.ceil(100 / (1 + Math.exp(-epsilon))) : "?";
 }
 
 /** Show as many waves as were chosen, and what all answers of one person cost together. */

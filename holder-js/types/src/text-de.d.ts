@@ -56,6 +56,7 @@ declare const _default: {
     check: string;
     faultNumberMissing: string;
     faultNumber: string;
+    faultEither: string;
     faultChoice: string;
     outside: string;
     unfitTitle: string;

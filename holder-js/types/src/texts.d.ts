@@ -40,8 +40,9 @@ export declare class Texts {
      * The number that somebody typed, with the signs of this language or of another: `1.234,5`,
      * `1,234.5`, `12,5`, full-width digits, spaces or apostrophes between thousands.
      * @param {string} typed
-     * @returns {string} as the protocol reads it; what is no number stays as it is
+     * @returns {string[]} as the protocol reads it, or what is no number as it is; both numbers where the other
+     *   language's sign may be either, as in `1,125` where decimals follow a point
      */
-    typedNumber(typed: string): string;
+    typedNumbers(typed: string): string[];
     get decimalSign(): string;
 }

@@ -55,8 +55,9 @@ def test_a_panel_from_its_waves_to_its_models(cli: Cli, panel: str, curator_url:
     assert "One wave has reports so far." in status.out
     waves = cli.json("panel", "status", panel)["waves"]
     assert [(wave["wave"], wave["reports"]) for wave in waves] == [(1, 2), (2, 0)]
-    fitted = cli.json("panel", "fit", "survey")
-    assert [(model["wave"], model["number"]) for model in fitted] == [(1, 1)]
+    fitted = cli("panel", "fit", "survey", "--json")
+    assert [(each["wave"], each["number"]) for each in json.loads(fitted.out)] == [(1, 1)]
+    assert "Wave 1 has model 1." in fitted.err
     exported = cli("panel", "export", "survey", "--format", "csv", "--out", "waves.csv")
     assert exported.code == 0
     rows = list(csv.DictReader(Path("waves.csv").read_text().splitlines()))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import models as dashboard_models
 from privet.curator.dashboard import overview, tasks
-from privet.curator.dashboard.models import estimators_for, typed_value
+from privet.curator.dashboard.models import estimators_for, given, typed_value
 from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.http.models import DifferenceView, InsightView, records_of
 from privet.curator.service import reading
@@ -35,6 +35,7 @@ from privet.learning.findings.sentences import (
     worth_of_accuracy,
 )
 from privet.learning.methods import ESTIMATORS
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric
 from tests.curator import samples
 from tests.curator.http.conftest import Http
@@ -302,9 +303,23 @@ async def test_the_page_says_who_can_open_its_link(
 def test_numbers_may_be_typed_as_people_write_them() -> None:
     number, text = Numeric(name="x", low=0, high=9), Categorical(name="w", categories=("1,5", "b"))
     said = {"37,5": "37.5", "37.5": "37.5", "1.234,5": "1234.5", "1,234.5": "1234.5"}
-    said |= {"20,000": "20000", "1 234,5": "1234.5", "\u22123": "-3", "many": "many"}
+    said |= {"1 234,5": "1234.5", "1,234,567": "1234567", "\u22123": "-3", "many": "many"}
     assert {typed: typed_value(number, typed) for typed in said} == said
     assert typed_value(text, "1,5") == "1,5"
+
+
+def test_a_typed_comma_before_three_digits_is_no_point_and_no_thousand() -> None:
+    """Unless only one of both is in the range: ``0,125`` and ``1.125`` are what pages write."""
+    small, large = Numeric(name="x", low=0, high=9), Numeric(name="x", low=10_000, high=95_000)
+    said = {"0,125": "0.125", "1.125": "1.125", "1,125": "1.125", "1,1250": "1.1250"}
+    assert {typed: typed_value(small, typed) for typed in said} == said
+    assert typed_value(large, "20,000") == "20000"
+    for typed in ("1,125", "-20,000"):  # in neither range, or in none
+        with pytest.raises(InvalidRequest, match=rf"^{typed} may be -?\d+ or -?\d+\.\d+: write"):
+            typed_value(large, typed)
+    assert tasks.wanted_of("2,500") == (2.5, "")  # at most 100
+    with pytest.raises(InvalidRequest, match="1,125 may be 1125 or 1.125"):
+        given("weighted", {"weight": "1,125"})
 
 
 async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
@@ -436,6 +451,20 @@ def typed_number(text: str) -> float:
     assert "." not in text
     assert len(text.replace(",", "").lstrip("0")) <= 6
     return float(text.replace(",", "."))
+
+
+async def test_a_file_to_predict_for_is_read_as_its_decimal_mark_is_stated(http: Http) -> None:
+    """Where no number of the file tells which it is."""
+    task = await http.task()
+    await http.fit(task, **samples.PUBLIC_ALONE)
+    form, path = await http.sign_in(), f"/tasks/{task}/models/1/predict-file"
+    files = {"file": ("a.csv", b'age;hours;job;member\n37;1.125;nurse;TRUE\n')}
+    refused = await form(path, files)
+    assert "1.125 may be 1.125 or 1125, and no other number of the file tells which" in refused.text
+    answers = {mark: (await form(path, files, decimal=mark)).text for mark in ("point", "comma")}
+    assert all("1.125" in answer.splitlines()[1] for answer in answers.values())
+    assert answers["point"] != answers["comma"]
+    assert (await form(path, files, decimal="semicolon")).status_code == 422
 
 
 async def test_a_file_comes_back_with_predictions(http: Http) -> None:

@@ -301,6 +301,22 @@ def test_numbers_that_cannot_be_are_named() -> None:
             settings_of(FormData(FORM | {"epsilon": epsilon}))
 
 
+async def test_a_number_that_may_be_two_is_asked_about_before_anything_else(http: Http) -> None:
+    """The columns come once the file's decimal mark is chosen; a typed end is refused."""
+    form = await http.sign_in()
+    rows = "".join(f"{20 + i};{1 + i % 3}.125;{'yes' if i % 4 else 'no'}\n" for i in range(60))
+    files = {"public": ("a.csv", f"age;weight;back\n{rows}".encode())}
+    page = (await form("/new/columns", files)).text
+    assert "1.125 may be 1.125 or 1125, and no other number of the file tells which." in page
+    assert ('name="label"' in page, 'name="decimal" required' in page) == (False, True)
+    for mark, high in (("point", "3.125"), ("comma", "3125")):
+        page = (await form("/new/columns", files, decimal=mark)).text
+        assert f'name="found_high.1" value="{high}"' in page
+        assert f"<option selected>{mark}</option>" in page
+    with pytest.raises(InvalidRequest, match="1,125 may be 1125 or 1.125: write the one"):
+        settings_of(FormData(FORM | {"epsilon": "1,125"}))
+
+
 async def test_the_page_says_what_can_be_changed_after_publication(http: Http) -> None:
     """A closed task opens again, as the button on its page does."""
     form = await http.sign_in()
