@@ -144,8 +144,8 @@ class CuratorClient:
     def fit_waves(self, task: TaskName) -> Iterator[Document]:
         """Fit a model of each wave of a panel that has reports, one after another.
 
-        Each is kept, and returned with the number of its **wave**, before the next is fitted. Raises
-        ``InvalidRequest`` without any report.
+        Each is kept, and returned with the number of its **wave**, before the next is fitted.
+        Raises ``InvalidRequest`` without any report.
         """
         waves = [each for each in self.waves(task)["waves"] if each["reports"]]
         if not waves:

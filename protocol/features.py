@@ -442,6 +442,11 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(short[:20]) + (" and more" if len(short) > 20 else "")
 
 
+def quoted(names: Iterable[str]) -> str:
+    """At most twenty names, each in quotes, so that none is a word of the sentence around it."""
+    return ", ".join(map(repr, itertools.islice(names, 20)))
+
+
 def category_text(value: Any) -> str:
     """The name under which a raw value is a category or class.
 

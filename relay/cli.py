@@ -70,7 +70,9 @@ Insecure = Annotated[
 log = logging.getLogger(__name__)
 say = partial(typer.echo, err=True)
 
-app = typer.Typer(help=whole_paragraphs(__doc__), no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    help=whole_paragraphs(__doc__), no_args_is_help=True, pretty_exceptions_enable=False
+)
 
 
 def _token(token: str | None) -> str | None:

@@ -95,9 +95,7 @@ class TextTable:
         return cells[:width]
 
 
-def read_csv(
-    data: bytes, stated: Stated = NOTHING_STATED, *, undecided: bool = False
-) -> TextTable:
+def read_csv(data: bytes, stated: Stated = NOTHING_STATED, *, undecided: bool = False) -> TextTable:
     """A CSV file in the format that is detected, or stated.
 
     Letters are in one form (NFC), there are no spaces around names and cells, and no characters
@@ -122,7 +120,8 @@ def read_csv(
         form = replace(form, decimal=decimal, undecided=may_be)
     if form.undecided and not undecided:
         raise UnreadableTable(
-            f"{form.undecided}, and no other number of the file tells which: state its decimal mark."
+            f"{form.undecided}, and no other number of the file tells which: state its decimal "
+            "mark."
         )
     return TextTable(form, names, rest, int(named is not None), len(header) - len(names))
 

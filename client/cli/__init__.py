@@ -15,7 +15,9 @@ from .commands import answer, budget, cap, check, page, resend, show
 TASK = f"https://curator.example{TASKS}/c463082017fb"
 KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
-app = typer.Typer(help=whole_paragraphs(__doc__), no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    help=whole_paragraphs(__doc__), no_args_is_help=True, pretty_exceptions_enable=False
+)
 for command, example in (
     (show, f"show {TASK}"),
     (answer, f"answer {TASK} --record docs/examples/patient.json"),

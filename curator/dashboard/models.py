@@ -187,7 +187,7 @@ def predict(
         if feature.name not in record and feature.missing is None
     ]
     if empty:
-        raise InvalidRecord(f"Fill in what is empty: {'; '.join(empty)}.")
+        raise InvalidRecord(f"Fill in what is empty: {'; '.join(f'“{each}”' for each in empty)}.")
     try:
         answers = prediction.predict(curator, visitor, task_id, number, records=[record])
     except InvalidRecord as error:  # which names a row, and a form has one record
@@ -407,8 +407,9 @@ def typed_value(feature: Numeric | Categorical, text: str) -> Any:
 
     Raises ``InvalidRequest`` for one that is two numbers in the feature's range, or in neither.
     """
-    is_number = isinstance(feature, Numeric)
-    number = typed_number(text, feature.low, feature.high) if is_number else None
+    number = None
+    if isinstance(feature, Numeric):
+        number = typed_number(text, feature.low, feature.high)
     return cell_value(feature, number or text, "point")
 
 

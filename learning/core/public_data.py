@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Label
+from privet.protocol.features import Classes, Label, quoted
 
 Floats = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -62,15 +62,14 @@ def stated_prevalence(stated: Mapping[str, float], label: Label, y: Floats) -> F
     if unknown:
         raise InvalidRequest(
             f"The prevalence names {unknown[0]!r}, which is no class: the classes are "
-            f"{', '.join(label.classes)}."
+            f"{quoted(label.classes)}."
         )
     shares = np.array([stated.get(name, 0.0) for name in label.classes])
     left, rest = 1.0 - float(shares.sum()), np.array([name not in stated for name in label.classes])
     if abs(left) > ROUNDED if not rest.any() else left <= 0.0:
         wanted = "exactly" if not rest.any() else "less than"
         raise InvalidRequest(
-            f"The prevalence of {', '.join(stated)} adds up to {1.0 - left:g}: it must be "
-            f"{wanted} 1."
+            f"The prevalence of {quoted(stated)} adds up to {1.0 - left:g}: it must be {wanted} 1."
         )
     counts = np.where(rest, np.bincount(y.astype(np.int64), minlength=label.slots) + 0.5, 0.0)
     return np.asarray(np.where(rest, left * counts / max(counts.sum(), 0.5), shares))

@@ -322,11 +322,11 @@ class Plan:
             for case, gain in rare.gains.items()
         )
         return (
-            f"{self.label} is {rare.name} for {rare.share:.2g} of the public records, so accuracy "
-            f"says little. Expect a log loss of {rare.log_loss.value:.3g} ± "
+            f"“{self.label}” is “{rare.name}” for {rare.share:.2g} of the public records, so "
+            f"accuracy says little. Expect a log loss of {rare.log_loss.value:.3g} ± "
             f"{rare.log_loss.standard_error:.1g}, where the same shares for everybody have "
             f"{rare.log_loss_of_shares:.3g}, and an AUC of {rare.auc.value:.2g} ± "
-            f"{rare.auc.standard_error:.1g} for {rare.name} against the rest. Reports lower the "
+            f"{rare.auc.standard_error:.1g} for “{rare.name}” against the rest. Reports lower the "
             f"log loss by {gains}."
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
-from privet.protocol.features import Feature, Label, Range, encode_table, label_value
+from privet.protocol.features import Feature, Label, Range, encode_table, label_value, quoted
 from privet.protocol.label_scale import Centring
 from privet.protocol.mechanisms import MECHANISMS, create_mechanism
 from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
@@ -197,8 +197,7 @@ def _disclosure(
         )
     if unknown := [name for name in settings.disclosed if name not in names]:
         raise InvalidTask(
-            f"There is no column {unknown[0]!r} to be disclosed: the features are "
-            f"{', '.join(names)}."
+            f"There is no column {unknown[0]!r} to be disclosed: the features are {quoted(names)}."
         )
     if len(settings.questions) > 1:
         raise InvalidTask(

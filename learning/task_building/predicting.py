@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from privet.protocol.errors import InvalidRecord, InvalidRequest
-from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value
+from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value, quoted
 from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 from privet.tables.cells import cell_value
@@ -48,7 +48,7 @@ class RowsToPredict:
         for name in (*ignore, *keep):
             if name not in columns:
                 raise InvalidRequest(
-                    f"The file has no column {name!r}: its columns are {', '.join(columns)}."
+                    f"The file has no column {name!r}: its columns are {quoted(columns)}."
                 )
         kept = {name: columns.texts[name].to_pylist() for name in keep}
         features = {feature.name: feature for feature in task.features}

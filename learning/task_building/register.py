@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from privet.protocol.errors import InvalidPublicData, InvalidRecord
-from privet.protocol.features import Feature, Label, Numeric, columns_of, encode_table
+from privet.protocol.features import Feature, Label, Numeric, columns_of, encode_table, quoted
 from privet.protocol.spellings import read_values
 from privet.protocol.strata import disclosed_columns
 
@@ -82,7 +82,7 @@ def _check_names(columns: Columns, asked: list[str], label: str) -> None:
         )
     if missing := [name for name in asked if name not in columns]:
         raise InvalidPublicData(
-            f"The register has no column {missing[0]!r}: it takes {', '.join(asked)}."
+            f"The register has no column {missing[0]!r}: it takes {quoted(asked)}."
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import ColumnValues, category_text, is_missing
+from privet.protocol.features import ColumnValues, category_text, is_missing, quoted
 from privet.protocol.spellings import look_alike
 
 from .columns import Columns, Table
@@ -74,7 +74,7 @@ def _renamed(name: str, values: ColumnValues, names: Mapping[str, str]) -> Colum
     if unknown := [old for old in names if old not in found.values()]:
         raise InvalidPublicData(
             f"The column {name!r} has no category {unknown[0]!r} to rename: its categories are "
-            f"{', '.join([*dict.fromkeys(found.values())][:20])}."
+            f"{quoted(dict.fromkeys(found.values()))}."
         )
     return [value if value is None else names.get(found[value], value) for value in values]
 

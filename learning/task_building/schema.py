@@ -28,6 +28,7 @@ from privet.protocol.features import (
     category_text,
     columns_of,
     is_missing,
+    quoted,
     text_counts,
 )
 from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
@@ -153,7 +154,7 @@ def describe(field: Field, settings: TaskSettings, units: Mapping[str, str] = NO
 
 
 def _check_named(columns: Columns, settings: TaskSettings) -> None:
-    listed = ", ".join(list(columns)[:20])
+    listed = quoted(columns)
     for name in (settings.label, *settings.ignore, *settings.features, *settings.describe):
         if name not in columns:
             raise InvalidPublicData(

@@ -55,9 +55,7 @@ TOO_MANY_MARKS = rf"\p{{M}}{{{MOST_MARKS + 1}}}"
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
-def read_table(
-    data: bytes, stated: Stated = NOTHING_STATED, *, undecided: bool = False
-) -> Table:
+def read_table(data: bytes, stated: Stated = NOTHING_STATED, *, undecided: bool = False) -> Table:
     """The columns of a CSV or Parquet file, in file order; ``stated`` is said of a CSV file.
 
     Raises ``InvalidPublicData`` for a file that is neither, that has no rows, no header, or

@@ -318,7 +318,7 @@ def test_a_typed_comma_before_three_digits_is_no_point_and_no_thousand() -> None
         with pytest.raises(InvalidRequest, match=rf"^{typed} may be -?\d+ or -?\d+\.\d+: write"):
             typed_value(large, typed)
     assert tasks.wanted_of("2,500") == (2.5, "")  # at most 100
-    with pytest.raises(InvalidRequest, match="1,125 may be 1125 or 1.125"):
+    with pytest.raises(InvalidRequest, match=r"1,125 may be 1125 or 1\.125"):
         given("weighted", {"weight": "1,125"})
 
 
@@ -347,7 +347,7 @@ async def test_a_prediction_takes_decimal_commas(http: Http) -> None:
     assert "Row 1" not in refused.text
     refused = await form(path, **{"field.1": "12", "field.3": "0"})
     assert refused.status_code == 422
-    assert "Fill in what is empty: age; job." in refused.text
+    assert "Fill in what is empty: “age”; “job”." in refused.text
 
 
 async def test_a_record_that_differs_from_its_cell_is_told_from_it(
@@ -403,7 +403,7 @@ async def test_a_prediction_asks_as_people_are_asked(http: Http) -> None:
     path, asked = f"/tasks/{task}/models/1/predict", {"field.2": "nurse", "field.3": "0"}
     assert (await form(path, **asked, **{"field.0": "37"})).status_code == 200
     refused = await form(path, **asked)
-    assert "Fill in what is empty: How old are you? (years)." in unescape(refused.text)
+    assert "Fill in what is empty: “How old are you? (years)”." in unescape(refused.text)
 
 
 async def test_cells_are_named_by_what_people_read(
@@ -458,7 +458,7 @@ async def test_a_file_to_predict_for_is_read_as_its_decimal_mark_is_stated(http:
     task = await http.task()
     await http.fit(task, **samples.PUBLIC_ALONE)
     form, path = await http.sign_in(), f"/tasks/{task}/models/1/predict-file"
-    files = {"file": ("a.csv", b'age;hours;job;member\n37;1.125;nurse;TRUE\n')}
+    files = {"file": ("a.csv", b"age;hours;job;member\n37;1.125;nurse;TRUE\n")}
     refused = await form(path, files)
     assert "1.125 may be 1.125 or 1125, and no other number of the file tells which" in refused.text
     answers = {mark: (await form(path, files, decimal=mark)).text for mark in ("point", "comma")}

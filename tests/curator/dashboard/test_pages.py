@@ -1,18 +1,28 @@
 """Who may see and do what on the pages, and what comes with them."""
 
 import re
+from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
+from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from privet.curator.app import CuratorApp
 from privet.curator.collection.task_cache import CachedTask
-from privet.curator.dashboard.pages import of_studies, plural
+from privet.curator.dashboard.pages import QUOTED, TASK_WORD, of_studies, plural
 from privet.curator.dashboard.visitor import COOKIE, SESSION_SECONDS
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
+from privet.learning.core.public_data import stated_prevalence
+from privet.learning.task_building.build import build_task
+from privet.learning.task_building.renaming import prepared
+from privet.learning.task_building.settings import TaskSettings
+from privet.learning.task_building.table import read_table
+from privet.protocol.errors import PrivetError
+from privet.protocol.features import Classes
 from tests.curator import samples
 from tests.curator.datastore.made import many
 from tests.curator.http.conftest import TOKEN, Http, serving
@@ -156,6 +166,27 @@ def test_what_is_quoted_stays_as_it_is() -> None:
     said = "The task's column 'task' has “Task”: no other collection's tasks are multitask."
     shown = "The study's column 'task' has “Task”: no other study's studies are multitask."
     assert of_studies(said) == shown
+
+
+def test_what_people_call_their_columns_and_classes_is_quoted() -> None:
+    """So that pages, which say study, do not rename them: whoever calls one a task."""
+    given: dict[str, Any] = {"name": "n", "label": "collection", "epsilon": 1.0}
+    settings = TaskSettings(**given, ignore=("tasks",))
+    renaming = TaskSettings(**given, rename={"collection": {"tasks": "no"}})
+    table = read_table(b"task,collection\n1,task\n2,no\n")
+    label, y = Classes(name="collection", classes=("task", "no")), np.zeros(3)
+    calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+        (build_task, (settings, table)),
+        (prepared, (table, renaming)),
+        (stated_prevalence, ({"tasks": 0.5}, label, y)),
+        (stated_prevalence, ({"task": 0.5, "no": 0.6}, label, y)),
+    ]
+    for call, of in calls:
+        with pytest.raises(PrivetError) as refused:
+            call(*of)
+        said = refused.value.detail
+        assert "'task'" in of_studies(said), said
+        assert not TASK_WORD.search("".join(QUOTED.split(said)[::2])), said
 
 
 def test_one_is_no_plural() -> None:

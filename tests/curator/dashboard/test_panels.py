@@ -12,7 +12,7 @@ from privet.curator.app import CuratorApp
 from privet.curator.dashboard.panels import charts_of
 from privet.curator.datastore.status import StatusStore
 from privet.curator.datastore.tasks import StoredTask
-from privet.curator.service import panels as service_panels
+from privet.curator.service import panels, tasks
 from privet.learning.core.amounts import figure, percent
 from privet.learning.findings.changes import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
@@ -255,18 +255,19 @@ async def test_one_button_fits_every_wave(
     assert button in page
     assert "privet panel fit" not in page
     assert 'href="#models">Fit models: wave 1 has none yet.' in page
+
     async def models() -> list[int]:
         told = (await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)).json()
         return [wave["models"] for wave in told["waves"]]
 
-    threads, read_task = [], service_panels.read_task
+    threads, read_task = [], tasks.read_task
 
     def read(*given: Any) -> StoredTask:
         threads.append(threading.current_thread())
         return read_task(*given)
 
     with monkeypatch.context() as watched:
-        watched.setattr(service_panels, "read_task", read)
+        watched.setattr(panels, "read_task", read)
         fitted = await form(f"{path}/fit-waves")
     assert threads
     assert threading.current_thread() not in threads, "the event loop waited for the database"

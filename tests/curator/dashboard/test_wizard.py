@@ -313,7 +313,7 @@ async def test_a_number_that_may_be_two_is_asked_about_before_anything_else(http
         page = (await form("/new/columns", files, decimal=mark)).text
         assert f'name="found_high.1" value="{high}"' in page
         assert f"<option selected>{mark}</option>" in page
-    with pytest.raises(InvalidRequest, match="1,125 may be 1125 or 1.125: write the one"):
+    with pytest.raises(InvalidRequest, match=r"1,125 may be 1125 or 1\.125: write"):
         settings_of(FormData(FORM | {"epsilon": "1,125"}))
 
 

@@ -61,10 +61,10 @@ def test_a_plan_of_a_rare_class_has_scores_that_depend_on_it() -> None:
     gains = {"There are few records.": Mean(0.012, 0.001), "They are others.": Mean(-0.0004, 0.002)}
     rare = RareClass("yes", 0.02, Mean(0.081, 0.006), 0.098, Mean(0.712, 0.03), gains)
     assert replace(PLAN, rare=rare).answers[5] == (
-        "ill is yes for 0.02 of the public records, so accuracy says little. Expect a log loss of "
-        "0.081 ± 0.006, where the same shares for everybody have 0.098, and an AUC of 0.71 ± 0.03 "
-        "for yes against the rest. Reports lower the log loss by +0.012 ± 0.001 if there are few "
-        "records; −0.0004 ± 0.002 if they are others."
+        "“ill” is “yes” for 0.02 of the public records, so accuracy says little. Expect a log loss "
+        "of 0.081 ± 0.006, where the same shares for everybody have 0.098, and an AUC of 0.71 ± "
+        "0.03 for “yes” against the rest. Reports lower the log loss by +0.012 ± 0.001 if there "
+        "are few records; −0.0004 ± 0.002 if they are others."
     )
 
 
