@@ -25,6 +25,7 @@ from privet.learning.core.amounts import (
     amount,
     figure,
     percent,
+    share_ends,
     tells_nothing,
     thousands,
 )
@@ -60,12 +61,33 @@ WORDS = {
     "pruned": "Public records and answers, pruned (LPCT-prune)",
     "histogram": "Answers alone (Berrett and Butucea's histogram)",
     "plain": "One value for each cell",
-    "weight": "Weight λ of a public record",
-    "counts": "Counts below zero",
-    "constants": "Constants",
-    "threshold": "Minimum mass of a cell, in standard errors",
+    "weight": "Answers that one public record counts for (λ)",
+    "counts": "Cells that come out below zero",
+    "constants": "Limits of what is joined",
+    "threshold": "Least that a cell must have, in standard errors",
 }
 """Estimators and their parameters for people; those of your own keep their names."""
+SETTINGS = {
+    "prevalence": "Known shares among the people asked",
+    "quota": "Most answers that count",
+    "looks": "Looks at the figures",
+    "smallest_group": "Smallest group with the same disclosed answers",
+    "smallest_batch": "Fewest answers that a relay sends together",
+    "hidden_depth": "Levels that split on hidden columns (hidden depth)",
+    "grower": "How the tree is grown (grower)",
+    "depth": "Levels of the tree (depth)",
+    "criterion": "What makes a good split (criterion)",
+    "min_leaf": "Fewest public records beside a split (min leaf)",
+    "seed": "Start of what is drawn (seed)",
+    "centred": "Numbers are told from the public model on (centred)",
+    "mechanism": "How answers are changed (mechanism)",
+    "max_report_bytes": "Longest answer in bytes (max report bytes)",
+    "parameters": "Numbers of the mechanism (parameters)",
+    "allocation": "Who answers which question (allocation)",
+    "label_part": "Share asked for the predicted answer alone (label part)",
+    "questions": "Several questions (questions)",
+}
+"""Settings of a study for people; of those of the method with their own names in brackets."""
 WHEN = {
     "drift": "The usual choice: what the public records say, moved where the answers differ.",
     "weighted": "Where you know how far to trust the public records: you set what one is worth.",
@@ -109,7 +131,7 @@ def known_share(of: IntervalView) -> str:
     if tells_nothing(of.low, of.high, 0.0, 1.0):
         return "not known yet"
     if of.high - of.low > 2.0 * TELLING:
-        return f"not known yet ({percent(of.low)} to {percent(of.high)})"
+        return f"not known yet ({share_ends(of.low, of.high)})"
     return figure(of.value, of.low, of.high, is_share=True)
 
 
@@ -194,6 +216,7 @@ templates.filters |= {
     "of_studies": of_studies,
     "plural": plural,
     "set_by_hand": set_by_hand,
+    "setting_in_words": lambda name: SETTINGS[name],
     "thousands": thousands,
     "unbroken": unbroken,
     "for_people": for_people,

@@ -93,13 +93,15 @@ OF_COLUMNS = (
     "years",
 )
 """Settings that the fields of single columns make."""
-IN_WORDS = ("name", "holders", "description", "invited", "closes", "epsilon", "waves", "mode")
+IN_WORDS = (
+    *("name", "holders", "description", "invited", "opens", "closes", "epsilon", "waves", "mode"),
+)
 """Settings that the form asks for in words of its own."""
 OF_LABEL = ("prevalence",)
 """Settings beside the choice of the label."""
-ORDINARY = ("opens", "quota", "draft")
-"""Settings of the study that need no word of explanation beside their help."""
-APART = ("epsilon", "closes", "asker", "language", "waves", "mode")
+ORDINARY = ("quota", "looks", "smallest_group", "smallest_batch", "draft")
+"""Settings that the form keeps folded up, and that need no word beside their help."""
+APART = ("epsilon", "opens", "closes", "asker", "language", "waves", "mode")
 ADVANCED = tuple(
     name
     for name in INPUTS
@@ -109,7 +111,7 @@ ADVANCED = tuple(
         *("asker", "language", "translations"),
     )
 )
-"""Settings that the form keeps folded up."""
+"""Settings of the tree and of the mechanism, folded up once more."""
 UNPLANNED = ("name", "description", "describe", "asker", "language", "translations", "draft")
 """Settings that no plan depends on."""
 
@@ -349,8 +351,8 @@ def _waves(fields: dict[str, str]) -> dict[str, Any]:
         return {}
     if not count.isdecimal() or not 2 <= int(count) <= MOST_WAVES:
         raise InvalidRequest(f"A panel has 2 to {MOST_WAVES} waves here, and not {count!r}.")
-    if fields.get("last_day"):
-        raise InvalidRequest("Each wave has a last day of its own: leave that of the study empty.")
+    if fields.get("first_day") or fields.get("last_day"):
+        raise InvalidRequest("Each wave has days of its own: leave those of the study empty.")
     waves = []
     for number in range(1, int(count) + 1):
         first, last = (_midnight(fields, f"wave_{end}.{number}") for end in ("first", "last"))
@@ -385,11 +387,13 @@ def _written(fields: dict[str, str]) -> dict[str, Any]:
 
 
 def _introduction(fields: dict[str, str]) -> dict[str, Any]:
-    """The asker, the language and the closing date, without those left empty."""
+    """The asker, the language and the dates, without those left empty."""
     asker = {name: fields.get(f"asker_{name}", "") for name in Asker.model_fields}
     given: dict[str, Any] = {"asker": asker} if any(asker.values()) else {}
     if fields.get("language"):
         given["language"] = fields["language"]
+    if fields.get("first_day"):
+        given["opens"] = _midnight(fields, "first_day").isoformat()
     if fields.get("last_day"):
         given["closes"] = (_midnight(fields, "last_day") + timedelta(days=1)).isoformat()
     return given

@@ -1,10 +1,14 @@
 """Shares, numbers and counts as text for people."""
 
+from collections.abc import Callable
 from decimal import Decimal
 from math import ceil, exp, floor, log10
 
 TELLING = 0.25
 """Half width of an interval that tells something, as a part of all that is possible."""
+
+WIDE = 0.1
+"""Width of an interval of shares from which on tenths of a percent say nothing."""
 
 
 def percent(share: float | None) -> str:
@@ -34,13 +38,30 @@ def of_hundred(epsilon: float) -> int:
     return ceil(100 / (1 + exp(-epsilon)))
 
 
+def share_ends(low: float, high: float) -> str:
+    """The ends of a share's interval, such as ``62 % to 99 %``."""
+    said = _said_within(low, high)
+    return f"{said(low)} to {said(high)}"
+
+
+def _said_within(low: float, high: float) -> Callable[[float], str]:
+    """How shares are said beside an interval: where it is wide, in whole percents."""
+    return percent if high - low <= WIDE else _whole_percent
+
+
+def _whole_percent(share: float) -> str:
+    if 0.0 < share < 0.005 or 0.995 < share < 1.0:
+        return "<1\u00a0%" if share < 0.5 else ">99\u00a0%"
+    return f"{100.0 * share:.0f}\u00a0%"
+
+
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
     """A figure with its interval, such as ``31 % (20 % to 41 %)``.
 
-    A number has no more digits than two of its interval's half width.
+    It has no more digits than two of its interval's half width.
     """
     if is_share:
-        return f"{percent(value)} ({percent(low)} to {percent(high)})"
+        return f"{_said_within(low, high)(value)} ({share_ends(low, high)})"
     half = (high - low) / 2.0
     digits = 1 - floor(log10(half)) if half > 0.0 else None
     said, *ends = (

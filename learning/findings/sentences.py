@@ -11,7 +11,16 @@ from typing import Protocol
 
 from privet.protocol.features import Classes, Label
 
-from ..core.amounts import TELLING, about, amount, figure, percent, tells_nothing, thousands
+from ..core.amounts import (
+    TELLING,
+    about,
+    amount,
+    figure,
+    percent,
+    share_ends,
+    tells_nothing,
+    thousands,
+)
 from ..core.counts import Interval
 from .insight import FALSE_DISCOVERY_RATE, seen_in_words, tests_of
 from .scores import Yardsticks, scores_of
@@ -109,7 +118,7 @@ def finding_among(label: Label, row: Compared) -> str:
         return finding(label, row)
     stated = figure(row.reported, row.low, row.high, is_share=True)
     if tells_little(label, row):
-        stated = f"{percent(row.low)} to {percent(row.high)}, too few answers"
+        stated = f"{share_ends(row.low, row.high)}, too few answers"
     return f"{row.name}: {stated}; public records {percent(row.public)}."
 
 
@@ -167,7 +176,7 @@ def _anything(label: Label, rows: Sequence[Compared]) -> str:
         return f"none of the {len(rows)} shares is known to ± {100.0 * TELLING:g} points"
     (row,) = rows
     if isinstance(label, Classes):
-        return f"anything from {percent(row.low)} to {percent(row.high)} may say {row.name}"
+        return f"anything from {share_ends(row.low, row.high)} may say {row.name}"
     return f"the mean may be anything from {amount(row.low)} to {amount(row.high)}"
 
 
@@ -352,7 +361,7 @@ def how_often_right(accuracy: Interval) -> str:
     if accuracy.high - accuracy.low > 2.0 * TELLING:
         return (
             "The answers tell too little of how often its cells are right: anything from "
-            f"{percent(accuracy.low)} to {percent(accuracy.high)}."
+            f"{share_ends(accuracy.low, accuracy.high)}."
         )
     stated = figure(accuracy.value, accuracy.low, accuracy.high, is_share=True)
     return f"Its cells are right for {stated} of people like the holders."

@@ -81,13 +81,14 @@ WEIGHTED = Estimator(
     {
         "weight": Parameter(
             1.0,
-            "λ, the weight of a public record relative to a report; 0 uses reports only, inf "
-            "public records only.",
+            "λ, the weight of a public record relative to a report: 0 uses reports alone, and "
+            "inf (without end) public records alone.",
             low=0.0,
         ),
         "counts": Parameter(
             "automatic",
-            "Whether negative private counts are kept or raised to 0; automatic raises numbers.",
+            "Randomness may take a cell's count below zero: kept (unbiased), or raised to 0 "
+            "(clipped); automatic raises those of numeric labels alone.",
             choices=("automatic", "unbiased", "clipped"),
         ),
     },

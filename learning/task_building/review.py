@@ -283,14 +283,14 @@ def _remarks_on_texts(counts: Counter[str], values: ColumnValues, *, gaps: bool)
         )
     if counts and all(map(DATE.fullmatch, counts)):
         yield (
-            "holds dates or times, which become categories: turn them into a number, such as the "
-            "days since a fixed day, or ignore the column."
+            "holds dates or times, which become categories: let their year count (--years), turn "
+            "them into a number, or leave the column out (--ignore)."
         )
     words = sorted(text for text in counts if text in NO_ANSWER or text.startswith("#"))
     if words and gaps:
         yield (
-            f"has {', '.join(map(repr, words))} among its categories: rename to nothing what "
-            "means that a value is missing."
+            f"has {', '.join(map(repr, words))} among its categories: rename to nothing (--rename) "
+            "what means that a value is missing."
         )
     if gaps and "NA" in values and counts and all(map(COUNTRY.fullmatch, counts)):
         yield ("has 'NA', which counts as missing: if it is a code, such as Namibia's, rename it.")

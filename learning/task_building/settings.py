@@ -133,7 +133,7 @@ class TaskSettings(SettingsModel):
     )
     smallest_group: Count = Field(
         default=DEFAULT_SMALLEST_GROUP,
-        description="Smallest group: minimum number of holders expected to share the disclosed "
+        description="Minimum number of holders expected to share the disclosed "
         "values; 1 allows a single person.",
     )
     label_type: Literal["classes", "range"] | None = Field(

@@ -361,7 +361,7 @@ function sayAll() {
     ["Study", text("name"), "study"],
     ["People", thousands(text("holders")), "study"],
     ["Privacy of each answer", `ε = ${text("epsilon")}`, "study"],
-    ["When", waves ? `${waves} waves` : text("last_day") ? `until ${text("last_day")}` : "until you close it", "study"],
+    ["When", waves ? `${waves} waves` : `${text("first_day") ? `from ${text("first_day")} ` : ""}until ${text("last_day") || "you close it"}`, "study"],
     ["Who can answer", form.elements.invited.checked ? "only people with an invitation" : "everybody who has the link", "study"],
     ["Who is asking", [text("asker_name"), text("asker_contact"), text("asker_link")].filter(Boolean).join(", "), "asker"],
     ["Purpose", text("asker_purpose"), "asker"],

@@ -110,7 +110,7 @@ def test_from_a_file_to_the_first_answer(
     admin.locator("#help-epsilon", has_text="at most 89 gave").wait_for()
     admin.get_by_label("People whom you expect").fill("1500")
     admin.get_by_text("Advanced", exact=True).click()
-    admin.get_by_label("Smallest batch").fill("1")  # the relay sends the one answer on
+    admin.get_by_label("Fewest answers that a relay").fill("1")  # the relay sends the one answer on
     go_on(admin, "Who is asking")
     admin.get_by_label("Responsible").fill("Institute for Work")
     admin.get_by_label("Contact").fill("survey@institute.example")
@@ -405,9 +405,9 @@ def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any,
     admin.emulate_media(media="screen")
     assert violations(admin.locator("#prediction [data-path]")) == []
     assert admin.get_by_label("Way to fit").input_value() == "weighted"  # the model's own
-    assert admin.get_by_label("Weight λ").input_value() == "inf"
-    admin.get_by_label("Counts below zero").select_option("unbiased")
-    admin.get_by_text("Counts below zero: unbiased, not kept").wait_for(timeout=60_000)
+    assert admin.get_by_label("public record counts for").input_value() == "inf"
+    admin.get_by_label("below zero").select_option("unbiased")
+    admin.get_by_text("below zero: unbiased, not kept").wait_for(timeout=60_000)
     admin.locator("#trial summary", has_text="In detail").click()
     assert "Both predict the same for 100\u00a0%" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 2
@@ -447,10 +447,10 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.route("**/trial?*", lambda _: None, times=1)
     admin.get_by_label("Way to fit").select_option("weighted")
     admin.get_by_role("button", name="Cancel").click()  # its own settings are there all the same
-    admin.get_by_label("Weight λ").fill("2")
-    admin.get_by_label("Weight λ").press("Tab")
+    admin.get_by_label("public record counts for").fill("2")
+    admin.get_by_label("public record counts for").press("Tab")
     admin.locator("#trial h3", has_text="added with a weight").wait_for(timeout=60_000)
-    admin.get_by_label("Weight λ").fill("1")
+    admin.get_by_label("public record counts for").fill("1")
     admin.get_by_role("slider").focus()
     admin.keyboard.press("ArrowRight")
     admin.locator("#trial h3", has_text="λ of a public record: 1.78").wait_for(timeout=60_000)

@@ -106,6 +106,7 @@ FORM = {
             {"last_day": "2030-12-31", "language": "de"},
             {"language": "de", "closes": datetime(2031, 1, 1, tzinfo=UTC)},
         ),
+        ({"first_day": "2030-12-01"}, {"opens": datetime(2030, 12, 1, tzinfo=UTC)}),
         (
             {f"asker_{name}": text for name, text in ASKER.items()},
             {"asker": ASKER},
@@ -161,7 +162,7 @@ def test_waves_are_of_whole_days() -> None:
         ({"wave_last.1": "2029-12-30"}, "Wave 1 must open before it closes"),
         ({"wave_count": "1"}, "2 to 12 waves"),
         ({"wave_count": "many"}, "2 to 12 waves"),
-        ({"last_day": "2030-12-31"}, "leave that of the study empty"),
+        ({"last_day": "2030-12-31"}, "leave those of the study empty"),
         ({"epsilon": "1.5"}, "All 2 waves together cost epsilon 3"),
     ],
 )
@@ -360,8 +361,10 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
     page = html.unescape((await form("/new/columns", FILES)).text)
     for setting in inputs_of(TaskSettings).values():
         assert of_studies(setting.help) in page or setting.name in (*IN_WORDS, *OF_COLUMNS)
-        named = "last_day" if setting.name == "closes" else setting.name
+        named = {"opens": "first_day", "closes": "last_day"}.get(setting.name, setting.name)
         assert setting.name in OF_COLUMNS or f'name="{named}"' in page
+        raw = setting.name.replace("_", " ").capitalize()
+        assert setting.name in ("encoding", "separator", "decimal") or f"<label>{raw}" not in page
 
 
 async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
