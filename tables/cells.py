@@ -54,8 +54,8 @@ def plain_number(text: str, decimal: Decimal) -> str | None:
 
 
 def two_readings(text: str) -> tuple[str, str] | None:
-    """What a number such as ``1,125`` is with a decimal point and with a comma; None if it is the
-    same, or none, with one of them."""
+    """Both numbers that a text such as ``1,125`` may be, with a decimal point and with a comma;
+    None for a text that is one number or none."""
     point, comma = plain_number(text, "point"), plain_number(text, "comma")
     return None if point is None or comma is None or point == comma else (point, comma)
 

@@ -71,7 +71,7 @@ class TextFormat:
     marked: bool = False
     """True if the file is UTF-8 and begins with a byte order mark."""
     undecided: str = ""
-    """What a number may be, such as ``20,000``, where no other of the file tells which."""
+    """The readings of a number such as ``20,000``, where no other of the file tells which."""
 
     def in_words(self) -> str:
         """The format in a sentence for people."""
@@ -186,7 +186,8 @@ def detect_decimal(
 
 
 def _undecided(cells: Sequence[str], usual: Decimal) -> str:
-    """What the first number of a column of numbers may be that has the mark that is not usual."""
+    """A sentence on what the first number of a column may be that has the mark that is not usual;
+    empty where there is none."""
     other = "." if usual == "comma" else ","
     present = [text for cell in cells if (text := bare(cell)) not in MISSING_TEXTS]
     found = next((text for text in present if other in text and two_readings(text)), None)

@@ -45,7 +45,7 @@ def share_ends(low: float, high: float) -> str:
 
 
 def _said_within(low: float, high: float) -> Callable[[float], str]:
-    """How shares are said beside an interval: where it is wide, in whole percents."""
+    """The way to say shares beside an interval: where it is wide, in whole percents."""
     return percent if high - low <= WIDE else _whole_percent
 
 

@@ -15,8 +15,11 @@ from privet.curator.app import CuratorApp
 from privet.curator.dashboard import wizard
 from privet.curator.dashboard.pages import of_studies
 from privet.curator.dashboard.wizard import (
+    ADVANCED,
     IN_WORDS,
     OF_COLUMNS,
+    OF_LABEL,
+    ORDINARY,
     plan_digest,
     settings_of,
 )
@@ -363,8 +366,8 @@ async def test_the_form_has_every_setting_with_its_help(http: Http) -> None:
         assert of_studies(setting.help) in page or setting.name in (*IN_WORDS, *OF_COLUMNS)
         named = {"opens": "first_day", "closes": "last_day"}.get(setting.name, setting.name)
         assert setting.name in OF_COLUMNS or f'name="{named}"' in page
-        raw = setting.name.replace("_", " ").capitalize()
-        assert setting.name in ("encoding", "separator", "decimal") or f"<label>{raw}" not in page
+    for name in (*OF_LABEL, *ORDINARY, *ADVANCED):  # in words
+        assert f"<label>{name.replace('_', ' ').capitalize()}\n" not in page
 
 
 async def test_how_the_file_was_read_is_shown_and_can_be_corrected(http: Http) -> None:
