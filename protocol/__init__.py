@@ -20,6 +20,7 @@
     results      what came out, for those who answered
     calls        each call: path, headers, media types, responses, problems
     errors       every error, with its problem type
+    help_texts   the help of command lines, which are docstrings
     installing   the command that installs Privet, for messages
     limits       the published limits
     wire         canonical msgpack, and reading it from untrusted senders

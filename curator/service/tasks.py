@@ -368,8 +368,9 @@ def make_task(settings: Publication, uploaded: Uploaded) -> tuple[Task, PublicDa
     from privet.learning.task_building.table import read_table  # slow to import
 
     make_base = None if uploaded.onnx is None else partial(tried_model, uploaded.onnx)
-    of_numbers = Stated(decimal=settings.decimal)
-    register = None if uploaded.register is None else read_table(uploaded.register, of_numbers)
+    register = None
+    if uploaded.register is not None:
+        register = read_table(uploaded.register, Stated(decimal=settings.decimal))
     columns = read_table(uploaded.public, settings.stated)
     return build_task(settings, columns, make_base, register)
 

@@ -1,6 +1,5 @@
 """Shares, numbers and counts as text for people."""
 
-from collections.abc import Callable
 from decimal import Decimal
 from math import ceil, exp, floor, log10
 
@@ -11,13 +10,15 @@ WIDE = 0.1
 """Width of an interval of shares from which on tenths of a percent say nothing."""
 
 
-def percent(share: float | None) -> str:
-    """A share in two digits, such as 34 % or 0.3 %; a dash for None."""
+def percent(share: float | None, *, whole: bool = False) -> str:
+    """A share in two digits, such as 34 % or 0.3 %, or in ``whole`` percents; a dash for None."""
     if share is None:
         return "–"
-    if 0.0 < share < 0.0005 or 0.9995 < share < 1.0:
-        return "<0.1\u00a0%" if share < 0.5 else ">99.9\u00a0%"
-    digits = 1 if 0.0 < share < 0.00995 or 0.99 < share < 1.0 else 0
+    least, some = (0.005, 0) if whole else (0.0005, 1)
+    if 0.0 < share < least or 1.0 - least < share < 1.0:
+        end = 10.0**-some
+        return f"<{end:g}\u00a0%" if share < 0.5 else f">{100.0 - end:g}\u00a0%"
+    digits = some if 0.0 < share < 0.00995 or 0.99 < share < 1.0 else 0
     return f"{100.0 * share:.{digits}f}\u00a0%"
 
 
@@ -40,19 +41,8 @@ def of_hundred(epsilon: float) -> int:
 
 def share_ends(low: float, high: float) -> str:
     """The ends of a share's interval, such as ``62 % to 99 %``."""
-    said = _said_within(low, high)
-    return f"{said(low)} to {said(high)}"
-
-
-def _said_within(low: float, high: float) -> Callable[[float], str]:
-    """The way to say shares beside an interval: where it is wide, in whole percents."""
-    return percent if high - low <= WIDE else _whole_percent
-
-
-def _whole_percent(share: float) -> str:
-    if 0.0 < share < 0.005 or 0.995 < share < 1.0:
-        return "<1\u00a0%" if share < 0.5 else ">99\u00a0%"
-    return f"{100.0 * share:.0f}\u00a0%"
+    whole = high - low > WIDE
+    return f"{percent(low, whole=whole)} to {percent(high, whole=whole)}"
 
 
 def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
@@ -61,7 +51,9 @@ def figure(value: float, low: float, high: float, *, is_share: bool) -> str:
     It has no more digits than two of its interval's half width.
     """
     if is_share:
-        return f"{_said_within(low, high)(value)} ({share_ends(low, high)})"
+        whole = high - low > WIDE
+        said, *ends = (percent(each, whole=whole) for each in (value, low, high))
+        return f"{said} ({' to '.join(ends)})"
     half = (high - low) / 2.0
     digits = 1 - floor(log10(half)) if half > 0.0 else None
     said, *ends = (

@@ -5,7 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from privet.learning.core.amounts import TELLING, about, amount, figure, percent, tells_nothing
+from privet.learning.core.amounts import (
+    TELLING,
+    about,
+    amount,
+    figure,
+    percent,
+    share_ends,
+    tells_nothing,
+)
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.findings.insight import Comparison, insight
 from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
@@ -46,6 +54,15 @@ def test_shares_have_two_digits_and_none_is_rounded_to_never_or_always() -> None
     shares |= {0.342: "34 %", 0.99: "99 %", 0.996: "99.6 %", 0.9999: ">99.9 %", 1.0: "100 %"}
     assert {share: plain(percent(share)) for share in shares} == shares
     assert percent(None) == "–"
+
+
+def test_shares_with_wide_intervals_are_whole_percents() -> None:
+    """Never rounded to never or always; a narrow interval has its tenths."""
+    said = {(0.7, 0.62, 0.993): "70 % (62 % to 99 %)", (0.1, 0.003, 0.4): "10 % (<1 % to 40 %)"}
+    said |= {(0.99, 0.8, 0.997): "99 % (80 % to >99 %)", (0.5, 0.0, 1.0): "50 % (0 % to 100 %)"}
+    said |= {(0.985, 0.978, 0.991): "98 % (98 % to 99.1 %)"}
+    assert {of: plain(figure(*of, is_share=True)) for of in said} == said
+    assert plain(share_ends(0.62, 0.993)) == "62 % to 99 %"
 
 
 def test_numbers_are_read_without_exponents() -> None:
