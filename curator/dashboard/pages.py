@@ -83,7 +83,7 @@ SETTINGS = {
     "mechanism": "How answers are changed (mechanism)",
     "max_report_bytes": "Longest answer in bytes (max report bytes)",
     "parameters": "Numbers of the mechanism (parameters)",
-    "allocation": "Who answers which question (allocation)",
+    "allocation": "Questions to each person (allocation)",
     "label_part": "Share asked for the predicted answer alone (label part)",
     "questions": "Several questions (questions)",
 }

@@ -453,7 +453,7 @@ def test_reports_are_read_and_other_weights_tried_at_once(
     admin.get_by_label("public record counts for").fill("1")
     admin.get_by_role("slider").focus()
     admin.keyboard.press("ArrowRight")
-    admin.locator("#trial h3", has_text="λ of a public record: 1.78").wait_for(timeout=60_000)
+    admin.locator("#trial h3", has_text="counts for (λ): 1.78").wait_for(timeout=60_000)
     assert "Compared with model 1" in admin.inner_text("#trial")
     assert len(curator.get(f"/v1/tasks/{task}/models")) == 1
     admin.goto(f"{curator.url}/tasks/{task}")
