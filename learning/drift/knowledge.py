@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring
@@ -20,11 +21,23 @@ of a sixth of a deviation."""
 BANDWIDTH = 0.5
 """h: three quarters of a drawn row's variance come from one public row, a quarter from two others
 (docs/tables/tried.md)."""
+KEPT = float(np.sqrt(1.0 - BANDWIDTH**2))
+OF_ANY = (KEPT, float(BANDWIDTH / np.sqrt(2.0)), 0.0)
+"""Weights of ``_smoothed`` for rows from all, whose mean in normal scores is 0."""
+OF_ALIKE = (
+    KEPT,
+    float(np.sqrt(2.0 * BANDWIDTH**2 - (1.0 - KEPT) ** 2) - (1.0 - KEPT)) / 2.0,
+    1.0 - KEPT,
+)
+"""Those that keep any mean, for rows of which all three are from one part."""
 FEWEST_NEW = 1000
 """Fewest drawn rows that differ from all public rows; below, all drawn rows are used: each would
 come again too often among the points. Chosen, not measured."""
 DONORS = 5
-"""Public rows from which a registered person's hidden columns are taken; chosen, not measured."""
+"""Public rows from one of which a registered person's hidden columns are taken; chosen, not
+measured."""
+SMOOTHED_AGAIN = 10
+"""How often a registered person's hidden columns are smoothed until the row is new, at most."""
 MAX_POINTS = 20_000
 """Public rows that are used as reference points at most; more would take longer."""
 CENTRING_DEVIATIONS = 3.0
@@ -121,11 +134,9 @@ def reference_points(X: Floats) -> Floats:
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
-    times = Counter(_keys(X))
-    once = sum(count == 1 for count in times.values())
-    repeats = POINTS - round(POINTS * once / len(X))
-    drawn = _smoothed(X, rng)
-    is_new = np.array([key not in times for key in _keys(drawn)])
+    repeats = _repeats(X, POINTS)
+    drawn = _smoothed(X, rng.integers(len(X), size=(3, POINTS)), OF_ANY, rng)
+    is_new = ~_known(drawn, X)
     if is_new.sum() >= FEWEST_NEW:
         drawn = drawn[is_new]
     points, order = np.empty((POINTS, X.shape[1])), rng.permutation(POINTS)
@@ -138,11 +149,10 @@ def registered_points(X: Floats, register: Floats) -> Floats:
     """Reference points that have the disclosed columns of the people in ``register``.
 
     Every value is one that its column has in the public rows ``X``, the nearest, so that trees
-    grown on the points have no threshold of a person's. Hidden columns (NaN) are those of a public
-    row, one of ``DONORS`` that are nearest in the disclosed ones (a hot deck).
+    grown on the points have no threshold of a person's. Hidden columns (NaN) are those of one of
+    the public rows nearest in the disclosed ones (a hot deck). The model has memorised the labels
+    of public rows, so no more points are such rows than ``reference_points``; others are smoothed.
     """
-    from scipy.spatial import cKDTree  # slow to import
-
     rng = np.random.default_rng(0)
     order = rng.permutation(len(register))
     points = register[np.resize(order, POINTS) if len(order) < POINTS else order[:MAX_POINTS]]
@@ -154,13 +164,49 @@ def registered_points(X: Floats, register: Floats) -> Floats:
     if hidden.any():
         spread = X[:, ~hidden].std(axis=0)
         scaled = np.where(spread > 0.0, spread, 1.0)
-        donors = min(DONORS, len(X))
-        _, near = cKDTree(X[:, ~hidden] / scaled).query(points[:, ~hidden] / scaled, k=donors)
-        chosen = near.reshape(len(points), -1)[
-            np.arange(len(points)), rng.integers(donors, size=len(points))
-        ]
+        near, first, many = _near(X[:, ~hidden] / scaled, points[:, ~hidden] / scaled)
+
+        def donors(at: NDArray[np.int64]) -> NDArray[np.int64]:
+            return near[first[at] + (rng.random(len(at)) * many[at]).astype(np.int64)]
+
+        chosen = donors(np.arange(len(points)))
         points[:, hidden] = X[chosen][:, hidden]
+        same = np.flatnonzero(_known(points, X))
+        again = rng.permutation(same)[_repeats(X, len(points)) :]
+        for _ in range(SMOOTHED_AGAIN):
+            of = np.array([chosen[again], donors(again), donors(again)])
+            points[np.ix_(again, hidden)] = _smoothed(X, of, OF_ALIKE, rng)[:, hidden]
+            again = again[_known(points[again], X)]
     return points
+
+
+def _near(
+    rows: Floats, points: Floats
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """For each point the ``DONORS`` nearest rows, and all that are as near as these.
+
+    Lists of rows after each other, and where in them a point's begins and how many they are.
+    """
+    from scipy.spatial import cKDTree  # slow to import
+
+    tree, (places, of_point) = cKDTree(rows), np.unique(points, axis=0, return_inverse=True)
+    distance, _ = tree.query(places, k=[min(DONORS, len(rows))])
+    near = tree.query_ball_point(places, distance[:, 0] * (1.0 + 1e-9))
+    many = np.array([len(each) for each in near])
+    first = np.cumsum(many) - many
+    return np.concatenate(near).astype(np.int64), first[of_point.ravel()], many[of_point.ravel()]
+
+
+def _repeats(X: Floats, points: int) -> int:
+    """How many of so many holders' rows are among the public rows ``X``, by Good's estimate."""
+    once = sum(count == 1 for count in Counter(_keys(X)).values())
+    return points - round(points * once / len(X))
+
+
+def _known(rows: Floats, X: Floats) -> NDArray[np.bool_]:
+    """Which ``rows`` are among the public rows ``X``."""
+    keys = set(_keys(X))
+    return np.array([key in keys for key in _keys(rows)], dtype=np.bool_)
 
 
 def _keys(rows: Floats) -> list[bytes]:
@@ -170,19 +216,25 @@ def _keys(rows: Floats) -> list[bytes]:
     return keys
 
 
-def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
-    """``POINTS`` rows of a smoothed bootstrap.
+def _smoothed(
+    X: Floats,
+    of: NDArray[np.int64],
+    weights: tuple[float, float, float],
+    rng: np.random.Generator,
+) -> Floats:
+    """Rows of a smoothed bootstrap, each ``of`` three public rows i, j and k, ``(3, rows)``.
 
-    In normal scores one is sqrt(1 - h^2) z_i + h (z_j - z_k) / sqrt(2) for three public rows, so
-    columns keep their variances and depend on each other as in public rows (Silverman and Young,
-    1987, "The bootstrap: to smooth or not to smooth?"). Every value is one that its column has.
+    In normal scores one is a z_i + b (z_j - z_k) + c z_j; of rows from all with the ``weights``
+    sqrt(1 - h^2), h / sqrt(2) and 0. Columns then keep their variances and depend on each other as
+    in public rows (Silverman and Young, 1987, "The bootstrap: to smooth or not to smooth?"). Every
+    value is one that its column has.
 
     With more columns than rows such a row stays close to z_i, whose label the model has memorised.
     Then it takes a random part of its columns, up to a half, from another row.
     """
     from scipy.special import ndtr, ndtri  # slow to import
 
-    i, j, k = rng.integers(len(X), size=(3, POINTS))
+    (i, j, k), (a, b, c) = of, weights
     drawn: Floats = X[i]
     if X.shape[1] > len(X):
         of_other = rng.random(drawn.shape) < 0.5 * rng.random((len(drawn), 1))
@@ -193,7 +245,7 @@ def _smoothed(X: Floats, rng: np.random.Generator) -> Floats:
         places = (ordered.searchsorted(values) + ordered.searchsorted(values, "right")) / 2.0
         z = ndtri(places / len(X))
         z /= z.std() or 1.0
-        smoothed = np.sqrt(1.0 - BANDWIDTH**2) * z[i] + BANDWIDTH / np.sqrt(2.0) * (z[j] - z[k])
+        smoothed = a * z[i] + b * (z[j] - z[k]) + c * z[j]
         drawn[:, column] = ordered[(ndtr(smoothed) * len(X)).astype(np.int64).clip(max=len(X) - 1)]
     return drawn
 

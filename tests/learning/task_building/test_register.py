@@ -84,6 +84,32 @@ def test_reference_points_are_the_people_asked() -> None:
     assert not np.isnan(public.register).any()
 
 
+def test_hidden_columns_are_of_all_rows_that_are_as_near() -> None:
+    """Of two disclosed values each has 150 public rows, whose doses all come, and not five."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.repeat([0.0, 1.0], 150), rng.random((300, 2))])
+    X[:, 1] **= 2.0 - X[:, 0]
+    people = np.full((3000, 3), np.nan)
+    people[:, 0] = rng.integers(2, size=3000)
+    points = registered_points(X, people)
+    for value in (0.0, 1.0):
+        doses, public = points[points[:, 0] == value, 1], X[X[:, 0] == value, 1]
+        assert len(np.unique(doses)) > 100
+        assert doses.mean() == pytest.approx(public.mean(), abs=0.03)
+        assert doses.std() == pytest.approx(public.std(), abs=0.03)
+
+
+def test_no_more_points_are_public_rows_than_rows_repeat() -> None:
+    """Of which the model has memorised the labels: no row repeats, and a third of the rows."""
+    rng = np.random.default_rng(0)
+    once = np.column_stack([rng.integers(3, size=200), rng.random((200, 2))]).astype(float)
+    people = np.column_stack([rng.integers(3, size=3000), np.full((3000, 2), np.nan)]).astype(float)
+    for X, repeats in ((once, 0.0), (np.vstack([once[:100], once[:50]]), 2 / 3)):
+        rows = {tuple(row) for row in X}
+        among = np.mean([tuple(row) in rows for row in registered_points(X, people)])
+        assert among == pytest.approx(repeats, abs=0.005)
+
+
 def test_a_fit_starts_from_it() -> None:
     """Without reports a cell's share is the public model's mean over the people there."""
     task, public = build(depth=2)
