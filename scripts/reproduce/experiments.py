@@ -583,9 +583,10 @@ OURS = [
         jobs(
             (*EVERY_SET, "made, far numbers"),
             ("against hidden", "against hidden, register"),
-            (1.0,),
+            (1.0, 4.0),
         ),
         x="problem",
+        panels=("epsilon",),
         series=tuple(name for name, _, _ in disclosure.WAYS),
         best="min",
         errors=True,

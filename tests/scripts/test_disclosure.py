@@ -26,6 +26,7 @@ __all__ = ["small_public_models"]
 
 (SCORES,) = (e for e in EXPERIMENTS if e.name == "disclosed-scores")
 (HOLDERS,) = (e for e in EXPERIMENTS if e.name == "disclosed-holders")
+(RULE,) = (e for e in EXPERIMENTS if e.name == "disclosed-rule")
 
 
 def test_fewer_holders_are_some_of_all() -> None:
@@ -123,6 +124,32 @@ def test_each_measure_has_its_error() -> None:
     assert pages.cell(replace(SCORES, errors=False), row, None) == "0.800, 0.150"
     alone = replace(SCORES, measures=("score",), errors=False)
     assert pages.cell(alone, row, None) == "0.800 ± 0.010"
+
+
+def test_the_page_says_on_how_many_sets_disclosing_makes_nothing_worse() -> None:
+    """In numbers of the table, in whose every row there are 20 replications."""
+    table = pages.kept(RULE, EXPECTED)
+    page = (Path(__file__).parents[2] / "docs/tables/disclosed-columns.md").read_text()
+    said = " ".join(page.split())
+    assert set(table["replications"]) == {20}
+    registered = table[table["series"].str.contains("register")]
+    counted = table["problem"].nunique(), registered["problem"].nunique()
+    assert counted == (21, 19)
+    assert "holds on these twenty-one sets, six of numbers (with a register on nineteen)" in said
+    assert f"(5 % over all {len(table)} rows, Bonferroni): none." in derived.what_disclosing_costs(
+        RULE, table
+    )
+    assert (table.groupby("series")["mean"].mean() < 0.0).all()
+
+
+def test_a_loss_beyond_chance_is_named_with_what_would_have_been_found() -> None:
+    """By Student's t: of one row of 20 at 1 ± .1 from .26 on, and no longer where it is 1 ± 1."""
+    row = {"series": "label only", "problem": "a", "epsilon": 4.0, "mean": 1.0, "replications": 20}
+    said = derived.what_disclosing_costs(RULE, pd.DataFrame([{**row, "standard_error": 0.1}]))
+    assert "1 rows, Bonferroni): a, label only, ε = 4 +1.0 %. Four times" in said
+    assert "from 0.3 % on in half of the rows" in said
+    said = derived.what_disclosing_costs(RULE, pd.DataFrame([{**row, "standard_error": 1.0}]))
+    assert "Bonferroni): none. Four times in five a loss would have been found from 2.6 %" in said
 
 
 def brier(problem: str, series: str, epsilon: float) -> float:
