@@ -29,7 +29,7 @@ OF_ALIKE = (
     float(np.sqrt(2.0 * BANDWIDTH**2 - (1.0 - KEPT) ** 2) - (1.0 - KEPT)) / 2.0,
     1.0 - KEPT,
 )
-"""Those that keep any mean, for rows of which all three are from one part."""
+"""Weights of ``_smoothed`` that keep any mean, for rows of which all three are from one part."""
 FEWEST_NEW = 1000
 """Fewest drawn rows that differ from all public rows; below, all drawn rows are used: each would
 come again too often among the points. Chosen, not measured."""
@@ -37,7 +37,7 @@ DONORS = 5
 """Public rows from one of which a registered person's hidden columns are taken; chosen, not
 measured."""
 SMOOTHED_AGAIN = 10
-"""How often a registered person's hidden columns are smoothed until the row is new, at most."""
+"""Most times that a registered person's hidden columns are smoothed until the row is new."""
 MAX_POINTS = 20_000
 """Public rows that are used as reference points at most; more would take longer."""
 CENTRING_DEVIATIONS = 3.0
@@ -183,7 +183,7 @@ def registered_points(X: Floats, register: Floats) -> Floats:
 def _near(
     rows: Floats, points: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """For each point the ``DONORS`` nearest rows, and all that are as near as these.
+    """The ``DONORS`` nearest rows of each point, and all that are as near as these.
 
     Lists of rows after each other, and where in them a point's begins and how many they are.
     """
@@ -198,15 +198,14 @@ def _near(
 
 
 def _repeats(X: Floats, points: int) -> int:
-    """How many of so many holders' rows are among the public rows ``X``, by Good's estimate."""
-    once = sum(count == 1 for count in Counter(_keys(X)).values())
+    """The number of so many holders' rows that are among public rows ``X``, by Good's estimate."""
+    once = list(Counter(_keys(X)).values()).count(1)
     return points - round(points * once / len(X))
 
 
 def _known(rows: Floats, X: Floats) -> NDArray[np.bool_]:
-    """Which ``rows`` are among the public rows ``X``."""
-    keys = set(_keys(X))
-    return np.array([key in keys for key in _keys(rows)], dtype=np.bool_)
+    """A mask of the ``rows`` that are among the public rows ``X``."""
+    return np.fromiter(map(set(_keys(X)).__contains__, _keys(rows)), np.bool_, len(rows))
 
 
 def _keys(rows: Floats) -> list[bytes]:
