@@ -72,7 +72,7 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_finish() -> None:
     """Look for garbage from here on, only among what tests make, and seldom."""
     gc.freeze()
-    gc.set_threshold(10_000, 50, 20)
+    gc.set_threshold(10_000, 200, 20)
     gc.enable()
 
 
