@@ -69,17 +69,19 @@ def joined(
 
 def joint(rest: Estimate, holders: float, alone: QuestionCounts, weights: Floats) -> Joint:
     """The way in which ``joined`` joins them."""
-    of_alone = alone.mean(weights[None])
+    middle = float(weights.mean())  # about which the mechanism's noise is least
+    about = weights - middle
+    of_alone = alone.mean(about[None])
     low, high = float(weights.min()), float(weights.max())
     m, v_b = alone.holders, rest.variance
     part, u = m / (m + holders), v_b / (of_alone.variance + v_b)
     for _ in range(2):  # the second time at the figure that the first time gives
-        figure = u * of_alone.value + (1.0 - u) * rest.value
+        figure = u * (middle + of_alone.value) + (1.0 - u) * rest.value
         spread = _spread(weights, min(max(figure, low), high))
-        v_a = alone.mean(weights[None], m * spread[None]).variance
+        v_a = alone.mean(about[None], m * spread[None]).variance
         s = float(spread @ weights**2 - (spread @ weights) ** 2)
         u, variance = best(v_a, v_b, part, s / (m + holders))
-    return Joint(u, of_alone.value, variance - (1.0 - u) ** 2 * v_b)
+    return Joint(u, middle + of_alone.value, variance - (1.0 - u) ** 2 * v_b)
 
 
 def contradicted(

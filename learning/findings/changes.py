@@ -39,7 +39,6 @@ from .clipping import (
     AtSpread,
     all_clipped,
     apart_by_spread,
-    least_and_most,
     public_distances,
     seen_between_waves,
     whole_means,
@@ -57,6 +56,10 @@ from .insight import (
 LEAST_MASS = 2.0
 """Standard errors above 0 that the reported holders of a cell need, for a share of them to be
 compared."""
+
+
+AROUND = np.linspace(0.0, 2.0 * np.pi, 97)
+"""Places on the ellipse of two waves' clipped means, both means' furthest among them."""
 
 
 @dataclass(frozen=True)
@@ -134,15 +137,12 @@ class _Clipped:
         """The most that two of them may be apart though labels have one mean."""
         return apart_by_spread(self.at_spreads, self.distance)
 
-    def ends(self, slot: int, half: float) -> tuple[float, float]:
-        """The least and the most that labels' means are from there, with ``half`` to each side."""
-        at = float(self.distance[slot])
-        least, _ = least_and_most(self.at_spreads, at - half)
-        _, most = least_and_most(self.at_spreads, at + half)
-        return (
-            -np.inf if all_clipped(half - at, 2.0 * self.radius) else least,
-            np.inf if all_clipped(half + at, 2.0 * self.radius) else most,
-        )
+    def moved(self, slot: int, by: Floats) -> Floats:
+        """The means of labels at each of the spreads, ``(spreads, len(by))``, whose clipped ones
+        are ``by`` further than this; infinite where labels may all be clipped."""
+        at = self.distance[slot] + by
+        means = np.array([spread.whole(at) for spread in self.at_spreads])
+        return np.where(all_clipped(np.abs(at), 2.0 * self.radius), np.sign(at) * np.inf, means)
 
 
 def over_time(
@@ -331,12 +331,19 @@ def _of_means(
 ) -> tuple[float, float]:
     """The least and the most by which means changed whose clipped ones did, up if ``sign`` is 1.
 
-    ``half`` is to each side of the change of the clipped ones, and divided as their variances are.
+    ``half`` is to each side of the change of the clipped ones: at all pairs of clipped means that
+    are no further from the reported ones than it allows, which form an ellipse.
     """
-    share = float(one.variance[slot] / (one.variance[slot] + other.variance[slot]))
-    below, above = one.clipped.ends(slot, share * half) if one.clipped else (0.0, 0.0)
-    least, most = other.clipped.ends(slot, (1.0 - share) * half) if other.clipped else (0.0, 0.0)
-    return (least - above, most - below) if sign > 0.0 else (below - most, above - least)
+    if one.clipped is None or other.clipped is None:
+        return 0.0, 0.0
+    variances = np.array([_variance_of_wave(each)[slot] for each in (one, other)])
+    before, after = half * np.sqrt(variances / variances.sum())
+    means = one.clipped.moved(slot, before * np.cos(AROUND))
+    with np.errstate(invalid="ignore"):
+        changes = sign * (other.clipped.moved(slot, after * np.sin(AROUND)) - means[:, None])
+    if np.isnan(changes).any():  # both may be anything on one side
+        return -np.inf, np.inf
+    return float(changes.min()), float(changes.max())
 
 
 def _beyond(one: _Figures, other: _Figures) -> Floats:
@@ -349,11 +356,18 @@ def _beyond(one: _Figures, other: _Figures) -> Floats:
 
 def _variance(one: _Figures, other: _Figures) -> tuple[Floats, float]:
     """The denominator of (1) over 2, and what is taken off; of one look plain variances."""
-    if one.progress is None or other.progress is None:
-        return one.variance + other.variance, 0.0
-    x, y = NARROWEST * one.progress, NARROWEST * other.progress
-    variance = one.variance * (1.0 + 1.0 / x) + other.variance * (1.0 + 1.0 / y)
-    return variance, float(np.log1p(x) + np.log1p(y)) / 2.0
+    variance, off = _variance_of_wave(one) + _variance_of_wave(other), 0.0
+    for each in (one, other):
+        if each.progress is not None:
+            off += float(np.log1p(NARROWEST * each.progress)) / 2.0
+    return variance, off
+
+
+def _variance_of_wave(of: _Figures) -> Floats:
+    """One wave's part of the denominator."""
+    if of.progress is None:
+        return of.variance
+    return np.asarray(of.variance * (1.0 + 1.0 / (NARROWEST * of.progress)))
 
 
 def _p_values(one: _Figures, other: _Figures) -> Floats:

@@ -199,24 +199,34 @@ def beyond_spreads(
 
 
 def seen_at_any_spread(
-    at_spreads: Sequence[AtSpread], clipped: float, least: float, radius: float
+    at_spreads: Sequence[AtSpread],
+    clipped: float,
+    least: float,
+    radius: float,
+    held: Sequence[AtSpread] | None = None,
 ) -> float | None:
     """The least difference of means of which every greater one moves clipped means by ``least``
-    ``beyond_spreads``, at each of these; None where all might be clipped before."""
+    ``beyond_spreads``, at each of these, or if holders' numbers have those ``held``; None where all
+    might be clipped before."""
     below, above = _of_spreads(at_spreads, clipped)
     ends = np.array([clipped + below - least, clipped + above + least])
     if all_clipped(np.abs(ends).max(), 2.0 * radius):
         return None
     mean = at_spreads[AS_PUBLIC].whole(clipped)
-    return float(max(np.abs(spread.whole(ends) - mean).max() for spread in at_spreads))
+    return float(max(np.abs(spread.whole(ends) - mean).max() for spread in held or at_spreads))
 
 
-def moved_at_any_spread(at_spreads: Sequence[AtSpread], clipped: float, difference: float) -> float:
+def moved_at_any_spread(
+    at_spreads: Sequence[AtSpread],
+    clipped: float,
+    difference: float,
+    held: Sequence[AtSpread] | None = None,
+) -> float:
     """The least by which clipped means differ ``beyond_spreads`` where means differ that much, up
-    or down, at each of these."""
+    or down, at each of these, or if holders' numbers have those ``held``."""
     mean = at_spreads[AS_PUBLIC].whole(clipped)
     ends = mean + np.array([-difference, difference])
-    moved = np.array([spread.clipped(ends) for spread in at_spreads]) - clipped
+    moved = np.array([spread.clipped(ends) for spread in held or at_spreads]) - clipped
     return float(np.abs(beyond_spreads(at_spreads, clipped, moved)).min())
 
 
@@ -229,35 +239,38 @@ def apart_by_spread(at_spreads: Sequence[AtSpread], clipped: Floats | float) -> 
 
 
 def moved_between_waves(
-    at_spreads: Sequence[AtSpread], clipped: float, change: Floats | float
+    at_spreads: Sequence[AtSpread],
+    clipped: float,
+    change: Floats | float,
+    held: Sequence[AtSpread] | None = None,
 ) -> Floats:
     """The least by which clipped means differ beyond ``apart_by_spread`` where means change that
-    much from one whose clipped one is ``clipped``, up or down, at any two of these."""
+    much from one whose clipped one is ``clipped``, up or down, at any two of these, or of those
+    ``held``."""
+    of_holders = held or at_spreads
     ends = np.array(
-        [spread.whole(clipped) + sign * change for spread in at_spreads for sign in (-1.0, 1.0)]
+        [spread.whole(clipped) + sign * change for spread in of_holders for sign in (-1.0, 1.0)]
     )
-    moved = np.array([spread.clipped(ends) for spread in at_spreads])
+    moved = np.array([spread.clipped(ends) for spread in of_holders])
     apart = np.maximum(apart_by_spread(at_spreads, clipped), apart_by_spread(at_spreads, moved))
     return np.asarray((np.abs(moved - clipped) - apart).min(axis=(0, 1)))
 
 
 def seen_between_waves(
-    at_spreads: Sequence[AtSpread], clipped: float, least: float, span: float
+    at_spreads: Sequence[AtSpread],
+    clipped: float,
+    least: float,
+    span: float,
+    held: Sequence[AtSpread] | None = None,
 ) -> float | None:
     """The least change of which every greater one, up to ``span``, is ``moved_between_waves`` by
     ``least``; None where none is."""
     changes = np.linspace(0.0, span, CHANGES)
-    moved = moved_between_waves(at_spreads, clipped, changes)
+    moved = moved_between_waves(at_spreads, clipped, changes, held)
     last = int(np.flatnonzero(moved < least).max(initial=0))
     if last == len(changes) - 1:
         return None
     return float(np.interp(least, moved[last : last + 2], changes[last : last + 2]))
-
-
-def least_and_most(at_spreads: Sequence[AtSpread], clipped: float) -> tuple[float, float]:
-    """The least and the most that a mean is whose clipped one is ``clipped``."""
-    means = [float(spread.whole(clipped)) for spread in at_spreads]
-    return min(means), max(means)
 
 
 def _of_spreads(at_spreads: Sequence[AtSpread], clipped: Floats | float) -> tuple[Floats, Floats]:
@@ -273,7 +286,12 @@ def public_distances(
     """The public labels' distances u from their centres, ``(rows,)``, at least one, and how
     clipping changes their mean at each of ``SPREADS``."""
     u, radius = _distances(label, public, question), question.scale_of(label).width / 2.0
-    return u, [_at_spread(spread * u, radius) for spread in SPREADS]
+    return u, spread_about(u, radius)
+
+
+def spread_about(u: Floats, radius: float) -> list[AtSpread]:
+    """The effect of clipping distances ``u``, at each of ``SPREADS``."""
+    return [_at_spread(spread * u, radius) for spread in SPREADS]
 
 
 def _distances(label: Range, public: PublicData, question: QuestionCounts) -> Floats:

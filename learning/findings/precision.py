@@ -186,8 +186,8 @@ def _tells_fit(question: QuestionCounts) -> bool:
 def _of_one(label: Label, question: QuestionCounts, weights: Floats) -> float:
     """The variance of the mean of ``weights``, times the number of reports."""
     if _tells_fit(question):
-        centre = 1.0 / label.slots
-        if isinstance(label, Range):
+        centre = float(weights.mean())
+        if isinstance(label, Range) and question.partition.cells > 1:
             mean = question.mean(weights).value  # of a few reports it may be anything
             centre = min(max(mean, label.low), label.high)
         return question.n * question.mean(weights - centre).variance

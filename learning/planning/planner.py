@@ -381,6 +381,7 @@ class Planner:
                 records=self.records,
                 population=self.fair.population,
                 variance=self.variance,
+                residuals=self.residuals,
                 measured=self._measured,
             )
         return self._detected[asked]

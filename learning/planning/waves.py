@@ -35,10 +35,10 @@ class BetweenWaves(Clipping):
     span: float
 
     def moved(self, difference: float) -> float:
-        return float(moved_between_waves(self.at_spreads, self.clipped, difference))
+        return float(moved_between_waves(self.at_spreads, self.clipped, difference, self.held))
 
     def least(self, moved: float) -> float | None:
-        return seen_between_waves(self.at_spreads, self.clipped, moved, self.span)
+        return seen_between_waves(self.at_spreads, self.clipped, moved, self.span, self.held)
 
 
 def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:

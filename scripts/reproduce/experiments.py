@@ -49,6 +49,8 @@ from scripts.reproduce.methods import COMPARED, PRUNED, RULES, TIMED
 from scripts.reproduce.no_difference import DETECTED, FALSE, UNSEEN
 from scripts.reproduce.ours import MORE_CELLS
 from scripts.reproduce.problems import REPEATING, SHIFTS, SIZES
+from scripts.reproduce.promises import EPSILONS, PARTS, PROMISES
+from scripts.reproduce.promises import KINDS as PLANNED_FOR
 from scripts.reproduce.rates import slopes
 from scripts.reproduce.remembering import PACKAGED, SHIPPED
 from scripts.reproduce.remembering import SERIES as REMEMBERING
@@ -852,6 +854,15 @@ OURS = [
         measures=("score", "brier"),
         errors=True,
         replications=8,
+    ),
+    Experiment(
+        "plans-promises",
+        "What plans say, beside what happens",
+        jobs("promised", ("keep promises",), EPSILONS, kind=PLANNED_FOR, part=PARTS),
+        x="of",
+        panels=("epsilon",),
+        series=PROMISES,
+        errors=True,
     ),
     *(
         Experiment(

@@ -65,6 +65,7 @@ from scripts.reproduce.ours import (
     references,
     with_more_cells,
 )
+from scripts.reproduce.promises import keep
 from scripts.reproduce.remembering import remember
 from scripts.reproduce.scored import judge
 from scripts.reproduce.sent_falsely import alarms
@@ -226,6 +227,7 @@ METHODS: dict[str, Method] = {
     "behind a relay": behind_a_relay,
     "randomized response": reported_share,
     "plan": planned,
+    "keep promises": keep,
     **CASES,
     "list differences": list_differences,
     "look often": look_often,

@@ -36,7 +36,7 @@ PAGES = {
     "tables/lpdt.md": ("lpdt",),
     "tables/semi-private.md": ("abm",),
     "tables/panels.md": ("waves-smoothed", "waves-lifetimes", "waves-changes"),
-    "tables/plans.md": ("plans-one-population", "plans-as-collected"),
+    "tables/plans.md": ("plans-promises", "plans-one-population", "plans-as-collected"),
 }
 """Places of pages, each for the experiments whose names begin with it."""
 NOTES = {

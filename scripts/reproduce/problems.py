@@ -35,6 +35,7 @@ from scripts.reproduce.intervals import Moved
 from scripts.reproduce.label_shifts import NUMBERS, StatedShare, classes_moved, numbers_moved
 from scripts.reproduce.lpct_design import LABEL, draw, eta, fine_grid
 from scripts.reproduce.no_difference import Alike
+from scripts.reproduce.promises import Promised
 from scripts.reproduce.remembering import PACKAGED, SHIPPED, packaged, shipped
 from scripts.reproduce.scored import Judged
 from scripts.reproduce.sent_falsely import Sent
@@ -220,6 +221,7 @@ PROBLEMS: dict[str, Problem] = {
         for name in PACKAGED
     },
     "alike": Problem(lambda _folder, _seed, **settings: Alike(**settings)),
+    "promised": Problem(lambda _folder, _seed, **settings: Promised(**settings)),
     "judged": Problem(lambda _folder, _seed, **settings: Judged(**settings)),
     "sent": Problem(lambda _folder, _seed, **settings: Sent(**settings)),
     "few disclosed": Problem(lambda _folder, _seed, **settings: Few(**settings)),
