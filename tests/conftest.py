@@ -30,14 +30,16 @@ pytest_plugins = (
 )
 collect_ignore = [] if find_spec("schemathesis") else ["end_to_end/test_openapi.py"]
 
-settings.register_profile(
-    "everywhere",
-    deadline=None,
-    derandomize=True,
-    max_examples=50,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("everywhere")
+# continuous integration asks for more by --hypothesis-profile
+for profile, examples in (("quick", 50), ("thorough", 200)):
+    settings.register_profile(
+        profile,
+        deadline=None,
+        derandomize=True,
+        max_examples=examples,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile("quick")
 
 # what is imported and collected stays: looking through it for garbage takes a tenth of a run's time
 gc.disable()

@@ -3,7 +3,7 @@ import os
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.protocol import wire
@@ -16,7 +16,6 @@ from tests.strategies import records, tasks
 TASK = make_task()
 
 
-@settings(max_examples=50)
 @given(st.data())
 def test_every_honest_report_survives_and_is_accepted(data: st.DataObject) -> None:
     """What make_report draws for any record of any task is read back equal, and checks out."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from privet.protocol import wire
@@ -26,7 +26,6 @@ from tests.protocol.examples import (
 from tests.strategies import tasks
 
 
-@settings(max_examples=50)
 @given(tasks())
 def test_a_task_survives_the_wire(task: Task) -> None:
     """Parsing the canonical bytes gives an equal task with the same bytes, id and trees."""

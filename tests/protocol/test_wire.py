@@ -2,7 +2,7 @@ from typing import Any
 
 import msgpack
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from pydantic import ValidationError
@@ -30,7 +30,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(st.text(max_size=5), values, max_size=3))
 def test_packing_is_undone_and_does_not_depend_on_order(value: dict[str, object]) -> None:
     """What is packed is read back, and the order in which keys were put in leaves no trace."""
