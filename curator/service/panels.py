@@ -1,11 +1,13 @@
 """Panels: how their waves stand, what changed between them, and their models."""
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 
 from privet.learning.core.trees import describe_path
 from privet.learning.findings.changes import OverTime, over_time
 from privet.learning.findings.impossible import impossible
+from privet.learning.methods import DEFAULT_ESTIMATOR
 from privet.protocol.errors import InvalidRequest, TaskNotFound
 from privet.protocol.features import Range
 from privet.protocol.task import Task
@@ -83,14 +85,30 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
 
 
 def waves_to_fit(curator: Curator, actor: Actor, task_id: str) -> dict[int, str]:
-    """The ids of a panel's waves that have reports, by their numbers; each is fitted by a call of
-    its own, so that none lasts long.
+    """The ids of a panel's waves without a model, by the default method, of all their reports and
+    those of the waves before, by their numbers; each is fitted by a call of its own, so that none
+    lasts long and none is fitted anew because a later one failed.
 
     Raises ``InvalidRequest`` without any, and for a task without waves.
     """
     actor.need(Scope.FITTER)
     standing = read_panel(curator, actor, task_id)
-    waves = {number: wave.task.id for number, wave in enumerate(standing.waves, 1) if wave.reports}
-    if not waves:
+    answered = {n: wave for n, wave in enumerate(standing.waves, 1) if wave.reports}
+    if not answered:
         raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
+    waves: dict[int, str] = {}
+    before = -math.inf
+    for number, wave in answered.items():
+        of_all = (
+            model.created
+            for model in curator.store.models.listed(wave.task.id)
+            if model.summary["estimator"] == DEFAULT_ESTIMATOR
+            and model.summary["reports"] == wave.reports
+            and model.created >= before
+        )
+        before = min(of_all, default=math.inf)
+        if before == math.inf:
+            waves[number] = wave.task.id
+    if not waves:
+        raise InvalidRequest("Every wave has a model of all its answers, so nothing is to fit.")
     return waves

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from privet.curator.datastore import open_store
 from scripts.first_visits import answer
 from scripts.screenshots import sign_in
 from scripts.servers import running_relay
 from tests.browsing import violations
 from tests.curator import samples
+from tests.curator.use_cases import answer as collect
+from tests.curator.use_cases import new_curator
 from tests.end_to_end.population import answer_all, survey
 from tests.end_to_end.running_curator import RunningCurator
+from tests.manual_clock import ManualClock
 
 pytestmark = pytest.mark.needs("chromium")
 MARKUP = "<img src=x onerror=document.title=1>"
@@ -369,6 +374,50 @@ def test_a_panel_from_a_file_to_the_link(tab: Any, tmp_path: Path) -> None:
         tab.get_by_role("link", name="2", exact=True).click()
         tab.get_by_text("Wave 2 of 2 of").wait_for()
         tab.locator(f"#link[href$='/answer/{panel}']").wait_for()
+
+
+def test_one_press_fits_every_wave_or_goes_on_where_one_failed(tab: Any, tmp_path: Path) -> None:
+    """The page of each wave sends the form of the next by itself; a second press fits none anew."""
+    now, day = datetime.now(UTC), timedelta(days=1)
+    waves = [
+        f"{(now + n * day).isoformat()}/{(now + (n + 20) * day).isoformat()}" for n in (-1, 30, 60)
+    ]
+    with RunningCurator(tmp_path) as curator, closing(open_store(curator.database)) as store:
+        made: dict[str, Any] = {"label": "label", "epsilon": 4, "depth": 1, "waves": waves}
+        panel = curator.create(samples.survey(), name="Months", **made)
+        task = store.tasks.read(panel).task
+        for n, wave in zip((0, 31, 61), task.waves, strict=True):
+            clock = ManualClock((now + n * day).timestamp())
+            collect(new_curator(store, clock), wave, survey(40, n))
+        sign_in(tab, curator.url, curator.token)
+        tab.goto(f"{curator.url}/tasks/{panel}")
+        fit = tab.get_by_role("button", name="Fit a model to each wave")
+
+        def fail(route: Any) -> None:
+            """The answer of a curator that is busy, to the form of the second wave alone."""
+            if "wave=2" in (route.request.post_data or ""):
+                problem = {"title": "Busy", "detail": "Try again."}
+                route.fulfill(status=503, json=problem, content_type="application/problem+json")
+            else:
+                route.continue_()
+
+        def models() -> list[int]:
+            return [len(store.models.listed(wave.id)) for wave in task.waves]
+
+        tab.route("**/fit-waves", fail)
+        fit.click()
+        failed = tab.locator("#fitted #problem", has_text="Busy. Try again.")
+        assert violations(failed) == []
+        assert models() == [1, 0, 0]
+        tab.unroute("**/fit-waves")
+        fit.focus()
+        tab.keyboard.press("Enter")
+        tab.locator("form[action$='/fit-waves'] button.quiet").wait_for()  # of the page anew
+        assert models() == [1, 1, 1]
+        assert failed.count() == 0
+        fit.click()
+        tab.get_by_text("Every wave has a model of all its answers").wait_for()
+        assert models() == [1, 1, 1]
 
 
 def test_a_model_is_read_tried_and_promoted(curator: RunningCurator, admin: Any, task: str) -> None:

@@ -12,10 +12,11 @@ from privet.curator.app import CuratorApp
 from privet.curator.dashboard.panels import charts_of
 from privet.curator.datastore.status import StatusStore
 from privet.curator.datastore.tasks import StoredTask
-from privet.curator.service import panels, tasks
+from privet.curator.service import fitting, panels, tasks
 from privet.learning.core.amounts import figure, percent
 from privet.learning.findings.changes import Line, WaveFigure
 from privet.protocol.calls import TASK_MEDIA_TYPE
+from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 from tests.curator import samples
@@ -278,6 +279,8 @@ async def test_one_button_fits_every_wave(
     fitted = await form(f"{path}/fit-waves", wave=rest)
     assert (fitted.status_code, fitted.headers["location"]) == (303, f"{path}#waves")
     assert await models() == [1, 1, 0]
+    refused = await form(f"{path}/fit-waves")
+    assert "Every wave has a model of all its answers" in refused.text
     logged = [entry.action for entry in app.state.curator.store.audit.entries(1_000)]
     assert logged.count("model fitted") == 2
     http.cookies.clear()
@@ -286,6 +289,53 @@ async def test_one_button_fits_every_wave(
     refused = await (await http.form())(f"{path}/fit-waves")
     assert refused.status_code == 403
     assert await models() == [1, 1, 0]
+
+
+async def test_what_was_fitted_before_a_wave_failed_is_not_fitted_anew(
+    http: Http, app: CuratorApp, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button goes on at the wave that failed; new answers of a wave concern those after it."""
+    panel = await created(http, waves(clock, -1, 1, 30, 40, 60, 70), epsilon=4)
+    path = f"/tasks/{panel.id}"
+    for wave in panel.waves:
+        answer(app.state.curator, wave, [YES] * 20 + [NO] * 20)
+        clock.advance(32 * 86_400)
+    form = await http.sign_in()
+
+    async def fitted(**sent: str) -> list[str]:
+        """What each page says, which sends its form at once, to the last or to a problem."""
+        page, said = await form(f"{path}/fit-waves", **sent), []
+        while rest := re.findall(r'name="wave" value="(\d)"', page.text):
+            said += re.findall(r"Wave \d has model \d", page.text)
+            page = await form(f"{path}/fit-waves", wave=rest[0])
+        return [*said, str(page.status_code)]
+
+    fit = fitting.fit
+
+    async def broken(curator: Any, actor: Any, task_id: str) -> Any:
+        if task_id == panel.waves[1].id:
+            raise InvalidRequest("The worker ended.")
+        return await fit(curator, actor, task_id)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(fitting, "fit", broken)
+        assert await fitted() == ["Wave 1 has model 1", "422"]
+        assert await fitted() == ["422"]
+    clock.advance(60)
+    assert await fitted() == ["Wave 2 has model 1", "303"]
+    assert await fitted() == ["422"], "every wave has a model of all its answers"
+    clock.advance(60)
+    made = await http.post(
+        f"/v1/tasks/{panel.waves[2].id}/models", headers=http.admin, json=samples.PUBLIC_ALONE
+    )
+    assert made.status_code == 201, made.text
+    assert await fitted() == ["422"]
+    clock.advance(-60 * 86_400)
+    answer(app.state.curator, panel.waves[1], [YES])
+    clock.advance(60 * 86_400)
+    assert await fitted() == ["Wave 2 has model 2", "303"]
+    told = (await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)).json()
+    assert [wave["models"] for wave in told["waves"]] == [1, 2, 3]
 
 
 def test_a_chart_has_its_figures_where_they_are() -> None:
