@@ -105,11 +105,14 @@ async def test_a_model_of_fewer_answers_says_which_figures_are_of_how_many(
     answer_all(app, task, clock, 60)
     await http.fit(task)
     form, path = await http.sign_in(), f"/tasks/{task}/models/1"
-    assert "so-far" not in (await http.get(path)).text
+    before, counted = unescape((await http.get(path)).text), "Counted on the very answers"
+    assert "so-far" not in before
+    assert counted in before
     assert "of all 60" not in (await http.get(f"/tasks/{task}")).text
     answer_all(app, task, clock, 300)  # of which 60 are in already
     page = unescape((await http.get(path)).text)
     assert "Model 1 is of 60 of the 300 answers" in page
+    assert counted not in page, "which are 60, and the accuracy on them would be of all 300"
     assert "the holders (by all 300 answers)" in page
     assert "by all 300: Of 100 people" in page or "by all 300: The answers cannot" in page
     node = unescape((await http.get(f"{path}/nodes/1")).text)
