@@ -160,20 +160,23 @@ def test_alike_populations_are_seldom_said_to_differ() -> None:
     assert low <= FALSE_DISCOVERY_RATE, false
 
 
+@pytest.mark.parametrize(("runs", "most"), [(20, 8), pytest.param(60, 14, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("slots", "depth", "even"), [(2, 7, False), (5, 5, True)], ids=["masses 1/k", "five classes"]
 )
-def test_cells_with_few_public_rows_are_seldom_listed(slots: int, depth: int, even: bool) -> None:
-    """200 public rows and 50 000 holders of one population: a list in 5 % of 20 runs at most.
+def test_cells_with_few_public_rows_are_seldom_listed(
+    slots: int, depth: int, even: bool, runs: int, most: int
+) -> None:
+    """200 public rows and 50 000 holders of one population: a list in 5 % of 60 runs at most.
 
-    9 or more have a probability below 1e-6.
+    15 or more, and 9 or more of 20, have a probability below 1e-6.
     """
     tree = complete(depth)
     mechanism = create_mechanism("subset", 4.0, tree.cells, slots)
     label = Classes(name="y", classes=tuple("abcde"[:slots]))
     masses = np.ones(tree.cells) if even else 1.0 / np.arange(1, tree.cells + 1)
     listed = 0
-    for seed in range(20):
+    for seed in range(runs):
         rng = np.random.default_rng(seed)
         p = rng.dirichlet(np.full(slots, 2.0), tree.cells) * (masses / masses.sum())[:, None]
         by_cell, counts = (
@@ -181,7 +184,7 @@ def test_cells_with_few_public_rows_are_seldom_listed(slots: int, depth: int, ev
         )
         asked = QuestionCounts(tree, mechanism, simulate_sums(mechanism, counts, rng), 50_000)
         listed += bool(cell_differences(label, asked, by_cell.astype(float), selection=1.0))
-    assert listed < 9
+    assert listed <= most
 
 
 @pytest.mark.slow
@@ -211,14 +214,22 @@ def test_noise_and_rare_classes_are_no_difference(
     assert differing < 13
 
 
-@pytest.mark.parametrize("grower", ["cart", pytest.param("distilled", marks=pytest.mark.slow)])
-def test_cells_grown_on_the_labels_that_they_are_compared_with(grower: str) -> None:
+@pytest.mark.parametrize(
+    ("grower", "runs", "most"),
+    [
+        ("cart", 15, 7),
+        *(pytest.param(name, 30, 10, marks=pytest.mark.slow) for name in ("cart", "distilled")),
+    ],
+)
+def test_cells_grown_on_the_labels_that_they_are_compared_with(
+    grower: str, runs: int, most: int
+) -> None:
     """Growing finds cells in which public labels differ by chance; they are not listed for that.
 
-    8 or more of 15 collections have a probability below 1e-6 at 5 %.
+    11 or more of 30 collections, and 8 or more of 15, have a probability below 1e-6 at 5 %.
     """
     listed = 0
-    for seed in range(15):
+    for seed in range(runs):
         public, holders = (
             public_rows(BINARY, rows, seed=100 * seed + rows, columns=6) for rows in (200, 20_000)
         )
@@ -230,7 +241,7 @@ def test_cells_grown_on_the_labels_that_they_are_compared_with(grower: str) -> N
         asked = QuestionCounts(tree, mechanism, sums, 20_000)
         model = fit("weighted", BINARY, public, [asked], **REPORTS_ALONE)
         listed += bool(insight(BINARY, public, [asked], model).differences)
-    assert listed < 8
+    assert listed <= most
 
 
 @pytest.mark.parametrize(("planned", "shift"), [(None, 0.06), (4_000, 0.12)])
