@@ -10,7 +10,6 @@ costs no privacy.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,6 +86,8 @@ class Fitting:
     base: BaseModel | None = None
     knowledge: Knowledge | None = None
     earlier: Sequence[Sequence[QuestionCounts]] = ()
+    _kept: dict[tuple[object, ...], Floats] = field(default_factory=dict, init=False, repr=False)
+    """The last values without reports, by what is known of the questions without their counts."""
 
     @classmethod
     def of(
@@ -168,15 +169,20 @@ class Fitting:
         )
 
     def _values_without_reports(self, questions: Sequence[QuestionCounts]) -> Floats:
-        """The same estimator's values without any report."""
+        """The same estimator's values without any report, kept for the same questions."""
         unasked = [
             replace(each, sums=np.zeros_like(each.sums), n=0, added=None) for each in questions
         ]
-        asked = [(each.partition, each.mechanism, each.scale, each.planned) for each in questions]
-        given = self.estimator.function, self.label, self.public, self.knowledge
-        parameters, earlier = tuple(self.parameters.items()), tuple(map(tuple, self.earlier))
-        same = (*given, parameters, earlier, tuple(asked))
-        return _values_of(_Unasked(same, lambda: self.estimate(unasked)))
+        asked = tuple(
+            (each.partition, each.mechanism, each.scale, each.planned) for each in questions
+        )
+        values = self._kept.get(asked)
+        if values is None:
+            values = self.estimate(unasked).values
+            values.flags.writeable = False
+            self._kept.clear()
+            self._kept[asked] = values
+        return values
 
     def _prevalence(self, stated: Floats, questions: Sequence[QuestionCounts]) -> str:
         """The shares of classes that estimates start from, and which of them reports contradict."""
@@ -190,21 +196,6 @@ class Fitting:
             for place, share in contradicted(stated, about, alone)
         ]
         return f"{said}; by the reports {' and '.join(against)}" if against else said
-
-
-@dataclass(frozen=True)
-class _Unasked:
-    """A fit to no reports, equal to another with the ``same`` public data, questions and method."""
-
-    same: tuple[object, ...]
-    estimate: Callable[[], Model] = field(compare=False)
-
-
-@lru_cache(maxsize=2)  # a collection is fitted again and again as reports come in
-def _values_of(unasked: _Unasked) -> Floats:
-    values = unasked.estimate().values
-    values.flags.writeable = False
-    return values
 
 
 def fit(

@@ -64,18 +64,20 @@ def test_estimators_of_one_question_refuse_others_and_name_those_that_take_them(
 @pytest.mark.parametrize("name", ["drift", "weighted"])
 def test_values_without_reports_are_those_of_the_same_fit_to_none(name: str) -> None:
     """They are kept from fit to fit, and worked out anew where anything but the counts differs."""
+    fitting = Fitting.of(name, BINARY, PUBLIC)
     other_tree = reports(complete(2), np.full((4, 2), 50), 1.0, seed=0)
+    other_epsilon = reports(QUESTION.partition, np.full((2, 2), 50), 4.0, seed=0)
     more = replace(QUESTION, sums=3 * QUESTION.sums, n=3 * QUESTION.n)
     stated = replace(PUBLIC, prevalence=np.array([0.9, 0.1]))
-    other = {"plain": True} if name == "drift" else {"weight": 3.0}
-    for public, asked, given in (
-        *((PUBLIC, each, {}) for each in (QUESTION, more, other_tree, QUESTION)),
-        *((each, QUESTION, {}) for each in (public_rows(BINARY, 60, seed=1), stated)),
-        (PUBLIC, QUESTION, other),
+    kept = []
+    for of, asked in (
+        *((fitting, each) for each in (QUESTION, more, other_tree, other_epsilon, QUESTION)),
+        (replace(fitting, public=public_rows(BINARY, 60, seed=1)), QUESTION),
+        (replace(fitting, public=stated), QUESTION),
     ):
-        kept = fit(name, BINARY, public, [asked], **given).values_without_reports
-        anew = Fitting.of(name, BINARY, public, **given).estimate([unasked(asked)])
-        np.testing.assert_array_equal(kept, anew.values)
+        kept.append(of.model([asked]).values_without_reports)
+        np.testing.assert_array_equal(kept[-1], of.estimate([unasked(asked)]).values)
+    assert kept[0] is kept[1]
 
 
 def test_public_records_alone_need_no_question_about_the_label() -> None:
