@@ -115,7 +115,10 @@ def test_nothing_disclosed_is_the_task_of_before() -> None:
     ("settings", "message"),
     [
         ({"disclosed": ("ill",)}, "The label 'ill' cannot be disclosed"),
-        ({"disclosed": ("height",)}, "'height' to be disclosed: the features are age, dose, ward"),
+        (
+            {"disclosed": ("height",)},
+            "'height' to be disclosed: the features are 'age', 'dose', 'ward'",
+        ),
         ({"disclosed": ("stay",)}, "no column 'stay'"),
         ({"disclosed": ("age", "age")}, "named twice"),
         ({"disclosed": ("age",), "questions": [{}, {"asks": "cell"}]}, "one question"),
