@@ -17,9 +17,10 @@ from .knowledge import public_knowledge
 
 MAX_DEFAULT_DEPTH = 12
 """About half as many cells as there are reference points (``knowledge.POINTS``)."""
-CENTRED_DEEPER = 2
-"""Added for numbers that are reported relative to their cell's centre, where columns are disclosed
-or epsilon is large (ADR 0105)."""
+LEAST_CENTRED, CENTRED_DEEPER = 2, 2
+"""For numbers that are reported relative to their cell's centre: the least depth, as noise of two
+cells passes for a common shift, and what is added where columns are disclosed or epsilon is large
+(ADR 0105)."""
 CENTRED_AT, CENTRED_BY = (1.0, 2.0, 4.0, 6.0), (-1.0, 0.0, 0.0, CENTRED_DEEPER)
 """Values of epsilon, and what is added at them where all columns are hidden, in between in
 proportion: at a small epsilon the noise of all cells hides what they have in common."""
@@ -83,4 +84,4 @@ def distilled_depth(
     if hidden is None:
         deeper = round(np.interp(epsilon, CENTRED_AT, CENTRED_BY))
     depth += deeper * centred + DISCLOSED_DEEPER * (hidden is not None)
-    return int(np.clip(depth, 1, MAX_DEFAULT_DEPTH))
+    return int(np.clip(depth, LEAST_CENTRED if centred else 1, MAX_DEFAULT_DEPTH))

@@ -66,15 +66,20 @@ def test_numbers_are_reported_around_the_public_models_means() -> None:
     assert line_task(grower="distilled").id == task.id
 
 
-@pytest.mark.parametrize(("epsilon", "deeper"), [(1.0, -1), (3.0, 0), (6.0, 2)])
-def test_numbers_around_centres_get_cells_of_their_own_number(epsilon: float, deeper: int) -> None:
-    """Where no depth is given, half the cells at a small epsilon, four times as many at a large."""
+@pytest.mark.parametrize(
+    ("holders", "epsilon", "deeper"),
+    [(700, 1.0, 1), (20_000, 1.0, -1), (3_000, 3.0, 0), (3_000, 6.0, 2)],
+)
+def test_numbers_around_centres_get_cells_of_their_own_number(
+    holders: int, epsilon: float, deeper: int
+) -> None:
+    """Without a depth half the cells at a small epsilon, at least four; at a large four times."""
     plain, centred = (
-        line_task(grower="distilled", depth=None, holders=3_000, epsilon=epsilon, centred=wanted)
+        line_task(grower="distilled", depth=None, holders=holders, epsilon=epsilon, centred=wanted)
         for wanted in (False, None)
     )
-    depth = distilled_depth(3_000, epsilon)
-    assert distilled_depth(3_000, epsilon, centred=True) == depth + deeper
+    depth = distilled_depth(holders, epsilon)
+    assert distilled_depth(holders, epsilon, centred=True) == depth + deeper
     assert (plain.tree_of(0).cells, centred.tree_of(0).cells) == (2**depth, 2 ** (depth + deeper))
 
 
