@@ -419,7 +419,7 @@ def test_every_method_runs_and_says_how_good_it_is(name: str) -> None:
     job = next(j for e in EXPERIMENTS for j in e.jobs if j.method == name)
     numeric = job.problem in (*REGRESSION, "mixed wine", "sine")
     described = ("16 cells", "random laws", "moved", "sent", "eight wards", "alike", "judged")
-    if job.problem in (*described, "stated share", "few disclosed"):
+    if job.problem in (*described, "stated share", "few disclosed", "promised"):
         split = PROBLEMS[job.problem](Path(), 0, **dict(job.settings))
     elif job.problem == "classes moved":
         split = PROBLEMS[job.problem](Path(), 0, **dict(job.settings), holders=500)
