@@ -37,6 +37,26 @@ WORKER_SECONDS = 120
 """Time a process has to start, or to answer its supervisor, before it is replaced."""
 
 
+class Processes(Multiprocess):
+    """Server processes, of which one that ends is replaced at once.
+
+    uvicorn asks each whether it is alive, and keeps the other end of the pipe open itself: of one
+    that ends meanwhile it would wait ``WORKER_SECONDS`` for an answer, and heed no signal.
+    """
+
+    def init_processes(self) -> None:
+        super().init_processes()
+        self._let_go()
+
+    def keep_subprocess_alive(self) -> None:
+        super().keep_subprocess_alive()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for process in self.processes:
+            process.child_conn.close()
+
+
 def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> None:
     """Serve until a signal says stop; then finish what has been accepted.
 
@@ -60,7 +80,7 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
         else:
             with TemporaryDirectory(prefix="privet-metrics-") as folder:
                 os.environ[FOLDER] = folder
-                processes = Multiprocess(config, [listener])
+                processes = Processes(config, [listener])
                 with watching_schema(settings.database, processes.should_exit.set):
                     processes.run()
 

@@ -1,6 +1,7 @@
 """A curator as a process: it starts with helpful errors and stops without losing anything."""
 
 import json
+import os
 import shutil
 import signal
 import socket
@@ -15,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 from opentelemetry import trace  # FastAPI requires it
 
 from privet.curator import server
@@ -27,6 +29,7 @@ from privet.curator.datastore.store import Store
 from privet.curator.server import serve
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
+from privet.http_server.connections import listen
 from privet.protocol.calls import REPORT_MEDIA_TYPE
 from privet.protocol.errors import PrivetError, StorageFailed
 from privet.protocol.report import Report
@@ -120,6 +123,28 @@ def send_until_stopped(curator: RunningCurator, made: Task, reports: list[Report
                 return sent
             assert answer.status_code == 201
     return len(reports)
+
+
+def test_no_answer_is_waited_for_of_a_process_that_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While its supervisor waits, it heeds no stop signal and starts no other process."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # the supervisor takes all signals
+    config = uvicorn.Config("starlette.applications:Starlette", factory=True, log_config=None)
+    with listen("127.0.0.1", 0) as listener, ThreadPoolExecutor(1) as pool:
+        processes = server.Processes(config, [listener])
+        processes.init_processes()
+        (process,) = processes.processes
+        try:
+            assert process.ping(60.0)
+            assert process.pid is not None
+            os.kill(process.pid, signal.SIGSTOP)
+            asked = pool.submit(process.ping, 60.0)
+            os.kill(process.pid, signal.SIGKILL)
+            assert not asked.result(30.0)
+        finally:
+            process.kill()
+            process.join()
 
 
 def test_a_stop_signal_drains(run: Run) -> None:
