@@ -417,6 +417,7 @@ def test_lines_of_waves_are_of_labels_before_clipping() -> None:
     assert all(each.high < truth[each.wave].mean() for each in whole.figures)
 
 
+@pytest.mark.slow
 def test_intervals_of_changes_hold_where_a_wave_is_clipped_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
