@@ -116,6 +116,7 @@ def test_the_pages_are_what_the_results_give(
             assert (docs / page.relative_to(ROOT / "docs")).read_text() == page.read_text(), page
 
 
+@pytest.mark.slow
 def test_the_hash_of_the_code_has_all_that_measurements_load() -> None:
     """What a row was measured with cannot change under the same hash."""
     program = (
@@ -382,6 +383,7 @@ def test_of_errors_the_smaller_is_better() -> None:
     assert untested == derived.mechanisms_noise(experiment, table), "Nothing is said untested."
 
 
+@pytest.mark.slow
 def test_what_follows_from_a_table_waits_for_all_of_it(tmp_path: Path) -> None:
     """As ``--quick`` and ``--methods`` leave it: one score per row, or few series."""
     for experiment in (one for one in EXPERIMENTS if one.notes):

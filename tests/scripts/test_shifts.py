@@ -104,6 +104,7 @@ def test_a_trusted_curator_counts_with_central_noise() -> None:
     assert ask_centrally(split.private, tree, 1.0, rng).noise[0, 0, 0] == 8.0
 
 
+@pytest.mark.slow
 def test_central_noise_lets_more_cells_be_told_apart() -> None:
     """More than Privet's at the same ε, at which the same people are asked."""
     split = problems.shifted(Path(), 1, name="set", shift="as it is")

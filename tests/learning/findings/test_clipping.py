@@ -115,6 +115,7 @@ def test_noise_is_not_taken_for_what_clipping_hides() -> None:
     assert (after.narrowed(longer, 2_000, wished, None) or 0) > 2_000
 
 
+@pytest.mark.quick("8000.0")
 @pytest.mark.parametrize("planned", [None, 8_000.0])
 def test_a_cell_of_clipped_numbers_is_untold_where_its_page_gives_all(
     planned: float | None,
@@ -234,6 +235,7 @@ def test_intervals_hold_where_labels_spread_otherwise_than_public_ones(
         assert interval.high - interval.low < RADIUS
 
 
+@pytest.mark.quick("False")
 @pytest.mark.parametrize("asked_alone", [False, True])
 def test_intervals_of_labels_that_spread_twice_as_far_hold_as_often_as_they_say(
     asked_alone: bool,

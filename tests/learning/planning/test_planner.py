@@ -410,8 +410,8 @@ def test_what_a_plan_says_of_clipped_numbers_is_what_insight_says(looks: str) ->
     assert of_noise < 0.95 * found.precision.half_width(20_000, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
-@pytest.mark.quick("many")
 @pytest.mark.parametrize("looks", ["many", "once"])
 def test_changes_that_a_plan_of_clipped_numbers_says_show_do(looks: str) -> None:
     """As waves say themselves, and in waves of which the second spreads half or twice as far, down
