@@ -13,6 +13,8 @@ have sent, and a model's scores). Forests that are grown here, in half the time 
 one file only.
 """
 
+import pytest
+
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
@@ -25,6 +27,7 @@ MOST = {
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
 
+@pytest.mark.slow
 def test_no_path_is_longer_than_it_was() -> None:
     """``python -m tests.paths`` prints all sizes and, given a path's name, the path."""
     sizes = {name: size_of(calls) for name, calls in trace_paths().items()}

@@ -40,8 +40,8 @@ SPREADS = 0.5, 1.0, 2.0
 AS_PUBLIC = SPREADS.index(1.0)
 CHANGES = 1000
 """Changes up to the label's span at which ``moved_between_waves`` is computed for the least."""
-HALVINGS = 30
-"""Halvings of the interval in which the shift of a cell is searched."""
+STEPS, TOLERANCE = 60, 1e-12
+"""Most steps in which the shift of a cell is searched, and the error, in radii, that ends it."""
 STEP = 0.02
 """The part of the radius over which k is taken, which one cell's noise then cannot make large."""
 
@@ -97,14 +97,27 @@ class InCells:
         return k, np.sqrt(np.maximum(square - mean**2, 0.0) / len(self.u))
 
     def _shift(self, clipped: Floats) -> Floats:
+        """The shifts at which clipped means are these, where they grow with it, by Newton's steps,
+        or halvings where these lead out of the interval that is left."""
         near, far = np.maximum(-self.radius, self.low), np.minimum(self.radius, self.high)
         below = np.broadcast_to(near - self.u[-1], clipped.shape)
         above = np.broadcast_to(far - self.u[0], clipped.shape)
-        for _ in range(HALVINGS):
-            middle = (below + above) / 2.0
-            less = self._moments([near, far], middle, [0, 1, 0])[0] < clipped
-            below, above = np.where(less, middle, below), np.where(less, above, middle)
-        return np.asarray((below + above) / 2.0)
+        none, all_ = clipped <= near, clipped >= far
+        shift, n = np.where(none, below, np.where(all_, above, (below + above) / 2.0)), len(self.u)
+        for _ in range(STEPS):
+            start, stop = np.searchsorted(self.u, [near - shift, far - shift])
+            inside = stop - start
+            first = self.sums[1, stop] - self.sums[1, start]
+            error = (near * start + first + shift * inside + far * (n - stop)) / n - clipped
+            found = (abs(error) <= TOLERANCE * self.radius) & (inside > 0) | none | all_
+            if found.all():
+                break
+            less = error < 0.0
+            below, above = np.where(less, shift, below), np.where(less, above, shift)
+            newton = shift - error * n / np.maximum(inside, 1)
+            stays = (inside > 0) & (below < newton) & (newton < above)
+            shift = np.where(found, shift, np.where(stays, newton, (below + above) / 2.0))
+        return np.asarray(shift)
 
     def _moments(
         self, ends: Sequence[Floats], shift: Floats, slopes: Sequence[Floats | float]

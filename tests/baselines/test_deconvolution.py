@@ -22,6 +22,7 @@ def test_the_kernel_undoes_laplace_noise(ratio: float, u: float) -> None:
     assert found == pytest.approx(norm.pdf(u), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_without_noise_it_is_nadaraya_and_watson() -> None:
     """At an enormous ε, compared with the sum written out, for more rows than one chunk."""
     rng = np.random.default_rng(0)

@@ -73,7 +73,7 @@ def test_two_values_spend_epsilon(epsilon: float) -> None:
     assert (reports > 0.5).mean() == pytest.approx(upper[1], abs=0.01)  # 6 standard errors
 
 
-@pytest.mark.quick("backward-2", "backward-3", "forward-2", "forward-3", "default forest-2")
+@pytest.mark.quick("backward-2", "backward-3", "forward-2", "forward-3")
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     "estimator",

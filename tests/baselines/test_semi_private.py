@@ -61,6 +61,7 @@ def test_privacy_by_enumeration() -> None:
     assert 0 < worst <= epsilon
 
 
+@pytest.mark.slow
 def test_thresholds_are_drawn_by_the_exponential_mechanism() -> None:
     """700 fits against each threshold's probability, by the labels of points between them."""
     public, (X, y) = np.array([[0.0], [1.0], [1.0 / 3]]), records(12, columns=1, seed=3)

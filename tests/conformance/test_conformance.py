@@ -88,9 +88,8 @@ def failed(verdicts: list[Verdict]) -> list[str]:
     return [verdict.clause for verdict in verdicts if verdict.kept is False]
 
 
-@pytest.mark.parametrize(
-    "faults", [(), *(pytest.param(faults, marks=pytest.mark.slow) for faults in APART)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("faults", [(), *APART])
 def test_a_fault_fails_at_its_clauses_alone(
     bench: Bench, vectors: Vectors, tmp_path: Path, faults: tuple[str, ...]
 ) -> None:

@@ -362,6 +362,7 @@ def ancestor(process: int, wanted: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 async def test_a_process_has_no_more_than_its_memory() -> None:
     """What takes more is refused by name, and the process goes on with what comes next."""
     workers = Workers(1, 0, memory=2**30)

@@ -20,7 +20,6 @@ from scripts.holder_pool import HolderPool
 from tests.end_to_end.running_curator import RunningCurator
 
 CELLS = "--cells", "16"
-THROUGH_RELAY = pytest.param("single", "--through-relay", marks=pytest.mark.slow)
 
 
 @pytest.fixture
@@ -44,8 +43,10 @@ def load(
     signal.signal(signal.SIGTERM, handler)
 
 
-@pytest.mark.quick("single-")
-@pytest.mark.parametrize(("mode", "through"), [("single", ""), ("relay", ""), THROUGH_RELAY])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mode", "through"), [("single", ""), ("relay", ""), ("single", "--through-relay")]
+)
 def test_load_test_accounts_for_every_report(
     mode: str, through: str, load: Callable[..., dict[str, str]]
 ) -> None:

@@ -75,10 +75,8 @@ anything["questions"] = st.lists(some(of_a_question), max_size=3)
 tasks = some(set(anything) - {"asks"}).map(lambda chosen: {**GOOD, **chosen})
 
 
-@pytest.mark.parametrize(
-    ("grower", "examples"),
-    [("cart", 15), pytest.param("distilled", 150, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("grower", "examples"), [("cart", 15), ("distilled", 150)])
 def test_any_settings(workers: Workers, grower: str, examples: int) -> None:
     """201, or a refusal that says what to do; nothing is published by halves."""
 

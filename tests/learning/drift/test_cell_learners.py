@@ -176,7 +176,7 @@ def test_parts_add_up_and_vary_as_thinned_ones() -> None:
     assert abs(z2.mean() - 1.0) < 0.41
 
 
-@pytest.mark.quick("rare classes-8.0")
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "epsilon"), [("classes", 1.0), ("rare classes", 8.0)])
 def test_targets_vary_as_is_said(kind: str, epsilon: float) -> None:
     """Of a mixture of slots, over 30 collections of other holders and reports.

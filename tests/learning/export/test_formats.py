@@ -102,6 +102,7 @@ def test_onnx_predicts_the_same(public: bytes, given: dict[str, Any], estimator:
     assert found["label"][clear].tolist() == labels[clear].tolist()
 
 
+@pytest.mark.slow
 def test_onnx_holds_what_was_learned_from_strata() -> None:
     """Learned members, public model and drift in one graph."""
     task, public, questions = test_cell_learners.collected("classes", 2.0, 0, misled=True)

@@ -1,5 +1,6 @@
 """Numbers that were clipped when they were reported, against shifting and clipping them by hand."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -69,6 +70,35 @@ def test_as_many_more_as_are_asked_for_tell_something() -> None:
             missing += not tells
             assert tells or needed > holders
     assert missing
+
+
+DISTANCES: dict[str, Callable[[np.random.Generator], Floats]] = {
+    "one": lambda rng: rng.normal(size=1),
+    "many": lambda rng: rng.normal(size=500),
+    "three values": lambda rng: rng.integers(-1, 2, 500).astype(float),
+    "far apart": lambda rng: np.repeat([-5.0, 5.0], 250),
+    "Pareto": lambda rng: rng.pareto(1.5, 500),
+}
+
+
+@pytest.mark.parametrize("of", DISTANCES)
+def test_whole_means_are_those_of_the_least_shift_with_the_clipped_mean(of: str) -> None:
+    """As halving finds it, also where all labels are clipped, at one end or at both."""
+    rng = np.random.default_rng(0)
+    u, center = np.sort(DISTANCES[of](rng)), np.array([-9.0, 0.0, 8.0])
+    cells = InCells.of(u, -10.0 - center, 10.0 - center, 2.0)
+    clipped = np.concatenate(
+        [rng.uniform(-2.0, 2.0, (40, 3)), np.array([[-3.0], [0], [3]]) + 0 * center]
+    )
+    for k, (low, high) in enumerate(zip(cells.low, cells.high, strict=True)):
+        near, far = max(-2.0, low), min(2.0, high)
+        for mean, found in zip(clipped[:, k], cells.whole(clipped)[:, k], strict=True):
+            below, above = near - u[-1], far - u[0]
+            for _ in range(60):
+                middle = (below + above) / 2.0
+                less = np.clip(u + middle, near, far).mean() < mean - 1e-12
+                below, above = (middle, above) if less else (below, middle)
+            assert found == pytest.approx(np.clip(u + above, low, high).mean(), abs=1e-6)
 
 
 @pytest.mark.parametrize("planned", [None, 40_000.0])

@@ -86,6 +86,7 @@ def planned(**options: Any) -> Plan:
     return plan(PUBLIC, label="y", **{"holders": 20_000, **QUICK, **wish, **options})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_a_plan_says_what_the_relay_gains() -> None:
     """Beside reports whose local epsilon is as small as the central one."""

@@ -118,6 +118,7 @@ def test_simulation_and_messages_agree(case: Case) -> None:
     check_alike(sent, simulated, what="sums")
 
 
+@pytest.mark.quick("randomized_response")
 @pytest.mark.parametrize("name", ["randomized_response", "laplace"])
 def test_stretches_do_not_matter(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cutting the work to bound memory leaves the distribution as it is."""
@@ -177,6 +178,7 @@ def test_a_mechanism_of_ones_own_is_simulated_report_by_report() -> None:
     check_alike(slow, fast, what="sums")
 
 
+@pytest.mark.quick("grr", "subset")
 @pytest.mark.parametrize("name", ["grr", "subset", "laplace"])
 def test_simulated_sums_have_the_law_of_real_ones(name: str) -> None:
     """Means of 400 simulations within 5 standard errors; false alarms: 7e-6 for the test."""
