@@ -139,6 +139,7 @@ def test_no_answer_is_waited_for_of_a_process_that_has_ended(
             assert process.ping(60.0)
             assert process.pid is not None
             os.kill(process.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)  # until then it may answer
             asked = pool.submit(process.ping, 60.0)
             os.kill(process.pid, signal.SIGKILL)
             assert not asked.result(30.0)
