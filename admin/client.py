@@ -142,16 +142,17 @@ class CuratorClient:
         return self._json("GET", f"{self._path(task)}/waves")
 
     def fit_waves(self, task: TaskName) -> Iterator[Document]:
-        """Fit a model of each wave of a panel that has reports, one after another.
+        """Fit a model of each wave of a panel that has none of all its reports, in turn.
 
         Each is kept, and returned with the number of its **wave**, before the next is fitted.
         Raises ``InvalidRequest`` without any report.
         """
-        waves = [each for each in self.waves(task)["waves"] if each["reports"]]
-        if not waves:
+        waves = self.waves(task)["waves"]
+        if not any(each["reports"] for each in waves):
             raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
         for each in waves:
-            yield {"wave": each["wave"], **self.fit(each["id"])}
+            if each["to_fit"]:
+                yield {"wave": each["wave"], **self.fit(each["id"])}
 
     def export_waves(self, task: TaskName, *, format: str = "json") -> bytes:  # noqa: A002
         """The same as a ``json`` or ``csv`` file."""

@@ -71,6 +71,9 @@ def status(api: CuratorClient, task: TaskName) -> Document:
 
 
 def _print_models(models: list[Document]) -> None:
+    if not models:
+        out().print("Every wave has a model of all its reports.", **PLAIN)
+        return
     rows = [(each["wave"], each["number"], each["estimator"]) for each in models]
     print_table("Models", ("wave", "model", "estimator"), rows)
 
@@ -78,7 +81,7 @@ def _print_models(models: list[Document]) -> None:
 @app.command(epilog="Example: privet panel fit Months")
 @remote(_print_models, doing="Fitting wave by wave ...")
 def fit(api: CuratorClient, task: TaskName) -> list[Document]:
-    """Fit a model to each wave that has reports, which starts from the waves before it.
+    """Fit a model to each wave that has none of all its reports; it starts from the waves before.
 
     Each is kept before the next is fitted, so that whatever stops this takes none of them back.
     """

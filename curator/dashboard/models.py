@@ -314,9 +314,11 @@ async def fit(
 async def fit_waves(
     request: Request, task: TheTask, curator: TheCurator, visitor: TheVisitor, form: TheForm
 ) -> Response:
-    """Fit and keep a model of one of a panel's waves that have reports, the first or the one that
-    the form names; the page that answers asks for the next."""
+    """Fit and keep a model of one of a panel's waves that are to be fitted, the first or the one
+    that the form names; the page that answers asks for the next."""
     waves = await run_in_threadpool(panels.waves_to_fit, curator, visitor, task.id)
+    if not waves:
+        return see_other(f"/tasks/{task.id}#waves")
     wave = next((number for number in waves if str(number) == form.get("wave")), min(waves))
     left = [number for number in waves if number > wave]
     fitted = await while_waited(request, fitting.fit(curator, visitor, waves[wave]))

@@ -39,6 +39,7 @@ class WaveRow:
     is_there: bool
     reports: int | None
     models: int | None
+    to_fit: bool = False
     honest: bool = True
     known: str | None = None
 
@@ -133,10 +134,10 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
         (opens, closes), stored = panel.waves[number - 1], there.get(wave.id)
         ends = (datetime.fromtimestamp(opens, UTC), datetime.fromtimestamp(closes, UTC))
         state = "deleted" if stored is None else stored.in_words(now)
-        counts: tuple[int, int, bool] | tuple[None, None] = (None, None)
+        counts: tuple[int, int, bool, bool] | tuple[None, None] = (None, None)
         if standing is not None:
             of_wave = standing.waves[number - 1]
-            counts = (of_wave.reports, of_wave.models, of_wave.honest)
+            counts = (of_wave.reports, of_wave.models, of_wave.to_fit, of_wave.honest)
         row = WaveRow(number, wave.id, *ends, state, stored is not None, *counts)
         if standing is None and stored is not None:
             overall = reading.read_overall(curator, visitor, wave.id)

@@ -46,6 +46,10 @@ class StandingWaveView(View):
     held: int = Field(description="Reports that relays hold; up to 20 too many for each.")
     lost: int = Field(description="Reports that relays lost, too late or too few to be sent on.")
     models: int
+    to_fit: bool = Field(
+        description="Whether a model by the default method is missing that was fitted to all its "
+        "reports, after one of each wave before it."
+    )
     honest: bool = Field(
         description="False if its reports cannot all be honest; they are then not compared."
     )
@@ -125,6 +129,7 @@ class PanelView(View):
                     held=wave.held,
                     lost=wave.lost,
                     models=wave.models,
+                    to_fit=wave.to_fit,
                     honest=wave.honest,
                 )
             )

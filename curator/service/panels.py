@@ -1,6 +1,7 @@
 """Panels: how their waves stand, what changed between them, and their models."""
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from privet.protocol.task import Task
 
 from ..access.actors import Actor
 from ..access.tokens import Scope
+from ..datastore.models import ModelInfo
 from ..datastore.tasks import StoredTask
 from .curator import Curator
 from .reading import COUNTS
@@ -28,6 +30,9 @@ class WaveStanding:
     stored: StoredTask | None
     reports: int
     models: int
+    to_fit: bool
+    """True if it has reports, and no model by the default method of all of them, or a wave before
+    it none that is older."""
     held: int
     """Reports at relays, which lost ``lost`` others."""
     lost: int
@@ -54,19 +59,22 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
     actor.need(Scope.READER, COUNTS)
     if task.panel is None:
         raise InvalidRequest("The task has no waves: it is asked once.")
-    standings, counts = [], {}
+    standings, counts, before = [], {}, -math.inf
     for number, wave in enumerate(task.waves, 1):
-        standing = WaveStanding(wave, None, 0, 0, 0, 0, honest=True)
+        standing = WaveStanding(wave, None, 0, 0, False, 0, 0, honest=True)
         with suppress(TaskNotFound):
             stored, questions = curator.store.tasks.read(wave.id), curator.question_counts(wave.id)
             models, honest = curator.store.models.listed(wave.id), impossible(questions) is None
             status = curator.store.standing.read(wave.id)
             at_relays = [kept.holdings for kept in status.holdings]
+            if status.reports:
+                before = _fitted(models, status.reports, before)
             standing = WaveStanding(
                 wave,
                 stored,
                 status.reports,
                 len(models),
+                bool(status.reports) and before == math.inf,
                 held=sum(each.reports for each in at_relays),
                 lost=sum(sum(each.lost.values()) for each in at_relays),
                 honest=honest,
@@ -84,31 +92,27 @@ def read_panel(curator: Curator, actor: Actor, task_id: str) -> PanelStanding:
     return PanelStanding(tuple(standings), found, paths)
 
 
-def waves_to_fit(curator: Curator, actor: Actor, task_id: str) -> dict[int, str]:
-    """The ids of a panel's waves without a model, by the default method, of all their reports and
-    those of the waves before, by their numbers; each is fitted by a call of its own, so that none
-    lasts long and none is fitted anew because a later one failed.
+def _fitted(models: Sequence[ModelInfo], reports: int, before: float) -> float:
+    """The time of the first model by the default method of so many reports, once the wave before
+    had its own; infinite without one."""
+    of_all = (
+        model.created
+        for model in models
+        if model.summary["estimator"] == DEFAULT_ESTIMATOR
+        and model.summary["reports"] == reports
+        and model.created >= before
+    )
+    return min(of_all, default=math.inf)
 
-    Raises ``InvalidRequest`` without any, and for a task without waves.
+
+def waves_to_fit(curator: Curator, actor: Actor, task_id: str) -> dict[int, str]:
+    """The ids of a panel's waves that are to be fitted, by their numbers; each by a call of its
+    own, so that none lasts long and none is fitted anew because a later one failed.
+
+    Raises ``InvalidRequest`` without any report, and for a task without waves.
     """
     actor.need(Scope.FITTER)
     standing = read_panel(curator, actor, task_id)
-    answered = {n: wave for n, wave in enumerate(standing.waves, 1) if wave.reports}
-    if not answered:
+    if not any(wave.reports for wave in standing.waves):
         raise InvalidRequest("No wave has reports yet, so there is nothing to fit.")
-    waves: dict[int, str] = {}
-    before = -math.inf
-    for number, wave in answered.items():
-        of_all = (
-            model.created
-            for model in curator.store.models.listed(wave.task.id)
-            if model.summary["estimator"] == DEFAULT_ESTIMATOR
-            and model.summary["reports"] == wave.reports
-            and model.created >= before
-        )
-        before = min(of_all, default=math.inf)
-        if before == math.inf:
-            waves[number] = wave.task.id
-    if not waves:
-        raise InvalidRequest("Every wave has a model of all its answers, so nothing is to fit.")
-    return waves
+    return {n: wave.task.id for n, wave in enumerate(standing.waves, 1) if wave.to_fit}

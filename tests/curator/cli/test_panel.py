@@ -58,10 +58,15 @@ def test_a_panel_from_its_waves_to_its_models(cli: Cli, panel: str, curator_url:
     fitted = cli("panel", "fit", "survey", "--json")
     assert [(each["wave"], each["number"]) for each in json.loads(fitted.out)] == [(1, 1)]
     assert "Wave 1 has model 1." in fitted.err
+    again = cli("panel", "fit", "survey")
+    assert (again.code, again.out) == (0, "Every wave has a model of all its reports.\n")
+    answered(url, "c")
+    fitted = cli("panel", "fit", "survey", "--json")
+    assert [(each["wave"], each["number"]) for each in json.loads(fitted.out)] == [(1, 2)]
     exported = cli("panel", "export", "survey", "--format", "csv", "--out", "waves.csv")
     assert exported.code == 0
     rows = list(csv.DictReader(Path("waves.csv").read_text().splitlines()))
-    assert [row["reports"] for row in rows if row["row"] == "wave"] == ["2", "0"]
+    assert [row["reports"] for row in rows if row["row"] == "wave"] == ["3", "0"]
     assert {row["name"] for row in rows if row["row"] == "figure"} == {"0", "1"}
     again = cli("panel", "export", "survey", "--format", "csv", "--out", "waves.csv")
     assert "already exists" in again.err
