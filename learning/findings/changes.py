@@ -20,7 +20,7 @@ Holders who answer several waves make differences surer than (1) says.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import hypot, sqrt
 from statistics import NormalDist
@@ -46,6 +46,7 @@ from .clipping import (
 from .insight import (
     ERRORS_BELOW,
     FALSE_DISCOVERY_RATE,
+    ROUNDS,
     figure_weights,
     on_simplex,
     public_means,
@@ -180,7 +181,9 @@ def over_time(
     lines = _lines(label, asked, centred)
     changes = _changes(label, figures, lines, names, comparisons)
     in_cells = _lines_in_cells(label, asked, figures, names, changes, centred)
-    seen = _seen_from(label, figures, comparisons)
+    (last,), alone = asked[max(asked)]
+    holders = last.holders + (0.0 if alone is None or not alone.n else alone.holders)
+    seen = _seen_from(label, figures, holders, comparisons)
     sentence = _sentence(label, lines, changes, seen)
     sentence += _as_reported(label, some, allowed=bool(at_spreads))
     return OverTime(lines, changes, comparisons, sentence, in_cells)
@@ -388,14 +391,21 @@ def _half_width(one: _Figures, other: _Figures, level: float) -> Floats:
 
 
 def _seen_from(
-    label: Label, figures: Mapping[int, Sequence[_Figures]], comparisons: int
+    label: Label, figures: Mapping[int, Sequence[_Figures]], holders: float, comparisons: int
 ) -> list[float | None]:
     """The least change of each figure of all holders, from the first wave to the last, that would
-    have been listed with the probability ``POWER``, were it the only one; None if none would."""
+    have been listed with the probability ``POWER``, were it the only one; None if none would.
+    Then so many ``holders`` answered."""
     numbers, (lowest, highest) = list(figures), label.bounds
     one, other = figures[numbers[0]][0], figures[numbers[-1]][0]
-    least = _half_width(one, other, FALSE_DISCOVERY_RATE / comparisons)
-    least += ERRORS_BELOW * np.sqrt(one.variance + other.variance)
+    least = np.zeros_like(one.value)
+    for _ in range(ROUNDS):  # variances depend on where shares are
+        ends = np.clip(other.value + np.array([[0.0], [-1.0], [1.0]]) * least, 0.0, 1.0)
+        spread = ends * (1.0 - ends) if isinstance(label, Classes) else np.zeros_like(ends)
+        more = (spread.max(axis=0) - spread[0]) / holders
+        moved = replace(other, variance=other.variance + more)
+        least = _half_width(one, moved, FALSE_DISCOVERY_RATE / comparisons)
+        least += ERRORS_BELOW * np.sqrt(one.variance + moved.variance)
     if one.clipped is not None:
         at, distance = one.clipped.at_spreads, float(one.clipped.distance[0])
         return [seen_between_waves(at, distance, float(least[0]), highest - lowest)]

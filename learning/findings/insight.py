@@ -699,12 +699,12 @@ def _seen_in_a_cell(
             question, hits, float(rows[cell]), of_noise, float(holders[cell]), level, selection
         )
     width, least = question.scale_of(label).width, 0.0
-    public = selection * float(spread[cell, slot] / (rows[cell] + 1.0))
-    for _ in range(ROUNDS):  # noise depends on where the mean is
+    for _ in range(ROUNDS):  # variances depend on where the mean is
         ends = np.clip(q[cell, 1] + np.array([-least, least]), 0.0, 1.0)
+        sampled = _binomial_variance(ends, q[cell, 1])
         reported = np.maximum(np.polynomial.Polynomial(of_noise)(ends), 0.0)
-        reported = reported + _binomial_variance(ends, q[cell, 1]) / holders[cell]
-        most = float(reported.max())
+        most = float((reported + sampled / holders[cell]).max())
+        public = selection * float(sampled.max() / (rows[cell] + 1.0))
         least = critical_difference(most, public, round(LEVEL / level), question.progress)
         least += ERRORS_BELOW * sqrt(most)
     if at_spreads:
@@ -749,7 +749,8 @@ def _share_p(
     if question.progress is not None:
         fewer = hits / selection, rows / selection
         return p_of_equal_shares(*fewer, share, error, question.progress)
-    t = np.clip(share, 0.0, 1.0)
+    least = np.minimum(error, 0.5)  # a share of 0 up to an error does not show that all are alike
+    t = np.clip(share, least, 1.0 - least)
     grown = (selection - 1.0) * t * (1.0 - t) / np.maximum(rows, 1.0)
     return _binomial_p(hits, rows, share, np.sqrt(error**2 + grown))
 

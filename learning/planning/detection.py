@@ -190,7 +190,7 @@ def detection(
         measured.cells[numbered] = points / points.sum(), means
     w, q = measured.cells[numbered]
     if grown not in measured.factors:
-        measured.factors[grown] = selection_factor(label, public, tree, q)
+        measured.factors[grown] = selection_factor(label, public, tree)
     clipped = None
     if isinstance(label, Range):
         clipped = _clipped(task, place, public, residuals, q[:, 0], w, measured)
@@ -298,13 +298,15 @@ def _in_cell(
         clipping = clipped.at(of.width * (float(q[middle, 1]) - 0.5))
     tests = len(q) * (1 + len(of.units))
     found = Difference(float(reported[at]), float(public[at]), tests, largest, looks, clipping)
-    for _ in range(ROUNDS):  # noise depends on how far the holders are
+    for _ in range(ROUNDS):  # variances depend on how far the holders are
         away = (found.critical + ERRORS_BELOW * sqrt(found.reported + found.public)) / of.width
-        most = float(reported[at])
+        most, sampled = float(reported[at]), float(public[at])
         for t in np.clip(q + away, 0.0, 1.0), np.clip(q - away, 0.0, 1.0):
             noise = np.maximum(contrast_variance(covariance, t), 0.0) / size[:, None]
-            most = max(most, of.width**2 * float((noise + t * (1.0 - t))[at] / size[middle]))
-        found = replace(found, reported=most)
+            spread = t * (1.0 - t)
+            most = max(most, of.width**2 * float((noise + spread)[at] / size[middle]))
+            sampled = max(sampled, of.width**2 * float(rows[middle] * spread[at]))
+        found = replace(found, reported=most, public=sampled)
     return found
 
 

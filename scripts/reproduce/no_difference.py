@@ -15,7 +15,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
 from privet.learning.findings.insight import FALSE_DISCOVERY_RATE, Insight, insight
-from privet.learning.methods import fit
+from privet.learning.methods import Fitting
 from privet.learning.simulation import simulate_sums
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms import SubsetSelection
@@ -88,6 +88,9 @@ class Collected:
         self.public = PublicData(X, y)
         self.mechanism = SubsetSelection.create(epsilon, K, slots, regression=not of.classes)
         self.scale = None if of.classes else LabelScale.of(NUMBER, K, None)
+        self.fitting = Fitting.of(
+            "weighted", self.label, self.public, weight=0.0, counts="unbiased"
+        )
 
     def reports(self, law: Floats, holders: int) -> np.ndarray:
         """Sums of the reports of holders, evenly in the cells."""
@@ -100,8 +103,7 @@ class Collected:
         asked = QuestionCounts(
             self.tree, self.mechanism, sums, holders, planned=planned, scale=self.scale
         )
-        model = fit("weighted", self.label, self.public, [asked], weight=0.0, counts="unbiased")
-        return insight(self.label, self.public, [asked], model)
+        return insight(self.label, self.public, [asked], self.fitting.model([asked]))
 
     def moved(self, cells: slice, public: float, by: float | None) -> Floats | None:
         """The law with the last slot's share ``by`` from ``public`` in ``cells``, up or down.

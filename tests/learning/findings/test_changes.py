@@ -156,15 +156,19 @@ def test_what_did_not_change_is_not_listed() -> None:
 
 
 @pytest.mark.parametrize("planned", [2_000, None])
-def test_a_change_from_the_size_that_is_said_on_mostly_shows(planned: int | None) -> None:
+@pytest.mark.parametrize(("share", "epsilon"), [(0.3, 2.0), (0.01, 8.0)])
+def test_a_change_from_the_size_that_is_said_on_mostly_shows(
+    share: float, epsilon: float, planned: int | None
+) -> None:
     """With the frequency of 8 in 10 that is stated, within four standard errors of 60 panels; and
-    at a third of that size mostly not, so that the size says something."""
-    before = [0.3] * 4
+    at a third of that size mostly not, so that the size says something. A rare class varies more
+    where it has become less rare."""
+    before = [share] * 4
 
     def panel(change: float, seed: int) -> OverTime:
         rng = np.random.default_rng(seed)
         shares = (before, [each + change for each in before])
-        waves = {n: wave(rng, each, 2_000, planned) for n, each in enumerate(shares, 1)}
+        waves = {n: wave(rng, each, 2_000, planned, epsilon) for n, each in enumerate(shares, 1)}
         return over_time(LABEL, waves, planned=2)
 
     said = re.search(r"a change of ([\d.]+) points", panel(0.0, 0).sentence)

@@ -377,6 +377,22 @@ def test_a_difference_in_a_cell_that_would_have_shown_shows() -> None:
     assert sum(found) >= binom.ppf(ALPHA, runs, POWER)
 
 
+def test_a_share_of_nothing_up_to_noise_does_not_show_that_all_are_alike() -> None:
+    """One public record of a class in a cell of few holders, whose share is below 0 by noise: what
+    growing cells adds was 0 there, and the cell was listed."""
+    mechanism = create_mechanism("subset", 8.0, TREE.cells, 2)
+    counts = np.array([[9_000, 180], *[[9_000, 180]] * 6, [60, 1]])
+    public = np.array([[120.0, 2.0]] * 7 + [[0.0, 1.0]])
+    n, nothing = int(counts.sum()), 0
+    for seed in range(20):
+        sums = simulate_sums(mechanism, counts, np.random.default_rng(seed))
+        asked = QuestionCounts(TREE, mechanism, sums, n)
+        nothing += bool(asked.counts[7, 1] < 0.0)
+        listed = cell_differences(BINARY, asked, public, selection=5.0)
+        assert not any(row.cell == 7 and row.name is not None for row in listed)
+    assert nothing > 3
+
+
 def test_without_reports_about_the_labels_there_is_nothing_to_say() -> None:
     """Without a report, or with a question about other cells, insight is refused."""
     public = public_rows(BINARY, PUBLIC, seed=1)
