@@ -719,7 +719,7 @@ OURS = [
         x="collection",
         panels=("looks",),
         series=(*FALSE, *DETECTED),
-        replications=24,
+        replications=100,
     ),
     *(
         Experiment(
