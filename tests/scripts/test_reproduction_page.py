@@ -238,8 +238,6 @@ LACKING = {
     "shifts": 675,
     "statements-differences": 45,
     "statements-false": 160,
-    "statements-intervals": 162,
-    "statements-labels": 6,
     "statements-looks": 18,
     "trust": 100,
 }
