@@ -236,7 +236,6 @@ LACKING = {
     "plans-one-population": 60,
     "shapes": 144,
     "shifts": 675,
-    "statements-differences": 45,
     "statements-false": 160,
     "statements-looks": 18,
     "trust": 100,
