@@ -19,7 +19,7 @@ import pytest
 from tests.watched import namespace
 
 PACKAGES = {
-    "Rscript": "r-base-core r-cran-httr2 r-cran-knitr",
+    "Rscript": "r-base-core r-cran-httr2 r-cran-jsonlite r-cran-knitr",
     "chromium": "chromium",
     "curl": "curl",
     "docker": "docker.io",
@@ -59,7 +59,7 @@ def missing(program: str) -> bool:
     if program == "nginx":
         return not Path("/usr/share/nginx/modules/ngx_stream_module.so").exists()
     if program == "Rscript":
-        code = "library(httr2); library(knitr)"
+        code = "library(httr2); library(jsonlite); library(knitr)"
         return subprocess.run([path, "-e", code], capture_output=True, check=False).returncode != 0
     if program == "node":
         said = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)

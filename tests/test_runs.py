@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.needs import leave_all_but_the_quick, unexpected
+from tests.needs import PACKAGES, leave_all_but_the_quick, unexpected
 from tests.order import pytest_collection_modifyitems
 from tests.processes import ROOT, output_of
 
@@ -155,3 +155,30 @@ def test_an_audit_that_leaves_a_package_out_fails(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
     assert done.returncode == 1
     assert missing in done.stderr or "onnection" in done.stderr
+
+
+def test_continuous_integration_installs_what_tests_need() -> None:
+    """All that it may not skip, and the R packages that ours needs, without what Debian only
+    recommends."""
+    commands = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    may_skip = str(re.search("--may-skip '(.+)'", commands)[1])  # type: ignore[index]
+    needed = {
+        package
+        for program, packages in PACKAGES.items()
+        if not re.fullmatch(may_skip, f"needs {program}")
+        for package in packages.split()
+    }
+    installed = {
+        package
+        for found in re.findall(r"needed\+=\((.+?)\)", commands)
+        for package in found.split()
+    }
+    assert needed - installed == set()
+    described = (ROOT / "r" / "DESCRIPTION").read_text(encoding="utf-8")
+    fields = re.findall(r"^(?:Imports|Suggests): (.+)", described, re.MULTILINE)
+    imported = {name.split()[0] for field in fields for name in field.split(", ")}
+    assert imported == {"httr2", "jsonlite", "knitr"}
+    checks = commands + Path(needs.__file__).read_text(encoding="utf-8")
+    for name in imported:
+        assert f"r-cran-{name}" in needed
+        assert checks.count(f"library({name})") == 2
