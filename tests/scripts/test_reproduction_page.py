@@ -237,7 +237,6 @@ LACKING = {
     "shapes": 144,
     "shifts": 675,
     "statements-false": 160,
-    "statements-looks": 18,
     "trust": 100,
 }
 """Rows without every replication's score, by experiment: they were measured before the driver kept
