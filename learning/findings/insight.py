@@ -85,7 +85,7 @@ NODES = np.linspace(-6.0, 6.0, 97)
 """Values of a standard normal variable over which p-values are averaged, also the rarest."""
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
 FEWEST_ROWS_TO_COMPARE = 10
-"""Fewer public records do not show how numbers are spread."""
+"""Fewer public records show neither how numbers are spread nor that a cell has fewer holders."""
 
 
 @dataclass(frozen=True)
@@ -617,11 +617,12 @@ def _whole(
 
 def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[_Compared]:
     """Compare every cell's share of the holders with its share of the public records."""
-    n, m = question.holders, public_by_cell.sum()
-    reported, public = question.counts.sum(axis=1) / n, public_by_cell.sum(axis=1) / m
+    n, rows = question.holders, public_by_cell.sum(axis=1)
+    reported, public = question.counts.sum(axis=1) / n, rows / rows.sum()
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
     error = np.sqrt(noise + _binomial_variance(reported, public) / n)
-    p = _share_p(question, public_by_cell.sum(axis=1), m, reported, error)
+    p = _share_p(question, rows, rows.sum(), reported, error)
+    p[(reported < public) & (rows < FEWEST_ROWS_TO_COMPARE)] = 1.0
     columns = np.stack([reported, np.sqrt(noise), public, p]).T.tolist()
     return [_Compared(cell, None, *figures) for cell, figures in enumerate(columns)]
 
