@@ -10,7 +10,8 @@ estimator's, or a finding's, questions to the counts and these to the mechanism 
 the layers around any call; 13 are of two findings that a fit states (reports that nobody honest can
 have sent, and a model's scores). Forests that are grown here, in half the time of scikit-learn's
 ``fit``, are a file, four functions and a move of a plan: scikit-learn's inner code is called from
-one file only.
+one file only. That a plan asks a finding for the least difference, and has no formula of its own,
+is 16 moves.
 """
 
 import pytest
@@ -22,7 +23,7 @@ MOST = {
     "POST": Size(files=25, functions=90, moves=22),
     "fit": Size(files=54, functions=192, moves=76),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=63, functions=434, moves=160),
+    "plan": Size(files=65, functions=450, moves=176),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

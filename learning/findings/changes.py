@@ -43,10 +43,9 @@ from .clipping import (
     seen_between_waves,
     whole_means,
 )
+from .detectable import ERRORS_BELOW, ROUNDS
 from .insight import (
-    ERRORS_BELOW,
     FALSE_DISCOVERY_RATE,
-    ROUNDS,
     figure_weights,
     on_simplex,
     public_means,

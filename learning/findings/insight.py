@@ -23,9 +23,7 @@ variance s p (1 - p) / (m_k + 1) on the scale [0, 1].
 
 Numbers clipped around centres differ only by what no spread of ``clipping.SPREADS`` explains.
 
-No difference is never said without the least one that would have been seen. Stated the public
-records, that is where the test rejects, plus ``ERRORS_BELOW`` standard errors of the reports, so
-that it would have rejected with the probability ``POWER``; the larger of both directions.
+No difference is never said without the least one that would have been seen (``detectable``).
 
 Two-sided p-values of all cells are selected by Benjamini and Hochberg (1995), which keeps the
 expected part of false ones among the differences listed below ``FALSE_DISCOVERY_RATE``. Where R of
@@ -49,10 +47,7 @@ from ..core.counts import Estimate, Interval, QuestionCounts, misfit_share, publ
 from ..core.looks import (
     LEVEL,
     Looks,
-    critical_difference,
     factor_at,
-    p_of_equal_means,
-    p_of_equal_shares,
 )
 from ..core.model import Model
 from ..core.overall import joined, joint, without_label_question
@@ -66,24 +61,24 @@ from .clipping import (
     beyond_spreads,
     in_cells,
     public_distances,
-    seen_at_any_spread,
     whole_means,
+)
+from .detectable import (
+    POWER,
+    Clipping,
+    Difference,
+    ShareDifference,
+    binomial_variance,
+    in_a_cell,
+    mean_p,
+    share_p,
+    smoothed_shares,
 )
 from .impossible import Impossible, impossible
 
 FALSE_DISCOVERY_RATE = 0.05
-POWER = 0.8
-ERRORS_BELOW = 0.8416212335729143
-"""Standard normal quantile of ``POWER``."""
 LIKELY = f"would have shown {10 * POWER:.0f} times in 10"
 """The words for the least difference that is detected with it."""
-STEPS = np.linspace(0.0, 1.0, 81) ** 2
-"""Parts of the way from a share to 0 or 1 at which a test is tried."""
-ROUNDS = 8
-"""Rounds in which the least difference and the noise there are found from each other."""
-NODES = np.linspace(-6.0, 6.0, 97)
-"""Values of a standard normal variable over which p-values are averaged, also the rarest."""
-WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
 FEWEST_ROWS_TO_COMPARE = 10
 """Fewer public records show neither how numbers are spread nor that a cell has fewer holders."""
 
@@ -202,7 +197,16 @@ def insight(
     if isinstance(label, Range) and question.centred:
         _, at_spreads = public_distances(label, public, question)
     differences = cell_differences(label, question, public_by_cell, model.selection, at_spreads)
-    in_cell = _seen_in_a_cell(label, question, public_by_cell, model.selection, at_spreads)
+    in_cell = in_a_cell(
+        label,
+        question.noise,
+        question.plausible.sum(axis=1),
+        public_by_cell,
+        model.selection,
+        question.scale_of(label) if isinstance(label, Range) else None,
+        question.progress,
+        at_spreads,
+    ).smallest()
     if isinstance(label, Range) and question.centred:
         differences = _whole(label, public, question, differences)
     before = model.without_reports().values
@@ -290,11 +294,12 @@ def _overall(
         hits = np.bincount(public.y.astype(np.int64), minlength=label.slots).astype(np.float64)
         expected = (hits / m).tolist()
         shares = np.array([share.value for share in reported])
-        sampled = _binomial_variance(shares, hits / m) / n
+        sampled = binomial_variance(shares, hits / m) / n
         noise = np.array([share.variance for share in reported])
-        p_values = _share_p(question, hits, m, shares, np.sqrt(noise + sampled)).tolist()
+        p_values = share_p(question.progress, hits, m, shares, np.sqrt(noise + sampled)).tolist()
+        tests = tests_of(label)
         seen = [
-            _seen_from(question, of_class, m, (variance, 0.0, 0.0), n, LEVEL / tests_of(label))
+            ShareDifference(of_class, m, (variance,), n, tests, question.progress).smallest()
             for of_class, variance in zip(hits.tolist(), noise.tolist(), strict=True)
         ]
     elif model is None:
@@ -310,18 +315,18 @@ def _overall(
         if m < FEWEST_ROWS_TO_COMPARE:  # these may be alike by chance: the largest there can be
             spread = (alike - label.low) * (label.high - alike)
         of_reports = distance.variance + spread / n
-        least = critical_difference(of_reports, spread / m, 1, question.progress)
-        least += ERRORS_BELOW * float(np.sqrt(of_reports))
         beyond: Floats | float = distance.value
-        whole: float | None = least
+        clipping = None
         if question.centred:
             distances, at_spreads = public_distances(label, public, question)
             clipped = float(at_spreads[AS_PUBLIC].clipped(float(distances.mean())))
             beyond = beyond_spreads(at_spreads, clipped, beyond)
             radius = question.scale_of(label).width / 2.0
-            whole = seen_at_any_spread(at_spreads, clipped, least, radius)
-        p_values = [float(_mean_p(question, beyond, of_reports, spread / m))]
-        seen = [whole if whole is not None and whole < label.span else None]
+            clipping = Clipping(at_spreads, at_spreads, clipped, radius)
+        largest = max(expected[0] - label.low, label.high - expected[0])
+        variances = of_reports, spread / m
+        seen = [Difference(*variances, 1, largest, question.progress, clipping).smallest()]
+        p_values = [float(mean_p(question.progress, beyond, *variances))]
     figures = zip(weights, intervals, expected, p_values, seen, strict=True)
     return tuple(Comparison(name, of.value, of.low, of.high, *rest) for name, of, *rest in figures)
 
@@ -363,40 +368,6 @@ def public_means(label: Range, public: PublicData, question: QuestionCounts) -> 
 def tests_of(label: Label) -> int:
     """The number of independent overall figures: of two classes the second mirrors the first."""
     return label.slots if isinstance(label, Classes) and label.slots > 2 else 1
-
-
-def _seen_from(
-    question: QuestionCounts,
-    hits: float,
-    rows: float,
-    noise: tuple[float, float, float],
-    holders: float,
-    level: float,
-    selection: float = 1.0,
-) -> float | None:
-    """The least difference from ``hits`` of ``rows`` records that a test of a share would detect.
-
-    Every greater one that is possible is detected with the probability ``POWER``; None if none is.
-    ``noise`` has the coefficients, by powers of a share, of its variance for given ``holders``.
-    """
-    public = hits / rows if rows else 0.5
-    furthest, seen = 0.0, False
-    for end in (0.0, 1.0):
-        away = abs(end - public) * STEPS
-        shares = public + np.sign(end - public) * away
-        sampled = _binomial_variance(shares, np.full_like(shares, public)) / holders
-        error = np.sqrt(np.maximum(np.polynomial.Polynomial(noise)(shares), 0.0) + sampled)
-        hit = np.full_like(shares, hits)
-        p = _share_p(question, hit, np.float64(rows), shares, error, selection)
-        unseen = np.flatnonzero(p > level)
-        if unseen.size and unseen[-1] == len(STEPS) - 1:
-            furthest = max(furthest, float(away[-1]))
-            continue
-        place = int(unseen[-1]) + 1 if unseen.size else 0
-        least = float(away[place] + ERRORS_BELOW * error[place])
-        seen = seen or least < away[-1]
-        furthest = max(furthest, min(least, float(away[-1])))
-    return furthest if seen else None
 
 
 def on_simplex(shares: Sequence[Estimate]) -> list[Interval]:
@@ -620,8 +591,8 @@ def _masses(question: QuestionCounts, public_by_cell: Floats) -> list[_Compared]
     n, rows = question.holders, public_by_cell.sum(axis=1)
     reported, public = question.counts.sum(axis=1) / n, rows / rows.sum()
     noise = np.maximum(question.noise.sum(axis=(1, 2)), 0.0) / n**2
-    error = np.sqrt(noise + _binomial_variance(reported, public) / n)
-    p = _share_p(question, rows, rows.sum(), reported, error)
+    error = np.sqrt(noise + binomial_variance(reported, public) / n)
+    p = share_p(question.progress, rows, rows.sum(), reported, error)
     p[(reported < public) & (rows < FEWEST_ROWS_TO_COMPARE)] = 1.0
     columns = np.stack([reported, np.sqrt(noise), public, p]).T.tolist()
     return [_Compared(cell, None, *figures) for cell, figures in enumerate(columns)]
@@ -643,17 +614,17 @@ def _labels(
     share = question.counts / mass
     t = np.clip(share, 0.0, 1.0)
     error = np.sqrt(np.maximum(contrast_variance(question.noise, t), 0.0)) / mass
-    sampled = np.sqrt(error**2 + _binomial_variance(t, q) / mass)
+    sampled = np.sqrt(error**2 + binomial_variance(t, q) / mass)
     if isinstance(label, Classes):
-        p = _share_p(question, public_by_cell, rows[:, None], share, sampled, selection)
+        p = share_p(question.progress, public_by_cell, rows[:, None], share, sampled, selection)
     else:
-        grown = selection * _binomial_variance(t, q) / (rows + 1.0)[:, None]
+        grown = selection * binomial_variance(t, q) / (rows + 1.0)[:, None]
         off = share - q
         if at_spreads:
             width = question.scale_of(label).width
             clipped, of_numbers = width * (q[:, 1] - 0.5), width * off[:, 1]
             off[:, 1] = beyond_spreads(at_spreads, clipped, of_numbers) / width
-        p = _mean_p(question, off, sampled**2, grown)
+        p = mean_p(question.progress, off, sampled**2, grown)
     names: tuple[str, ...] = label.classes if isinstance(label, Classes) else ("", label.name)
     low, width = np.zeros(len(mass)), 1.0
     if isinstance(label, Range):
@@ -668,109 +639,6 @@ def _labels(
     ]
 
 
-def _seen_in_a_cell(
-    label: Label,
-    question: QuestionCounts,
-    public_by_cell: Floats,
-    selection: float,
-    at_spreads: Sequence[AtSpread],
-) -> float | None:
-    """The least difference that would have been listed in a cell of median noise; None if none."""
-    slots = label.slots if isinstance(label, Classes) else 1
-    level = FALSE_DISCOVERY_RATE / (len(public_by_cell) * (1 + slots))
-    rows, q = public_by_cell.sum(axis=1), smoothed_shares(public_by_cell)
-    holders = np.maximum(question.plausible.sum(axis=1), 1.0)
-    noise = np.maximum(contrast_variance(question.noise, q), 0.0) / holders[:, None] ** 2
-    spread = q * (1.0 - q)
-    error = noise + spread / holders[:, None] + selection * spread / (rows + 1.0)[:, None]
-    cell = int(np.argsort(error.max(axis=1))[len(error) // 2])
-    slot = int(error[cell].argmax())
-    of_slot, with_mass, of_mass = (
-        float(each) / float(holders[cell]) ** 2
-        for each in (
-            question.noise[cell, slot, slot],
-            question.noise[cell, slot].sum(),
-            question.noise[cell].sum(),
-        )
-    )
-    of_noise = of_slot, -2.0 * with_mass, of_mass  # of the contrast with a share, by its powers
-    if isinstance(label, Classes):
-        hits = float(public_by_cell[cell, slot])
-        return _seen_from(
-            question, hits, float(rows[cell]), of_noise, float(holders[cell]), level, selection
-        )
-    width, least = question.scale_of(label).width, 0.0
-    for _ in range(ROUNDS):  # variances depend on where the mean is
-        ends = np.clip(q[cell, 1] + np.array([-least, least]), 0.0, 1.0)
-        sampled = _binomial_variance(ends, q[cell, 1])
-        reported = np.maximum(np.polynomial.Polynomial(of_noise)(ends), 0.0)
-        most = float((reported + sampled / holders[cell]).max())
-        public = selection * float(sampled.max() / (rows[cell] + 1.0))
-        least = critical_difference(most, public, round(LEVEL / level), question.progress)
-        least += ERRORS_BELOW * sqrt(most)
-    if at_spreads:
-        clipped = width * (float(q[cell, 1]) - 0.5)
-        return seen_at_any_spread(at_spreads, clipped, width * least, width / 2.0)
-    return width * least if least < 1.0 else None
-
-
-def _binomial_variance(reported: Floats, public: Floats) -> Floats:
-    """The variance p (1 - p) of one record, if p is either share: a few alike do not show 0."""
-    t = np.clip(reported, 0.0, 1.0)
-    return np.asarray(np.maximum(t * (1.0 - t), public * (1.0 - public)))
-
-
-def _mean_p(
-    question: QuestionCounts,
-    difference: Floats | float,
-    reported: Floats | float,
-    public: Floats | float,
-) -> Floats:
-    """P-values of estimates that differ, with the variances ``reported`` and ``public``."""
-    from scipy.special import ndtr  # slow to import
-
-    if question.progress is not None:
-        return p_of_equal_means(difference, reported, public, question.progress)
-    error = np.sqrt(np.maximum(reported + public, 1e-300))
-    return np.asarray(2.0 * ndtr(-np.abs(difference) / error))
-
-
-def _share_p(
-    question: QuestionCounts,
-    hits: Floats,
-    rows: Floats | float,
-    share: Floats,
-    error: Floats,
-    selection: float = 1.0,
-) -> Floats:
-    """P-values of ``hits`` among ``rows`` public records, and the holders' share up to ``error``.
-
-    Cells grown on these records make them as few as ``selection`` times fewer would be.
-    """
-    if question.progress is not None:
-        fewer = hits / selection, rows / selection
-        return p_of_equal_shares(*fewer, share, error, question.progress)
-    least = np.minimum(error, 0.5)  # a share of 0 up to an error does not show that all are alike
-    t = np.clip(share, least, 1.0 - least)
-    grown = (selection - 1.0) * t * (1.0 - t) / np.maximum(rows, 1.0)
-    return _binomial_p(hits, rows, share, np.sqrt(error**2 + grown))
-
-
-def _binomial_p(hits: Floats, rows: Floats | float, share: Floats, error: Floats) -> Floats:
-    """Two-sided mid-p-values of ``hits`` among ``rows`` public records with the holders' share.
-
-    That is known up to an ``error``, over which the binomial law is averaged.
-    """
-    from scipy.special import bdtr, gammaln, xlog1py, xlogy  # slow to import
-
-    shares = np.clip(share[..., None] + error[..., None] * NODES, 0.0, 1.0)
-    h, m = (np.rint(counts)[..., None].astype(np.int64) for counts in (hits, rows))
-    chosen = gammaln(m + 1.0) - gammaln(h + 1.0) - gammaln(m - h + 1.0)
-    exactly = np.exp(chosen + xlogy(h, shares) + xlog1py(m - h, -shares))
-    below = (bdtr(h, m, shares) - exactly / 2.0) @ WEIGHTS
-    return np.asarray(np.minimum(2.0 * np.minimum(below, 1.0 - below), 1.0))
-
-
 def _discoveries(compared: Sequence[_Compared]) -> list[_Compared]:
     """Benjamini and Hochberg (1995): up to the last p_(i) <= i FDR / tests."""
     ordered = sorted(compared, key=lambda difference: difference.p_value)
@@ -780,12 +648,6 @@ def _discoveries(compared: Sequence[_Compared]) -> list[_Compared]:
         if difference.p_value <= place * FALSE_DISCOVERY_RATE / len(compared)
     ]
     return ordered[: max(passing, default=0)]
-
-
-def smoothed_shares(public_by_cell: Floats) -> Floats:
-    """Shares of slots per cell, ``(cells, slots)``, smoothed by one record of the average."""
-    average = public_by_cell.sum(axis=0) / public_by_cell.sum()
-    return np.asarray((public_by_cell + average) / (public_by_cell.sum(axis=1) + 1.0)[:, None])
 
 
 def _comparison(

@@ -28,11 +28,11 @@ from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import ancestors, node_depth
+from .detectable import smoothed_shares
 from .impossible import impossible
 from .insight import (
     figure_weights,
     on_simplex,
-    smoothed_shares,
     unclipped_by,
     unclipped_mean,
     unclippings,

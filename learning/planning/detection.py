@@ -1,14 +1,10 @@
-"""The detection power of a collection, in closed form from the mechanism's variances.
+"""The detection power of a collection, by the mechanism's variances and the reports to expect.
 
-The share of a class, or the mean of a number, differs between holders and public records by delta.
-``privet insight`` detects it with power
-
-    power = Phi((delta - critical) / sd),
-
-sd being the standard deviation of the estimated difference, and critical what the test asks for
-after its correction for several tests, at one look or at every look (``looks``). Numbers that are
-clipped around centres show less of a difference (``Clipping``), and intervals of their mean allow
-for what was clipped (``findings.precision``).
+Differences between holders and public records are those of ``findings.detectable``, at one look or
+at every look, as ``privet insight`` then says. Holders' masses and labels are those of a public
+model; a difference is one from the public records as they are. Numbers around centres are taken to
+lie further from these than the public records that centres were learned of, so a plan has up to a
+tenth more of them. Intervals of their mean allow for what was clipped (``findings.precision``).
 """
 
 from bisect import bisect_left
@@ -24,23 +20,17 @@ from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism
+from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
-from ..core.contrasts import contrast_variance
-from ..core.counts import QuestionCounts, rounding_variance
-from ..core.looks import Looks, critical_difference, factor_at
+from ..core.counts import QuestionCounts, public_counts, rounding_variance
+from ..core.looks import Looks, factor_at
 from ..core.overall import best
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
-from ..findings.clipping import (
-    AS_PUBLIC,
-    AtSpread,
-    moved_at_any_spread,
-    public_distances,
-    seen_at_any_spread,
-    spread_about,
-)
-from ..findings.insight import ERRORS_BELOW, ROUNDS, Unclipping, as_reported, unclipping
+from ..findings.clipping import AS_PUBLIC, public_distances, spread_about
+from ..findings.detectable import Clipping, Difference, ShareDifference, in_a_cell
+from ..findings.insight import Unclipping, as_reported, tests_of, unclipping
 from ..findings.precision import Precision
 from ..findings.selection import selection_factor
 from .populations import Population
@@ -55,67 +45,6 @@ get as precise as planned in nine of ten collections; chosen."""
 
 
 @dataclass(frozen=True, eq=False)
-class Clipping:
-    """Differences of means as they show where numbers are clipped around centres.
-
-    Up or down, and if the holders' numbers spread as any of ``held`` does, beyond what any of the
-    public ``at_spreads`` explains; ``clipped`` is the public records' own clipped mean.
-    """
-
-    at_spreads: Sequence[AtSpread]
-    held: Sequence[AtSpread]
-    clipped: float
-    radius: float
-
-    def moved(self, difference: float) -> float:
-        """The least by which clipped means differ that no other spread explains."""
-        return moved_at_any_spread(self.at_spreads, self.clipped, difference, self.held)
-
-    def least(self, moved: float) -> float | None:
-        """The least difference that moves clipped means so far; None where all might be clipped."""
-        return seen_at_any_spread(self.at_spreads, self.clipped, moved, self.radius, self.held)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference to detect, with the variances of both estimates.
-
-    It is one of ``tests``, and ``largest`` is the greatest that there can be: from the public
-    figure to the farther end of all that is possible, of a class the one that is farthest.
-    """
-
-    reported: float
-    public: float
-    tests: int
-    largest: float
-    looks: Looks
-    clipping: Clipping | None = None
-
-    @cached_property
-    def critical(self) -> float:
-        """The least estimated difference that is detected."""
-        progress = 1.0 if self.looks == "many" else None
-        return critical_difference(self.reported, self.public, self.tests, progress)
-
-    def power(self, delta: float) -> float:
-        """The probability of detecting a difference of ``delta``."""
-        from scipy.special import ndtr  # slow to import
-
-        moved = delta if self.clipping is None else self.clipping.moved(delta)
-        return float(ndtr((moved - self.critical) / sqrt(self.reported + self.public)))
-
-    def smallest(self, power: float) -> float | None:
-        """The difference that is detected with probability ``power``; None above ``largest``."""
-        from scipy.special import ndtri  # slow to import
-
-        delta: float | None
-        delta = self.critical + float(ndtri(power)) * sqrt(self.reported + self.public)
-        if self.clipping is not None:
-            delta = self.clipping.least(delta)
-        return delta if delta is not None and delta < self.largest else None
-
-
-@dataclass(frozen=True)
 class Detection:
     """The smallest detectable differences: ``overall``, and in a ``cell`` of median noise.
 
@@ -123,29 +52,28 @@ class Detection:
     other numbers of reports to the same task. The tree has ``cells``.
     """
 
-    overall: Difference
-    cell: Difference
+    overall: Difference | ShareDifference
+    in_cell: Callable[[], Difference | ShareDifference]
     half_width: float
     precision: Precision
     cells: int
+
+    @cached_property
+    def cell(self) -> Difference | ShareDifference:
+        """Found when asked for: searches look at overall figures only."""
+        return self.in_cell()
 
 
 @dataclass(frozen=True, eq=False)
 class Clipped:
     """Numbers that are reported around centres: what makes the clipped mean ``of_all`` holders that
-    of their labels, and a ``mean`` clipped distance and a ``variance`` of clipped labels if they
-    are like the public records. Theirs are ``held`` at the same spreads: they lie as far from
-    centres as public ones from a model that did not see them."""
+    of their labels, differences of all as they show, and a ``variance`` of clipped labels if they
+    are like the public records. The spreads ``held`` have them as far from centres as public ones
+    from a model that did not see them."""
 
     of_all: Unclipping
-    at_spreads: Sequence[AtSpread]
-    held: Sequence[AtSpread]
-    mean: float
+    clipping: Clipping
     variance: float
-
-    def at(self, clipped: float) -> Clipping:
-        """Differences from a clipped mean distance, as they show."""
-        return Clipping(self.at_spreads, self.held, clipped, self.of_all.radius)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,15 +110,8 @@ def detection(
     grown = tree.feature.tobytes(), tree.threshold.tobytes()
     numbered = *grown, tree.left.tobytes(), tree.right.tobytes()
     if numbered not in measured.cells:
-        cells = locate(tree, population.points)
-        times = population.weights * len(cells)
-        points = np.asarray(np.bincount(cells, times, tree.cells) + 0.5, np.float64)
-        sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
-        means = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
-        measured.cells[numbered] = points / points.sum(), means
+        measured.cells[numbered] = _expected(tree, population)
     w, q = measured.cells[numbered]
-    if grown not in measured.factors:
-        measured.factors[grown] = selection_factor(label, public, tree)
     clipped = None
     if isinstance(label, Range):
         clipped = _clipped(task, place, public, residuals, q[:, 0], w, measured)
@@ -214,14 +135,48 @@ def detection(
             of_alone = float(v_a[0]) * holders, float(most[0]), part
             precision = replace(precision, alone=of_alone)
     reported = noise + of.spread / holders
-    worst, largest = int(reported.argmax()), float(np.maximum(of.all, of.span - of.all).max())
-    variances = float(reported[worst]), float(of.spread[worst] / records)
-    at_all = None if clipped is None else clipped.at(clipped.mean)
-    overall = Difference(*variances, len(of.units), largest, looks, at_all)
-    rows = measured.factors[grown] / (records * w + 1.0)
-    cell = _in_cell(of, mechanism.slot_covariance(ceil(n), counts), n * w, rows, looks, clipped)
-    half_width = precision.half_width(holders, factor_at(None if looks == "once" else 1.0))
-    return Detection(overall, cell, half_width, precision, tree.cells)
+    worst = int(reported.argmax())
+    progress = None if looks == "once" else 1.0
+    scale, each = task.label_scales[place], public.odds_ratio * records / len(public)
+    clipping = None if clipped is None else clipped.clipping
+    overall: Difference | ShareDifference
+    if isinstance(label, Range):
+        scale = scale or LabelScale.of(label, tree.cells)
+        largest = float(np.abs(public.y.mean() - np.array(label.bounds)).max())
+        variances = float(reported[0]), float(of.spread[0] / records)
+        overall = Difference(*variances, 1, largest, progress, clipping)
+    else:
+        hits = each * np.bincount(public.y.astype(np.int64), minlength=label.slots)
+        of_noise, tests = (float(noise[worst]),), tests_of(label)
+        overall = ShareDifference(float(hits[worst]), records, of_noise, holders, tests, progress)
+
+    def in_cell() -> Difference | ShareDifference:
+        if grown not in measured.factors:
+            measured.factors[grown] = selection_factor(label, public, tree)
+        return in_a_cell(
+            label,
+            mechanism.slot_covariance(ceil(n), counts),
+            n * w,
+            each * public_counts(label, public, tree, scale),
+            measured.factors[grown],
+            scale,
+            progress,
+            () if clipping is None else clipping.at_spreads,
+            () if clipping is None else clipping.held,
+        )
+
+    half_width = precision.half_width(holders, factor_at(progress))
+    return Detection(overall, in_cell, half_width, precision, tree.cells)
+
+
+def _expected(tree: Partition, population: Population) -> tuple[Floats, Floats]:
+    """Shares of holders and mean labels of the cells."""
+    cells = locate(tree, population.points)
+    times = population.weights * len(cells)
+    points = np.asarray(np.bincount(cells, times, tree.cells) + 0.5, np.float64)
+    sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
+    means = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
+    return points / points.sum(), means
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +184,7 @@ class _Figures:
     """The figures of a label: ``units`` are what counts stand for in each, ``of_label`` what slots
     of the label alone do, of which ``means`` are the shares, and ``spread`` one holder's variance.
 
-    Cells have the shares ``q``, and above the least that is possible ``down``, all holders ``all``.
-    A slot is ``width`` wide, and ``span`` all that is possible.
+    Cells have the shares ``q``, and ``span`` is all that is possible.
     """
 
     q: Floats
@@ -238,9 +192,6 @@ class _Figures:
     of_label: Floats
     means: Floats
     spread: Floats
-    down: Floats
-    all: Floats
-    width: float
     span: float
 
     @property
@@ -258,56 +209,18 @@ def _figures(
         q = q / q.sum(axis=1, keepdims=True)
         slots, means = np.eye(label.slots), w @ q
         units = [np.broadcast_to(row, q.shape) for row in slots]
-        return _Figures(q, units, slots, means, means * (1.0 - means), q, means, 1.0, 1.0)
+        return _Figures(q, units, slots, means, means * (1.0 - means), 1.0)
     scale = task.label_scales[place] or LabelScale.of(label, len(w))
     t, low = scale.to_unit(np.arange(len(w)), q[:, 0]), np.broadcast_to(scale.low, len(w))
     above = float(w @ (low + scale.width * t) - label.low) / label.span
-    down = q[:, :1] - label.low
     return _Figures(
         np.stack([1.0 - t, t], axis=1),
         [np.stack([low, low + scale.width], axis=1) - public_mean],
         np.array([[label.low, label.high]]) - public_mean,
         np.array([1.0 - above, above]),
         np.array([variance]),
-        down,
-        w @ down,
-        scale.width,
         label.span,
     )
-
-
-def _in_cell(
-    of: _Figures,
-    covariance: Floats,
-    size: Floats,
-    rows: Floats,
-    looks: Looks,
-    clipped: Clipped | None,
-) -> Difference:
-    """The difference in a cell of median noise: ``size`` holders in each, and public records whose
-    figures vary ``rows`` times as one holder's."""
-    q, noise = of.q, np.maximum(contrast_variance(covariance, of.q), 0.0)
-    reported = (of.width / size[:, None]) ** 2 * (noise + size[:, None] * q * (1.0 - q))
-    public = of.width**2 * rows[:, None] * q * (1.0 - q)
-    total = reported + public
-    middle = int(np.argsort(total.max(axis=1))[len(q) // 2])
-    at = middle, int(total[middle].argmax())
-    largest = float(np.maximum(of.down[middle], of.span - of.down[middle]).max())
-    clipping = None
-    if clipped is not None:
-        clipping = clipped.at(of.width * (float(q[middle, 1]) - 0.5))
-    tests = len(q) * (1 + len(of.units))
-    found = Difference(float(reported[at]), float(public[at]), tests, largest, looks, clipping)
-    for _ in range(ROUNDS):  # variances depend on how far the holders are
-        away = (found.critical + ERRORS_BELOW * sqrt(found.reported + found.public)) / of.width
-        most, sampled = float(reported[at]), float(public[at])
-        for t in np.clip(q + away, 0.0, 1.0), np.clip(q - away, 0.0, 1.0):
-            noise = np.maximum(contrast_variance(covariance, t), 0.0) / size[:, None]
-            spread = t * (1.0 - t)
-            most = max(most, of.width**2 * float((noise + spread)[at] / size[middle]))
-            sampled = max(sampled, of.width**2 * float(rows[middle] * spread[at]))
-        found = replace(found, reported=most, public=sampled)
-    return found
 
 
 def _clipped(
@@ -334,7 +247,7 @@ def _clipped(
             squared = float((distances**2).mean())
             further = sqrt(max(float(residuals.var()) / squared, 1.0)) if squared else 1.0
             held = spread_about(further * distances, of_all.radius)
-            found = Clipped(of_all, at_spreads, held, mean, spread)
+            found = Clipped(of_all, Clipping(at_spreads, held, mean, of_all.radius), spread)
         measured.clipped[grown] = found
     return measured.clipped[grown]
 

@@ -12,7 +12,10 @@ epsilon L; holders who repeat are all P, at epsilon L / W.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
 
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Label
@@ -21,7 +24,8 @@ from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
 from ..findings.changes import comparisons_of
 from ..findings.clipping import moved_between_waves, seen_between_waves
-from .detection import Clipping, Detection, Difference
+from ..findings.detectable import ERRORS_BELOW, ROUNDS, Clipping, Difference, ShareDifference
+from .detection import Detection
 from .outcome import InWaves, PanelPlan
 
 Enough = Callable[[Detection], bool]
@@ -39,6 +43,29 @@ class BetweenWaves(Clipping):
 
     def least(self, moved: float) -> float | None:
         return seen_between_waves(self.at_spreads, self.clipped, moved, self.span, self.held)
+
+
+@dataclass(frozen=True)
+class ChangeToDetect(Difference):
+    """A change to detect, between two waves that both have an error."""
+
+    @property
+    def error(self) -> float:
+        return sqrt(self.reported + self.public)
+
+    @classmethod
+    def of(cls, wave: Difference | ShareDifference, span: float, tests: int) -> "ChangeToDetect":
+        """From a ``wave`` whose reports show such a difference, to one that is asked alike."""
+        if isinstance(wave, Difference):
+            clipping = wave.clipping and BetweenWaves(**vars(wave.clipping), span=span)
+            return cls(wave.reported, wave.reported, tests, span, wave.progress, clipping)
+        share, least = wave.public, 0.0
+        for _ in range(ROUNDS):  # variances depend on where shares are
+            ends = np.clip([share, share - least, share + least], 0.0, 1.0)
+            now, *then = wave.variance(ends).tolist()
+            found = cls(now, max(then), tests, span, wave.progress)
+            least = found.critical + ERRORS_BELOW * found.error
+        return found
 
 
 def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:
@@ -74,12 +101,8 @@ def planned_panel(
     people = holders * (waves if rotating else 1)
     lifetime = epsilon * (1 if rotating else waves)
 
-    def between(detected: Detection, of: Difference) -> Difference:
-        tests = comparisons_of(label, detected.cells, waves)
-        clipping = of.clipping
-        if clipping is not None:
-            clipping = BetweenWaves(**vars(clipping), span=label.span)
-        return replace(of, public=of.reported, tests=tests, largest=label.span, clipping=clipping)
+    def between(detected: Detection, of: Difference | ShareDifference) -> ChangeToDetect:
+        return ChangeToDetect.of(of, label.span, comparisons_of(label, detected.cells, waves))
 
     def in_waves(asked: Mode) -> InWaves:
         turns = waves if asked == "rotate" else 1

@@ -1,9 +1,10 @@
 """Figures of plans, beside those of simulated collections.
 
 A plan is made from public records of a known law. Then holders of this law, or of one that differs
-by just as much as the plan says is shown in 80 %, are asked: all of them, those of one cell, or, of
-numbers, holders whose numbers spread twice as far. Counted is how wide intervals are, whether they
-hold, and how often ``insight`` states a difference.
+from these records by just as much as the plan says is shown in 80 %, are asked: all of them, those
+of one cell, or, of numbers, holders whose numbers spread twice as far. Counted is how wide
+intervals are, whether they hold, and how often ``insight`` states a difference. Cells are those of
+a plan of ``DEPTH``, since of deeper trees hardly any plan promises a difference in one.
 """
 
 import json
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
@@ -26,11 +28,12 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes
 from privet.protocol.task import Task
 from scripts.reproduce.contestants import Scored
-from scripts.reproduce.datasets import Floats
 from scripts.reproduce.no_difference import differs
 
 RECORDS, HOLDERS, COLUMNS, COLLECTIONS = 1_000, 20_000, 3, 10
 """Collections are those of one plan, for each figure."""
+LAW, DEPTH = 1_000_000, 3
+"""Rows whose figures are taken for the law's, and the depth of the tree whose cells are judged."""
 NARROWER = 0.75
 """The half-width for which a plan says how many holders it takes, in its own."""
 KINDS = ("2 classes", "6 classes", "one of 1.8 %", "a number", "a number around centres")
@@ -104,6 +107,7 @@ class Collector:
         self.low, self.high = np.array([(each.low, each.high) for each in planner.features]).T  # type: ignore[union-attr]
         self.fitting = Fitting.of("drift", self.label, self.public, planner.fair.base)
         self.model: Model | None = None
+        self.law = self.holders(LAW, np.random.default_rng(0))
 
     def holders(self, n: int, rng: np.random.Generator, spread: float = 1.0) -> PublicData:
         """Encoded rows of so many holders of the law."""
@@ -123,20 +127,35 @@ class Collector:
         return insight(self.label, self.public, questions, self.model)
 
     def moved(
-        self, rows: PublicData, by: float, inside: Floats, rng: np.random.Generator
+        self, rows: PublicData, by: float, cell: int | None, rng: np.random.Generator
     ) -> PublicData:
-        """The rows of which those ``inside`` differ by as much, up or down where there is room."""
+        """The rows from a law that differs by as much from the public records, up or down where
+        there is room, in a ``cell`` or in all."""
+        here, *others = (
+            np.ones(len(of), dtype=bool) if cell is None else self.cells_of(of) == cell
+            for of in (rows, self.law, self.public)
+        )
+        law, public = (
+            of.y[there] for of, there in zip((self.law, self.public), others, strict=True)
+        )
         up = bool(rng.random() < 0.5)
         if self.of.is_number:
-            return replace(rows, y=rows.y + np.where(inside, by if up else -by, 0.0))
-        share = np.bincount(self.public.y.astype(int), minlength=self.label.slots) / RECORDS
+            away = float(public.mean() - law.mean()) + (by if up else -by)
+            return replace(rows, y=rows.y + np.where(here, away, 0.0))
+        share = np.bincount(public.astype(int), minlength=self.label.slots) / len(public)
         slot = int(np.abs(share - 0.5).argmin())
-        has, other = rows.y == slot, (slot + 1) % self.label.slots
-        mean = float(has[inside].mean())
-        up = by < 1.0 - mean and (up or by >= mean)
-        part = by / (1.0 - mean) if up else by / max(mean, by)
-        flipped = inside & (has != up) & (rng.random(len(rows)) < part)
-        return replace(rows, y=np.where(flipped, slot if up else other, rows.y))
+        public_share, mean = float(share[slot]), float((law == slot).mean())
+        up = by < 1.0 - public_share and (up or by >= public_share)
+        to = public_share + (by if up else -by)
+        part = (to - mean) / (1.0 - mean if to > mean else -mean)
+        flipped = here & ((rows.y == slot) != (to > mean)) & (rng.random(len(rows)) < part)
+        return replace(
+            rows, y=np.where(flipped, slot if to > mean else (slot + 1) % self.label.slots, rows.y)
+        )
+
+    def cells_of(self, rows: PublicData) -> NDArray[np.int32]:
+        """The cells of the tree that rows are in."""
+        return locate(self.task.tree_of(0), rows.X)
 
 
 def halves(said: Insight) -> float:
@@ -166,31 +185,32 @@ def keep(of: Promised, epsilon: float, seed: int) -> Iterator[Scored]:
     rng = np.random.default_rng([seed, KINDS.index(of.kind), int(100 * of.part), int(10 * epsilon)])
     found: dict[str, list[float]] = {name: [] for name in PROMISES}
     found[PLANNED].append(detected.half_width)
-    least, in_cell = detected.overall.smallest(POWER), detected.cell.smallest(POWER)
+    least = detected.overall.smallest(POWER)
     for _ in range(COLLECTIONS):
         rows = collector.holders(HOLDERS, rng)
         said = collector.said(rows, rng)
         found[HAPPENED].append(halves(said) / detected.half_width)
         found[HELD].append(hold_intervals(said, rows, planner.label))
         found[NONE].append(float(differs(said)))
-        everybody = np.ones(HOLDERS, dtype=bool)
         if least is not None:
             found[LEAST].append(least)
-            moved = collector.moved(rows, least, everybody, rng)
+            moved = collector.moved(rows, least, None, rng)
             found[FOUND].append(float(differs(collector.said(moved, rng))))
             if of.is_number:
                 wide = collector.holders(HOLDERS, rng, 2.0)
-                moved = collector.moved(wide, least, everybody, rng)
+                moved = collector.moved(wide, least, None, rng)
                 found[TWICE].append(float(differs(collector.said(moved, rng))))
-        if in_cell is not None:
-            found[IN_CELL].append(in_cell)
-            cells = locate(task.tree_of(0), rows.X)
-            sizes = np.bincount(cells, minlength=task.tree_of(0).cells)
-            chosen = int(np.argsort(sizes)[len(sizes) // 2])
-            moved = collector.moved(rows, in_cell, cells == chosen, rng)
+    shallow = planner.settings.model_copy(update={"depth": DEPTH})
+    in_cell = planner.detection(HOLDERS, epsilon, shallow).cell.smallest(POWER)
+    if in_cell is not None:
+        found[IN_CELL].append(in_cell)
+        collector = Collector(planner, of, planner.task(shallow, planner.fair))
+        cell = int(np.argsort(np.bincount(collector.cells_of(collector.public)))[2**DEPTH // 2])
+        for _ in range(COLLECTIONS):
+            moved = collector.moved(collector.holders(HOLDERS, rng), in_cell, cell, rng)
             listed = collector.said(moved, rng).differences
             found[FOUND_IN_CELL].append(
-                float(any(each.cell == chosen and each.name is not None for each in listed))
+                float(any(each.cell == cell and each.name is not None for each in listed))
             )
     wished = NARROWER * detected.half_width
     needed = planner.needed(lambda some: some.half_width <= wished).holders

@@ -10,9 +10,9 @@ from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
+from privet.learning.findings.detectable import POWER
 from privet.learning.findings.insight import (
     FALSE_DISCOVERY_RATE,
-    POWER,
     Comparison,
     Insight,
     cell_differences,

@@ -1,0 +1,318 @@
+"""The least differences between holders and public records that tests detect.
+
+Stated the public records, a test detects estimates that differ from theirs by more than is
+critical. A difference of delta is then detected with power
+
+    power = Phi((delta - critical) / sd),
+
+sd being the standard deviation of the reports' estimate where holders are then. Up and down differ
+for shares, and the least difference is the larger. ``insight`` says the one that is detected with
+the probability ``POWER`` beside every list without differences, and a plan (``planning.detection``)
+says it for the reports to expect.
+
+Shares of classes are tested by the binomial law of the public count, averaged over what reports
+leave open (``share_p``), and means by a normal law (``mean_p``). Numbers that are clipped around
+centres show less of a difference (``Clipping``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+
+from privet.protocol.features import Classes, Label
+from privet.protocol.label_scale import LabelScale
+
+from ..core.contrasts import contrast_variance, moments
+from ..core.looks import LEVEL, critical_difference, p_of_equal_means, p_of_equal_shares
+from ..core.public_data import Floats
+from .clipping import AtSpread, moved_at_any_spread, seen_at_any_spread
+
+POWER = 0.8
+ERRORS_BELOW = 0.8416212335729143
+"""Standard normal quantile of ``POWER``."""
+STEPS = np.linspace(0.0, 1.0, 81) ** 2
+"""Parts of the way from a share to 0 or 1 at which a test is tried."""
+ROUNDS = 8
+"""Rounds in which the least difference and the noise there are found from each other."""
+NODES = np.linspace(-6.0, 6.0, 97)
+"""Values of a standard normal variable over which p-values are averaged, also the rarest."""
+WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
+
+
+@dataclass(frozen=True, eq=False)
+class Clipping:
+    """Differences of means as they show where numbers are clipped around centres.
+
+    Up or down, and if the holders' numbers spread as any of ``held`` does, beyond what any of the
+    public ``at_spreads`` explains; ``clipped`` is the public records' own clipped mean.
+    """
+
+    at_spreads: Sequence[AtSpread]
+    held: Sequence[AtSpread]
+    clipped: float
+    radius: float
+
+    def moved(self, difference: float) -> float:
+        """The least by which clipped means differ that no other spread explains."""
+        return moved_at_any_spread(self.at_spreads, self.clipped, difference, self.held)
+
+    def least(self, moved: float) -> float | None:
+        """The least difference that moves clipped means so far; None where all might be clipped."""
+        return seen_at_any_spread(self.at_spreads, self.clipped, moved, self.radius, self.held)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference of means to detect, with the variances of both estimates.
+
+    It is one of ``tests``, and ``largest`` is the greatest that there can be: from the public
+    figure to the farther end of all that is possible. The test is at ``progress``, or in one look
+    if that is None.
+    """
+
+    reported: float
+    public: float
+    tests: int
+    largest: float
+    progress: float | None
+    clipping: Clipping | None = None
+
+    @property
+    def error(self) -> float:
+        """The standard deviation of the estimated difference, stated the public records."""
+        return sqrt(self.reported)
+
+    @cached_property
+    def critical(self) -> float:
+        """The least estimated difference that is detected."""
+        return critical_difference(self.reported, self.public, self.tests, self.progress)
+
+    def power(self, delta: float) -> float:
+        """The probability of detecting a difference of ``delta``."""
+        from scipy.special import ndtr  # slow to import
+
+        moved = delta if self.clipping is None else self.clipping.moved(delta)
+        return float(ndtr((moved - self.critical) / self.error))
+
+    def smallest(self, power: float = POWER) -> float | None:
+        """The difference that is detected with probability ``power``; None above ``largest``."""
+        delta: float | None = self.critical + errors_below(power) * self.error
+        if self.clipping is not None:
+            delta = self.clipping.least(delta)  # type: ignore[arg-type]
+        return delta if delta is not None and delta < self.largest else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A share's way from the public one to 0 or 1: ``away`` by steps, with the reports' ``errors``
+    there; from ``critical`` on an estimate is detected, or nowhere if that is None."""
+
+    away: Floats
+    errors: Floats
+    critical: float | None
+
+    @property
+    def room(self) -> float:
+        return float(self.away[-1])
+
+    def error(self, delta: float) -> float:
+        return float(np.interp(delta, self.away, self.errors))
+
+    def smallest(self, below: float) -> float:
+        """The least difference, ``below`` errors of which leave what is critical; all there is
+        room for where none is detected."""
+        if self.critical is None:
+            return self.room
+        least = self.critical
+        for _ in range(ROUNDS):  # errors depend on where the holders are
+            least = self.critical + below * self.error(least)
+        return min(least, self.room)
+
+
+@dataclass(frozen=True)
+class ShareDifference:
+    """A difference to detect of a share, from ``hits`` of ``rows`` public records.
+
+    It is one of ``tests``. ``noise`` has the coefficients, by powers of a share, of its variance
+    for given ``holders``. Cells were grown on the records as by ``selection``.
+    """
+
+    hits: float
+    rows: float
+    noise: tuple[float, ...]
+    holders: float
+    tests: int
+    progress: float | None
+    selection: float = 1.0
+
+    @property
+    def public(self) -> float:
+        """The public records' share."""
+        return self.hits / self.rows if self.rows else 0.5
+
+    def variance(self, shares: Floats | float) -> Floats:
+        """The variance of the estimated difference, stated the public records, at ``shares``."""
+        noise = np.maximum(np.polynomial.Polynomial(self.noise)(shares), 0.0)
+        sampled = binomial_variance(np.asarray(shares), np.asarray(self.public)) / self.holders
+        return np.asarray(noise + sampled)
+
+    @cached_property
+    def _ways(self) -> tuple[_Way, ...]:
+        return self._way(0.0), self._way(1.0)
+
+    def _way(self, end: float) -> _Way:
+        away = abs(end - self.public) * STEPS
+        shares = self.public + np.sign(end - self.public) * away
+        errors, hits = np.sqrt(self.variance(shares)), np.full_like(shares, self.hits)
+        p = share_p(self.progress, hits, np.float64(self.rows), shares, errors, self.selection)
+        level = LEVEL / self.tests
+        unseen = np.flatnonzero(p > level)
+        last = int(unseen[-1]) if unseen.size else 0
+        if last == len(STEPS) - 1:
+            return _Way(away, errors, None)
+        # between two steps the root of -log p, which is about the number of errors, is linear
+        below, above = np.sqrt(-np.log(np.clip(p[last : last + 2], 1e-300, 1.0)))
+        part = float((sqrt(-np.log(level)) - below) / max(above - below, 1e-300))
+        return _Way(away, errors, float(np.interp(last + part, range(len(away)), away)))
+
+    def power(self, delta: float) -> float:
+        """The probability of detecting a difference of ``delta``, up or down; 0 without room."""
+        from scipy.special import ndtr  # slow to import
+
+        return min(
+            (
+                0.0
+                if way.critical is None
+                else float(ndtr((delta - way.critical) / way.error(delta)))
+                for way in self._ways
+                if delta <= way.room
+            ),
+            default=0.0,
+        )
+
+    def smallest(self, power: float = POWER) -> float | None:
+        """The least difference of which every greater one that is possible is detected with
+        probability ``power``; None if none is."""
+        below = errors_below(power)
+        if all(way.smallest(below) >= way.room for way in self._ways):
+            return None
+        return max(way.smallest(below) for way in self._ways)
+
+
+def in_a_cell(
+    label: Label,
+    noise: Floats,
+    holders: Floats,
+    public_by_cell: Floats,
+    selection: float,
+    scale: LabelScale | None,
+    progress: float | None,
+    at_spreads: Sequence[AtSpread] = (),
+    held: Sequence[AtSpread] = (),
+) -> Difference | ShareDifference:
+    """The difference to detect in a cell of median noise, as one of all cells' masses and labels.
+
+    ``noise`` is the covariance of counts of a cell's slots, ``(cells, slots, slots)``, of so many
+    ``holders`` and public records, and numbers are on the ``scale``. Where they are clipped around
+    centres, holders may spread as any of ``held``, by default as any of ``at_spreads``.
+    """
+    tests = len(public_by_cell) * (1 + (label.slots if isinstance(label, Classes) else 1))
+    rows, q = public_by_cell.sum(axis=1), smoothed_shares(public_by_cell)
+    holders, spread = np.maximum(holders, 1.0), q * (1.0 - q)
+    of_contrast = np.maximum(contrast_variance(noise, q), 0.0) / holders[:, None] ** 2
+    error = of_contrast + spread / holders[:, None] + selection * spread / (rows + 1.0)[:, None]
+    cell = int(np.argsort(error.max(axis=1))[len(error) // 2])
+    slot, n, m = int(error[cell].argmax()), float(holders[cell]), float(rows[cell])
+    of_slot, with_mass, of_mass = (each[cell] / n**2 for each in moments(noise))
+    by_power = float(of_slot[slot]), -2.0 * float(with_mass[slot]), float(of_mass)
+    if scale is None:
+        hits = float(public_by_cell[cell, slot])
+        return ShareDifference(hits, m, by_power, n, tests, progress, selection)
+    mean, width, least = float(q[cell, 1]), scale.width, 0.0
+    low, high = label.bounds
+    value = float(np.broadcast_to(scale.low, len(q))[cell]) + width * mean
+    clipping = None
+    if at_spreads:
+        clipping = Clipping(at_spreads, held or at_spreads, width * (mean - 0.5), width / 2.0)
+    found = Difference(0.0, 0.0, tests, max(value - low, high - value), progress, clipping)
+    for _ in range(ROUNDS):  # variances depend on where the mean is
+        ends = np.clip(mean + np.array([-least, least]) / width, 0.0, 1.0)
+        sampled = binomial_variance(ends, np.asarray(mean))
+        reported = np.maximum(np.polynomial.Polynomial(by_power)(ends), 0.0) + sampled / n
+        public = selection * float(sampled.max()) / (m + 1.0)
+        found = replace(found, reported=width**2 * float(reported.max()), public=width**2 * public)
+        least = found.critical + ERRORS_BELOW * found.error
+    return found
+
+
+def errors_below(power: float) -> float:
+    """Standard errors below a difference, at which it is critical if detected with ``power``."""
+    from scipy.special import ndtri  # slow to import
+
+    return ERRORS_BELOW if power == POWER else float(ndtri(power))
+
+
+def binomial_variance(reported: Floats, public: Floats) -> Floats:
+    """The variance p (1 - p) of one record, if p is either share: a few alike do not show 0."""
+    t = np.clip(reported, 0.0, 1.0)
+    return np.asarray(np.maximum(t * (1.0 - t), public * (1.0 - public)))
+
+
+def mean_p(
+    progress: float | None,
+    difference: Floats | float,
+    reported: Floats | float,
+    public: Floats | float,
+) -> Floats:
+    """P-values of estimates that differ, with the variances ``reported`` and ``public``."""
+    from scipy.special import ndtr  # slow to import
+
+    if progress is not None:
+        return p_of_equal_means(difference, reported, public, progress)
+    error = np.sqrt(np.maximum(reported + public, 1e-300))
+    return np.asarray(2.0 * ndtr(-np.abs(difference) / error))
+
+
+def share_p(
+    progress: float | None,
+    hits: Floats,
+    rows: Floats | float,
+    share: Floats,
+    error: Floats,
+    selection: float = 1.0,
+) -> Floats:
+    """P-values of ``hits`` among ``rows`` public records, and the holders' share up to ``error``.
+
+    Cells grown on these records make them as few as ``selection`` times fewer would be.
+    """
+    if progress is not None:
+        fewer = hits / selection, rows / selection
+        return p_of_equal_shares(*fewer, share, error, progress)
+    least = np.minimum(error, 0.5)  # a share of 0 up to an error does not show that all are alike
+    t = np.clip(share, least, 1.0 - least)
+    grown = (selection - 1.0) * t * (1.0 - t) / np.maximum(rows, 1.0)
+    return _binomial_p(hits, rows, share, np.sqrt(error**2 + grown))
+
+
+def _binomial_p(hits: Floats, rows: Floats | float, share: Floats, error: Floats) -> Floats:
+    """Two-sided mid-p-values of ``hits`` among ``rows`` public records with the holders' share.
+
+    That is known up to an ``error``, over which the binomial law is averaged.
+    """
+    from scipy.special import bdtr, gammaln, xlog1py, xlogy  # slow to import
+
+    shares = np.clip(share[..., None] + error[..., None] * NODES, 0.0, 1.0)
+    h, m = (np.rint(counts)[..., None].astype(np.int64) for counts in (hits, rows))
+    chosen = gammaln(m + 1.0) - gammaln(h + 1.0) - gammaln(m - h + 1.0)
+    exactly = np.exp(chosen + xlogy(h, shares) + xlog1py(m - h, -shares))
+    below = (bdtr(h, m, shares) - exactly / 2.0) @ WEIGHTS
+    return np.asarray(np.minimum(2.0 * np.minimum(below, 1.0 - below), 1.0))
+
+
+def smoothed_shares(public_by_cell: Floats) -> Floats:
+    """Shares of slots per cell, ``(cells, slots)``, smoothed by one record of the average."""
+    average = public_by_cell.sum(axis=0) / public_by_cell.sum()
+    return np.asarray((public_by_cell + average) / (public_by_cell.sum(axis=1) + 1.0)[:, None])
