@@ -31,7 +31,7 @@ from privet.protocol.features import Classes, Label, Range
 
 from ..core.amounts import amount, percent
 from ..core.contrasts import contrast_variance
-from ..core.counts import Estimate, Interval, QuestionCounts
+from ..core.counts import Estimate, Interval, QuestionCounts, rounding_variance
 from ..core.looks import LEVEL, NARROWEST, factor_at
 from ..core.overall import joined, without_label_question
 from ..core.public_data import Floats, PublicData
@@ -212,15 +212,24 @@ def _estimates(
     holders = question.holders + (0.0 if alone is None or not alone.n else alone.holders)
     found = []
     for (_, each), unit in zip(weights, units, strict=True):
-        one = joined(question.mean(each), question.holders, alone, unit)
+        middle = _middle(question, each)
+        one = joined(question.mean(each - middle), question.holders, alone, unit - middle)
         if isinstance(label, Classes):
-            value = min(max(one.value, 0.0), 1.0)
+            value = min(max(middle + one.value, 0.0), 1.0)
             spread = value * (1.0 - value)
         else:
             at = question.plausible / question.holders
-            spread = max(float((at * each**2).sum() - (at * each).sum() ** 2), 0.0)
-        found.append(Estimate(one.value, one.variance + spread / holders, one.factor))
+            spread = float((at * each**2).sum() - middle**2)  # of labels as rounded to levels
+            spread -= rounding_variance(question.mechanism, each, at)  # which ``mean`` has
+            spread = max(spread, 0.0)
+        variance = one.variance + spread / holders
+        found.append(Estimate(middle + one.value, variance, one.factor))
     return found
+
+
+def _middle(question: QuestionCounts, weights: Floats) -> float:
+    """The mean of ``weights`` by plausible counts: about it a figure lacks the noise of misfits."""
+    return float((question.plausible * weights).sum()) / question.holders
 
 
 def _overall(
@@ -439,13 +448,15 @@ def _whole_mean(
 ) -> Interval:
     """The mean of labels before clipping, if cells differ as public records do."""
     ((_, weights),) = figure_weights(label, question)
-    clipped, mass = question.mean(weights), question.plausible.sum(axis=1)
+    middle, mass = _middle(question, weights), question.plausible.sum(axis=1)
+    clipped = question.mean(weights - middle)
+    clipped = replace(clipped, value=middle + clipped.value)
     scale, values = question.scale_of(label), public_means(label, public, question)
     moved = values + clipped.value - float(mass @ values) / float(mass.sum())
     values = np.clip(moved, scale.low, scale.low + scale.width)
     found = unclipped_mean(label, public, question, values, clipped, mass, alone)
     at = question.plausible / question.holders
-    who = float((at * weights**2).sum() - (at * weights).sum() ** 2)
+    who = float((at * weights**2).sum() - middle**2)
     who /= question.holders + (0.0 if alone is None or not alone.n else alone.holders)
     error = clipped.factor * sqrt(max(who, 0.0))
     return Interval(

@@ -3,8 +3,9 @@
 Differences between holders and public records are those of ``findings.detectable``, at one look or
 at every look, as ``privet insight`` then says. Holders' masses and labels are those of a public
 model; a difference is one from the public records as they are. Numbers around centres are taken to
-lie further from these than the public records that centres were learned of, so a plan has up to a
-tenth more of them. Intervals of their mean allow for what was clipped (``findings.precision``).
+lie further from these than the public records that centres were learned of, so a plan's differences
+are a few percent larger. Intervals of their mean allow for what was clipped
+(``findings.precision``).
 """
 
 from bisect import bisect_left
