@@ -23,7 +23,7 @@ MOST = {
     "POST": Size(files=25, functions=90, moves=22),
     "fit": Size(files=54, functions=192, moves=76),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=65, functions=450, moves=176),
+    "plan": Size(files=65, functions=458, moves=178),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

@@ -4,13 +4,15 @@ A report changes the contrasts R, and these H = b e / D and, by the noise betwee
 Within a prior theta changes by C dH, C being the posterior covariance; the entry of C between two
 cells is at most the product of their posterior deviations. Between priors the derivative of a mean
 is its covariance with that of the log evidence, at most the product of their deviations (Cauchy and
-Schwarz). In a label shift of classes x changes with all contrasts. The parts of that member and of
+Schwarz). In a label shift of classes x changes with all counts, also through the reported masses
+where masses follow. The parts of that member and of
 the one without the public model's shape (``average``) change with differences of log evidences.
-Left out: second order, and how reports change masses, variances and references.
+Left out: second order, and how reports change other masses, variances and references.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -93,6 +95,9 @@ def _of_alone(contrasts: Contrasts, average: Average, alone: QuestionCounts | No
     change = contrasts.overall.unit * alone.count_influence / alone.holders
     slots = len(change)
 
+    def summed(gain: Floats) -> float:
+        return float(np.abs(gain) @ change)
+
     def member(posterior: Posterior) -> _Member:
         gain = (slots - 1) / slots * (posterior.weights * posterior.surprise).sum(axis=0)
         return _on_simplex(posterior, _by_overall(posterior, change), gain)
@@ -102,25 +107,27 @@ def _of_alone(contrasts: Contrasts, average: Average, alone: QuestionCounts | No
         label = member(found)
     elif found is not None:
         of_x = np.abs(found.by_share) @ change
-        gain = found.weights @ found.surprise
-        label = _Member(found.shares, _of_label(found, of_x, np.abs(found.surprise) @ change), gain)
+        moved = _of_label(found, of_x, found.surprise, summed)
+        label = _Member(found.shares, moved, found.weights @ found.surprise)
     shapeless = None if average.shapeless is None else member(average.shapeless)
-    return _of_average(
-        average, member(average.shaped), label, shapeless, lambda gain: float(np.abs(gain) @ change)
-    )
+    return _of_average(average, member(average.shaped), label, shapeless, summed)
 
 
-def _of_label(label: LabelShift, of_x: Floats, of_evidence: Floats) -> Floats:
+def _of_label(
+    label: LabelShift, of_x: Floats, gains: Floats, summed: Callable[[Floats], float]
+) -> Floats:
     """The bound for the mean shares of the label shift, ``(cells, slots)``.
 
-    x changes by ``of_x``, ``(2, slots)``, and the log evidence of each deviation by at most
-    ``of_evidence``, ``(2,)``.
+    x changes by ``of_x``, ``(k, slots)``; ``gains``, one by component, are as in ``_Member``, and
+    ``summed`` as of ``_of_average``.
     """
     p = label.each  # of which x_t changes p_s by p_s ([s = t] - p_t)
     within = p * ((1.0 - 2.0 * p) * of_x[:, None, :] + (p @ of_x[:, :, None]))
     within = np.tensordot(label.weights, within, 1)
-    apart = np.abs(label.each[0] - label.each[1]) * label.weights.prod()
-    return np.asarray(within + apart * of_evidence.sum())
+    for i, j in combinations(range(len(p)), 2):
+        of_odds = label.weights[i] * label.weights[j] * summed(gains[i] - gains[j])
+        within = within + np.abs(p[i] - p[j]) * of_odds
+    return np.asarray(within)
 
 
 def _by_overall(posterior: Posterior, change: Floats) -> Floats:
@@ -138,30 +145,27 @@ def _of_cells(question: QuestionCounts, contrasts: Contrasts, average: Average) 
     slots = contrasts.reference.shape[1]
     free = (slots - 1) / slots
 
+    def summed(gain: Floats) -> float:  # by contrasts, and by counts through reported masses
+        by_R, by_V = np.abs(gain)
+        return float(change.summed(by_R).sum()) + question.total_influence(by_V)
+
     def member(posterior: Posterior) -> _Member:
-        gain = free * posterior.mean(_by_contrasts(contrasts, posterior.shares))
+        means = contrasts.size * posterior.shares
+        gain = free * posterior.mean(_by_contrasts(contrasts, means))
         moved = _of_posterior(contrasts, change, posterior)
-        return _on_simplex(posterior, moved, gain)
+        return _on_simplex(posterior, moved, np.stack([gain, np.zeros_like(gain)]))
 
     label = None
     if isinstance(found := average.label, Posterior):
         label = member(found)
     elif found is not None:
-        by = found.by_contrasts  # by counts: less what they change through the cells' totals
-        by = by - (by * contrasts.reference).sum(axis=-1, keepdims=True)
-        of_x = np.array([[question.total_influence(one) for one in each] for each in np.abs(by)])
-        gains = free * _by_contrasts(contrasts, found.each)
-        between = change.summed(np.abs(gains[0] - gains[1])).sum()
-        gain = np.tensordot(found.weights, gains, 1)
-        label = _Member(found.shares, _of_label(found, of_x, np.array([between, 0.0])), gain)
+        by = np.abs(found.by_counts)
+        of_x = np.array([[question.total_influence(one) for one in each] for each in by])
+        gains = np.stack([free * _by_contrasts(contrasts, found.means), found.by_masses], axis=1)
+        moved = _of_label(found, of_x, gains, summed)
+        label = _Member(found.shares, moved, np.tensordot(found.weights, gains, 1))
     shapeless = None if average.shapeless is None else member(average.shapeless)
-    return _of_average(
-        average,
-        member(average.shaped),
-        label,
-        shapeless,
-        lambda gain: float(change.summed(np.abs(gain)).sum()),
-    )
+    return _of_average(average, member(average.shaped), label, shapeless, summed)
 
 
 def _of_posterior(contrasts: Contrasts, change: "ContrastChange", posterior: Posterior) -> Floats:
@@ -170,17 +174,17 @@ def _of_posterior(contrasts: Contrasts, change: "ContrastChange", posterior: Pos
     of_noise = gamma * change.summed(np.abs(a / D))
     of_theta = _of_theta(contrasts, change, posterior, of_noise)
     within = posterior.mean(posterior.derivative * of_theta)
-    by_R = posterior.deviation(_by_contrasts(contrasts, posterior.shares))
+    by_R = posterior.deviation(_by_contrasts(contrasts, contrasts.size * posterior.shares))
     return np.asarray(within + posterior.deviation(posterior.shares) * change.summed(by_R))
 
 
-def _by_contrasts(contrasts: Contrasts, shares: Floats) -> Floats:
+def _by_contrasts(contrasts: Contrasts, means: Floats) -> Floats:
     """The derivative of each prior's log evidence by the contrasts, ``(priors, cells, slots)``.
 
-    Up to what is equal for all priors.
+    Up to what is equal for all priors; ``means`` are those of contrasts, plus n w r.
     """
     D, a, gamma = contrasts.variance, contrasts.direction, contrasts.common_precision
-    by_R = contrasts.size * shares / D
+    by_R = means / D
     return np.asarray(by_R + gamma * (a / D) * (a * by_R).sum(axis=1, keepdims=True))
 
 

@@ -3,16 +3,22 @@
 If holders of a class are like public records of that class, and only how many there are of each
 class differs, one number per class moves all cells (Saerens, Latinne and Decaestecker, 2002):
 
-    p_s = q_s e^(x_s) / sum over t of q_t e^(x_t),    x ~ N(0, d^2 I).                          (1)
+    p_s = q_s e^(x_s) / o,    o = sum over t of q_t e^(x_t),    x ~ N(0, d^2 I).                (1)
 
 ``posterior`` looks at slots one by one, and in each cell for whether it moved otherwise. Here all
 contrasts tell of few numbers, at the mode of x by Gauss and Newton; the evidence is Laplace's. Of a
-cell's S contrasts S - 1 are free, so each counts (S - 1) / S. Since dp_s / dx_t = p_s ([s = t] -
-p_t), sums over cells with weights c, ``(cells, slots)``, have the derivatives by x
+cell's S contrasts S - 1 are free, so each counts (S - 1) / S.
 
-    diag(sum over cells of c) - c' p,
+**Masses** follow too: that of a cell is o times the public one s, within each stratum,
 
-(``_along``), and nothing takes more than cells times slots squared.
+    w = s o / sum over cells of s o,    dw / dx_t = w (p_t - pi_t),                             (2)
+
+pi being the stratum's shares. Where a class that is rare among the holders is half of the public
+records, cells in which it prevails are nearly empty of holders, so that their contrasts are noise,
+and the reported masses u say so. In two of four components (2) holds, contrasts are n w (p - r),
+and u is normal around w, with its noise and what s is unsure by. In the other two only shares have
+moved, masses are those of all members, and u has the evidence that any masses have: columns may
+differ as well. All are as likely before any report, but for d.
 """
 
 from dataclasses import dataclass
@@ -20,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.public_data import Floats
-from .likelihood import Contrasts
+from .likelihood import Contrasts, KnownMasses, log_normal
 from .prior import LARGE, LARGE_SHIFTS, USUAL, Expected
 
 DEVIATIONS, PROBABILITIES = (USUAL, LARGE), (1.0 - LARGE_SHIFTS, LARGE_SHIFTS)
@@ -32,20 +38,24 @@ LONGEST_STEP, CONVERGED = 1.5, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class LabelShift:
-    """(1) after the reports: arrays by deviation, ``(2, cells, slots)``; ``weights``, ``(2,)``.
+    """(1) after the reports: arrays by component, ``(k, cells, slots)``; ``weights``, ``(k,)``.
 
     ``each`` are the shares at the modes, ``shares`` their mean, ``(cells, slots)``;
-    ``log_evidence`` is that of all. ``by_contrasts``, ``(2, slots, cells, slots)``, and
-    ``by_share``, ``(2, slots, slots)``, are derivatives of x by contrasts and by the shares of the
-    label alone, and ``surprise``, ``(2, slots)``, is that of the log evidence by the latter.
-    ``unmoved`` is the part of the prior variance of log-odds that reports left, ``(cells, slots)``.
+    ``log_evidence`` is that of all. ``by_counts``, ``(k, slots, cells, slots)``, and ``by_share``,
+    ``(k, slots, slots)``, are derivatives of x by the counts and by the shares of the label alone,
+    ``by_masses``, ``(k, cells, slots)``, and ``surprise``, ``(k, slots)``, those of the log
+    evidence by the counts in the reported masses and by the latter. ``means`` are the expected
+    contrasts plus n w r. ``unmoved`` is the part of the prior variance of log-odds that reports
+    left, ``(cells, slots)``.
     """
 
     shares: Floats
     log_evidence: float
     weights: Floats
     each: Floats
-    by_contrasts: Floats
+    means: Floats
+    by_masses: Floats
+    by_counts: Floats
     by_share: Floats
     surprise: Floats
     unmoved: Floats
@@ -55,19 +65,23 @@ def label_shift(contrasts: Contrasts, expected: Expected) -> LabelShift:
     """The member's shares and evidence, from the same contrasts as those of ``posterior``."""
     from scipy.special import logsumexp, softmax  # slow to import
 
-    modes = [_mode(contrasts, expected.q, deviation**2) for deviation in DEVIATIONS]
-    odds = np.log(PROBABILITIES) + np.array([mode.log_evidence for mode in modes])
+    masses = (None,) if contrasts.known is None else (None, contrasts.known)
+    modes = [_mode(contrasts, expected.q, d**2, known) for known in masses for d in DEVIATIONS]
+    prior = np.tile(PROBABILITIES, len(masses)) / len(masses)
+    odds = np.log(prior) + np.array([mode.log_evidence for mode in modes])
     weights = softmax(odds)
-    p, by_contrasts, by_share, surprise, unmoved = (
+    p, means, by_masses, by_counts, by_share, surprise, unmoved = (
         np.array([getattr(mode, name) for mode in modes])
-        for name in ("p", "by_contrasts", "by_share", "surprise", "unmoved")
+        for name in ("p", "means", "by_masses", "by_counts", "by_share", "surprise", "unmoved")
     )
     return LabelShift(
         shares=np.tensordot(weights, p, 1),
         log_evidence=float(logsumexp(odds)),
         weights=weights,
         each=p,
-        by_contrasts=by_contrasts,
+        means=means,
+        by_masses=by_masses,
+        by_counts=by_counts,
         by_share=by_share,
         surprise=surprise,
         unmoved=np.tensordot(weights, unmoved, 1),
@@ -77,59 +91,98 @@ def label_shift(contrasts: Contrasts, expected: Expected) -> LabelShift:
 @dataclass(frozen=True, eq=False)
 class _Mode:
     p: Floats
+    means: Floats
+    by_masses: Floats
     log_evidence: float
-    by_contrasts: Floats
+    by_counts: Floats
     by_share: Floats
     surprise: Floats
     unmoved: Floats
 
 
-def _mode(contrasts: Contrasts, q: Floats, v: float) -> _Mode:
-    """The mode of x with variance ``v``, and what follows from it."""
-    D, slots = contrasts.variance, q.shape[1]
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Reported masses less their means, ``(cells,)``, the derivatives of these by x, ``(cells,
+    slots)``, and the variances."""
+
+    left: Floats
+    by_x: Floats
+    variance: Floats
+
+    @property
+    def weighted(self) -> Floats:
+        return np.asarray(self.by_x / self.variance[:, None])
+
+
+def _seen(known: KnownMasses, size: Floats, by_size: Floats, p: Floats, by_p: Floats) -> _Seen:
+    """Reported masses beside those of (2), which are ``size`` without n."""
+    scale = (known.weights * p).sum(axis=1, keepdims=True)  # 1 / n where shares are the reference
+    by_x = by_size * scale + size * np.einsum("ls,lst->lt", known.weights, by_p)
+    mean = (size * scale)[:, 0]
+    ratio = mean / np.maximum(known.public, 1e-300)
+    return _Seen(known.reported - mean, by_x, known.noise + known.sampling * ratio**2)
+
+
+def _mode(contrasts: Contrasts, q: Floats, v: float, known: KnownMasses | None) -> _Mode:
+    """The mode of x with variance ``v``, and what follows from it; masses follow if they
+    are ``known``."""
+    D, r, slots = contrasts.variance, contrasts.reference, q.shape[1]
     gamma, off = contrasts.common_precision, contrasts.direction / contrasts.variance
     free, unit, overall = (slots - 1) / slots, np.eye(slots), contrasts.overall
+    n, w, by_w = contrasts.holders, contrasts.mass, np.zeros_like(q)
     x = np.zeros(slots)
     for _ in range(STEPS):
         p = q * np.exp(x - x.max())
-        p /= p.sum(axis=1, keepdims=True)
-        of_R = contrasts.size * p
-        left = contrasts.values - contrasts.size * (p - contrasts.reference)
+        odds = p.sum(axis=1, keepdims=True)
+        p /= odds
+        if known is not None:
+            w, pi = known.followed(odds, p)
+            by_w = w * (p - pi)
+        by_p = p[:, :, None] * (unit - p[:, None, :])
+        left = contrasts.values - n * w * (p - r)
+        by_x = n * (w[:, :, None] * by_p + (p - r)[:, :, None] * by_w[:, None, :])
         # noise between cells is one more observation of each slot (``posterior``)
-        u, h = _along(off * of_R, p), (off * left).sum(axis=0)
-        square = of_R**2 / D
-        information = np.diag(square.sum(axis=0)) - square.T @ p - p.T @ square
-        information += (p * square.sum(axis=1, keepdims=True)).T @ p + (u.T * gamma) @ u
-        gradient = _along(of_R * left / D, p).sum(axis=0) + u.T @ (gamma * h)
+        u, h = np.einsum("ls,lst->st", off, by_x), (off * left).sum(axis=0)
+        of_R = by_x / D[:, :, None] + (gamma * off)[:, :, None] * u
+        information = of_R.reshape(-1, slots).T @ by_x.reshape(-1, slots)
+        gradient = np.einsum("lst,ls->t", of_R, left)
         misfit = float((left**2 / D).sum() + (gamma * h**2).sum())
         of_share, surprise = np.zeros((slots, slots)), np.zeros(slots)
         if overall is not None:
-            of_all = _along(contrasts.mass * p, p)
-            beyond = overall.share - (contrasts.mass * p).sum(axis=0)
+            of_all = (w[:, :, None] * by_p + p[:, :, None] * by_w[:, None, :]).sum(axis=0)
+            beyond = overall.share - (w * p).sum(axis=0)
             of_share, surprise = of_all.T / overall.variance, -beyond / overall.variance
             information += of_share @ of_all
             gradient += of_share @ beyond
             misfit -= float(surprise @ beyond)
-        covariance = np.linalg.inv(free * information + unit / v)
-        step = np.clip(covariance @ (free * gradient - x / v), -LONGEST_STEP, LONGEST_STEP)
+        information, gradient = free * information, free * gradient
+        if known is not None:
+            seen = _seen(known, n * w, n * by_w, p, by_p)
+            information += seen.weighted.T @ seen.by_x
+            gradient += seen.weighted.T @ seen.left
+        covariance = np.linalg.inv(information + unit / v)
+        step = np.clip(covariance @ (gradient - x / v), -LONGEST_STEP, LONGEST_STEP)
         if np.abs(step).max() < CONVERGED:
             break
         x = x + step
-    _, log_det = np.linalg.slogdet(unit + v * free * information)
+    _, log_det = np.linalg.slogdet(unit + v * information)
+    by_R = free * np.moveaxis(of_R @ covariance, 2, 0)
+    by_counts = by_R - (by_R * r).sum(axis=2, keepdims=True)
+    by_masses, beside = np.zeros_like(q), 0.0
+    if known is not None:
+        by_counts += (covariance @ seen.weighted.T)[:, :, None] * known.weights
+        free_masses, by_free = known.free()
+        by_masses = -(seen.left / seen.variance + by_free)[:, None] * known.weights
+        beside = log_normal(seen.left, seen.variance) - free_masses
     of_p = p @ covariance
-    by_contrasts = covariance[:, None, :] - of_p.T[:, :, None]
-    by_contrasts = free * (by_contrasts * (of_R / D) + (covariance @ u.T * gamma)[:, None, :] * off)
     left_of = np.diag(covariance) - 2.0 * of_p + (of_p * p).sum(axis=1, keepdims=True)
     return _Mode(
         p=p,
-        log_evidence=-0.5 * (free * misfit + float(x @ x) / v + float(log_det)),
-        by_contrasts=by_contrasts,
+        means=n * w * (p - r) + contrasts.size * r,
+        by_masses=by_masses,
+        log_evidence=-0.5 * (free * misfit + float(x @ x) / v + float(log_det)) + beside,
+        by_counts=by_counts,
         by_share=free * covariance @ of_share,
         surprise=free * surprise,
         unmoved=left_of / (v * (1.0 - 2.0 * p + (p**2).sum(axis=1, keepdims=True))),
     )
-
-
-def _along(c: Floats, p: Floats) -> Floats:
-    """The sum over cells of c_s ([s = t] - p_t), ``(slots, slots)``."""
-    return np.asarray(np.diag(c.sum(axis=0)) - c.T @ p)

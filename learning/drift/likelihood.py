@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privet.protocol.label_scale import LabelScale
 
@@ -40,7 +41,7 @@ class Contrasts:
     """(1) of one data set: ``values`` R, ``variance`` D and ``reference`` r, ``(cells, slots)``.
 
     ``size``, ``(cells, 1)``, is n w; ``common`` is c; ``overall`` what some holders were asked
-    beside.
+    beside; ``known`` the masses of public records and of reports.
     """
 
     reference: Floats
@@ -49,6 +50,12 @@ class Contrasts:
     size: Floats
     common: float
     overall: Overall | None = None
+    known: "KnownMasses | None" = None
+
+    @property
+    def holders(self) -> float:
+        """n."""
+        return float(self.size.sum())
 
     @property
     def mass(self) -> Floats:
@@ -114,6 +121,7 @@ def contrasts_of(
     reference: Floats,
     mass: Floats,
     overall: Overall | None = None,
+    known: "KnownMasses | None" = None,
 ) -> Contrasts:
     """Contrasts of reports with ``reference``, ``(cells, slots)``, at masses ``(cells,)``."""
     (cells, slots), counts, n = reference.shape, question.counts, question.n
@@ -133,15 +141,74 @@ def contrasts_of(
         size,
         common,
         overall,
+        known,
     )
 
 
 @dataclass(frozen=True, eq=False)
+class KnownMasses:
+    """The masses of public records and of reports, ``(cells,)`` each.
+
+    ``public`` s of variance ``sampling``, ``reported`` u of variance ``noise``; u is the sum over
+    slots of ``weights``, ``(cells, slots)``, times the counts. Of ``stratum``, ``(cells,)``, the
+    masses are known, ``of_stratum``.
+    """
+
+    public: Floats
+    sampling: Floats
+    reported: Floats
+    noise: Floats
+    weights: Floats
+    stratum: NDArray[np.int64]
+    of_stratum: Floats
+
+    @property
+    def excess(self) -> float:
+        """The sum of squares by which s and u differ beyond chance."""
+        return float(((self.reported - self.public) ** 2 - self.noise - self.sampling).sum())
+
+    @property
+    def beyond_chance(self) -> float:
+        """d, the part of the excess beyond two standard deviations of chance."""
+        chance = float(np.sqrt(2.0 * ((self.noise + self.sampling) ** 2).sum()))
+        return max(self.excess - 2.0 * chance, 0.0)
+
+    def free(self) -> tuple[float, Floats]:
+        """The log evidence of u where masses differ from s by chance or by more, whichever is
+        likelier, and its derivative by u, ``(cells,)``."""
+        left, found = self.reported - self.public, []
+        for d in (0.0, max(self.excess, 0.0)):
+            variance = self.noise + self.sampling + d * self.public
+            found.append((log_normal(left, variance), -left / variance))
+        return max(found, key=lambda each: each[0])
+
+    def followed(self, odds: Floats, p: Floats) -> tuple[Floats, Floats]:
+        """Masses, ``(cells, 1)``, that are ``odds`` times the public ones within each stratum, and
+        each stratum's shares, ``(cells, slots)``, where ``p`` are those of its cells."""
+        strata = len(self.of_stratum)
+        mass = self.public * odds[:, 0]
+        mass = mass * (self.of_stratum / np.bincount(self.stratum, mass, strata))[self.stratum]
+        shares = np.zeros((strata, p.shape[1]))
+        np.add.at(shares, self.stratum, mass[:, None] * p)
+        shares = shares / np.maximum(self.of_stratum, 1e-300)[:, None]
+        return mass[:, None], shares[self.stratum]
+
+
+def log_normal(left: Floats, variance: Floats) -> float:
+    """The log density of independent normals at ``left`` from their means, up to a constant."""
+    return -0.5 * float((left**2 / variance + np.log(variance)).sum())
+
+
+@dataclass(frozen=True, eq=False)
 class Masses:
-    """Each cell's share of the holders and about how unsure it is, ``(cells,)`` each."""
+    """Each cell's share of the holders and about how unsure it is, ``(cells,)`` each.
+
+    ``known`` is what they follow from, None before any report.
+    """
 
     mean: Floats
     variance: Floats
+    known: KnownMasses | None = None
 
 
 def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) -> Masses:
@@ -161,14 +228,21 @@ def cell_masses(question: QuestionCounts, shares: Floats, expected: Expected) ->
     sampling = public / max(min(expected.rows, expected.points.sum()), 1.0)
     if question.n == 0:
         return Masses(np.asarray(public), sampling)
-    reported, noise = reported_masses(question, shares, public)
-    excess = float(((reported - public) ** 2 - noise - sampling).sum())
-    chance = float(np.sqrt(2.0 * ((noise + sampling) ** 2).sum()))
-    of_public = sampling + max(excess - 2.0 * chance, 0.0) * public
-    mean = public + of_public / (of_public + noise) * (reported - public)
+    weights, noise = reported_masses(question, shares, public)
+    known = KnownMasses(
+        public=public,
+        sampling=sampling,
+        reported=(weights * question.counts).sum(axis=1),
+        noise=noise,
+        weights=weights,
+        stratum=question.mechanism.stratum_of_cell,
+        of_stratum=question.stratum_mass,
+    )
+    of_public = sampling + known.beyond_chance * public
+    mean = public + of_public / (of_public + noise) * (known.reported - public)
     deviation = np.sqrt(of_public * noise / (of_public + noise))
     mass = _positive_part(mean, np.maximum(deviation, 1e-12))
-    return Masses(_of_stratum(question, mass / mass.sum()), deviation**2)
+    return Masses(_of_stratum(question, mass / mass.sum()), deviation**2, known)
 
 
 def _of_stratum(question: QuestionCounts, mass: Floats) -> Floats:
@@ -181,7 +255,8 @@ def _of_stratum(question: QuestionCounts, mass: Floats) -> Floats:
 def reported_masses(
     question: QuestionCounts, shares: Floats, public: Floats
 ) -> tuple[Floats, Floats]:
-    """The reported masses u with their variances, each ``(cells,)``, if the ``shares`` are right.
+    """Weights by which counts add up to the reported masses u, ``(cells, slots)``, if the
+    ``shares`` are right, and the variances of u, ``(cells,)``.
 
     ``public``, ``(cells,)``, are the masses at which sampling variances are evaluated.
     """
@@ -190,8 +265,8 @@ def reported_masses(
     covariance = question.noise + sampling_covariance(at_least)
     weights = np.linalg.solve(covariance, shares[:, :, None])[:, :, 0]
     precision = (weights * shares).sum(axis=1)
-    estimate = (weights * question.counts).sum(axis=1) / precision
-    return estimate / question.holders, 1.0 / (precision * question.holders**2)
+    weights = weights / (precision * question.holders)[:, None]
+    return weights, 1.0 / (precision * question.holders**2)
 
 
 def _positive_part(mean: Floats, deviation: Floats) -> Floats:

@@ -23,7 +23,7 @@ standard deviation of the label in both: at q = 1/2 one is 1/2 and p' = 1/4, and
 centre is six of them wide. The root's step moves all cells, the slope makes expected shares
 flatter, steeper or reversed, and the further steps of a path have equal variances. b is such that
 slope * z deviates as far as a root's step may: cells that the public model tells well apart are
-not likely to be told apart much worse. The deviations (root, slope, path) are integrated over
+not likely to be known apart much worse. The deviations (root, slope, path) are integrated over
 ``prior.GRID``, weighted by evidence.
 
 **Within a cell** expected shares q(x) differ too. To first order around q, (2) and (3) make of it
@@ -129,7 +129,7 @@ def averaged(
     for left in reversed(range(rounds)):
         masses = cell_masses(question, shares, expected)
         overall = overall_of(alone, question, shares, masses)
-        contrasts = contrasts_of(question, shares, masses.mean, overall)
+        contrasts = contrasts_of(question, shares, masses.mean, overall, masses.known)
         before = None if left else history  # references need not lean on it, and it takes time
         average = average_posterior(question.partition, contrasts, expected, prior, before)
         shares = average.shares

@@ -208,7 +208,8 @@ def test_reported_masses_are_unbiased_and_uncorrelated_with_contrasts() -> None:
     """
     masses, values = [], []
     for seed in range(RUNS):
-        mass, variance = reported_masses(drawn(seed), SHARES, MASS)
+        weights, variance = reported_masses(drawn(seed), SHARES, MASS)
+        mass = (weights * drawn(seed).counts).sum(axis=1)
         masses.append(mass)
         values.append(contrasts_of(drawn(seed), SHARES, MASS).values[:, 1])
     spread = np.std(masses, axis=0)
