@@ -30,14 +30,21 @@ class Disclosure:
     """The disclosed ``columns``, a mask ``(columns,)``, and the records that strata must hold.
 
     ``rows``, ``(public rows, columns)``, are the records that groups are judged by: each stratum
-    has at least ``least_rows`` of them. ``parts`` keeps how strata were divided, for who grows many
-    trees by one grower on the same records.
+    has at least ``least_rows`` of them. A further hidden level is taken if it explains more than
+    the share ``worth_hiding`` of the public model. ``parts`` keeps how strata were divided, for who
+    grows many trees by one grower on the same records.
     """
 
     columns: NDArray[np.bool_]
     rows: Floats
     least_rows: int
+    worth_hiding: float
     parts: dict[Hashable, tuple[Partition, Mapping[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Hashable:
+        """The columns, least rows and worth of a hidden level, on which trees depend."""
+        return self.columns.tobytes(), self.least_rows, self.worth_hiding
 
 
 def grow_strata(grow: Grow, growth: Growth, disclosure: Disclosure) -> Partition:

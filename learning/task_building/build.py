@@ -6,7 +6,7 @@ Partitions are grown only on the public data; the same settings and data give th
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import fields, replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, sinh
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -43,8 +43,9 @@ _parts: WeakKeyDictionary[PublicData, dict[Hashable, dict[Hashable, Any]]] = Wea
 MOST_HIDDEN_LEVELS = 5
 """Tried where it is left open how many levels split on hidden columns, at most: each is a tree to
 grow, and ``WORTH_HIDING`` mostly stops before. Chosen, not measured."""
-WORTH_HIDING = 0.1
-"""Share of the public model that a further hidden level must explain (ADR 0121)."""
+WORTH_HIDING, WORTH_UP_TO = 0.1, 2.0
+"""Share of the public model that a further hidden level must explain (ADR 0121), up to this
+epsilon; above it in proportion to the noise of one count."""
 
 
 Growing = tuple[str, tuple[GrowthSpec, ...]]
@@ -205,12 +206,18 @@ def _disclosure(
             "would disclose several cells. Ask one question, or disclose nothing."
         )
     columns, group = disclosed_columns(features, settings.disclosed), settings.smallest_group
+    worth = WORTH_HIDING * min(1.0, _noise(settings.epsilon) / _noise(WORTH_UP_TO))
     if public.register is None:
         needed = least_rows(len(public), settings.holders, group)
-        return Disclosure(columns, public.X, needed)
+        return Disclosure(columns, public.X, needed, worth)
     people = len(public.register)  # who are counted, so that there is no chance to allow for
     needed = 0 if group == 1 else ceil(group * people / settings.holders)
-    return Disclosure(columns, public.register, needed)
+    return Disclosure(columns, public.register, needed, worth)
+
+
+def _noise(epsilon: float) -> float:
+    """The standard error that one report adds to a cell's count, at least."""
+    return 1.0 / sinh(epsilon / 2.0)
 
 
 def _group_sizes(
@@ -314,7 +321,7 @@ def _grow(
     as the best. Kept while ``public`` lives, since plans ask for few trees many times.
     """
     kept = _grown.setdefault(public, {})
-    key = (growing, base, disclosure and (disclosure.columns.tobytes(), disclosure.least_rows))
+    key = (growing, base, disclosure and disclosure.key)
     if key not in kept:
         if disclosure is not None:
             parts = _parts.setdefault(public, {})
@@ -344,12 +351,12 @@ def _best(
         )
         for spec in dict.fromkeys(specs)
     ]
-    if len(grown) == 1:
+    if len(grown) == 1 or disclosure is None:
         return grown[0]
     known = public_knowledge(public.X, public.y, class_count(label), base, public.register)
     of_all = unexplained(Partition.root(public.X.shape[1]), known.points, known.scores)
     left = [unexplained(tree, known.points, known.scores) for tree in grown]
-    enough = min(left) + WORTH_HIDING * of_all
+    enough = min(left) + disclosure.worth_hiding * of_all
     return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
 
 

@@ -28,7 +28,7 @@ def test_hidden_columns_split_below_disclosed_ones(
 ) -> None:
     """The strata hold enough records, and below them no disclosed column splits."""
     X, y = data(classes)
-    disclosure = Disclosure(DISCLOSING, X, least_rows=20)
+    disclosure = Disclosure(DISCLOSING, X, least_rows=20, worth_hiding=0.1)
     partition = grow(name, X, y, classes, hidden_depth=hidden_depth, disclosure=disclosure)
     cells = Strata.of(partition, DISCLOSING)
     assert len(cells) <= 2 ** (6 - hidden_depth)
@@ -49,12 +49,12 @@ def test_hidden_columns_split_below_disclosed_ones(
 def test_all_columns_disclosed_make_every_cell_a_stratum(name: str) -> None:
     """And none disclosed, one."""
     X, y = data(2)
-    every = Disclosure(np.ones(3, dtype=bool), X, least_rows=10)
+    every = Disclosure(np.ones(3, dtype=bool), X, least_rows=10, worth_hiding=0.1)
     partition = grow(name, X, y, 2, disclosure=every)
     cells = Strata.of(partition, every.columns)
     assert len(cells) == partition.cells > 1
     assert np.bincount(locate(partition, X), minlength=partition.cells).min() >= 10
-    none = Disclosure(np.zeros(3, dtype=bool), X, least_rows=10)
+    none = Disclosure(np.zeros(3, dtype=bool), X, least_rows=10, worth_hiding=0.1)
     hidden = grow(name, X, y, 2, depth=3, hidden_depth=3, disclosure=none)
     assert len(Strata.of(hidden, none.columns)) == 1
 
@@ -68,7 +68,10 @@ def halves(growth: Growth) -> Partition:
 def test_a_grower_of_ones_own_cannot_ignore_disclosed_columns(own: Grower) -> None:
     """It is called in parts, so nothing but disclosed columns splits above the others."""
     X, y = data(2)
-    disclosure, spec = Disclosure(DISCLOSING, X, least_rows=20), GrowthSpec(depth=3, hidden_depth=1)
+    disclosure, spec = (
+        Disclosure(DISCLOSING, X, least_rows=20, worth_hiding=0.1),
+        GrowthSpec(depth=3, hidden_depth=1),
+    )
     partition = own(X, y, spec, classes=2, disclosure=disclosure)
     cells = Strata.of(partition, DISCLOSING)
     assert (len(cells), cells.most_hidden) == (4, 2)
@@ -81,12 +84,12 @@ def test_parts_that_were_kept_are_those_that_would_be_grown(name: str) -> None:
     """For other groups and depths too, by growers that draw for each part and by one that does not;
     where groups are merged alike no part is divided again."""
     X, y = data(2)
-    kept, seen = Disclosure(DISCLOSING, X, least_rows=20), list[int]()
+    kept, seen = Disclosure(DISCLOSING, X, least_rows=20, worth_hiding=0.1), list[int]()
     for group, depth, hidden_depth in ((20, 5, 1), (20, 5, 1), (20, 6, 2), (60, 5, 1)):
         of_groups = replace(kept, least_rows=group)
         found, anew = (
             grow(name, X, y, 2, depth=depth, hidden_depth=hidden_depth, disclosure=each)
-            for each in (of_groups, Disclosure(DISCLOSING, X, group))
+            for each in (of_groups, Disclosure(DISCLOSING, X, group, worth_hiding=0.1))
         )
         assert Tree.of(found) == Tree.of(anew)
         seen.append(len(kept.parts))
@@ -96,7 +99,7 @@ def test_parts_that_were_kept_are_those_that_would_be_grown(name: str) -> None:
 def test_too_small_groups_are_merged_to_nothing_disclosed() -> None:
     """Where no part would have enough people, nothing is told."""
     X, y = data(2)
-    disclosure = Disclosure(DISCLOSING, X, least_rows=len(X))
+    disclosure = Disclosure(DISCLOSING, X, least_rows=len(X), worth_hiding=0.1)
     assert grow("cart", X, y, 2, disclosure=disclosure).cells == 1
 
 
@@ -111,7 +114,7 @@ def test_a_small_group_takes_no_split_of_its_neighbours_away() -> None:
         leaves = [LEAF] * 4
         return Partition.build(1, splits, thresholds, [1, 3, 5, *leaves], [2, 4, 6, *leaves])
 
-    disclosure = Disclosure(np.array([True]), rows, least_rows=20)
+    disclosure = Disclosure(np.array([True]), rows, least_rows=20, worth_hiding=0.1)
     spec = GrowthSpec(depth=2)
     partition = Grower("own", grown)(rows, rows[:, 0], spec, classes=0, disclosure=disclosure)
     assert partition.threshold.tolist() == [0.5, 0.0, 0.0]

@@ -75,11 +75,15 @@ def test_a_group_of_one_asks_no_public_record_to_vouch() -> None:
     assert min(two.group_sizes) >= 2
 
 
-def test_by_default_hidden_columns_get_as_few_levels_as_will_do() -> None:
-    """A tenth of the public model's variation more, left in the cells, is worth a level less."""
+@pytest.mark.parametrize(("epsilon", "worth"), [(1.0, 0.1), (2.0, 0.1), (6.0, 0.0117)])
+def test_by_default_hidden_columns_get_as_few_levels_as_will_do(
+    epsilon: float, worth: float
+) -> None:
+    """A tenth of the public model's variation more, left in the cells, is worth a level less; with
+    less noise than at epsilon 2 in proportion less."""
+    given: dict[str, Any] = {"disclosed": ("age", "ward"), "epsilon": epsilon}
     trees = [
-        build(disclosed=("age", "ward"), hidden_depth=level).tree_of(0)
-        for level in range(MOST_HIDDEN_LEVELS + 1)
+        build(**given, hidden_depth=level).tree_of(0) for level in range(MOST_HIDDEN_LEVELS + 1)
     ]
     public = published()[1]
     known = public_knowledge(public.X, public.y, 2)
@@ -91,11 +95,13 @@ def test_by_default_hidden_columns_get_as_few_levels_as_will_do() -> None:
             total += ((inside - inside.mean(axis=0)) ** 2).sum()
         return float(total)
 
-    most = min(map(left, trees)) + 0.1 * left(Partition.root(public.X.shape[1]))
-    chosen = build(disclosed=("age", "ward")).tree_of(0)
-    few = next(tree for tree in trees if left(tree) <= most)
-    assert left(chosen) == left(few)
-    assert chosen.cells == few.cells
+    def few(worth: float) -> Partition:
+        most = min(map(left, trees)) + worth * left(Partition.root(public.X.shape[1]))
+        return next(tree for tree in trees if left(tree) <= most)
+
+    chosen = build(**given).tree_of(0)
+    assert (left(chosen), chosen.cells) == (left(few(worth)), few(worth).cells)
+    assert (few(worth).cells != few(0.1).cells) == (epsilon > 2.0)
 
 
 def test_all_columns_disclosed_have_more_cells_than_none() -> None:
