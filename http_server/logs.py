@@ -50,10 +50,11 @@ _IN_TEXT = tuple(
 _WORDS = r"_*[A-Za-z][a-z]*(?:[A-Z][a-z]+|_[a-z]*)*(?![\w-])"
 """A name in code, of which every capital letter begins a word."""
 _TOKEN = re.compile(
-    rf"(?<![\w-])(?=[\w-]*[A-Z])(?!{_WORDS})(?=[\w-]*[\da-z])(?:[\w-]{{43}}|[\w-]{{22}})(?![\w-])"
+    rf"(?<![\w-])(?=[\w-]*[A-Z])(?!{_WORDS})(?=[\w-]*[\da-z])"
+    r"(?:[\w-]{64}|[\w-]{43}|[\w-]{32}|[\w-]{22})(?![\w-])"
 )
-"""32 or 16 random bytes, as ``secrets.token_urlsafe`` writes tokens and invitations, but for two in
-10,000 that could be names; one in 42 invitations has no digit."""
+"""48, 32, 24 or 16 random bytes, as ``secrets.token_urlsafe`` writes what a sign-in takes, tokens
+and invitations, but for two in 10,000 that could be names; one in 42 invitations has no digit."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Characters that would act on the terminal that a log is read in."""
