@@ -88,8 +88,8 @@ def failed(verdicts: list[Verdict]) -> list[str]:
     return [verdict.clause for verdict in verdicts if verdict.kept is False]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("faults", [(), *APART])
+@pytest.mark.quick("no fault")
+@pytest.mark.parametrize("faults", [(), *APART], ids=lambda faults: ", ".join(faults) or "no fault")
 def test_a_fault_fails_at_its_clauses_alone(
     bench: Bench, vectors: Vectors, tmp_path: Path, faults: tuple[str, ...]
 ) -> None:
