@@ -98,6 +98,12 @@ def create(
     print_view(view)
     if view["waves"]:
         err().print("Holders answer this address at any time: their device knows its turn.")
+    if kept := sorted({*settings.get("disclosed", ())} - {*view["task"].get("disclosed", ())}):
+        err().print(
+            f"The task hides {', '.join(kept)} too: groups allow so few strata that levels below "
+            "them tell more. With --hidden-depth it would disclose all that it may.",
+            **PLAIN,
+        )
     if response.status_code == 200:
         err().print("The same task existed already; nothing was changed.")
     err().print(f"Holders answer: privet-holder answer {api.url}{TASKS}/{view['id']}", **PLAIN)

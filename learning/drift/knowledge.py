@@ -152,10 +152,12 @@ def registered_points(X: Floats, register: Floats) -> Floats:
     grown on the points have no threshold of a person's. Hidden columns (NaN) are those of one of
     the public rows nearest in the disclosed ones (a hot deck). The model has memorised the labels
     of public rows, so no more points are such rows than ``reference_points``; others are smoothed.
+    There are at least as many points as these.
     """
     rng = np.random.default_rng(0)
     order = rng.permutation(len(register))
-    points = register[np.resize(order, POINTS) if len(order) < POINTS else order[:MAX_POINTS]]
+    least = min(max(len(X), POINTS), MAX_POINTS)
+    points = register[np.resize(order, least) if len(order) < least else order[:MAX_POINTS]]
     hidden = np.isnan(points[0])
     for column in np.flatnonzero(~hidden):
         values = np.unique(X[:, column])
@@ -171,8 +173,8 @@ def registered_points(X: Floats, register: Floats) -> Floats:
 
         chosen = donors(np.arange(len(points)))
         points[:, hidden] = X[chosen][:, hidden]
-        same = np.flatnonzero(_known(points, X))
-        again = rng.permutation(same)[_repeats(X, len(points)) :]
+        repeats = _repeats(X, len(points)) if len(X) < POINTS else len(points)
+        again = rng.permutation(np.flatnonzero(_known(points, X)))[repeats:]
         for _ in range(SMOOTHED_AGAIN):
             of = np.array([chosen[again], donors(again), donors(again)])
             points[np.ix_(again, hidden)] = _smoothed(X, of, OF_ALIKE, rng)[:, hidden]

@@ -84,11 +84,13 @@ class WithPart:
 
 @dataclass(frozen=True)
 class Showing:
-    """The same plan with other ``columns`` disclosed; none for all hidden.
+    """The same plan with other columns ``allowed`` to be disclosed; none for all hidden.
 
-    ``cells`` in ``strata``; ``here`` and ``stop_after`` are as in the plan.
+    Of these the task discloses ``columns``; its ``cells`` are in ``stratum_count`` strata; ``here``
+    and ``stop_after`` are as in the plan.
     """
 
+    allowed: tuple[str, ...]
     columns: tuple[str, ...]
     cells: int
     stratum_count: int
@@ -360,8 +362,7 @@ class Plan:
         """A comparison of tasks that disclose no column, the plan's, and all."""
         takes, shows = [], []
         for other in self.showing:
-            what = f"{listed(other.columns)} disclosed" if other.columns else "everything hidden"
-            what = "only the label hidden" if other is self.showing[-1] else what
+            what = self._disclosed(other)
             least = self.amount(other.here.cell_shift, "no shift")
             takes.append(f"{_reports(other.stop_after)} with {what}".removeprefix("about "))
             shows.append(f"{least} ({other.cells} cells) with {what}")
@@ -375,10 +376,27 @@ class Plan:
                 "of the public records is evidence of a large enough group, or all levels split on "
                 "hidden columns."
             )
+        mine, kept = self.showing[1], ""
+        if mine.columns != mine.allowed:
+            hidden = listed([name for name in mine.allowed if name not in mine.columns])
+            kept = (
+                f" The task hides {hidden} too: groups allow so few strata that levels below them "
+                "tell more. With a hidden_depth it would disclose all that it may."
+            )
         return (
             f"For ± {self.amount(self.half_width)}, tasks planned for {_number(self.holders)} "
-            f"holders take: {'; '.join(takes)}. A single cell shows: {'; '.join(shows)}.{nothing}"
+            f"holders take: {'; '.join(takes)}. A single cell shows: {'; '.join(shows)}."
+            f"{kept}{nothing}"
         )
+
+    def _disclosed(self, other: Showing) -> str:
+        """What a task of the comparison hides or discloses."""
+        if not other.allowed:
+            return "everything hidden"
+        if other.columns == self.showing[-1].allowed:
+            return "only the label hidden"
+        of = "" if other.columns == other.allowed else f" of {listed(other.allowed)}"
+        return f"{listed(other.columns)}{of} disclosed"
 
     def _behind_relay(self, relay: BehindRelay) -> tuple[str, str]:
         most, together = "", _number(relay.batch)
@@ -509,7 +527,7 @@ class Plan:
     def _protected(self) -> str:
         if not self.showing:
             return "the answer and the features are"
-        if self.showing[-1].columns == self.showing[1].columns:
+        if self.showing[1].columns == self.showing[-1].allowed:
             rest = "the answer is"
         else:
             rest = "the answer and the other features are"

@@ -320,7 +320,8 @@ class Planner:
 
     def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
         """The plan with no column disclosed, its own, and all."""
-        mine, every = self.settings.disclosed, tuple(feature.name for feature in self.features)
+        every = tuple(feature.name for feature in self.features)
+        mine = tuple(name for name in every if name in self.settings.disclosed)
         for columns in dict.fromkeys(((), mine, every)):
             settings = self.settings.model_copy(update={"disclosed": columns})
             if len(columns) == len(every):
@@ -330,6 +331,7 @@ class Planner:
             task = self.task(settings, self.fair)
             yield Showing(
                 columns,
+                task.disclosed,
                 task.tree_of(0).cells,
                 1 if task.strata is None else len(task.strata),
                 other.prospect(settings.holders, settings.epsilon, target, power),

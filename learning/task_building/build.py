@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
-from privet.protocol.features import Feature, Label, Range, encode_table, label_value, quoted
+from privet.protocol.features import (
+    Feature,
+    Label,
+    Range,
+    columns_of,
+    encode_table,
+    label_value,
+    quoted,
+)
 from privet.protocol.label_scale import Centring
 from privet.protocol.mechanisms import MECHANISMS, create_mechanism
 from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
@@ -26,7 +34,7 @@ from privet.protocol.task import Task
 from ..core.growth import CRITERIA, GrowthSpec, default_criterion
 from ..core.public_data import PublicData, class_count, stated_prevalence
 from ..core.public_model import BaseModel
-from ..core.strata import Disclosure, least_rows, unexplained
+from ..core.strata import Disclosure, explained_by_column, least_rows, unexplained
 from ..core.trees import locate
 from ..drift.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_centring
 from ..methods import GROWERS
@@ -84,6 +92,7 @@ def build_encoded(
     base: BaseModel | None = None,
 ) -> Task:
     """``build_task`` for encoded public records and the public model to start from, if any."""
+    settings = _hiding_half(settings, features, label, public, base)
     disclosure = _disclosure(settings, features, label, public)
     partitions: dict[Growing, Partition] = {}
     questions = []
@@ -129,8 +138,9 @@ def choices(
     public: PublicData,
     base: BaseModel | None = None,
 ) -> tuple[Hashable, ...]:
-    """The choices of ``build_encoded`` that change in steps: each question's tree, and parameters
-    of its mechanism that are not finer or coarser versions of each other."""
+    """The choices of ``build_encoded`` that change in steps: disclosed columns, each question's
+    tree, and parameters of its mechanism that are not finer or coarser versions of each other."""
+    settings = _hiding_half(settings, features, label, public, base)
     disclosure, found = _disclosure(settings, features, label, public), []
     for of, centred in _questions(settings, label):
         growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
@@ -146,7 +156,7 @@ def choices(
             regression=isinstance(label, Range) and of_label,
         )
         steps = mechanism.parameters() if isinstance(mechanism, FrequencyOracle) else {}
-        found.append((growing, chosen["mechanism"], tuple(steps.items())))
+        found.append((settings.disclosed, growing, chosen["mechanism"], tuple(steps.items())))
     return tuple(found)
 
 
@@ -206,13 +216,75 @@ def _disclosure(
             "would disclose several cells. Ask one question, or disclose nothing."
         )
     columns, group = disclosed_columns(features, settings.disclosed), settings.smallest_group
-    worth = WORTH_HIDING * min(1.0, _noise(settings.epsilon) / _noise(WORTH_UP_TO))
+    worth = _worth_hiding(settings.epsilon)
     if public.register is None:
         needed = least_rows(len(public), settings.holders, group)
         return Disclosure(columns, public.X, needed, worth)
     people = len(public.register)  # who are counted, so that there is no chance to allow for
     needed = 0 if group == 1 else ceil(group * people / settings.holders)
     return Disclosure(columns, public.register, needed, worth)
+
+
+def _hiding_half(
+    settings: TaskSettings,
+    features: tuple[Feature, ...],
+    label: Label,
+    public: PublicData,
+    base: BaseModel | None,
+) -> TaskSettings:
+    """The settings with fewer columns disclosed, where cells then follow the public model better by
+    more than a hidden level is worth (ADR 0121).
+
+    Where every cell is a stratum and groups allow few of these, hidden levels below fewer strata
+    may tell more. Of the columns on which the tree splits the half stays disclosed whose splits
+    explain most.
+    """
+    levels = settings.depth, settings.hidden_depth
+    if not settings.disclosed or levels != (None, None):
+        return settings
+    if not GROWERS[settings.grower].uses_public_model:
+        return settings
+    tree = _tree(settings, features, label, public, base)
+    if Strata.of(tree, disclosed_columns(features, settings.disclosed)).most_hidden > 1:
+        return settings
+    known = public_knowledge(public.X, public.y, class_count(label), base, public.register)
+    explained = explained_by_column(tree, known.points, known.scores)
+    by_name = dict.fromkeys(settings.disclosed, 0.0)
+    for column, of_column in zip(columns_of(features), explained, strict=True):
+        if column.feature.name in by_name:
+            by_name[column.feature.name] += of_column
+    used = sorted(filter(by_name.get, by_name), key=by_name.__getitem__, reverse=True)
+    if len(used) < 2:
+        return settings
+    most = used[: (len(used) + 1) // 2]
+    half = tuple(name for name in settings.disclosed if name in most)
+    fewer = settings.model_copy(update={"disclosed": half})
+    other = _tree(fewer, features, label, public, base)
+    of_all, left, left_by_fewer = (
+        unexplained(partition, known.points, known.scores)
+        for partition in (Partition.root(tree.columns), tree, other)
+    )
+    worth = _worth_hiding(settings.epsilon) * of_all
+    return fewer if left_by_fewer < left - worth else settings
+
+
+def _tree(
+    settings: TaskSettings,
+    features: tuple[Feature, ...],
+    label: Label,
+    public: PublicData,
+    base: BaseModel | None,
+) -> Partition:
+    """The partition of a task with disclosed columns, which has one question."""
+    disclosure = _disclosure(settings, features, label, public)
+    ((of, centred),) = _questions(settings, label)
+    growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
+    return _grow(growing, label, public, base, disclosure)
+
+
+def _worth_hiding(epsilon: float) -> float:
+    """Share of the public model that a further hidden level must explain."""
+    return WORTH_HIDING * min(1.0, _noise(epsilon) / _noise(WORTH_UP_TO))
 
 
 def _noise(epsilon: float) -> float:

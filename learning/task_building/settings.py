@@ -122,8 +122,9 @@ class TaskSettings(SettingsModel):
     )
     disclosed: tuple[str, ...] = Field(
         default=(),
-        description="Columns that reports disclose in the clear, at the resolution of the cells, "
-        "at no cost of privacy budget; all others and the label stay protected.",
+        description="Columns that reports may disclose in the clear, at the resolution of the "
+        "cells, at no cost of privacy budget; all others and the label stay protected. With depth "
+        "and hidden_depth left open the task hides some where that tells more.",
     )
     hidden_depth: Depth | None = Field(
         default=None,

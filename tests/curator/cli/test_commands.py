@@ -83,6 +83,19 @@ def test_many_strata_are_listed_from_the_smallest(cli: Cli, survey: str) -> None
     assert len(listed) == 40
 
 
+def test_create_says_what_a_task_hides_though_it_may_disclose_it(cli: Cli, survey: str) -> None:
+    """Where levels below groups tell more; with levels that are given all are disclosed."""
+    every = [f"--disclosed={name}" for name in ("age", "hours", "job", "member")]
+    given = ("--label", "label", "--epsilon", "8", "--smallest-group", "2000", *every)
+    some = cli("task", "create", survey, *given, "--name", "some")
+    (kept,) = re.findall(r"The task hides (.*) too: groups allow so few", some.err)
+    (disclosed,) = re.findall(r"disclosed +(.*)", some.out)
+    names = [*kept.split(", "), *disclosed.strip(" │").split(", ")]
+    assert sorted(names) == ["age", "hours", "job", "member"]
+    whole = cli("task", "create", survey, *given, "--hidden-depth", "0", "--name", "all")
+    assert "The task hides" not in whole.err
+
+
 def test_create_passes_every_setting_on(cli: Cli, survey: str) -> None:
     """Every option ends up in the task; objects are written as JSON, or as a file of it, and
     numbers by name with an equals sign."""

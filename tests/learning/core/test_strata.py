@@ -8,7 +8,13 @@ from scipy.stats import binom
 
 from privet.learning.core.grower import Grower
 from privet.learning.core.growth import Growth, GrowthSpec
-from privet.learning.core.strata import CONFIDENCE, Disclosure, least_rows, unexplained
+from privet.learning.core.strata import (
+    CONFIDENCE,
+    Disclosure,
+    explained_by_column,
+    least_rows,
+    unexplained,
+)
 from privet.learning.core.trees import locate
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.methods import GROWERS
@@ -143,3 +149,22 @@ def test_what_cells_leave_unexplained() -> None:
     naive = sum(((y[cells == c] - y[cells == c].mean()) ** 2).sum() for c in np.unique(cells))
     assert unexplained(partition, X, y[:, None]) == pytest.approx(naive)
     assert unexplained(Partition.root(3), X, y[:, None]) == pytest.approx(y.var() * len(y))
+
+
+def test_what_the_splits_on_each_column_explain() -> None:
+    """Each split by itself, node by node; together what the cells explain."""
+    X, y = data(0)
+    partition = GROWERS["cart"](X, y, GrowthSpec(depth=3), classes=0)
+    naive, waiting = np.zeros(3), [(0, np.arange(len(X)))]
+    while waiting:
+        node, rows = waiting.pop()
+        if (feature := partition.feature[node]) != LEAF:
+            left = X[rows, feature] < partition.threshold[node]
+            sides = rows[left], rows[~left]
+            within = [len(part) * y[part].var() for part in (rows, *sides)]
+            naive[feature] += within[0] - within[1] - within[2]
+            waiting += zip((partition.left[node], partition.right[node]), sides, strict=True)
+    explained = explained_by_column(partition, X, y[:, None])
+    assert explained == pytest.approx(naive)
+    left = unexplained(partition, X, y[:, None])
+    assert explained.sum() == pytest.approx(y.var() * len(y) - left)

@@ -244,11 +244,15 @@ def test_a_plan_draws_its_power() -> None:
 
 def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
     """Of tasks planned alike, with the group's words in the board's paragraph."""
-    nowhere = replace(PLAN.here, cell_shift=None)
+    nowhere, two, every = (
+        replace(PLAN.here, cell_shift=None),
+        ("age", "job"),
+        ("age", "job", "ward"),
+    )
     showing = (
-        Showing((), 4, 1, nowhere, 40_000),
-        Showing(("age", "job"), 8, 2, PLAN.here, PLAN.stop_after),
-        Showing(("age", "job", "ward"), 30, 30, PLAN.here, 1_000),
+        Showing((), (), 4, 1, nowhere, 40_000),
+        Showing(two, two, 8, 2, PLAN.here, PLAN.stop_after),
+        Showing(every, every, 30, 30, PLAN.here, 1_000),
     )
     compared = replace(PLAN, showing=showing)
     assert compared.answers[-2] == (
@@ -263,6 +267,13 @@ def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
         "with age and job disclosed, reports would disclose nothing"
         in replace(PLAN, showing=alone).answers[-2]
     )
+    fewer = replace(PLAN, showing=(showing[0], replace(showing[2], columns=("job",))))
+    assert (
+        "with job of age, job and ward disclosed. The task hides age and ward too"
+        in (fewer.answers[-2])
+    )
+    assert "job can be read as far as our 30 groups" in fewer.board
+    assert "the answer and the other features are changed" in fewer.board
     more = " ".join(replace(PLAN, stop_after=20_000).answers)
     assert "after about 20 000 reports of this task, more than are planned, or" in more
 

@@ -11,7 +11,13 @@ from privet.learning.core.trees import locate
 from privet.learning.drift.knowledge import public_knowledge
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate
-from privet.learning.task_building.build import MOST_HIDDEN_LEVELS, build_task
+from privet.learning.task_building.build import (
+    MOST_HIDDEN_LEVELS,
+    build_encoded,
+    build_task,
+    choices,
+    encode_columns,
+)
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidTask, PrivetError
 from privet.protocol.mechanisms import StratifiedMechanism
@@ -108,6 +114,45 @@ def test_all_columns_disclosed_have_more_cells_than_none() -> None:
     """Every cell is a disclosed one."""
     every = build(disclosed=("age", "ward", "dose"))
     assert every.mechanisms[0].stratum_count == every.tree_of(0).cells > build().tree_of(0).cells
+
+
+@pytest.mark.parametrize("label", ["ill", "stay"])
+def test_columns_are_hidden_where_levels_below_groups_tell_more(label: str) -> None:
+    """The half that explains less, where noise is small; never with levels that are given."""
+    every = ("age", "dose", "ward")
+    noisy, clear = (build(label, disclosed=every, epsilon=epsilon) for epsilon in (1.0, 8.0))
+    assert (noisy.disclosed, clear.disclosed) == (every, ("age", "ward"))
+    assert len(clear.group_sizes) < clear.tree_of(0).cells
+    assert min(clear.group_sizes) >= 20
+    given: tuple[dict[str, Any], ...] = (
+        {"depth": 6},
+        {"hidden_depth": 0},
+        {"grower": "cart"},
+        {"smallest_group": 1},
+    )
+    for levels in given:
+        assert build(label, disclosed=every, epsilon=8.0, **levels).disclosed == every
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_choices_are_those_of_the_task_built(epsilon: float) -> None:
+    """A plan tells by them where tasks differ, so that both hide the same columns."""
+    settings = TaskSettings(
+        name="a",
+        label="ill",
+        epsilon=epsilon,
+        holders=5000,
+        disclosed=("age", "dose", "ward"),
+        ignore=("stay",),
+    )
+    features, label, public = encode_columns(settings, columns())
+    disclosed = build_encoded(settings, features, label, public).disclosed
+    found, built, given = (
+        choices(settings.model_copy(update=changes), features, label, public)
+        for changes in ({}, {"disclosed": disclosed}, {"hidden_depth": 0})
+    )
+    assert found == built
+    assert (found == given) == (disclosed == settings.disclosed) == (epsilon < 8.0)
 
 
 def test_nothing_disclosed_is_the_task_of_before() -> None:

@@ -8,7 +8,7 @@ import pytest
 from privet import PrivateTreeClassifier, plan
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.drift.knowledge import public_knowledge, registered_points
+from privet.learning.drift.knowledge import public_knowledge, reference_points, registered_points
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate
 from privet.learning.task_building.build import build_task
@@ -108,6 +108,19 @@ def test_no_more_points_are_public_rows_than_rows_repeat() -> None:
         rows = {tuple(row) for row in X}
         among = np.mean([tuple(row) in rows for row in registered_points(X, people)])
         assert among == pytest.approx(repeats, abs=0.005)
+
+
+def test_of_many_public_rows_there_are_as_many_points_as_without_a_register() -> None:
+    """And they are public rows alike, of which the model has memorised little: each person comes
+    with the hidden columns of several."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(3, size=9000), rng.random((9000, 2))]).astype(float)
+    people = np.column_stack([rng.integers(3, size=300), np.full((300, 2), np.nan)]).astype(float)
+    rows = {tuple(row) for row in X}
+    points = registered_points(X, people)
+    assert len(points) == len(reference_points(X)) == 9000
+    assert all(tuple(row) in rows for row in points)
+    assert len(np.unique(points, axis=0)) > 5000
 
 
 def test_a_fit_starts_from_it() -> None:
