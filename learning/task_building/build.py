@@ -92,7 +92,8 @@ def build_encoded(
     base: BaseModel | None = None,
 ) -> Task:
     """``build_task`` for encoded public records and the public model to start from, if any."""
-    settings = _hiding_half(settings, features, label, public, base)
+    if settings.disclosed:
+        settings = _hiding_half(settings, features, label, public, base)
     disclosure = _disclosure(settings, features, label, public)
     partitions: dict[Growing, Partition] = {}
     questions = []
@@ -140,7 +141,8 @@ def choices(
 ) -> tuple[Hashable, ...]:
     """The choices of ``build_encoded`` that change in steps: disclosed columns, each question's
     tree, and parameters of its mechanism that are not finer or coarser versions of each other."""
-    settings = _hiding_half(settings, features, label, public, base)
+    if settings.disclosed:
+        settings = _hiding_half(settings, features, label, public, base)
     disclosure, found = _disclosure(settings, features, label, public), []
     for of, centred in _questions(settings, label):
         growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
@@ -240,7 +242,7 @@ def _hiding_half(
     explain most.
     """
     levels = settings.depth, settings.hidden_depth
-    if not settings.disclosed or levels != (None, None):
+    if levels != (None, None):
         return settings
     if not GROWERS[settings.grower].uses_public_model:
         return settings
@@ -283,13 +285,11 @@ def _tree(
 
 
 def _worth_hiding(epsilon: float) -> float:
-    """Share of the public model that a further hidden level must explain."""
-    return WORTH_HIDING * min(1.0, _noise(epsilon) / _noise(WORTH_UP_TO))
+    """Share of the public model that a further hidden level must explain.
 
-
-def _noise(epsilon: float) -> float:
-    """The standard error that one report adds to a cell's count, at least."""
-    return 1.0 / sinh(epsilon / 2.0)
+    The standard error that one report adds to a cell's count is 1 / sinh(epsilon / 2) at least.
+    """
+    return WORTH_HIDING * min(1.0, sinh(WORTH_UP_TO / 2.0) / sinh(epsilon / 2.0))
 
 
 def _group_sizes(

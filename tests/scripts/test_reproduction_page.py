@@ -219,7 +219,6 @@ LACKING = {
     "coverage": 40,
     "disclosed-holders": 66,
     "disclosed-misfits": 12,
-    "disclosed-rule": 12,
     "disclosed-scores": 424,
     "lpct-figure-4a": 29,
     "lpct-figure-4b": 30,
