@@ -390,7 +390,7 @@ class Plan:
         )
 
     def _disclosed(self, other: Showing) -> str:
-        """What a task of the comparison hides or discloses."""
+        """Words for what a task of the comparison hides or discloses."""
         if not other.allowed:
             return "everything hidden"
         if other.columns == self.showing[-1].allowed:
