@@ -97,7 +97,7 @@ def unexplained(partition: Partition, points: Floats, scores: Floats) -> float:
 
 
 def explained_by_column(partition: Partition, points: Floats, scores: Floats) -> Floats:
-    """The part of what is ``unexplained`` at first that each column's splits explain, ``(columns,)``."""
+    """The sums of squares that each column's splits explain, ``(columns,)``."""
     cells = locate(partition, points)
     size = node_sums(partition, np.bincount(cells, minlength=partition.cells))
     sums = node_sums(partition, cell_sums(cells, scores, partition.cells))
