@@ -14,11 +14,14 @@ from low to high, which is exact for the share of a class. So that noise does no
 that at the shares of both parts together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
+from typing import TypeVar
 
 import numpy as np
+
+from privet.protocol.mechanisms.base import Mechanism
 
 from .counts import Estimate, Interval, QuestionCounts
 from .looks import LEVEL, factor_at
@@ -40,15 +43,21 @@ def without_label_question(
     return questions, None
 
 
+Number = TypeVar("Number", float, Floats)
+Noise = Callable[[Floats], Floats]
+"""The variance of a figure's noise, by that of one holder's figure."""
+
+
 @dataclass(frozen=True)
 class Joint:
     """Weights with which a figure of those asked for the cell is joined with that of those asked
     for the label alone, which has the ``part`` u, is ``alone`` and, with the chance of the draw,
-    adds a ``variance``."""
+    adds a ``variance``. ``noise`` is that of all."""
 
     part: float
     alone: float
     variance: float
+    noise: Noise
 
     def of(self, rest: Estimate) -> Estimate:
         """The figure of all, by that of those asked for the cell."""
@@ -67,21 +76,56 @@ def joined(
     return joint(rest, holders, alone, weights).of(rest)
 
 
+def noise_of(
+    rest: Estimate, holders: float, alone: QuestionCounts | None, weights: Floats
+) -> Noise:
+    """The noise of ``joined``, which the draw of who is asked makes depend on holders' figures."""
+    if alone is None or alone.n == 0:
+        return lambda spread: np.full_like(spread, rest.variance)
+    return joint(rest, holders, alone, weights).noise
+
+
+def of_shares(noise: Noise) -> Noise:
+    """The noise of a share, by the share."""
+    return lambda shares: noise(shares * (1.0 - shares))
+
+
 def joint(rest: Estimate, holders: float, alone: QuestionCounts, weights: Floats) -> Joint:
     """The way in which ``joined`` joins them."""
-    middle = float(weights.mean())  # about which the mechanism's noise is least
-    about = weights - middle
+    centre = without_misfits(alone.mechanism, weights, alone.n, alone.plausible[0])
+    about = weights - centre
     of_alone = alone.mean(about[None])
     low, high = float(weights.min()), float(weights.max())
     m, v_b = alone.holders, rest.variance
     part, u = m / (m + holders), v_b / (of_alone.variance + v_b)
     for _ in range(2):  # the second time at the figure that the first time gives
-        figure = u * (middle + of_alone.value) + (1.0 - u) * rest.value
+        figure = u * (centre + of_alone.value) + (1.0 - u) * rest.value
         spread = _spread(weights, min(max(figure, low), high))
         v_a = alone.mean(about[None], m * spread[None]).variance
         s = float(spread @ weights**2 - (spread @ weights) ** 2)
         u, variance = best(v_a, v_b, part, s / (m + holders))
-    return Joint(u, middle + of_alone.value, variance - (1.0 - u) ** 2 * v_b)
+    variance -= (1.0 - u) ** 2 * v_b
+    noise = noise_of_both(v_a, v_b, part, m + holders)
+    return Joint(u, centre + of_alone.value, variance, noise)
+
+
+def noise_of_both(v_a: float, v_b: float, part: float, holders: float) -> Noise:
+    """The noise of a figure of all ``holders`` by those of both parts."""
+    return lambda spread: best(v_a, v_b, part, spread / holders)[1]
+
+
+def without_misfits(mechanism: Mechanism, weights: Floats, n: float, counts: Floats) -> float:
+    """The number c for which the noise of the sum of (``weights`` - c) times counts, ``(slots,)``,
+    is not correlated with that of the misfits, which is the noise of all counts together.
+
+    So it is also least there, and no share is lower for misfits that are put at 0 where fewer are
+    estimated. Halfway between the weights where a report says little.
+    """
+    more, less, all_counts = (
+        mechanism.linear_variance(of[None], ceil(n), counts[None])
+        for of in (weights + 1.0, weights - 1.0, np.ones_like(weights))
+    )
+    return (more - less) / (4.0 * all_counts) if all_counts > 0.0 else float(weights.mean())
 
 
 def contradicted(
@@ -106,7 +150,7 @@ def contradicted(
     return found
 
 
-def best(v_a: float, v_b: float, part: float, s: float) -> tuple[float, float]:
+def best(v_a: float, v_b: float, part: float, s: Number) -> tuple[Number, Number]:
     """u and Var c, for the ``part`` f asked for the label alone and the variance ``s`` of the
     figure of one holder over their number."""
     d = s / (part * (1.0 - part))

@@ -33,7 +33,7 @@ from ..core.amounts import amount, percent
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, rounding_variance
 from ..core.looks import LEVEL, NARROWEST, factor_at
-from ..core.overall import joined, without_label_question
+from ..core.overall import Noise, joined, noise_of, without_label_question
 from ..core.public_data import Floats, PublicData
 from .clipping import (
     AtSpread,
@@ -116,12 +116,17 @@ class OverTime:
 
 @dataclass(frozen=True, eq=False)
 class _Figures:
-    """Estimates of one wave with their variances, ``(figures,)``, NaN where there is none."""
+    """Estimates of one wave with their variances, ``(figures,)``, NaN where there is none.
+
+    Those of all holders depend by ``noise`` on the variance of one's figure, and by ``holders``.
+    """
 
     value: Floats
     variance: Floats
     progress: float | None
     clipped: "_Clipped | None" = None
+    noise: Sequence[Noise] = ()
+    holders: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,9 +185,7 @@ def over_time(
     lines = _lines(label, asked, centred)
     changes = _changes(label, figures, lines, names, comparisons)
     in_cells = _lines_in_cells(label, asked, figures, names, changes, centred)
-    (last,), alone = asked[max(asked)]
-    holders = last.holders + (0.0 if alone is None or not alone.n else alone.holders)
-    seen = _seen_from(label, figures, holders, comparisons)
+    seen = _seen_from(label, figures, comparisons)
     sentence = _sentence(label, lines, changes, seen)
     sentence += _as_reported(label, some, allowed=bool(at_spreads))
     return OverTime(lines, changes, comparisons, sentence, in_cells)
@@ -202,18 +205,18 @@ def _names(label: Label, question: QuestionCounts) -> list[str]:
 
 def _estimates(
     label: Label, question: QuestionCounts, alone: QuestionCounts | None
-) -> list[Estimate]:
-    """Figures of all holders, with the variance of noise and of who answered."""
+) -> list[tuple[Estimate, Noise]]:
+    """Figures of all holders, with the variance of noise and of who answered, and the noise."""
     weights = figure_weights(label, question)
     if isinstance(label, Classes):
         units = np.eye(len(weights))
     else:
         units = np.array([[label.low, label.high]])
-    holders = question.holders + (0.0 if alone is None or not alone.n else alone.holders)
-    found = []
+    holders, found = _all_holders(question, alone), []
     for (_, each), unit in zip(weights, units, strict=True):
         middle = _middle(question, each)
-        one = joined(question.mean(each - middle), question.holders, alone, unit - middle)
+        both = question.mean(each - middle), question.holders, alone, unit - middle
+        one = joined(*both)
         if isinstance(label, Classes):
             value = min(max(middle + one.value, 0.0), 1.0)
             spread = value * (1.0 - value)
@@ -223,8 +226,13 @@ def _estimates(
             spread -= rounding_variance(question.mechanism, each, at)  # which ``mean`` has
             spread = max(spread, 0.0)
         variance = one.variance + spread / holders
-        found.append(Estimate(middle + one.value, variance, one.factor))
+        figure = Estimate(middle + one.value, variance, one.factor)
+        found.append((figure, noise_of(*both)))
     return found
+
+
+def _all_holders(question: QuestionCounts, alone: QuestionCounts | None) -> float:
+    return question.holders + (0.0 if alone is None or not alone.n else alone.holders)
 
 
 def _middle(question: QuestionCounts, weights: Floats) -> float:
@@ -240,12 +248,13 @@ def _overall(
 ) -> _Figures:
     found = _estimates(label, question, alone)
     found = found[1:] if len(found) == 2 else found
-    values, variances = np.array([(each.value, each.variance) for each in found]).T
+    values, variances = np.array([(each.value, each.variance) for each, _ in found]).T
     clipped = None
     if at_spreads and isinstance(label, Range):
         t = question.plausible[:, 1].sum() / question.plausible.sum()
         clipped = _clipped(label, question, np.array([t]), at_spreads)
-    return _Figures(values, variances, question.progress, clipped)
+    noise, holders = [noise for _, noise in found], _all_holders(question, alone)
+    return _Figures(values, variances, question.progress, clipped, noise, holders)
 
 
 def _clipped(
@@ -399,19 +408,21 @@ def _half_width(one: _Figures, other: _Figures, level: float) -> Floats:
 
 
 def _seen_from(
-    label: Label, figures: Mapping[int, Sequence[_Figures]], holders: float, comparisons: int
+    label: Label, figures: Mapping[int, Sequence[_Figures]], comparisons: int
 ) -> list[float | None]:
     """The least change of each figure of all holders, from the first wave to the last, that would
-    have been listed with the probability ``POWER``, were it the only one; None if none would.
-    Then so many ``holders`` answered."""
+    have been listed with the probability ``POWER``, were it the only one; None if none would."""
     numbers, (lowest, highest) = list(figures), label.bounds
     one, other = figures[numbers[0]][0], figures[numbers[-1]][0]
     least = np.zeros_like(one.value)
     for _ in range(ROUNDS):  # variances depend on where shares are
         ends = np.clip(other.value + np.array([[0.0], [-1.0], [1.0]]) * least, 0.0, 1.0)
         spread = ends * (1.0 - ends) if isinstance(label, Classes) else np.zeros_like(ends)
-        more = (spread.max(axis=0) - spread[0]) / holders
-        moved = replace(other, variance=other.variance + more)
+        more = [
+            (noise(of).max() - noise(of)[0]) + (of.max() - of[0]) / other.holders
+            for noise, of in zip(other.noise, spread.T, strict=True)
+        ]
+        moved = replace(other, variance=other.variance + np.array(more))
         least = _half_width(one, moved, FALSE_DISCOVERY_RATE / comparisons)
         least += ERRORS_BELOW * np.sqrt(one.variance + moved.variance)
     if one.clipped is not None:
@@ -428,7 +439,7 @@ def _lines(
     """Figures of all holders; with ``public`` records the means of labels before clipping."""
     figures: dict[str, list[WaveFigure]] = {}
     for number, ((question,), alone) in asked.items():
-        found = _estimates(label, question, alone)
+        found = [figure for figure, _ in _estimates(label, question, alone)]
         if isinstance(label, Classes):
             intervals = on_simplex(found)
         elif public is not None:
@@ -457,7 +468,7 @@ def _whole_mean(
     found = unclipped_mean(label, public, question, values, clipped, mass, alone)
     at = question.plausible / question.holders
     who = float((at * weights**2).sum() - middle**2)
-    who /= question.holders + (0.0 if alone is None or not alone.n else alone.holders)
+    who /= _all_holders(question, alone)
     error = clipped.factor * sqrt(max(who, 0.0))
     return Interval(
         found.value,

@@ -15,12 +15,13 @@ leave open (``share_p``), and means by a normal law (``mean_p``). Numbers that a
 centres show less of a difference (``Clipping``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from privet.protocol.features import Classes, Label
 from privet.protocol.label_scale import LabelScale
@@ -136,13 +137,13 @@ class _Way:
 class ShareDifference:
     """A difference to detect of a share, from ``hits`` of ``rows`` public records.
 
-    It is one of ``tests``. ``noise`` has the coefficients, by powers of a share, of its variance
-    for given ``holders``. Cells were grown on the records as by ``selection``.
+    It is one of ``tests``. ``noise`` is its variance for given ``holders``, by the share. Cells
+    were grown on the records as by ``selection``.
     """
 
     hits: float
     rows: float
-    noise: tuple[float, ...]
+    noise: Callable[[Floats], Floats]
     holders: float
     tests: int
     progress: float | None
@@ -155,9 +156,9 @@ class ShareDifference:
 
     def variance(self, shares: Floats | float) -> Floats:
         """The variance of the estimated difference, stated the public records, at ``shares``."""
-        noise = np.maximum(np.polynomial.Polynomial(self.noise)(shares), 0.0)
-        sampled = binomial_variance(np.asarray(shares), np.asarray(self.public)) / self.holders
-        return np.asarray(noise + sampled)
+        at = np.asarray(shares, dtype=np.float64)
+        sampled = binomial_variance(at, np.asarray(self.public)) / self.holders
+        return np.asarray(np.maximum(self.noise(at), 0.0) + sampled)
 
     @cached_property
     def _ways(self) -> tuple[_Way, ...]:
@@ -227,10 +228,10 @@ def in_a_cell(
     cell = int(np.argsort(error.max(axis=1))[len(error) // 2])
     slot, n, m = int(error[cell].argmax()), float(holders[cell]), float(rows[cell])
     of_slot, with_mass, of_mass = (each[cell] / n**2 for each in moments(noise))
-    by_power = float(of_slot[slot]), -2.0 * float(with_mass[slot]), float(of_mass)
+    by_share = Polynomial([of_slot[slot], -2.0 * with_mass[slot], of_mass])
     if scale is None:
         hits = float(public_by_cell[cell, slot])
-        return ShareDifference(hits, m, by_power, n, tests, progress, selection)
+        return ShareDifference(hits, m, by_share, n, tests, progress, selection)
     mean, width, least = float(q[cell, 1]), scale.width, 0.0
     low, high = label.bounds
     value = float(np.broadcast_to(scale.low, len(q))[cell]) + width * mean
@@ -241,7 +242,7 @@ def in_a_cell(
     for _ in range(ROUNDS):  # variances depend on where the mean is
         ends = np.clip(mean + np.array([-least, least]) / width, 0.0, 1.0)
         sampled = binomial_variance(ends, np.asarray(mean))
-        reported = np.maximum(np.polynomial.Polynomial(by_power)(ends), 0.0) + sampled / n
+        reported = np.maximum(by_share(ends), 0.0) + sampled / n
         public = selection * float(sampled.max()) / (m + 1.0)
         found = replace(found, reported=width**2 * float(reported.max()), public=width**2 * public)
         least = found.critical + ERRORS_BELOW * found.error

@@ -50,7 +50,7 @@ from ..core.looks import (
     factor_at,
 )
 from ..core.model import Model
-from ..core.overall import joined, joint, without_label_question
+from ..core.overall import joined, joint, noise_of, of_shares, without_label_question
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import locate
@@ -285,10 +285,11 @@ def _overall(
     n = question.holders + (0.0 if alone is None else alone.holders)
     if isinstance(label, Classes):
         part = 1.0 / label.slots
-        centred = (
-            joined(question.mean(of_class - part), question.holders, alone, of_class[0] - part)
+        both = [
+            (question.mean(of_class - part), question.holders, alone, of_class[0] - part)
             for of_class in weights.values()
-        )
+        ]
+        centred = [joined(*each) for each in both]
         reported = [replace(share, value=part + share.value) for share in centred]
         intervals = on_simplex(reported)
         hits = np.bincount(public.y.astype(np.int64), minlength=label.slots).astype(np.float64)
@@ -299,8 +300,10 @@ def _overall(
         p_values = share_p(question.progress, hits, m, shares, np.sqrt(noise + sampled)).tolist()
         tests = tests_of(label)
         seen = [
-            ShareDifference(of_class, m, (variance,), n, tests, question.progress).smallest()
-            for of_class, variance in zip(hits.tolist(), noise.tolist(), strict=True)
+            ShareDifference(
+                of_class, m, of_shares(noise_of(*each)), n, tests, question.progress
+            ).smallest()
+            for of_class, each in zip(hits.tolist(), both, strict=True)
         ]
     elif model is None:
         raise InvalidRequest("The mean of a number needs a model: fit one.")

@@ -11,7 +11,7 @@ are a few percent larger. Intervals of their mean allow for what was clipped
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, sqrt
 from typing import TypeVar
 
@@ -26,13 +26,13 @@ from privet.protocol.task import Task
 
 from ..core.counts import QuestionCounts, public_counts, rounding_variance
 from ..core.looks import Looks, factor_at
-from ..core.overall import best
+from ..core.overall import Noise, noise_of_both, of_shares, without_misfits
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
 from ..findings.clipping import AS_PUBLIC, public_distances, spread_about
 from ..findings.detectable import Clipping, Difference, ShareDifference, in_a_cell
 from ..findings.insight import Unclipping, as_reported, tests_of, unclipping
-from ..findings.precision import Precision
+from ..findings.precision import NEARER, Precision
 from ..findings.selection import selection_factor
 from .populations import Population
 
@@ -125,15 +125,16 @@ def detection(
         away = label.bounds[0] + of.span * float(of.means[1]) - clipped.of_all.middle
         room = clipped.of_all.radius - abs(away)
         precision = replace(precision, unclipping=clipped.of_all, room=room)
+    noises: list[Noise] = [partial(np.full_like, fill_value=each) for each in noise]
     if (alone := label_question(task)) is not None:
-        part, most = task.asked_share(alone), of.between  # as in ``overall.joined``
+        part = task.asked_share(alone)
         v_a = _noise_alone(task.mechanisms[alone], of, part * holders, rounded=rounding)
-        both = zip(v_a, noise, most / holders, strict=True)
-        noise = np.array([best(a, b, part, s)[1] for a, b, s in both])
+        noises = [noise_of_both(*both, part, holders) for both in zip(v_a, noise, strict=True)]
+        noise = of.noise_when_moved(noises)
         if clipped is None:
             precision = Precision(float(noise.max()) * holders, of.span)
         else:
-            of_alone = float(v_a[0]) * holders, float(most[0]), part
+            of_alone = float(v_a[0]) * holders, float(of.between[0]), part
             precision = replace(precision, alone=of_alone)
     reported = noise + of.spread / holders
     worst = int(reported.argmax())
@@ -144,12 +145,13 @@ def detection(
     if isinstance(label, Range):
         scale = scale or LabelScale.of(label, tree.cells)
         largest = float(np.abs(public.y.mean() - np.array(label.bounds)).max())
-        variances = float(reported[0]), float(of.spread[0] / records)
-        overall = Difference(*variances, 1, largest, progress, clipping)
+        overall = Difference(
+            float(reported[0]), float(of.spread[0] / records), 1, largest, progress, clipping
+        )
     else:
         hits = each * np.bincount(public.y.astype(np.int64), minlength=label.slots)
-        of_noise, tests = (float(noise[worst]),), tests_of(label)
-        overall = ShareDifference(float(hits[worst]), records, of_noise, holders, tests, progress)
+        by_share, tests = of_shares(noises[worst]), tests_of(label)
+        overall = ShareDifference(float(hits[worst]), records, by_share, holders, tests, progress)
 
     def in_cell() -> Difference | ShareDifference:
         if grown not in measured.factors:
@@ -199,6 +201,15 @@ class _Figures:
     def between(self) -> Floats:
         """One holder's variance in each figure, the most that there can be with ``means``."""
         return np.asarray(self.of_label**2 @ self.means - (self.of_label @ self.means) ** 2)
+
+    def noise_when_moved(self, noises: Sequence[Noise]) -> Floats:
+        """The noise of figures that noise itself moves as in one of ten collections, if more."""
+        span = np.ptp(self.of_label, axis=1)
+        noise = np.array([at(s) for at, s in zip(noises, self.between, strict=True)])
+        nearer_end = (1.0 - np.sqrt(np.maximum(1.0 - 4.0 * self.between / span**2, 0.0))) / 2.0
+        t = np.minimum(nearer_end + NEARER * np.sqrt(noise) / span, 0.5)
+        moved = span**2 * t * (1.0 - t)
+        return np.array([at(s) for at, s in zip(noises, moved, strict=True)])
 
 
 def _figures(
@@ -271,9 +282,11 @@ def _noise(
 def _noise_alone(asked: Mechanism, of: "_Figures", answers: float, *, rounded: bool) -> Floats:
     """The variances of figures by the question about the label alone, about as large as those of
     ``overall.joined`` get."""
-    about = of.of_label - of.of_label.mean(axis=1, keepdims=True)
+    counts = answers * of.means
+    centres = [without_misfits(asked, weights, answers, counts) for weights in of.of_label]
+    about = of.of_label - np.array(centres)[:, None]
     misfits = asked.misfit_variance(ceil(answers), 0.0)
-    noise = _noise(asked, about[:, None], answers, answers * of.means[None], rounded=rounded)
+    noise = _noise(asked, about[:, None], answers, counts[None], rounded=rounded)
     noise += (about @ of.means) ** 2 * misfits / answers**2
     return np.asarray(noise * (answers / max(answers - FEWER * sqrt(misfits), 1.0)) ** 2)
 

@@ -102,7 +102,9 @@ def run(
                 left += seconds * (wanted[job] - seed - 1)
                 rows += points
             done = f"Replication {seed + 1}: {len(now)} jobs, {spent:.0f} s"
-            print(f"{done}; at most {left / effective_n_jobs() / 60:.0f} min left.", flush=True)
+            print(
+                f"{done}; at most {left / effective_n_jobs(n_jobs) / 60:.0f} min left.", flush=True
+            )
     return pd.DataFrame(rows), skipped
 
 

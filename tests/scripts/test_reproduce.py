@@ -1,6 +1,7 @@
 """The driver of the experiments: kept results, the best point, missing sets, ranks, the page."""
 
 import gzip
+import json
 import shutil
 import subprocess
 import sys
@@ -96,6 +97,19 @@ def test_results_are_kept_and_missing_sets_named(
     plain = driver.Store(store.kept, store.data)
     assert store.file(ours, 0) == plain.file(ours, 0)
     assert store.file(shared, 0) != plain.file(shared, 0)
+
+
+def test_the_time_left_is_that_of_the_processes_asked_for(
+    tiny: tuple[Experiment, driver.Store], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of one process the two jobs of ten minutes that are left after the first replication."""
+    experiment, store = tiny
+    driver.run([experiment], store, n_jobs=1)
+    for kept in store.kept.glob("*.json"):
+        kept.write_text(json.dumps([600.0, json.loads(kept.read_text())[1]]))
+    capsys.readouterr()
+    driver.run([experiment], store, n_jobs=1)
+    assert "at most 20 min left" in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.slow

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.core.overall import best, joined, without_label_question
+from privet.learning.core.overall import (
+    best,
+    joined,
+    noise_of,
+    without_label_question,
+    without_misfits,
+)
 from privet.learning.core.public_data import PublicData
 from privet.learning.simulation import simulate_counts
 from privet.learning.simulation.sums import simulate_sums
@@ -20,10 +26,12 @@ RARE, HOLDERS = 0.018, 20_000
 CELLS = 8
 
 
-def collected(epsilon: float, part: float, seed: int) -> tuple[QuestionCounts, QuestionCounts]:
-    """Reports of ``HOLDERS`` of whom ``RARE`` are ill, spread over ``CELLS`` cells."""
+def collected(
+    epsilon: float, part: float, seed: int, share: float = RARE
+) -> tuple[QuestionCounts, QuestionCounts]:
+    """Reports of ``HOLDERS`` of whom a ``share`` is ill, spread over ``CELLS`` cells."""
     rng = np.random.default_rng(seed)
-    ill = round(RARE * HOLDERS)
+    ill = round(share * HOLDERS)
     asked = rng.hypergeometric(ill, HOLDERS - ill, round(part * HOLDERS))
     of_label = np.array([[round(part * HOLDERS) - asked, asked]])
     rest = np.array([HOLDERS - ill, ill]) - of_label[0]
@@ -63,6 +71,39 @@ def test_intervals_of_both_questions_cover(
     assert inside / runs > least
     assert squares[0] < np.mean(errors) < squares[1]
     assert np.mean(narrower) < 0.7
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
+def test_the_variance_of_a_share_is_without_the_noise_of_misfits(epsilon: float) -> None:
+    """To first order that of V_1 - p (V_0 + V_1), p held fixed; about a half it was up to a fifth
+    more."""
+    _, alone = collected(epsilon, 0.2, seed=1)
+    yes, counts = np.array([0.0, 1.0]), alone.plausible
+    centre = without_misfits(alone.mechanism, yes, alone.n, counts[0])
+    covariance = alone.mechanism.slot_covariance(alone.n, counts)[0]
+    assert (yes - centre) @ covariance @ np.ones(2) == pytest.approx(0.0, abs=1e-6 * alone.n)
+    share = alone.mean((yes - centre)[None])
+    contrast = yes - centre - share.value
+    exact = contrast @ covariance @ contrast / alone.holders**2
+    assert share.variance == pytest.approx(exact, rel=0.01)
+    assert (centre > 0.3) == (epsilon < 1.0)
+    halfway = alone.mean((yes - 0.5)[None])
+    assert (halfway.variance > 1.1 * exact) == (epsilon > 1.0)
+
+
+def test_the_noise_at_another_share_follows_from_the_draw() -> None:
+    """Of 1.8 % at 6 %, where reports say as much: the draw of who is asked adds most of it."""
+    weights, there = np.array([-0.5, 0.5]), {}
+    spread = np.array([share * (1.0 - share) for share in (RARE, 0.06)])
+    for share in (RARE, 0.06):
+        collections = [collected(4.0, 0.2, seed, share) for seed in range(20)]
+        rests = [q.mean(np.broadcast_to(weights, (CELLS, 2)).copy()) for q, _ in collections]
+        both = [(r, q.holders, a, weights) for r, (q, a) in zip(rests, collections, strict=True)]
+        noises = [noise_of(*each)(spread) for each in both]
+        there[share] = np.mean(noises, axis=0), np.mean([joined(*each).variance for each in both])
+    (noise, here), (_, wanted) = there.values()
+    assert noise == pytest.approx([here, wanted], rel=0.05)
+    assert here < 0.85 * wanted
 
 
 @pytest.mark.parametrize("part", [0.05, 0.2, 0.6])

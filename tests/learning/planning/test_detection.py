@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from privet.learning.core.overall import joined
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.findings.changes import over_time
 from privet.learning.findings.detectable import POWER, Difference, ShareDifference
@@ -93,15 +94,44 @@ def test_a_plan_states_the_least_difference_of_insight(
         assert (planned > 1.01 * said).all()
 
 
+@pytest.mark.usefixtures("quick")
+def test_the_noise_of_a_plan_is_that_of_the_holders_who_differ() -> None:
+    """Of a rare class, when some are asked for the label alone: the draw of who is asked adds
+    more."""
+    planner = planner_of(KINDS[2])
+    some = planner.settings.model_copy(update={"epsilon": 4.0, "label_part": 0.2})
+    task, overall = planner.task(some, planner.fair), planner.detection(HOLDERS, 4.0, some).overall
+    assert isinstance(overall, ShareDifference)
+    variances, shares = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        holders = rows(KINDS[2], HOLDERS, rng)
+        y = np.where(rng.random(HOLDERS) < 0.05, 0.0, holders.y)
+        about, alone = simulate_counts(task, holders.X, y, rng)
+        weights = np.array([0.5, -0.5])
+        rest = about.mean(np.broadcast_to(weights, (about.partition.cells, 2)).copy())
+        variances.append(joined(rest, about.holders, alone, weights).variance)
+        shares.append(float((y == 0.0).mean()))
+    share = float(np.mean(shares))
+    planned = overall.variance(share) - share * (1.0 - share) / HOLDERS
+    assert planned == pytest.approx(np.mean(variances), rel=0.05)
+    assert planned > 1.2 * overall.noise(np.array(overall.public))
+
+
+IN_WAVES = [*((kind, {}) for kind in KINDS), (KINDS[2], {"epsilon": 4.0, "label_part": 0.2})]
+
+
 @pytest.mark.quick("*-once")
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("looks", ["many", "once"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_plan_states_the_least_change_of_its_waves(kind: str, looks: Looks) -> None:
+@pytest.mark.parametrize(("kind", "update"), IN_WAVES, ids=[*KINDS, f"{KINDS[2]}, in parts"])
+def test_a_plan_states_the_least_change_of_its_waves(
+    kind: str, update: dict[str, Any], looks: Looks
+) -> None:
     """Of all holders; before, waves had up to a fifth more, by the noise of misfits and by rounding
     counted twice."""
     planner = copy(planner_of(kind))
-    planner.settings = planner.settings.model_copy(update={"looks": looks})
+    planner.settings = planner.settings.model_copy(update={"looks": looks, **update})
     task, said = planner.task(planner.settings, planner.fair), []
     (stated,) = planner.panel(2, "repeat", 0.05, POWER).modes[:1]
     low, high = np.array([(each.low, each.high) for each in planner.features]).T  # type: ignore[union-attr]
@@ -110,9 +140,12 @@ def test_a_plan_states_the_least_change_of_its_waves(kind: str, looks: Looks) ->
         for number in (1, 2):
             holders = rows(kind, HOLDERS, rng)
             X = (np.clip(holders.X, low, high) - low) / (high - low)
-            planned = HOLDERS if looks == "many" else None
-            (asked,) = simulate_counts(task, X, holders.y, rng)
-            waves[number] = [replace(asked, planned=planned)]
+            waves[number] = [
+                replace(
+                    asked, planned=HOLDERS * task.asked_share(place) if looks == "many" else None
+                )
+                for place, asked in enumerate(simulate_counts(task, X, holders.y, rng))
+            ]
         sentence = over_time(planner.label, waves, 2, planner.fair.public).sentence
         least = re.search(r"a change of ([\d.]+)( points)? or more would have shown", sentence)
         assert least is not None
@@ -124,7 +157,7 @@ def test_a_plan_states_the_least_change_of_its_waves(kind: str, looks: Looks) ->
 def test_power_and_the_least_difference_are_inverse(progress: float | None) -> None:
     """And looking often takes more than looking once."""
     mean = Difference(1e-4, 2e-4, 5, 1.0, progress)
-    share = ShareDifference(18.0, 1_000.0, (1e-5, 1e-5), 20_000.0, 5, progress)
+    share = ShareDifference(18.0, 1_000.0, lambda share: 1e-5 + 1e-5 * share, 20_000.0, 5, progress)
     for difference in (mean, share):
         for power in (0.3, POWER, 0.9):
             least = difference.smallest(power)
@@ -140,11 +173,11 @@ def test_power_and_the_least_difference_are_inverse(progress: float | None) -> N
 
 def test_no_share_differs_by_more_than_all_that_is_possible() -> None:
     """One of 31 % rises by 69 points at most; none that does not show at that is stated."""
-    share = ShareDifference(31.0, 100.0, (0.015,), 20_000.0, 1, None)
+    share = ShareDifference(31.0, 100.0, lambda share: 0.015 + 0.0 * share, 20_000.0, 1, None)
     assert share.power(0.4) < 1.0
     assert share.power(0.7) == 0.0
     assert 0.31 < (share.smallest() or 0.0) < 0.69
-    assert replace(share, noise=(0.1,)).smallest() is None
+    assert replace(share, noise=lambda share: 0.1 + 0.0 * share).smallest() is None
 
 
 @pytest.mark.usefixtures("quick")
