@@ -11,7 +11,8 @@ the layers around any call; 13 are of two findings that a fit states (reports th
 have sent, and a model's scores). Forests that are grown here, in half the time of scikit-learn's
 ``fit``, are a file, four functions and a move of a plan: scikit-learn's inner code is called from
 one file only. That a plan asks a finding for the least difference, and has no formula of its own,
-is 16 moves.
+is 16 moves; that noise is that of the holders who differ, where some are asked for the label alone,
+is six functions and five moves.
 """
 
 import pytest
@@ -21,9 +22,9 @@ from tests.paths import Size, size_of, trace_paths
 MOST = {
     "create": Size(files=48, functions=280, moves=73),
     "POST": Size(files=25, functions=90, moves=22),
-    "fit": Size(files=54, functions=192, moves=76),
+    "fit": Size(files=54, functions=191, moves=76),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=65, functions=458, moves=178),
+    "plan": Size(files=65, functions=464, moves=183),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
