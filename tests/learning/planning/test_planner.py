@@ -248,7 +248,10 @@ def test_a_plan_offers_the_depth_that_needs_fewest_holders() -> None:
 @pytest.mark.parametrize("looks", ["many", "once"])
 def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str) -> None:
     """To ± 2 points, one class of 2 %, with a part of the holders asked for the label alone and
-    with none: in nine of ten simulated collections or more, and the part takes far fewer."""
+    with none: in nine of ten simulated collections or more, and the part takes far fewer.
+
+    At nine of ten fewer than 76 of 100 are once in fifty thousand trials.
+    """
     some = settings(grower="max_edge", depth=4, looks=looks)
     planner = Planner(some, halves(800, low=0.0, high=0.04), "weighted", 0)
     part, n = planner.with_part(0.02), planner.stop_after(0.02)
@@ -260,7 +263,7 @@ def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str
     for reports, asked in ((n, some), (part.stop_after, in_part)):
         task = planner.task(asked, planner.fair)
         reached = []
-        for seed in range(20):
+        for seed in range(100):
             rng = np.random.default_rng(seed)
             X = rng.random((reports, 2))
             y = (rng.random(reports) < 0.04 * (X[:, 0] > 0.5)).astype(float)
@@ -273,7 +276,7 @@ def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str
             ]
             rows = overall_shares(planner.label, planner.fair.public, counts)
             reached.append(max(row.high - row.low for row in rows) / 2.0 <= 0.02)
-        assert np.mean(reached) >= 0.9
+        assert sum(reached) >= 76
 
 
 @pytest.mark.usefixtures("quick")
