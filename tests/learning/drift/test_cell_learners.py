@@ -73,7 +73,7 @@ def collected(
         epsilon=epsilon,
         holders=N,
         disclosed=tuple(f.name for f in FEATURES)[: 1 if hidden_depth else None],
-        hidden_depth=hidden_depth or None,
+        hidden_depth=hidden_depth,
     )
     task = build_encoded(settings, FEATURES, CLASSES, public)
     holders = drawn(N, 100 + seed, misled=False, rare=rare)
