@@ -291,10 +291,10 @@ class Plan:
             f"overall, {of} {enough}: {_chance(here.power)} of such collections show it"
             f"{spread}. {self._needed(self.for_shift, percent(self.power))}{more}"
         )
-        cell = "No difference in a single cell, however large, is"
+        cell = "no difference, however large, is"
         if here.cell_shift is not None:
-            cell = f"A difference of {self.amount(here.cell_shift)} or more in a single cell is"
-        local = f"{cell} shown by {percent(self.power)} of such collections."
+            cell = f"a difference of {self.amount(here.cell_shift)} or more is"
+        local = f"In half of the cells {cell} shown by {percent(self.power)} of such collections."
         when = ", however often you look"
         if self.looks == "once":
             when = " at one look, set beforehand"
@@ -344,7 +344,7 @@ class Plan:
                 "none" if change is None else f"{self.amount(change)} or more"
                 for change in (each.overall_change, each.cell_change)
             )
-            said.append(f"If they {who}: {overall} overall, {cell} in a single cell.")
+            said.append(f"If they {who}: {overall} overall, {cell} in half of the cells.")
             needed = each.people_needed
             many = "more people than there are" if needed is None else f"{_number(needed)} people"
             with_depth = "" if each.depth is None else f" with depth {each.depth}"
@@ -385,7 +385,7 @@ class Plan:
             )
         return (
             f"For ± {self.amount(self.half_width)}, tasks planned for {_number(self.holders)} "
-            f"holders take: {'; '.join(takes)}. A single cell shows: {'; '.join(shows)}."
+            f"holders take: {'; '.join(takes)}. Half of the cells show: {'; '.join(shows)}."
             f"{kept}{nothing}"
         )
 

@@ -45,7 +45,7 @@ def test_a_plan_answers_what_was_asked() -> None:
         "ε = 1 are enough: 90\u00a0% of such collections show it. For 80\u00a0% of them to show it "
         "takes 7 400 holders at ε = 1, or ε = 0.8 with 10 000 holders.",
         "For ± 2.0 points this task takes about 5 500 reports.",
-        "A difference of 10.0 points or more in a single cell is shown by 80\u00a0% of such "
+        "In half of the cells a difference of 10.0 points or more is shown by 80\u00a0% of such "
         "collections.",
         "If the public data are fair, expect accuracy 0.8 ± 0.01 from them only, and no more from "
         "the reports.",
@@ -258,7 +258,7 @@ def test_a_plan_says_what_hiding_all_and_showing_all_would_take() -> None:
     assert compared.answers[-2] == (
         "For ± 2.0 points, tasks planned for 10 000 holders take: 40 000 reports with everything "
         "hidden; 5 500 reports with age and job disclosed; 1 000 reports with only the label "
-        "hidden. A single cell shows: no shift (4 cells) with everything hidden; 10.0 points (8 "
+        "hidden. Half of the cells show: no shift (4 cells) with everything hidden; 10.0 points (8 "
         "cells) with age and job disclosed; 10.0 points (30 cells) with only the label hidden."
     )
     assert "age and job can be read as far as our 2 groups of people tell" in compared.board
