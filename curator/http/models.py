@@ -286,7 +286,7 @@ class InsightView(View):
         description="Cells that differ beyond chance, at a false discovery rate of 5 %."
     )
     seen_in_a_cell: float | None = Field(
-        description="Every difference in a cell of median noise from this one on would have been "
+        description="In half of the cells every difference from this one on would have been "
         "listed with a probability of 80 %; null if none would. The same of an overall figure is "
         "its `seen_from`."
     )

@@ -38,6 +38,8 @@ STEPS = np.linspace(0.0, 1.0, 81) ** 2
 """Parts of the way from a share to 0 or 1 at which a test is tried."""
 ROUNDS = 8
 """Rounds in which the least difference and the noise there are found from each other."""
+CELLS = 9
+"""Cells of which the median is taken; of more it takes longer."""
 NODES = np.linspace(-6.0, 6.0, 97)
 """Values of a standard normal variable over which p-values are averaged, also the rarest."""
 WEIGHTS = np.exp(-(NODES**2) / 2.0) / np.exp(-(NODES**2) / 2.0).sum()
@@ -196,11 +198,10 @@ class ShareDifference:
 
     def smallest(self, power: float = POWER) -> float | None:
         """The least difference of which every greater one that is possible is detected with
-        probability ``power``; None if none is."""
+        probability ``power``; None if none is, or none is possible."""
         below = errors_below(power)
-        if all(way.smallest(below) >= way.room for way in self._ways):
-            return None
-        return max(way.smallest(below) for way in self._ways)
+        least = max(way.smallest(below) for way in self._ways)
+        return least if least < max(way.room for way in self._ways) else None
 
 
 def in_a_cell(
@@ -214,39 +215,60 @@ def in_a_cell(
     at_spreads: Sequence[AtSpread] = (),
     held: Sequence[AtSpread] = (),
 ) -> Difference | ShareDifference:
-    """The difference to detect in a cell of median noise, as one of all cells' masses and labels.
+    """The difference to detect in the median cell, as one of all cells' masses and labels.
 
-    ``noise`` is the covariance of counts of a cell's slots, ``(cells, slots, slots)``, of so many
-    ``holders`` and public records, and numbers are on the ``scale``. Where they are clipped around
-    centres, holders may spread as any of ``held``, by default as any of ``at_spreads``.
+    That is the cell of which the least difference is the median, of at most ``CELLS`` cells, from
+    the least noisy one to the noisiest. ``noise`` is the covariance of counts of a cell's slots,
+    ``(cells, slots, slots)``, of so many ``holders`` and public records, and numbers are on the
+    ``scale``. Where they are clipped around centres, holders may spread as any of ``held``, by
+    default as any of ``at_spreads``.
     """
     tests = len(public_by_cell) * (1 + (label.slots if isinstance(label, Classes) else 1))
     rows, q = public_by_cell.sum(axis=1), smoothed_shares(public_by_cell)
     holders, spread = np.maximum(holders, 1.0), q * (1.0 - q)
     of_contrast = np.maximum(contrast_variance(noise, q), 0.0) / holders[:, None] ** 2
     error = of_contrast + spread / holders[:, None] + selection * spread / (rows + 1.0)[:, None]
-    cell = int(np.argsort(error.max(axis=1))[len(error) // 2])
-    slot, n, m = int(error[cell].argmax()), float(holders[cell]), float(rows[cell])
-    of_slot, with_mass, of_mass = (each[cell] / n**2 for each in moments(noise))
-    by_share = Polynomial([of_slot[slot], -2.0 * with_mass[slot], of_mass])
-    if scale is None:
-        hits = float(public_by_cell[cell, slot])
-        return ShareDifference(hits, m, by_share, n, tests, progress, selection)
-    mean, width, least = float(q[cell, 1]), scale.width, 0.0
-    low, high = label.bounds
-    value = float(np.broadcast_to(scale.low, len(q))[cell]) + width * mean
-    clipping = None
-    if at_spreads:
-        clipping = Clipping(at_spreads, held or at_spreads, width * (mean - 0.5), width / 2.0)
-    found = Difference(0.0, 0.0, tests, max(value - low, high - value), progress, clipping)
-    for _ in range(ROUNDS):  # variances depend on where the mean is
-        ends = np.clip(mean + np.array([-least, least]) / width, 0.0, 1.0)
-        sampled = binomial_variance(ends, np.asarray(mean))
-        reported = np.maximum(by_share(ends), 0.0) + sampled / n
-        public = selection * float(sampled.max()) / (m + 1.0)
-        found = replace(found, reported=width**2 * float(reported.max()), public=width**2 * public)
-        least = found.critical + ERRORS_BELOW * found.error
-    return found
+    by_noise = np.argsort(error.max(axis=1))
+    places = np.linspace(0, len(by_noise) - 1, min(len(by_noise), CELLS)).round().astype(np.int64)
+    coefficients = moments(noise)
+
+    def to_detect(cell: int, slot: int) -> Difference | ShareDifference:
+        n, m = float(holders[cell]), float(rows[cell])
+        of_slot, with_mass, of_mass = (each[cell] / n**2 for each in coefficients)
+        by_share = Polynomial([of_slot[slot], -2.0 * with_mass[slot], of_mass])
+        if scale is None:
+            hits = float(public_by_cell[cell, slot])
+            return ShareDifference(hits, m, by_share, n, tests, progress, selection)
+        mean, width, least = float(q[cell, 1]), scale.width, 0.0
+        low, high = label.bounds
+        value = float(np.broadcast_to(scale.low, len(q))[cell]) + width * mean
+        clipping = None
+        if at_spreads:
+            clipping = Clipping(at_spreads, held or at_spreads, width * (mean - 0.5), width / 2.0)
+        found = Difference(0.0, 0.0, tests, max(value - low, high - value), progress, clipping)
+        for _ in range(ROUNDS):  # variances depend on where the mean is
+            ends = np.clip(mean + np.array([-least, least]) / width, 0.0, 1.0)
+            sampled = binomial_variance(ends, np.asarray(mean))
+            reported = np.maximum(by_share(ends), 0.0) + sampled / n
+            variances = float(reported.max()), selection * float(sampled.max()) / (m + 1.0)
+            of_holders, of_public = (width**2 * each for each in variances)
+            found = replace(found, reported=of_holders, public=of_public)
+            least = found.critical + ERRORS_BELOW * found.error
+        return found
+
+    of_cells = []
+    for cell in by_noise[places].tolist():
+        slots = {1}  # the place of a number
+        if scale is None:  # a share that may rise further is noisier there
+            rising = np.where(q[cell] <= 0.5, q[cell], -1.0)
+            slots = {int(error[cell].argmax()), int(rising.argmax())}
+        of_cells.append(max((to_detect(cell, slot) for slot in slots), key=_least))
+    return sorted(of_cells, key=_least)[len(of_cells) // 2]
+
+
+def _least(difference: Difference | ShareDifference) -> float:
+    least = difference.smallest()
+    return np.inf if least is None else least
 
 
 def errors_below(power: float) -> float:

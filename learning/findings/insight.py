@@ -149,7 +149,7 @@ class Insight:
     ``misfits`` is the share of the reports whose record did not fit the task; the rest describes
     those whose record did.
     ``overall`` has one entry per class, or one for the mean label. ``differences`` are the cells
-    that differ significantly, most significant first. In a cell of median noise every difference
+    that differ significantly, most significant first. In half of the cells every difference
     of ``seen_in_a_cell`` or more would have been listed with the probability ``POWER``, were it the
     only one; None if none would. ``moved`` is the mean absolute change of the
     model's values by the reports, over its cells by mass, in shares or in the label's units;

@@ -47,7 +47,7 @@ get as precise as planned in nine of ten collections; chosen."""
 
 @dataclass(frozen=True, eq=False)
 class Detection:
-    """The smallest detectable differences: ``overall``, and in a ``cell`` of median noise.
+    """The smallest detectable differences: ``overall``, and in the median ``cell``.
 
     ``half_width`` is that of the widest overall 95 % interval, and ``precision`` what it is after
     other numbers of reports to the same task. The tree has ``cells``.

@@ -8,16 +8,19 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from numpy.polynomial import Polynomial
 
+from privet.learning.core.contrasts import moments
 from privet.learning.core.overall import joined
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.findings.changes import over_time
-from privet.learning.findings.detectable import POWER, Difference, ShareDifference
+from privet.learning.findings.detectable import POWER, Difference, ShareDifference, in_a_cell
 from privet.learning.findings.insight import insight
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning.planner import Planner
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.settings import TaskSettings
+from privet.protocol.features import Classes
 
 from ..examples import REPORTS_ALONE
 from .test_planner import CHANCE, RUNS, halves, settings
@@ -178,6 +181,40 @@ def test_no_share_differs_by_more_than_all_that_is_possible() -> None:
     assert share.power(0.7) == 0.0
     assert 0.31 < (share.smallest() or 0.0) < 0.69
     assert replace(share, noise=lambda share: 0.1 + 0.0 * share).smallest() is None
+
+
+def test_nothing_is_promised_where_what_shows_is_not_possible() -> None:
+    """A share of 44 % falls by 44 points at most, and no rise shows: so from 56 points on, of which
+    none is possible, nothing shows."""
+    share = ShareDifference(44.0, 100.0, lambda share: 0.002 + 0.2 * share**2, 20_000.0, 1, None)
+    assert share.smallest() is None
+    even = replace(share, noise=lambda share: 0.002 + 0.0 * share).smallest()
+    assert even is not None
+    assert even < 0.4
+
+
+@pytest.mark.parametrize("slots", [2, 6])
+def test_a_difference_in_a_cell_is_that_of_the_median_cell(slots: int) -> None:
+    """By the least difference of each; before, by the noise, so that one that could only fall far
+    stood for others."""
+    rng = np.random.default_rng(slots)
+    public = rng.multinomial(150, [0.5, *[0.5 / (slots - 1)] * (slots - 1)], 7).astype(float)
+    public[0] = rng.multinomial(150, [0.95, *[0.05 / (slots - 1)] * (slots - 1)])
+    holders, spread = np.full(7, 3000.0), np.geomspace(60.0, 300.0, 7) ** 2
+    noise = np.eye(slots) * spread[:, None, None]
+    label = Classes(name="y", classes=tuple("abcdef"[:slots]))
+    found = in_a_cell(label, noise, holders, public, 1.0, None, None)
+    of_slot, with_mass, of_mass = (each / 3000.0**2 for each in moments(noise))
+
+    def least(cell: int, slot: int) -> float:
+        by_share = Polynomial([of_slot[cell, slot], -2.0 * with_mass[cell, slot], of_mass[cell]])
+        of = public[cell, slot], public[cell].sum(), by_share, 3000.0, 7 * (1 + slots), None
+        return ShareDifference(*of).smallest() or np.inf
+
+    leasts = [max(least(cell, slot) for slot in range(slots)) for cell in range(7)]
+    median = sorted(leasts)[3]
+    assert 0.1 < median < 0.9
+    assert found.smallest() == pytest.approx(median, rel=0.02)
 
 
 @pytest.mark.usefixtures("quick")
