@@ -12,7 +12,7 @@ have sent, and a model's scores). Forests that are grown here, in half the time 
 ``fit``, are a file, four functions and a move of a plan: scikit-learn's inner code is called from
 one file only. That a plan asks a finding for the least difference, and has no formula of its own,
 is 16 moves; that noise is that of the holders who differ, where some are asked for the label alone,
-is six functions and five moves.
+is six functions and five moves, and that a cell's difference is the median cell's two functions.
 """
 
 import pytest
@@ -24,7 +24,7 @@ MOST = {
     "POST": Size(files=25, functions=90, moves=22),
     "fit": Size(files=54, functions=191, moves=76),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=65, functions=464, moves=183),
+    "plan": Size(files=65, functions=466, moves=183),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
