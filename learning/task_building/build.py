@@ -241,10 +241,8 @@ def _hiding_half(
     may tell more. Of the columns on which the tree splits the half stays disclosed whose splits
     explain most.
     """
-    levels = settings.depth, settings.hidden_depth
-    if levels != (None, None):
-        return settings
-    if not GROWERS[settings.grower].uses_public_model:
+    of = settings.by_question()[0]
+    if (of.depth, of.hidden_depth) != (None, None) or not GROWERS[of.grower].uses_public_model:
         return settings
     tree = _tree(settings, features, label, public, base)
     if Strata.of(tree, disclosed_columns(features, settings.disclosed)).most_hidden > 1:

@@ -129,9 +129,11 @@ def test_columns_are_hidden_where_levels_below_groups_tell_more(label: str) -> N
         {"hidden_depth": 0},
         {"grower": "cart"},
         {"smallest_group": 1},
+        {"questions": [{"depth": 6}]},
+        {"questions": [{"grower": "cart"}]},
     )
     for levels in given:
-        assert build(label, disclosed=every, epsilon=8.0, **levels).disclosed == every
+        assert made(label, disclosed=every, epsilon=8.0, **levels)[0].disclosed == every
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
