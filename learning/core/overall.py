@@ -16,6 +16,7 @@ that at the shares of both parts together.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, sqrt
 from typing import TypeVar
 
@@ -71,18 +72,17 @@ def joined(
 ) -> Estimate:
     """A figure of all holders: ``rest``, that of the ``holders`` asked for the cell, joined with
     the mean of ``weights``, ``(slots,)``, over those asked for the label ``alone``."""
-    if alone is None or alone.n == 0:
-        return rest
-    return joint(rest, holders, alone, weights).of(rest)
+    return joined_with_noise(rest, holders, alone, weights)[0]
 
 
-def noise_of(
+def joined_with_noise(
     rest: Estimate, holders: float, alone: QuestionCounts | None, weights: Floats
-) -> Noise:
-    """The noise of ``joined``, which the draw of who is asked makes depend on holders' figures."""
+) -> tuple[Estimate, Noise]:
+    """``joined``, and its noise, which depends on holders' figures by the draw of who is asked."""
     if alone is None or alone.n == 0:
-        return lambda spread: np.full_like(spread, rest.variance)
-    return joint(rest, holders, alone, weights).noise
+        return rest, partial(np.full_like, fill_value=rest.variance)
+    how = joint(rest, holders, alone, weights)
+    return how.of(rest), how.noise
 
 
 def of_shares(noise: Noise) -> Noise:

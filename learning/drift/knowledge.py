@@ -173,8 +173,8 @@ def registered_points(X: Floats, register: Floats) -> Floats:
 
         chosen = donors(np.arange(len(points)))
         points[:, hidden] = X[chosen][:, hidden]
-        repeats = _repeats(X, len(points)) if len(X) < POINTS else len(points)
-        again = rng.permutation(np.flatnonzero(_known(points, X)))[repeats:]
+        same = np.flatnonzero(_known(points, X))
+        again = rng.permutation(same)[_repeats(X, len(points)) :]
         for _ in range(SMOOTHED_AGAIN):
             of = np.array([chosen[again], donors(again), donors(again)])
             points[np.ix_(again, hidden)] = _smoothed(X, of, OF_ALIKE, rng)[:, hidden]
@@ -200,7 +200,10 @@ def _near(
 
 
 def _repeats(X: Floats, points: int) -> int:
-    """The number of so many holders' rows that are among public rows ``X``, by Good's estimate."""
+    """The number of so many points that are public rows ``X``: all if these are many, or as many as
+    of holders' rows by Good's estimate."""
+    if len(X) >= POINTS:
+        return points
     once = list(Counter(_keys(X)).values()).count(1)
     return points - round(points * once / len(X))
 

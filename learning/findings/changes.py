@@ -33,7 +33,7 @@ from ..core.amounts import amount, percent
 from ..core.contrasts import contrast_variance
 from ..core.counts import Estimate, Interval, QuestionCounts, rounding_variance
 from ..core.looks import LEVEL, NARROWEST, factor_at
-from ..core.overall import Noise, joined, noise_of, without_label_question
+from ..core.overall import Noise, joined_with_noise, without_label_question
 from ..core.public_data import Floats, PublicData
 from .clipping import (
     AtSpread,
@@ -215,8 +215,9 @@ def _estimates(
     holders, found = _all_holders(question, alone), []
     for (_, each), unit in zip(weights, units, strict=True):
         middle = _middle(question, each)
-        both = question.mean(each - middle), question.holders, alone, unit - middle
-        one = joined(*both)
+        one, noise = joined_with_noise(
+            question.mean(each - middle), question.holders, alone, unit - middle
+        )
         if isinstance(label, Classes):
             value = min(max(middle + one.value, 0.0), 1.0)
             spread = value * (1.0 - value)
@@ -227,7 +228,7 @@ def _estimates(
             spread = max(spread, 0.0)
         variance = one.variance + spread / holders
         figure = Estimate(middle + one.value, variance, one.factor)
-        found.append((figure, noise_of(*both)))
+        found.append((figure, noise))
     return found
 
 

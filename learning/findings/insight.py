@@ -50,7 +50,7 @@ from ..core.looks import (
     factor_at,
 )
 from ..core.model import Model
-from ..core.overall import joined, joint, noise_of, of_shares, without_label_question
+from ..core.overall import joined, joined_with_noise, joint, of_shares, without_label_question
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import locate
@@ -285,12 +285,13 @@ def _overall(
     n = question.holders + (0.0 if alone is None else alone.holders)
     if isinstance(label, Classes):
         part = 1.0 / label.slots
-        both = [
-            (question.mean(of_class - part), question.holders, alone, of_class[0] - part)
+        centred = [
+            joined_with_noise(
+                question.mean(of_class - part), question.holders, alone, of_class[0] - part
+            )
             for of_class in weights.values()
         ]
-        centred = [joined(*each) for each in both]
-        reported = [replace(share, value=part + share.value) for share in centred]
+        reported = [replace(share, value=part + share.value) for share, _ in centred]
         intervals = on_simplex(reported)
         hits = np.bincount(public.y.astype(np.int64), minlength=label.slots).astype(np.float64)
         expected = (hits / m).tolist()
@@ -301,9 +302,9 @@ def _overall(
         tests = tests_of(label)
         seen = [
             ShareDifference(
-                of_class, m, of_shares(noise_of(*each)), n, tests, question.progress
+                of_class, m, of_shares(by_spread), n, tests, question.progress
             ).smallest()
-            for of_class, each in zip(hits.tolist(), both, strict=True)
+            for of_class, (_, by_spread) in zip(hits.tolist(), centred, strict=True)
         ]
     elif model is None:
         raise InvalidRequest("The mean of a number needs a model: fit one.")

@@ -7,7 +7,7 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.overall import (
     best,
     joined,
-    noise_of,
+    joined_with_noise,
     without_label_question,
     without_misfits,
 )
@@ -99,7 +99,7 @@ def test_the_noise_at_another_share_follows_from_the_draw() -> None:
         collections = [collected(4.0, 0.2, seed, share) for seed in range(20)]
         rests = [q.mean(np.broadcast_to(weights, (CELLS, 2)).copy()) for q, _ in collections]
         both = [(r, q.holders, a, weights) for r, (q, a) in zip(rests, collections, strict=True)]
-        noises = [noise_of(*each)(spread) for each in both]
+        noises = [joined_with_noise(*each)[1](spread) for each in both]
         there[share] = np.mean(noises, axis=0), np.mean([joined(*each).variance for each in both])
     (noise, here), (_, wanted) = there.values()
     assert noise == pytest.approx([here, wanted], rel=0.05)
