@@ -39,7 +39,6 @@ COPY relay relay
 COPY admin admin
 COPY curator curator
 COPY conformance conformance
-COPY baselines baselines
 RUN $INSTALL --no-build-isolation --prefix /code .
 
 FROM build AS for-holder

@@ -14,7 +14,7 @@ MORE_JOBS ?= $(shell echo $$(($(JOBS) + 2)))# of tests that wait for servers abo
 ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile everything anew
 
-.PHONY: help demo pilot test test-all test-order faults check style types imports format docs bench load vectors vectors.zip package reproduce reproduce-quick audit up release lock clean
+.PHONY: help demo pilot test test-all test-order faults check style types imports format docs bench load vectors vectors.zip package audit up release lock clean
 
 help:  ## print this help
 	@grep -hE '^[a-z.-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -93,12 +93,6 @@ vectors.zip: $(VENV)/test.installed  ## the test vectors as one archive, in buil
 
 package: $(VENV)/test.installed  ## the package for JavaScript as one file, in build/ (ARGS=--write for its types anew)
 	@$(BIN)/python -m scripts.holder_package build $(ARGS)
-
-reproduce: $(VENV)/all.installed  ## every figure and table of the papers (ARGS="--data FOLDER --write-docs")
-	$(BIN)/python -m scripts.reproduce $(ARGS)
-
-reproduce-quick: $(VENV)/all.installed  ## the same from one replication, in minutes
-	$(BIN)/python -m scripts.reproduce --quick $(ARGS)
 
 audit: $(VENV)/all.installed  ## known vulnerabilities of the pinned dependencies
 	$(BIN)/pip-audit --strict --requirement requirements/all.txt --require-hashes --disable-pip

@@ -6,13 +6,13 @@ from functools import partial
 import numpy as np
 
 from bench.figures import Effort, Figure, seconds
-from bench.samples import EPSILON, LABEL, full_tree, mechanism, records, reports
-from privet.baselines.trees import ask
+from bench.samples import LABEL, full_tree, mechanism, records, reports
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
 from privet.learning.findings.false_reports import worst_found
 from privet.learning.methods import Fitting, fit
+from privet.learning.simulation import simulate_question
 from privet.protocol.mechanisms import MECHANISMS, Mechanism
 from privet.protocol.mechanisms.base import Payloads
 from privet.protocol.partition import Partition
@@ -76,8 +76,12 @@ def from_reports(
 
 def from_records(partition: Partition, public: PublicData, private: PublicData) -> Model:
     """Let every record's holder answer, exactly in distribution, and fit."""
-    rng = np.random.default_rng(0)
-    counts = ask("subset", EPSILON, LABEL, partition, private.X, private.y, rng)
+    randomizer, rng = mechanism(partition.cells), np.random.default_rng(0)
+    everybody = np.ones(len(private), dtype=np.int64)
+    sums = simulate_question(
+        partition, randomizer, label=LABEL, X=private.X, y=private.y, copies=everybody, rng=rng
+    )
+    counts = QuestionCounts(partition, randomizer, sums, len(private))
     return fit("weighted", LABEL, public, [counts])
 
 

@@ -13,7 +13,6 @@ from privet.protocol.calls import HOLDER_CALLS, RELAY_CALLS
 PACKAGE = Path(__file__).parents[1]
 ROOMS = (
     "admin",
-    "baselines",
     "client",
     "conformance",
     "curator",

@@ -35,8 +35,7 @@ QUOTED = ("docs/adr", "docs/tables/tried.md")
 
 
 def packages() -> Iterator[Path]:
-    """The folders of all packages, and of the baselines."""
-    yield ROOT / "baselines"
+    """The folders of all packages."""
     for path in sorted((ROOT / "privet").glob("*/__init__.py")):
         yield path.resolve().parent
 

@@ -9,7 +9,7 @@ V the count of label 1 among n_1 reports, U the count among n_0. The regression 
 
 The label question is the service's own: (cell, label), with any mechanism. As published, a holder
 sends Y on the cell with noise of its own; with ``laplace`` that is a quarter of V's variance here,
-8 / epsilon^2 instead of 32 / epsilon^2. ``privet.baselines`` has the published form.
+8 / epsilon^2 instead of 32 / epsilon^2.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Biased public samples simulated from unbiased ones, as ``scripts.reproduce`` measures.
+"""Biased public samples simulated from unbiased ones.
 
 In each scenario, which a sentence names, the holders' records are reference points x with weights,
 and their labels follow a law given x. Where public records are ``SCARCE`` or ``TILTED``, the law is

@@ -1,20 +1,22 @@
-"""The load test's task and population: LPCT's synthetic design."""
+"""The load test's task and population: the synthetic design of Ma and Yang (2024)."""
 
 from collections.abc import Iterator
 
 import httpx
 import numpy as np
+from numpy.typing import NDArray
 
 from privet import CuratorClient
 from privet.protocol.calls import TASK_MEDIA_TYPE
 from privet.protocol.task import Task
-from scripts.reproduce.lpct_design import draw
+
+Floats = NDArray[np.float64]
 
 
 def publish(admin: CuratorClient, cells: int) -> str:
     """Publish a task with about ``cells`` cells; its address."""
-    public = draw(1_000, 0.5, np.random.default_rng(0))
-    lines = [f"{x1},{x2},{int(y)}" for (x1, x2), y in zip(public.X, public.y, strict=True)]
+    X, y = draw(1_000, 0.5, np.random.default_rng(0))
+    lines = [f"{x1},{x2},{label}" for (x1, x2), label in zip(X, y, strict=True)]
     task = admin.create(
         "\n".join(["x1,x2,y", *lines]).encode(),
         name="Load test",
@@ -36,6 +38,21 @@ def fetch(task_url: str) -> Task:
 
 def people(rng: np.random.Generator, count: int) -> Iterator[dict[str, float | str]]:
     """Holders' records, drawn from the design."""
-    drawn = draw(count, 1.0, rng)
-    for (x1, x2), y in zip(drawn.X.tolist(), drawn.y, strict=True):
-        yield {"x1": x1, "x2": x2, "y": str(int(y))}
+    X, y = draw(count, 1.0, rng)
+    for (x1, x2), label in zip(X.tolist(), y, strict=True):
+        yield {"x1": x1, "x2": x2, "y": str(label)}
+
+
+def draw(
+    n: int, gamma: float, rng: np.random.Generator
+) -> tuple[Floats, NDArray[np.int64]]:
+    """n records: features uniform on the unit square, ``(n, 2)``, and labels 0 or 1, ``(n,)``.
+
+    A larger ``gamma`` moves the chances of the two labels closer to 1/2.
+    """
+    X = rng.random((n, 2))
+    x1, x2 = X.T
+    sign = np.sign(x1 - 0.33) * np.sign(x2 - 0.33)
+    size = np.abs(1.5 * x1 - 0.5) * np.abs(1.5 * x2 - 0.5) * (1.0 - np.abs(2.0 * x2 - 1.0))
+    chance = 0.5 + 0.4 * sign * size ** (0.1 * gamma)
+    return X, (rng.random(n) < chance).astype(np.int64)

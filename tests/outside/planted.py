@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from privet.baselines.unary import OptimizedUnary, SymmetricUnary
 from privet.protocol.mechanisms import (
     GeneralizedResponse,
     Laplace,
     Mechanism,
+    RandomizedResponse,
     SubsetSelection,
 )
 from privet.protocol.mechanisms.base import RandomBytes
-from tests.baselines import unary_laws  # noqa: F401 - registers the laws
 
 EPSILON = 1.0
 """What all state."""
@@ -27,15 +26,15 @@ class Overspent(GeneralizedResponse):
         return GeneralizedResponse(EXCESS * self.epsilon, self.cells, self.slots).other_words
 
 
-class Forgotten(SymmetricUnary):
-    """Each bit has the whole budget, as if two holders differed in one."""
+class Forgotten(RandomizedResponse):
+    """Each vector has the whole budget, as if two holders differed in one of them."""
 
     @property
-    def other_words(self) -> int:
-        return SymmetricUnary(2.0 * self.epsilon, self.cells, self.slots).other_words
+    def share(self) -> Fraction:
+        return 2 * super().share
 
 
-class Repeated(OptimizedUnary):
+class Repeated(RandomizedResponse):
     """All bits of a report are decided by the same random word."""
 
     def privatize(self, category: int, randomness: RandomBytes) -> bytes:

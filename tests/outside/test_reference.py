@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.baselines.unary import SymmetricUnary
-from privet.protocol.mechanisms import GeneralizedResponse
+from privet.protocol.mechanisms import GeneralizedResponse, RandomizedResponse
+from privet.protocol.mechanisms.exact import WORD
 from tests.outside.planted import EPSILON, EXCESS, Forgotten, Overspent
 from tests.protocol.mechanisms.laws import law
 from tests.stat_checks import ALPHA, check_frequencies
@@ -31,11 +31,11 @@ def index(mechanism: GeneralizedResponse) -> Any:
     return opendp().m.make_randomized_response(categories=categories, prob=float(mechanism.p))
 
 
-def bits(mechanism: SymmetricUnary) -> Any:
-    """OpenDP's bits, flipped with our probability."""
+def bits(mechanism: RandomizedResponse) -> Any:
+    """OpenDP's bits, of which one of U and one of V are 1, flipped with our probability."""
     dp = opendp()
-    domain = dp.bitvector_domain(max_weight=1)
-    flipped = 2.0 * float(mechanism.q)
+    domain = dp.bitvector_domain(max_weight=2)
+    flipped = 2.0 * mechanism.flip_words / WORD
     return dp.m.make_randomized_response_bitvec(domain, dp.discrete_distance(), f=flipped)
 
 
@@ -47,8 +47,8 @@ def test_indices_spend_the_same() -> None:
 
 
 def test_bits_spend_the_same() -> None:
-    """Two bits differ between two holders, which the planted bug forgets."""
-    for mechanism in (SymmetricUnary(e, 2, 2) for e in (0.1, EPSILON, 5.0)):
+    """Four bits differ between two holders, of which the planted bug forgets two."""
+    for mechanism in (RandomizedResponse(e, 2, 2) for e in (0.1, EPSILON, 5.0)):
         assert bits(mechanism).map(1) == pytest.approx(mechanism.log_ratio(), rel=1e-9)
     assert bits(Forgotten(EPSILON, 2, 2)).map(1) == pytest.approx(2.0 * EPSILON)
 
