@@ -53,7 +53,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the README, the notebooks as pages, and the files that pages link outside ``docs/``."""
     files.append(File.generated(config, "site.css", content=STYLE))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    files.append(File.generated(config, START, content=readme.replace("](docs/", "](")))
+    readme = readme.replace("](docs/", "](").replace("](papers/", "](../papers/")
+    files.append(File.generated(config, START, content=readme))
     for notebook in sorted((DOCS / "examples").glob("*.ipynb")):
         source = f"examples/{notebook.stem}.md"
         files.append(File.generated(config, source, content=as_markdown(notebook)))
@@ -139,5 +140,6 @@ def _is_copied(file: Path) -> bool:
 
 
 def _copy(file: Path) -> str:
-    """The site's path of a file from outside ``docs/``."""
-    return f"files/{file.relative_to(ROOT).as_posix()}"
+    """The site's path of a file from outside ``docs/``; a page of another project is a text."""
+    path = f"files/{file.relative_to(ROOT).as_posix()}"
+    return f"{path}.txt" if file.suffix == ".md" else path

@@ -1,8 +1,4 @@
-"""The experiments of the papers, and Privet's own: ``python -m reproduce``, from this folder's parent.
-
-Only this project's files are written, and with ``--write`` the pages of the documentation that show
-its results.
-"""
+"""The experiments of the papers, and Privet's own: ``python -m reproduce``."""
 
 from pathlib import Path
 

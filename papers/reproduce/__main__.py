@@ -10,11 +10,11 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from reproduce.markdown import fill
 from reproduce import DOCS, ROOT, driver, pages
 from reproduce.experiment import EXPECTED, Experiment
 from reproduce.experiments import EXPERIMENTS
 from reproduce.illustrations import illustrate
+from reproduce.markdown import fill
 
 KEPT = Path("build")
 

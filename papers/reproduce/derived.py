@@ -7,11 +7,11 @@ import pandas as pd
 from scipy.stats import kendalltau, wilcoxon
 from scipy.stats import t as student
 
-from reproduce.markdown import markdown
 from reproduce import waves
 from reproduce.datasets import Floats
 from reproduce.disclosure import ALONE, HALF, HIDDEN, LABEL
 from reproduce.experiment import EXPECTED, Experiment, points, printed
+from reproduce.markdown import markdown
 from reproduce.methods import RULES
 from reproduce.ours import MORE_CELLS
 from reproduce.pages import distances, measured

@@ -1,7 +1,8 @@
 """Running experiments: every method on every replication, on all cores, each result kept.
 
 A result is found again by what made it: its job and seed, the files of its problem, and the code of
-the installed package's statistics and of this project. So an interrupted run goes on, and what changed is measured anew.
+the installed package's statistics and of this project. So an interrupted run goes on, and what
+changed is measured anew.
 """
 
 import hashlib

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
 from baselines.trees import ask
+from privet import PrivateTreeClassifier, PrivateTreeRegressor, plan
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.growth import GrowthSpec, distinguishable
 from privet.learning.core.model import Model

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduce.markdown import markdown
 from reproduce.experiment import Experiment, Setting
+from reproduce.markdown import markdown
 
 ACROSS = 3
 """Axes of a figure in a row."""

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from reproduce.markdown import markdown
 from reproduce.datasets import Floats
 from reproduce.experiment import Experiment, Key
+from reproduce.markdown import markdown
 from reproduce.methods import PRUNED
 from reproduce.pages import named
 from reproduce.problems import design

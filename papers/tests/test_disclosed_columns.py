@@ -24,8 +24,16 @@ def fitted(model: Any, X: Floats, y: Floats) -> Any:
     return model.fit(X, y, public=(X[:200], y[:200]), feature_range=(0.0, 1.0))
 
 
-@pytest.mark.quick("subset", "grr")
-@pytest.mark.parametrize("mechanism", ["subset", "grr", "randomized_response", "laplace"])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        *("subset", "grr"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("randomized_response", "laplace")
+        ),
+    ],
+)
 def test_counts_are_unbiased_and_leaves_exact(mechanism: str) -> None:
     """Means over 60 collections against counting records one by one.
 

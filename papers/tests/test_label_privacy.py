@@ -73,12 +73,14 @@ def test_two_values_spend_epsilon(epsilon: float) -> None:
     assert (reports > 0.5).mean() == pytest.approx(upper[1], abs=0.01)  # 6 standard errors
 
 
-@pytest.mark.quick("backward-2", "backward-3", "forward-2", "forward-3")
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     "estimator",
-    [DecisionTreeRegressor(max_leaf_nodes=6), DecisionTreeClassifier(max_leaf_nodes=6), None],
-    ids=["backward", "forward", "default forest"],
+    [
+        pytest.param(DecisionTreeRegressor(max_leaf_nodes=6), id="backward"),
+        pytest.param(DecisionTreeClassifier(max_leaf_nodes=6), id="forward"),
+        pytest.param(None, id="default forest", marks=pytest.mark.slow),
+    ],
 )
 def test_corrections_find_the_true_probabilities(estimator: Any, classes: int) -> None:
     """.7 in each part on average, where .59 of two reported classes and .49 of three are right.

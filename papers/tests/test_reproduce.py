@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from baselines import LPCTClassifier, LPDTRegressor
-from reproduce import __main__ as command
 from reproduce import DOCS, ROOT, contestants, derived, driver, pages, rates
+from reproduce import __main__ as command
 from reproduce.datasets import CLASSIFICATION, REGRESSION, Split, first_rows_public
 from reproduce.experiment import EXPECTED, Experiment, Job, Numbers, jobs, points, printed
 from reproduce.experiments import EXPERIMENTS

@@ -9,6 +9,7 @@ import pytest
 from privet.learning.core.public_data import PublicData
 from privet.learning.drift.distilled import distilled_depth
 from privet.protocol.mechanisms import create_mechanism
+from privet.protocol.partition import Tree
 from privet.protocol.shuffling import Randomizer, central_epsilon
 from reproduce import DOCS, ROOT, problems
 from reproduce.datasets import CLASSES, Split
@@ -95,7 +96,7 @@ def test_a_trusted_curator_counts_with_central_noise() -> None:
     1e-5.
     """
     split = problems.shifted(Path(), 1, name="set", shift="as it is")
-    tree, rng = Tree.complete(8, columns=3), np.random.default_rng(0)
+    tree, rng = Tree.complete(8, columns=3).partition(), np.random.default_rng(0)
     exact = np.round(ask_centrally(split.private, tree, 64.0, rng).counts)
     assert exact.sum() == len(split.private)
     off = [ask_centrally(split.private, tree, 1.0, rng).counts - exact for _ in range(200)]
@@ -176,7 +177,10 @@ def test_the_page_on_robustness_has_the_means_of_the_table() -> None:
 
 
 def test_the_page_on_disclosed_columns_has_the_tables_counts() -> None:
-    measured = {tuple(cells) for _, *cells in rows_of(ROOT / "tables" / "disclosed-columns.md", ", than ", 4)}
+    measured = {
+        tuple(cells)
+        for _, *cells in rows_of(ROOT / "tables" / "disclosed-columns.md", ", than ", 4)
+    }
     said = [tuple(cells) for _, *cells in rows_of(DOCS / "disclosed-columns.md", ", than ", 4)]
     assert len(said) == 6
     assert set(said) <= measured

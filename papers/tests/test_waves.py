@@ -1,7 +1,6 @@
 """Panels in simulation: equal lifetimes are equal, what is listed is there, waves lend strength."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd

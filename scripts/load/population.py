@@ -43,9 +43,7 @@ def people(rng: np.random.Generator, count: int) -> Iterator[dict[str, float | s
         yield {"x1": x1, "x2": x2, "y": str(label)}
 
 
-def draw(
-    n: int, gamma: float, rng: np.random.Generator
-) -> tuple[Floats, NDArray[np.int64]]:
+def draw(n: int, gamma: float, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int64]]:
     """n records: features uniform on the unit square, ``(n, 2)``, and labels 0 or 1, ``(n,)``.
 
     A larger ``gamma`` moves the chances of the two labels closer to 1/2.
