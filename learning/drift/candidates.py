@@ -34,7 +34,7 @@ BOOSTING_COLUMNS = 500
 BOOSTING_CLASSES = 5
 """Boosting is left out above this many classes; above two its quick variant is."""
 SHARPNESS = 16.0
-"""The best of 4, 8, 16, 32 and none, or level with 8, from 200 rows on (docs/tables/tried.md)."""
+"""The best of 4, 8, 16, 32 and none, or level with 8, from 200 rows on (ADR 0128)."""
 
 Maker = Callable[[int], Any]
 """Makes an unfitted model with this number of trees, if it is a forest."""

@@ -20,7 +20,7 @@ POINTS = 8000
 of a sixth of a deviation."""
 BANDWIDTH = 0.5
 """h: three quarters of a drawn row's variance come from one public row, a quarter from two others
-(docs/tables/tried.md)."""
+(ADR 0128)."""
 KEPT = float(np.sqrt(1.0 - BANDWIDTH**2))
 OF_ANY = (KEPT, float(BANDWIDTH / np.sqrt(2.0)), 0.0)
 """Weights of ``_smoothed`` for rows from all, whose mean in normal scores is 0."""

@@ -31,20 +31,20 @@ NO_SHIFT = Deviations(0.02, 0.0, 0.02)
 USUAL, LARGE, LARGE_SHIFTS = 0.6, 3.0, 0.05
 """One shift in twenty has a large deviation at the root, and one in twenty by the slope. Were such
 roots one in two, reports that say nothing would cost .0014 of Brier score; were such slopes, noise
-would be believed to turn expected numbers round (docs/tables/tried.md)."""
+would be believed to turn expected numbers round (ADR 0128)."""
 GRID = (NO_SHIFT, *starmap(Deviations, product((USUAL, LARGE), (USUAL, LARGE), (0.1, 1.0))))
 """Chosen, not measured: at the root 0.6 turns 25 % into 38 %, and 3.0 reaches classes that public
 data lack; by the slope likewise, so that expected shares that are far apart are less likely to be
 much flatter or steeper; single cells are nearly equal or unlike. Finer grids are no better
-(docs/tables/tried.md)."""
+(ADR 0128)."""
 MOST_SLOPE = 1.0
 """The slope's largest deviation, which reaches none of the expected differences and twice them."""
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
 """Classes: as likely as not. Numbers: nine to one, since a squared error has no bound
-(docs/tables/tried.md)."""
+(ADR 0128)."""
 SHAPELESS = Deviations(0.6, 0.0, 1.0)
 """The root's deviation where cells are expected to be alike: the smaller of the grid's, since the
-mean is the public one, and the larger below it (docs/tables/tried.md)."""
+mean is the public one, and the larger below it; chosen by simulation."""
 PER_THETA = 1.0 / 12.0
 """Widths of a number's scale in a unit of theta: a scale is six standard deviations wide, and a
 unit half of one."""
@@ -169,7 +169,7 @@ MOVED_ALIKE = Prior(
 """Numbers that all moved by the same: ``USUAL`` as its first component, ``LARGE`` as the other."""
 ODDS_MOVED_ALIKE = 1.0 / 3.0
 """Against the other priors of numbers: at 1 fair public rows would cost .1 to .2 % of squared
-error, and at 1/9 next to nothing would be gained (docs/tables/tried.md)."""
+error, and at 1/9 next to nothing would be gained."""
 
 
 def _part_of_large(large: NDArray[np.bool_]) -> Floats:

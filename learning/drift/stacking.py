@@ -28,7 +28,7 @@ from .own_rows import agreement, remembered
 
 PULL = 20.0
 """The inverse of a weight's prior variance: weights deviate by .22 from equal ones
-(docs/tables/tried.md)."""
+(ADR 0128)."""
 LEAST_LEFT = 1e-3
 """Least part of the labels' variance that counts as left to explain; chosen, not measured."""
 FOLDS = 5

@@ -53,7 +53,7 @@ STEPS = ((0.02, 0.02), (0.3, 1.0))
 PSEUDO = np.array([0.2, 0.2, 0.6])
 """Pseudo-counts of the steps and of forgetting: the second wave has more likely than not nothing to
 do with the first, so that little is lost by a jump, and few waves teach otherwise
-(docs/tables/tried.md)."""
+(ADR 0126)."""
 KEPT = 4
 """Sequences that are passed on. Chosen, not measured: each costs time."""
 
