@@ -3,13 +3,11 @@
 python -m bench                     everything, some half an hour on two quiet cores
 python -m bench --quick             tiny sizes, to see that all runs
 python -m bench --only growing      one section
-python -m bench --write-docs        everything, then docs/tables/performance.md and
-                                    the short table of docs/performance.md
-python -m bench --only growing --write-docs     a section, then its part of that page
+python -m bench --write-docs        everything, then bench/measured.csv and docs/performance.md
+python -m bench --only growing --write-docs     a section, then its part of both
 """
 
 import os
-from pathlib import Path
 from time import perf_counter
 from typing import Annotated
 
@@ -21,21 +19,18 @@ from bench.collecting import collecting
 from bench.estimators import estimating
 from bench.figures import Effort, Figure, Section
 from bench.growing import growing
-from bench.in_short import PAGE as SHORT_PAGE
-from bench.in_short import in_short
 from bench.intake import intake
 from bench.pages import showing
 from bench.predicting import predicting
 from bench.privatizing import privatizing
 from bench.relaying import relaying
-from bench.report import document, judged
+from bench.report import PAGE, RESULTS, document, judged, measured_now, merged, read, write
 from bench.scaling import scaling
 from bench.simulating import simulating
 from bench.waiting import waiting
 from bench.worst_tasks import holding
 from scripts.pages import fill
 
-PAGE = Path("docs/tables/performance.md")
 SECTIONS: dict[str, Section] = {
     "waiting": waiting,
     "growing": growing,
@@ -81,9 +76,10 @@ def main(
     print(f"\n{len(figures)} figures in {perf_counter() - started:.0f} s")
     print("\n".join(judged(figures)))
     if write_docs:
-        fill(PAGE, document(figures, load_average, part_of=PAGE if only else None))
-        fill(SHORT_PAGE, {"short": in_short(PAGE)})
-        print(f"wrote {PAGE} and {SHORT_PAGE}")
+        rows = merged(read(RESULTS), measured_now(figures, load_average), list(SECTIONS))
+        write(RESULTS, rows)
+        fill(PAGE, document(rows))
+        print(f"wrote {RESULTS} and {PAGE}")
 
 
 if __name__ == "__main__":

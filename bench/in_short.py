@@ -1,11 +1,11 @@
 """The short table of docs/performance.md, whose every figure is one of the measured speeds."""
 
 import re
-from pathlib import Path
+from collections.abc import Iterable
 
-from scripts.pages import markdown, table_of
+from bench.figures import Figure
+from scripts.pages import markdown
 
-PAGE = Path("docs/performance.md")
 ROWS = (
     (
         "one report in 512 categories on a holder's device, `subset`",
@@ -71,7 +71,7 @@ ROWS = (
     ),
     (
         "what people wait for: imports, commands, a plan, a fit, a million predictions, the demo",
-        "[a table](tables/performance.md#waiting), with its [marks](tables/performance.md#marks)",
+        "[a table](#waiting), with its [marks](#marks)",
     ),
     (
         "one prediction over HTTP",
@@ -89,31 +89,20 @@ UNITS = {"us/report": "µs", "us": "µs", "reports/s": "a second", "x": ""}
 """Units whose words in a sentence are others than in a table."""
 
 
-def in_short(measured: Path) -> str:
-    """The short table, from the page of measured speeds.
+def in_short(figures: Iterable[Figure]) -> str:
+    """The short table, from the measured figures.
 
-    Raises ``KeyError`` if a figure is not there.
+    Raises ``KeyError`` if one is not there.
     """
+    named = {figure.name: figure for figure in figures}
     rows = [
-        (
-            what,
-            re.sub(r"\{(\w+)\.([^}]*)\.(\w+)\}", lambda at: _figure(measured, *at.groups()), is_),
-        )
-        for what, is_ in ROWS
+        (what, re.sub(r"\{(\w+\.[^}]*\.\w+)\}", lambda at: _figure(named[at[1]]), text))
+        for what, text in ROWS
     ]
     return markdown(["what", "measured"], rows)
 
 
-def _figure(measured: Path, section: str, case: str, column: str) -> str:
+def _figure(figure: Figure) -> str:
     """One figure with three digits and its unit."""
-    head, *rows = (
-        [cell.strip() for cell in line.strip("|").split(" | ")]
-        for line in table_of(measured, section)
-        if line.startswith("|")
-    )
-    units = dict(name.split(", ") for name in head[1:])
-    of_case = dict(zip(units, {row[0]: row[1:] for row in rows}[case], strict=True))
-    value = float(of_case[column].replace(",", ""))
-    digits = f"{float(f'{value:.3g}'):,.10g}".replace(",", " ")
-    unit = units[column]
-    return f"{digits} {UNITS.get(unit, unit)}".strip()
+    digits = f"{float(f'{figure.value:.3g}'):,.10g}".replace(",", " ")
+    return f"{digits} {UNITS.get(figure.unit, figure.unit)}".strip()

@@ -1,13 +1,33 @@
-"""The report of a benchmark run: the limits that it must meet, and its tables."""
+"""The report of a benchmark run: the limits that it must meet, and the tables of its page.
 
+All figures of the last run of each section are kept in ``bench/measured.csv``.
+"""
+
+import csv
 import platform
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
-from bench.figures import MOST_ROUNDS, Figure
-from scripts.pages import markdown, measured_on, table_of
+from bench.figures import Figure
+from bench.in_short import in_short
+from scripts.pages import markdown, measured_on
+
+RESULTS = Path("bench/measured.csv")
+PAGE = Path("docs/performance.md")
+SHOWN = ("waiting", "worst_tasks")
+"""Sections of which the page has the whole table."""
+COLUMNS = ("section", "case", "what", "value", "unit", "measured")
+
+
+class Measured(NamedTuple):
+    """A figure, and when and on what it was measured."""
+
+    figure: Figure
+    measured: str
 
 
 @dataclass(frozen=True)
@@ -63,37 +83,66 @@ def judged(figures: Sequence[Figure]) -> Iterator[str]:
             yield f"{mark.says}: {figure.line}, at most {mark.limit:g}: {verdict}"
 
 
-def document(
-    figures: Sequence[Figure], load_average: float, part_of: Path | None = None
-) -> dict[str, str]:
-    """The contents of the page's places, by name; the load average is that before the run.
-
-    Of sections that are ``part_of`` a page that was written before, their tables say themselves
-    where they were measured, and the marks of its other sections stay.
-    """
-    sections = dict.fromkeys(figure.section for figure in figures)
+def measured_now(figures: Sequence[Figure], load_average: float) -> list[Measured]:
+    """The figures of this run, with the load average before it."""
+    sections = {figure.section for figure in figures}
     used = ["numpy", "scikit-learn", *(["opendp"] if "privatizing" in sections else [])]
     versions = ", ".join(f"{name} {version(name)}" for name in used)
-    others = " (other work was running, so read the ratios)" if load_average > 1.0 else ""
-    machine = (
-        f"{measured_on()}, python {platform.python_version()}, {versions}.\n"
-        f"Load average before the run: {load_average:.1f}{others}.\n"
-        f"Times are the best of up to {MOST_ROUNDS} rounds, those over HTTP medians."
-    )
-    tables = {name: _table([f for f in figures if f.section == name]) for name in sections}
-    marks = [f"- {line}" for line in judged(figures)]
-    if part_of is None:
-        return {"machine": machine, "marks": "\n".join(marks), **tables}
-    kept = [line for line in table_of(part_of, "marks") if _section(line) not in sections]
-    places = {mark.says: place for place, mark in enumerate(MARKS)}
-    marks = sorted(kept + marks, key=lambda line: places[line[2:].partition(":")[0]])
-    of_part = {name: f"{machine}\n\n{table}" for name, table in tables.items()}
-    return {"marks": "\n".join(marks), **of_part}
+    day_and_machine = measured_on().removeprefix("Measured ")
+    python = platform.python_version()
+    here = f"{day_and_machine}, python {python}, {versions}; load average {load_average:.1f}"
+    return [Measured(figure, here) for figure in figures]
 
 
-def _section(line: str) -> str:
-    """The section that a line about a mark is about."""
-    return line.partition(": ")[2].partition(".")[0]
+def read(file: Path) -> list[Measured]:
+    """The figures that are kept in a file."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [
+            Measured(
+                Figure(row["section"], row["case"], row["what"], float(row["value"]), row["unit"]),
+                row["measured"],
+            )
+            for row in csv.DictReader(lines)
+        ]
+
+
+def merged(
+    kept: Iterable[Measured], anew: Iterable[Measured], order: Sequence[str]
+) -> list[Measured]:
+    """What is kept of the sections that were not measured anew, and ``anew``, in order."""
+    anew = list(anew)
+    sections = {each.figure.section for each in anew}
+    rows = [each for each in kept if each.figure.section not in sections] + anew
+    return sorted(rows, key=lambda each: order.index(each.figure.section))
+
+
+def write(file: Path, rows: Iterable[Measured]) -> None:
+    """Keep figures, with the four digits that are said of them."""
+    with file.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for figure, measured in rows:
+            value = f"{figure.value:.0f}" if figure.value >= 1_000 else f"{figure.value:.4g}"
+            writer.writerow(
+                (figure.section, figure.case, figure.what, value, figure.unit, measured)
+            )
+
+
+def document(rows: Sequence[Measured]) -> dict[str, str]:
+    """The contents of the page's places, by name."""
+    figures = [figure for figure, _ in rows]
+    lines = list(judged(figures))
+    missed = [f"- {line}" for line in lines if line.endswith("missed")]
+    held = f"{len(lines) - len(missed)} of {len(lines)} are held. The others:"
+    runs: dict[str, dict[str, None]] = defaultdict(dict)
+    for figure, measured in rows:
+        runs[measured][figure.section] = None
+    return {
+        "short": in_short(figures),
+        "marks": "\n".join([held, "", *missed]),
+        "machine": "\n".join(f"- {', '.join(of)}: {measured}" for measured, of in runs.items()),
+        **{name: _table([f for f in figures if f.section == name]) for name in SHOWN},
+    }
 
 
 def _table(figures: Sequence[Figure]) -> str:

@@ -34,7 +34,7 @@ from scripts.pages import fill, measured_on, shell_block
 from scripts.servers import free_port
 
 HANDBOOK = Path("docs/operations.md")
-TABLES = Path("docs/tables/performance.md")
+PAGE = Path("docs/performance.md")
 PROJECT = "privet-test"
 AGENTS = 8
 KILL_CURATOR, KILL_DATABASE = 500, 1_500
@@ -111,7 +111,7 @@ class Stack:
 def main(
     *,
     write_docs: Annotated[
-        bool, typer.Option("--write-docs", help=f"Put the log into {TABLES} as well.")
+        bool, typer.Option("--write-docs", help=f"Put the log into {PAGE} as well.")
     ] = False,
 ) -> None:
     """Run the test; exit status 1 if something is not as it should be, said in a sentence."""
@@ -128,7 +128,7 @@ def main(
             remove(stack)
     if write_docs:
         log = "\n".join(stack.lines)
-        fill(TABLES, {"compose test": f"{measured_on()}.\n\n```\n{log}\n```\n"})
+        fill(PAGE, {"compose test": f"{measured_on()}.\n\n```\n{log}\n```\n"})
 
 
 def run_test(stack: Stack) -> None:

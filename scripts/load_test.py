@@ -35,7 +35,7 @@ from scripts.load.traffic import Address, batches, singles
 from scripts.pages import fill, measured_on
 from scripts.servers import running_curator, running_relay, wait_for_reports
 
-PERFORMANCE = Path("docs/tables/performance.md")
+PERFORMANCE = Path("docs/performance.md")
 CONNECTIONS = {"single": 256, "relay": 2}
 SINGLE_SHARD = 20_000
 LEAST, EVERY = 1_000, 0.2

@@ -10,14 +10,24 @@ from typer.testing import CliRunner
 
 from bench import __main__ as command
 from bench.figures import MOST_ROUNDS, Effort, Figure, seconds
-from bench.in_short import PAGE as SHORT_PAGE
 from bench.in_short import in_short
-from bench.report import document, judged
-from scripts.pages import fill, table_of
+from bench.report import (
+    PAGE,
+    RESULTS,
+    Measured,
+    document,
+    judged,
+    measured_now,
+    merged,
+    read,
+    write,
+)
+from scripts.pages import table_of
 from tests.curator.small_models import small_public_models
 
 __all__ = ["small_public_models"]
 
+SECTIONS = list(command.SECTIONS)
 SLOW = {
     "collecting",
     "fitting",
@@ -63,44 +73,49 @@ def test_marks_are_judged() -> None:
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["missed", "held"]
 
 
-def test_the_page_has_every_figure() -> None:
+def test_the_page_has_what_was_measured() -> None:
+    """Each of its tables, as the file of all figures stands."""
+    for name, table in document(read(RESULTS)).items():
+        assert table_of(PAGE, name) == table.splitlines(), name
+
+
+def test_a_tables_section_has_every_figure() -> None:
     """A section's table has a line for every case."""
     figures = [
-        Figure("simulating", f"subset,holders={holders}", "time", seconds, "s")
+        Figure("waiting", f"fit,holders={holders}", "time", seconds, "s")
         for holders, seconds in ((100, 0.5), (1000, 0.7))
     ]
-    table = document(figures, 0.0)["simulating"]
+    table = document(merged(read(RESULTS), measured_now(figures, 0.0), SECTIONS))["waiting"]
     assert all(f"| {figure.case} | {figure.value:.4g} |" in table for figure in figures)
 
 
-def test_the_short_table_has_the_figures_that_were_measured(tmp_path: Path) -> None:
-    """Each is one of the tables', as the page stands and when one is measured anew."""
-    assert table_of(SHORT_PAGE, "short") == in_short(command.PAGE).splitlines()
-    anew = tmp_path / "page.md"
-    anew.write_text(command.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+def test_the_short_table_has_the_figures_that_were_measured() -> None:
+    """Also when some are measured anew, and none is left out unseen."""
     relay = [
         Figure("relaying", "taking,relay", "over_curator", 9.0, "x"),
         Figure("relaying", "forwarding", "processor", 12_345.0, "us/report"),
     ]
-    fill(anew, document(relay, 0.0, part_of=anew))
-    assert "| 9; 12 300 µs |" in in_short(anew)
+    rows = merged(read(RESULTS), measured_now(relay, 0.0), SECTIONS)
+    assert "| 9; 12 300 µs |" in in_short(figure for figure, _ in rows)
+    with pytest.raises(KeyError, match="forwarding"):
+        in_short(figure for figure, _ in rows if figure.case != "forwarding")
 
 
-def test_a_part_of_the_page_keeps_the_marks_of_the_others(tmp_path: Path) -> None:
-    """A section measured anew replaces its own marks, in their order, and says where it was."""
-    page = tmp_path / "page.md"
+def test_a_section_measured_anew_leaves_the_others(tmp_path: Path) -> None:
+    """Its figures are replaced, in their order, and each says where it was measured."""
     slow = Figure("waiting", "plan", "time", 9.0, "s")
-    other = Figure("pages", "first_page,tasks=1000", "time", 0.2, "s")
-    places = "".join(f"<!-- table {name} -->\n<!-- end -->\n" for name in ("waiting", "pages"))
-    page.write_text(
-        f"<!-- table marks -->\n<!-- end -->\n<!-- table machine -->\n<!-- end -->\n{places}"
-    )
-    fill(page, document([slow, other], 0.0))
-    fill(page, document([replace(slow, value=1.0)], 0.0, part_of=page))
-    marks, tables = table_of(page, "marks"), table_of(page, "waiting")
-    assert [line.rsplit(": ", 1)[1] for line in marks] == ["held", "missed"]
-    assert tables[0].startswith("Measured")
-    assert any("plan | 1" in line for line in tables)
+    page = Figure("pages", "first_page,tasks=1000", "time", 0.2, "s")
+    file = tmp_path / "measured.csv"
+    write(file, [Measured(slow, "then"), Measured(page, "then")])
+    rows = merged(read(file), measured_now([replace(slow, value=1.0)], 0.5), SECTIONS)
+    assert [figure.value for figure, _ in rows] == [1.0, 0.2]
+    assert [verdict.rsplit(": ", 1)[1] for verdict in judged([f for f, _ in rows])] == [
+        "held",
+        "missed",
+    ]
+    (now, then) = (measured for _, measured in rows)
+    assert then == "then"
+    assert now.endswith("load average 0.5")
 
 
 def test_the_command_prints_and_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

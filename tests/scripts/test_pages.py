@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import PAGE, SECTIONS
+from bench.report import PAGE, SHOWN
 from scripts import screenshots
 from scripts.load_test import PERFORMANCE
 from scripts.pages import fill
@@ -35,11 +35,11 @@ def test_a_page_without_a_place_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_the_documentation_has_every_place() -> None:
-    """The page of speed has a place for the benchmarks and for each kind of load test."""
-    text = Path(PAGE).read_text(encoding="utf-8")
+    """The page on performance has a place for benchmarks and for each kind of load test."""
+    text = PAGE.read_text(encoding="utf-8")
     kinds = ["load single", "load relay", "load single through relay"]
     assert PAGE == PERFORMANCE
-    places = ["machine", "marks", *SECTIONS, *kinds]
+    places = ["machine", "short", "marks", *SHOWN, *kinds]
     assert all(f"<!-- table {name} -->" in text for name in places)
 
 
