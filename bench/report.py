@@ -18,7 +18,7 @@ from scripts.pages import markdown, measured_on
 
 RESULTS = Path("bench/measured.csv")
 PAGE = Path("docs/performance.md")
-SHOWN = ("waiting", "worst_tasks")
+TABLES = ("waiting", "worst_tasks")
 """Sections of which the page has the whole table."""
 COLUMNS = ("section", "case", "what", "value", "unit", "measured")
 
@@ -109,7 +109,7 @@ def read(file: Path) -> list[Measured]:
 def merged(
     kept: Iterable[Measured], anew: Iterable[Measured], order: Sequence[str]
 ) -> list[Measured]:
-    """What is kept of the sections that were not measured anew, and ``anew``, in order."""
+    """The figures of a run, and those kept of the sections that it left out, in order."""
     anew = list(anew)
     sections = {each.figure.section for each in anew}
     rows = [each for each in kept if each.figure.section not in sections] + anew
@@ -141,7 +141,7 @@ def document(rows: Sequence[Measured]) -> dict[str, str]:
         "short": in_short(figures),
         "marks": "\n".join([held, "", *missed]),
         "machine": "\n".join(f"- {', '.join(of)}: {measured}" for measured, of in runs.items()),
-        **{name: _table([f for f in figures if f.section == name]) for name in SHOWN},
+        **{name: _table([f for f in figures if f.section == name]) for name in TABLES},
     }
 
 
