@@ -92,7 +92,7 @@ def test_a_browser_searches_it_and_calls_nobody_else(site: Path, tab: Any) -> No
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), files)) as home:
         for scheme in ("dark", "light"):
             tab.emulate_media(color_scheme=scheme)
-            for page in ("index", "is-it-for-me", "reference", "tables/shifts", SURVEY):
+            for page in ("index", "is-it-for-me", "reference", "performance", SURVEY):
                 tab.goto(f"{home}/{page}.html")
                 assert violations(tab.locator("h1")) == [], (scheme, page)
         tab.keyboard.press("/")
