@@ -179,7 +179,7 @@ def _state(
     bearer = None if provider is None else provider.bearer
     memory = settings.worker_memory
     if workers is None:  # not those without work, which are false
-        workers = Workers(settings.max_jobs, MAX_WAITING_JOBS, memory)
+        workers = Workers(1, MAX_WAITING_JOBS, memory)
     curator = Curator(
         store,
         clock,

@@ -27,11 +27,14 @@ OTHER_VARIABLES = frozenset(
         "PRIVET_RELAY_TOKEN",
         "PRIVET_RELAY_METRICS_TOKEN",
         "PRIVET_RELAY_LOG_FORMAT",
-        "PRIVET_TEST_POSTGRES",
     }
 )
-"""Variables of other commands and of the tests."""
-
+"""Variables of other commands."""
+GIVEN_UP = {
+    "PRIVET_MAX_JOBS": "each curator process runs one fit or task creation at a time, and "
+    "PRIVET_WORKERS sets the number of processes",
+}
+"""Former settings, and what there is instead."""
 
 CALLBACK = "/sign-in/callback"
 SAFE_URL = re.compile(r"https://[^/?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(?=[/?#]|$)")
@@ -127,12 +130,6 @@ class Settings(BaseSettings):
         default="",
         description="Audience of the provider's access tokens (JWT) that the API accepts. "
         "Unset: it accepts none.",
-    )
-    max_jobs: int = Field(
-        default=1,
-        ge=1,
-        description="Number of fits and task creations that run at the same time, each in "
-        "its own process.",
     )
     worker_memory: int = Field(
         default=4096 * MIB,
@@ -253,6 +250,8 @@ def unknown_variable(names: Iterable[str]) -> str | None:
     none; None if there is no such name."""
     variables = OTHER_VARIABLES | {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
     for name in sorted(names):
+        if name in GIVEN_UP:
+            return f"The setting {name} no longer exists: {GIVEN_UP[name]}. Take it out."
         if name.startswith("PRIVET_") and name not in variables:
             nearest = difflib.get_close_matches(name, variables, 1)
             meant = (

@@ -50,8 +50,17 @@ def test_impossible_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
                 read_settings({})
 
 
+def test_a_former_setting_is_refused_with_what_there_is_instead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By its name, and a setting of another name is not suggested."""
+    monkeypatch.setenv("PRIVET_MAX_JOBS", "2")
+    with pytest.raises(InvalidRequest, match=r"PRIVET_MAX_JOBS no longer .*PRIVET_WORKERS"):
+        read_settings({})
+
+
 def test_the_other_commands_variables_are_known() -> None:
-    """Every variable that a command of the three reads, and no more but that of the tests."""
+    """Every variable that a command of the three reads, and no more."""
 
     def variables(command: Any) -> set[str]:
         names = {str(option.envvar) for option in command.params if option.envvar}
@@ -62,7 +71,7 @@ def test_the_other_commands_variables_are_known() -> None:
     for program in (curator_cli.app, holder_cli.app, relay_cli.app):
         used |= variables(typer.main.get_command(program))
     settings = {f"PRIVET_{name.upper()}" for name in Settings.model_fields}
-    assert used - settings == OTHER_VARIABLES - {"PRIVET_TEST_POSTGRES"}
+    assert used - settings == OTHER_VARIABLES
 
 
 def test_a_weak_admin_token_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """Databases for tests: SQLite files, and a real PostgreSQL server.
 
-The server is the one in PRIVET_TEST_POSTGRES, or one of this process's own that never waits for
+The server is the one in TEST_POSTGRES_URL, or one of this process's own that never waits for
 the disk.
 """
 
@@ -24,7 +24,7 @@ from privet.curator.datastore.store import Store
 from scripts.postgres import postgres_server
 
 IN_HASTE = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=16MB")
-GIVEN = "PRIVET_TEST_POSTGRES"
+GIVEN = "TEST_POSTGRES_URL"
 PATIENCE = 30.0
 """Seconds for the server to notice that a client has left; on a busy machine it is not at once."""
 CONNECTED = """

@@ -125,7 +125,7 @@ def test_the_stores_contract_holds_behind_a_pooler(database: str) -> None:
     done = subprocess.run(
         [*command, "postgresql and not commit_waits", "-m", "not slow", *files],
         cwd=ROOT,
-        env={**os.environ, "PRIVET_TEST_POSTGRES": url},
+        env={**os.environ, "TEST_POSTGRES_URL": url},
         capture_output=True,
         text=True,
         check=False,
