@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import fsum, log
 
 from privet.protocol.partition import Partition
 
@@ -34,7 +33,7 @@ def max_edge(
     X: Sequence[Sequence[float]],
     y: Sequence[float],
     depth: int,
-    criterion: str,
+    classes: int,
     min_leaf: int,
 ) -> Tree:
     """LPCT's Algorithm 1, cell by cell, box by box; of equal splits the smallest index."""
@@ -51,9 +50,9 @@ def max_edge(
                     middle = (low[k] + high[k]) / 2
                     left = [i for i in rows if X[i][k] < middle]
                     right = [i for i in rows if X[i][k] >= middle]
-                    after = sum(impurity(criterion, [y[i] for i in side]) for side in (left, right))
+                    after = sum(impurity([y[i] for i in side], classes) for side in (left, right))
                     tried.append((after, k, middle, left, right))
-            near = TIE * impurity(criterion, [y[i] for i in rows])
+            near = TIE * impurity([y[i] for i in rows], classes)
             least = min(split[0] for split in tried)
             _, k, middle, left, right = next(s for s in tried if s[0] <= least + near)
             if min(len(left), len(right)) < min_leaf:
@@ -66,15 +65,13 @@ def max_edge(
     return tree
 
 
-def impurity(criterion: str, labels: Sequence[float]) -> float:
-    """Rows times the impurity of a node: Gini's, the entropy, or the variance."""
+def impurity(labels: Sequence[float], classes: int) -> float:
+    """Rows times the impurity of a node: Gini's for classes, the variance for numbers."""
     n, counts = len(labels), Counter(labels).values()
     if not n:
         return 0.0
-    if criterion == "gini":
+    if classes:
         return float(n - Fraction(sum(count * count for count in counts), n))
-    if criterion == "entropy":
-        return fsum(count * log(n / count) for count in counts)
     values = [Fraction(label) for label in labels]
     mean = sum(values, Fraction(0)) / n
     return float(sum((value - mean) ** 2 for value in values))

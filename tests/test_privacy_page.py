@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from privet.client import disclosures, holder, ledger, panels
-from privet.learning.task_building import mechanism_comparison
 from privet.protocol import mechanisms, report, shuffling
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.strata import Strata
@@ -50,7 +49,7 @@ def test_named_tests_exist() -> None:
 def test_named_code_exists() -> None:
     """Every function and method that the privacy page names is there."""
     homes = {name: value for module in MODULES.values() for name, value in vars(module).items()}
-    homes |= MODULES | {"mechanism_comparison": mechanism_comparison, "os": os}
+    homes |= MODULES | {"os": os}
     homes |= {"Strata": Strata, "report": report, "holder": holder}
     homes |= {"disclosures": disclosures, "ledger": ledger, "panels": panels}
     homes |= {"shuffling": shuffling, "Task": Task, "Holder": holder.Holder}

@@ -77,11 +77,6 @@ PLACES = {
         "Show the encoded columns that a public model takes, and write the encoded records.",
         "encode docs/examples/clinic.csv --label readmitted --out encoded.csv",
     ),
-    "mechanisms": Place(
-        "offline:mechanisms",
-        "Compare the mechanisms for one question, the least variance first.",
-        "mechanisms --epsilon 1 --cells 16 --classes 3",
-    ),
     "backup": Place(
         "backups:backup",
         "Copy one moment of the database, of this version or an older one, into a new file.",

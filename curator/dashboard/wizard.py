@@ -19,10 +19,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from privet.learning.core.amounts import of_hundred
-from privet.learning.core.growth import CRITERIA
 from privet.learning.methods import GROWERS
 from privet.learning.task_building.inputs import inputs_of
-from privet.learning.task_building.mechanism_comparison import AUTO
 from privet.learning.task_building.publication import Publication, dates_of
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP, YEAR_CAP
@@ -70,11 +68,7 @@ STEPS = {
 }
 MOST_KEPT = 700_000
 """Bytes of a file that a page without scripts takes along; a form's field has at most 1 MiB."""
-METHODS = {
-    "grower": tuple(GROWERS),
-    "criterion": CRITERIA,
-    "mechanism": (AUTO, *MECHANISMS),
-}
+METHODS = {"grower": tuple(GROWERS), "mechanism": tuple(MECHANISMS)}
 """The names among which the form lets people choose, by setting."""
 INPUTS = {
     name: replace(each, kind="choice", choices=METHODS[name]) if name in METHODS else each

@@ -5,7 +5,6 @@ from typing import Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from privet.learning.core.growth import CRITERIA
 from privet.learning.core.public_data import MAX_MODEL_BYTES
 from privet.learning.export.formats import EXPORTS
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, GROWERS
@@ -42,7 +41,6 @@ class Methods(BaseModel):
     """Everything that a task or a model can name."""
 
     growers: list[str]
-    criteria: list[str]
     mechanisms: list[str]
     estimators: dict[str, EstimatorView]
     default_estimator: str
@@ -55,7 +53,6 @@ def read_methods() -> Methods:
     """Names for the settings of a task, for a fit and for an export, and the published limits."""
     return Methods(
         growers=list(GROWERS),
-        criteria=list(CRITERIA),
         mechanisms=list(MECHANISMS),
         estimators={
             name: EstimatorView.model_validate(estimator) for name, estimator in ESTIMATORS.items()

@@ -48,8 +48,8 @@ class Grower:
         """A partition of at most ``2**depth`` cells; arguments as in ``Growth``.
 
         With ``disclosure`` its upper part splits on disclosed columns only. The result depends on
-        the arguments only. Raises ``InvalidTask`` for a depth or criterion that cannot be served or
-        could make too many cells, and ``InvalidPublicData`` for unusable data.
+        the arguments only. Raises ``InvalidTask`` for a depth that cannot be served or could make
+        too many cells, and ``InvalidPublicData`` for unusable data.
         """
         growth = Growth(X, y, classes, spec, np.random.default_rng(spec.seed), base, register)
         check(growth)

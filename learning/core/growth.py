@@ -11,7 +11,6 @@ from privet.protocol.limits import DEEPEST, MAX_CELLS, MAX_DEPTH
 from .public_data import Floats
 from .public_model import BaseModel
 
-CRITERIA = ("gini", "entropy", "variance")
 MARGIN = 0.35
 """A difference between the shares of two classes that a cell should be able to show.
 
@@ -26,11 +25,10 @@ class GrowthSpec:
 
     A tree of 0 to ``depth`` levels; where columns are disclosed, ``hidden_depth`` of them split on
     the other columns. ``min_leaf`` is the minimum number of public records in a cell (LPDT's n_l);
-    0 sets none. ``criterion`` is one of ``CRITERIA``, by default that of the label's kind.
+    0 sets none.
     """
 
     depth: int
-    criterion: str | None = None
     min_leaf: int = 0
     seed: int = 0
     hidden_depth: int = 0
@@ -53,10 +51,6 @@ class Growth:
     rng: np.random.Generator
     base: BaseModel | None = None
     register: Floats | None = None
-
-    @property
-    def criterion(self) -> str:
-        return self.spec.criterion or default_criterion(self.classes)
 
 
 def lpct_depth(holders: int, epsilon: float, *, columns: int, public_rows: int, **_: object) -> int:
@@ -94,11 +88,6 @@ def distinguishable(holders: int, noise: float, hidden: int | None = None) -> in
     return round(log2(max(cells, 1.0)))
 
 
-def default_criterion(classes: int) -> str:
-    """``gini`` for a label with classes, ``variance`` for a number (``classes == 0``)."""
-    return "gini" if classes else "variance"
-
-
 def check_cells(depth: int, rows: int, min_leaf: int) -> None:
     """Raise ``InvalidTask`` if a tree of ``depth`` could have more cells than are allowed.
 
@@ -116,16 +105,7 @@ def check_cells(depth: int, rows: int, min_leaf: int) -> None:
 
 def check(growth: Growth) -> None:
     """Raise what ``Grower`` promises, except for too many cells."""
-    X, y, classes, name = growth.X, growth.y, growth.classes, growth.criterion
-    depth = growth.spec.depth
-    if name not in CRITERIA:
-        raise InvalidTask(f"Unknown criterion {name!r}: use one of {', '.join(CRITERIA)}.")
-    if (name == "variance") == bool(classes):
-        kind = "classes" if classes else "numbers"
-        raise InvalidTask(
-            f"The criterion {name!r} does not fit a label of {kind}: "
-            f"use {default_criterion(classes)!r}."
-        )
+    X, y, classes, depth = growth.X, growth.y, growth.classes, growth.spec.depth
     if not 0 <= depth <= MAX_DEPTH:
         raise InvalidTask(f"The depth is {depth}: it must lie between 0 and {MAX_DEPTH}.")
     _check_table(X, y)

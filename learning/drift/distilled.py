@@ -43,7 +43,7 @@ def distilled(growth: Growth) -> Partition:
     """At most ``2**depth`` cells within which ``base``, or the stacked public model, varies least.
 
     A tree that follows the scores. Single paths may be longer than ``depth``. ``min_leaf`` counts
-    public records and records drawn like them, and is at least 2; the criterion does not matter.
+    public records and records drawn like them, and is at least 2.
     """
     spec = growth.spec
     if spec.depth == 0:

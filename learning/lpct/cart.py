@@ -9,7 +9,8 @@ from ..core.sklearn_trees import from_sklearn
 def cart(growth: Growth) -> Partition:
     """The best threshold on any column (Breiman et al. 1984); cells are scikit-learn's leaves.
 
-    A cell always holds a public record, so ``min_leaf=0`` means 1.
+    Splits are by Gini's index for classes and by variance for numbers. A cell always holds a public
+    record, so ``min_leaf=0`` means 1.
     """
     X, depth, min_leaf = growth.X, growth.spec.depth, growth.spec.min_leaf
     check_cells(depth, len(X), max(min_leaf, 1) if min_leaf >= 0 else min_leaf)
@@ -20,7 +21,6 @@ def cart(growth: Growth) -> Partition:
 
     model = DecisionTreeClassifier if growth.classes else DecisionTreeRegressor
     fitted = model(
-        criterion=growth.criterion if growth.classes else "squared_error",
         max_depth=depth,
         min_samples_leaf=max(min_leaf, 1),
         random_state=int(growth.rng.integers(2**31)),

@@ -24,7 +24,6 @@ grid only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,7 +112,7 @@ def max_edge(growth: Growth) -> Partition:
 
     ``min_leaf=0`` gives the full grid of 2**depth cells.
     """
-    score, y = SCORES[growth.criterion], growth.y
+    score, y = _gini if growth.classes else _variance, growth.y
 
     def choose(bits: Bits, level: _Level, used: Columns) -> Integers:
         feature = _nth_unused(used, np.zeros(len(used), dtype=np.int64))
@@ -215,34 +214,20 @@ def _nth_unused(used: Columns, rank: Integers) -> Integers:
 Score = Callable[[Floats, Bits, Integers, Integers], tuple[Floats, Floats]]
 
 
-def _of_classes(
-    impurity: Callable[[Floats, Integers], Floats],
-    y: Floats,
-    bits: Bits,
-    rows: Integers,
-    node: Integers,
-) -> tuple[Floats, Floats]:
+def _gini(y: Floats, bits: Bits, rows: Integers, node: Integers) -> tuple[Floats, Floats]:
+    """Gini's impurity, n (1 - sum_c (n_c / n)**2) with the counts n_c of a node's classes."""
     label = y[rows]
     runs = _starts((node[1:] != node[:-1]) | (label[1:] != label[:-1]))
     nodes = _starts(node[runs][1:] != node[runs][:-1])
     count = np.diff(runs, append=len(rows)).astype(np.float64)[:, None]
     right = _run_sums(np.ones(len(rows)), bits, rows, runs)
-    whole = impurity(count, nodes)
-    return whole, whole - impurity(count - right, nodes) - impurity(right, nodes)
 
+    def impurity(count: Floats) -> Floats:
+        n = np.add.reduceat(count, nodes, axis=0)
+        return np.asarray(n - np.add.reduceat(count * count, nodes, axis=0) / np.maximum(n, 1.0))
 
-def _gini(count: Floats, nodes: Integers) -> Floats:
-    """n (1 - sum_c (n_c / n)**2) of each node, from the counts n_c of its classes."""
-    n = np.add.reduceat(count, nodes, axis=0)
-    return np.asarray(n - np.add.reduceat(count * count, nodes, axis=0) / np.maximum(n, 1.0))
-
-
-def _entropy(count: Floats, nodes: Integers) -> Floats:
-    """-n sum_c (n_c / n) log(n_c / n) of each node, from the counts n_c of its classes."""
-    from scipy.special import xlogy  # slow to import
-
-    n = np.add.reduceat(count, nodes, axis=0)
-    return np.asarray(xlogy(n, n) - np.add.reduceat(xlogy(count, count), nodes, axis=0))
+    whole = impurity(count)
+    return whole, whole - impurity(count - right) - impurity(right)
 
 
 def _variance(y: Floats, bits: Bits, rows: Integers, node: Integers) -> tuple[Floats, Floats]:
@@ -255,13 +240,6 @@ def _variance(y: Floats, bits: Bits, rows: Integers, node: Integers) -> tuple[Fl
     s_right = _run_sums(label, bits, rows, starts)
     removed = n * s_right**2 / np.maximum(n_right * (n - n_right), 1.0)
     return np.add.reduceat(label**2, starts)[:, None], removed
-
-
-SCORES: dict[str, Score] = {
-    "gini": partial(_of_classes, _gini),
-    "entropy": partial(_of_classes, _entropy),
-    "variance": _variance,
-}
 
 
 def _best_columns(

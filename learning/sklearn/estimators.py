@@ -119,7 +119,6 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     _: KW_ONLY
     grower: str = of_task("grower")
     depth: int | None = of_task("depth")
-    criterion: str | None = of_task("criterion")
     min_leaf: int = of_task("min_leaf")
     mechanism: str = of_task("mechanism")
     disclosed: Sequence[str] = of_task("disclosed")
@@ -480,8 +479,6 @@ class PrivateTreeClassifier(ClassifierMixin, PrivateTree):  # type: ignore[misc]
         $grower
     depth : int or None
         $depth
-    criterion : str or None
-        $criterion
     min_leaf : int
         $min_leaf
     mechanism : str

@@ -31,7 +31,7 @@ from privet.protocol.spellings import read_values
 from privet.protocol.strata import Strata, disclosed_columns
 from privet.protocol.task import Task
 
-from ..core.growth import CRITERIA, GrowthSpec, default_criterion
+from ..core.growth import GrowthSpec
 from ..core.public_data import PublicData, class_count, stated_prevalence
 from ..core.public_model import BaseModel
 from ..core.strata import Disclosure, explained_by_column, least_rows, unexplained
@@ -39,7 +39,6 @@ from ..core.trees import locate
 from ..drift.knowledge import FEWEST_ROWS_TO_CENTRE, public_knowledge, residual_centring
 from ..methods import GROWERS
 from .columns import Columns, units_of
-from .mechanism_comparison import AUTO, choose
 from .register import encode_register, in_steps
 from .renaming import prepared
 from .schema import describe, infer_features, infer_label
@@ -105,10 +104,9 @@ def build_encoded(
         centring = None
         if centred and isinstance(label, Range):
             centring = _centring(label, public, cells, base, wanted=bool(of.centred))
-        hidden = _hidden_cells(cells, disclosure)
         asked = {"epsilon": of.epsilon, "asks": of.questions[0].asks}
-        chosen = _mechanism(of, hidden, label)
-        questions.append({"partition": place, "centring": centring, **asked, **chosen})
+        perturbed = {"mechanism": of.mechanism, "parameters": of.parameters}
+        questions.append({"partition": place, "centring": centring, **asked, **perturbed})
     grown, asked_by = list(partitions.values()), {"allocation": settings.allocation}
     if settings.label_part:
         grown.append(Partition.root(public.X.shape[1]))
@@ -147,18 +145,17 @@ def choices(
     for of, centred in _questions(settings, label):
         growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
         hidden = _hidden_cells(_grow(growing, label, public, base, disclosure), disclosure)
-        chosen = _mechanism(of, hidden, label)
         of_label = of.asks_label
         mechanism = create_mechanism(
-            chosen["mechanism"],
+            of.mechanism,
             of.epsilon,
             hidden,
             label.slots if of_label else 1,
-            chosen["parameters"],
+            of.parameters,
             regression=isinstance(label, Range) and of_label,
         )
         steps = mechanism.parameters() if isinstance(mechanism, FrequencyOracle) else {}
-        found.append((settings.disclosed, growing, chosen["mechanism"], tuple(steps.items())))
+        found.append((settings.disclosed, growing, of.mechanism, tuple(steps.items())))
     return tuple(found)
 
 
@@ -354,11 +351,7 @@ def _specs(
                 slots=label.slots,
                 hidden_depth=hidden_depth,
             )
-        decided = {
-            "depth": depth,
-            "criterion": of.criterion or default_criterion(class_count(label)),
-            "hidden_depth": min(hidden_depth or 0, depth),
-        }
+        decided = {"depth": depth, "hidden_depth": min(hidden_depth or 0, depth)}
         return GrowthSpec(
             **{each.name: getattr(of, each.name) for each in fields(GrowthSpec)} | decided
         )
@@ -454,20 +447,6 @@ def _centring(
     return centring
 
 
-def _mechanism(of: TaskSettings, cells: int, label: Label) -> dict[str, Any]:
-    """The name and parameters of a question's mechanism; ``auto`` is replaced by its choice."""
-    if of.mechanism != AUTO:
-        return {"mechanism": of.mechanism, "parameters": of.parameters}
-    chosen = choose(
-        of.epsilon,
-        cells,
-        label.slots if of.asks_label else 1,
-        regression=isinstance(label, Range) and of.asks_label,
-        max_report_bytes=of.max_report_bytes,
-    )
-    return {"mechanism": chosen.name, "parameters": {**chosen.parameters(), **of.parameters}}
-
-
 def _about_label(settings: TaskSettings, partition: int) -> dict[str, Any]:
     """The question about the label alone, in the one cell of a partition."""
     return {"partition": partition, "mechanism": "subset", "epsilon": settings.epsilon}
@@ -507,15 +486,11 @@ def _task(
 
 
 def check_names(settings: TaskSettings) -> None:
-    """Raise ``InvalidTask`` for unknown growers, mechanisms and criteria, before any work."""
-    valid: dict[str, Collection[str | None]] = {
-        "grower": GROWERS,
-        "mechanism": (*MECHANISMS, AUTO),
-        "criterion": (*CRITERIA, None),
-    }
+    """Raise ``InvalidTask`` for unknown growers and mechanisms, before any work."""
+    valid: dict[str, Collection[str]] = {"grower": GROWERS, "mechanism": MECHANISMS}
     for of in settings.by_question():
         for what, choices in valid.items():
             named = getattr(of, what)
             if named not in choices:
-                listed = ", ".join(sorted(filter(None, choices)))
+                listed = ", ".join(sorted(choices))
                 raise InvalidTask(f"Unknown {what} {named!r}: choose one of {listed}.")

@@ -43,10 +43,31 @@ Lines = Annotated[str, AfterValidator(lambda text: re.sub(r"\r\n?", "\n", text).
 """Text of several lines as a task may have it, whatever a form or an editor ends lines with."""
 
 
+GIVEN_UP = {
+    "criterion": "leave it out; splits are by Gini's index for classes and by variance for numbers",
+    "max_report_bytes": "leave it out; the mechanism projective has reports of 1 to 4 bytes",
+    "mechanism=auto": "leave mechanism out; auto always chose subset, the default",
+}
+"""Former settings of a task, or values of one, and what to do instead."""
+
+
 class SettingsModel(BaseModel):
-    """Base of the forms: immutable, no unknown fields, finite numbers only."""
+    """Base of the forms: immutable, no unknown fields, finite numbers only.
+
+    Settings in ``GIVEN_UP`` are refused by name.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_given_up(cls, given: Any) -> Any:
+        for gone, instead in GIVEN_UP.items():
+            name, _, value = gone.partition("=")
+            if isinstance(given, dict) and name in given and value in ("", given[name]):
+                msg = f"the setting {gone} no longer exists: {instead}"
+                raise ValueError(msg)
+        return given
 
 
 class FeatureSettings(SettingsModel):
@@ -77,7 +98,6 @@ class DescriptionSettings(SettingsModel):
 PER_QUESTION = (
     "grower",
     "depth",
-    "criterion",
     "min_leaf",
     "seed",
     "mechanism",
@@ -169,11 +189,6 @@ class TaskSettings(SettingsModel):
         description="Splits per path, about log2 of the number of cells; by default from the "
         "number of holders, epsilon and the features.",
     )
-    criterion: str | None = Field(
-        default=None,
-        description="Split criterion: gini or entropy for classes, variance for numbers; by "
-        "default gini or variance.",
-    )
     min_leaf: Rows = Field(
         default=0,
         description="Minimum number of public records on each side of a split; 0 keeps all 2^depth "
@@ -185,17 +200,7 @@ class TaskSettings(SettingsModel):
         description="Whether a numeric label is reported relative to the public model's mean in "
         "its cell; by default with the grower distilled and one question.",
     )
-    mechanism: str = Field(
-        default="subset",
-        description="Mechanism that perturbs answers; auto takes the mechanism with the least "
-        "variance.",
-    )
-    max_report_bytes: int | None = Field(
-        default=None,
-        ge=1,
-        strict=True,
-        description="Maximum bytes of an answer, with the mechanism auto.",
-    )
+    mechanism: str = Field(default="subset", description="Mechanism that perturbs answers.")
     parameters: dict[str, int | float | str] = Field(
         default_factory=dict, description="Parameters of the mechanism, by name."
     )

@@ -7,6 +7,8 @@ All figures are closed forms. Times are measured by the root's ``make bench``.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +16,10 @@ import numpy as np
 import typer
 
 from baselines.unary import UNARY
-from privet.learning.task_building.mechanism_comparison import (
-    MechanismSummary,
-    best_known_variance,
-    compare_mechanisms,
-    count_variance,
-)
-from privet.protocol.mechanisms import MECHANISMS
+from privet.protocol.mechanisms import MECHANISMS, Mechanism
+from privet.protocol.mechanisms.exact import exp_below
+from privet.protocol.mechanisms.frequency_oracle import mean_variance
+from privet.protocol.mechanisms.subset import best_size, inclusion
 from reproduce.markdown import fill, markdown
 
 PAGE = Path(__file__).parents[1] / "tables" / "mechanisms.md"
@@ -39,32 +38,87 @@ REFERENCE_HOLDERS = 10**6
 RIGHT = "---:"
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """Costs and variance of one mechanism for one question.
+
+    ``variance`` is ``count_variance``, ``ratio`` is it over the best known bound. ``influence`` is
+    the most that one dishonest report can add to or take from one entry of the estimate,
+    ``label_influence`` the same for the count of one label over all cells; an honest report adds 1
+    on average. ``random_bytes`` is what a holder draws, ``sum_size`` how many numbers the curator
+    keeps.
+    """
+
+    name: str
+    report_bytes: int
+    random_bytes: int
+    sum_size: int
+    variance: float
+    ratio: float
+    influence: float
+    label_influence: float
+
+
+def compare(epsilon: float, cells: int) -> list[Comparison]:
+    """One row for each of ``COMPARED``, for a question about ``cells`` and ``SLOTS`` labels."""
+    return [_row(each.create(epsilon, cells, SLOTS)) for each in COMPARED.values()]
+
+
+def _row(mechanism: Mechanism) -> Comparison:
+    variance = count_variance(mechanism)
+    first, last, label = (np.zeros((mechanism.cells, mechanism.slots)) for _ in range(3))
+    first[0, 0] = last[0, -1] = 1
+    label[:, -1] = 1
+    return Comparison(
+        name=mechanism.name,
+        report_bytes=mechanism.report_bytes,
+        random_bytes=mechanism.random_bytes,
+        sum_size=mechanism.sum_size,
+        variance=variance,
+        ratio=variance / best_known_variance(mechanism.epsilon, label.size + 1),
+        influence=max(map(abs, (*mechanism.influence(first), *mechanism.influence(last)))),
+        label_influence=max(map(abs, mechanism.influence(label))),
+    )
+
+
+def best_known_variance(epsilon: float, m: int) -> float:
+    """Variance per holder and category that no known mechanism beats.
+
+    That of subset selection with the best k and ideal probabilities, which is optimal, constants
+    included, as n grows (Ye & Barg 2019, "Optimal locally private estimation under l_p loss").
+    """
+    odds, k = exp_below(Fraction(epsilon)), best_size(epsilon, m)
+    p = inclusion(odds, k, m)
+    return float(mean_variance(p, (k - p) / (m - 1), m))
+
+
+def count_variance(mechanism: Mechanism) -> float:
+    """Variance per holder of one cell's count of its last label, with holders spread evenly.
+
+    That is the papers' V (with one slot U, the cell's holders); n holders have n times that. Evenly
+    is over all categories, the misfit included.
+    """
+    even = np.ones((mechanism.cells, mechanism.slots))
+    n = even.size + 1
+    return float(mechanism.variance(n, even)[0, -1] / n)
+
+
 def accuracy_tables() -> str:
     """Variance, its ratio to the bound, and bytes, for each number of categories."""
     return "\n".join(map(_accuracy_table, CATEGORIES))
 
 
 def _accuracy_table(m: int) -> str:
-    compared = {
-        e: {row.name: row for row in compare_mechanisms(e, m // SLOTS, SLOTS, beside=UNARY)}
-        for e in EPSILONS
-    }
+    by_mechanism = zip(*(compare(e, m // SLOTS) for e in EPSILONS), strict=True)
     rows = [
         ["best known", *(_figures(best_known_variance(e, m)) for e in EPSILONS)],
-        *([f"`{name}`", *(_accuracy(compared[e][name]) for e in EPSILONS)] for name in COMPARED),
-        ["`auto` takes", *(_chosen(e, m, None) for e in EPSILONS)],
-        ["in 16 bytes", *(_chosen(e, m, 16) for e in EPSILONS)],
+        *([f"`{row[0].name}`", *map(_accuracy, row)] for row in by_mechanism),
     ]
     return markdown([f"m = {m}", *HEADS], rows, RIGHT)
 
 
-def _accuracy(row: MechanismSummary) -> str:
+def _accuracy(row: Comparison) -> str:
     return f"{_figures(row.variance)} (×{_short(row.ratio)}) {row.report_bytes} B"
-
-
-def _chosen(epsilon: float, m: int, limit: int | None) -> str:
-    rows = compare_mechanisms(epsilon, m // SLOTS, SLOTS, max_report_bytes=limit)
-    return next(f"`{row.name}`" for row in rows if row.chosen)
 
 
 def holders_tables() -> str:
@@ -110,7 +164,7 @@ def influence_table() -> str:
             *map(str, (row.report_bytes, row.random_bytes, row.sum_size)),
             *map(_short, (row.influence, row.label_influence)),
         ]
-        for row in compare_mechanisms(1.0, 256, SLOTS, beside=UNARY)
+        for row in compare(1.0, 256)
     )
     return markdown(head, rows, RIGHT)
 

@@ -17,7 +17,6 @@ from privet.learning.drift.shift import averaged
 from privet.learning.drift.waves import History, passed_on
 from privet.learning.findings.changes import OverTime, over_time
 from privet.learning.simulation import simulate_sums
-from privet.learning.task_building.mechanism_comparison import choose
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import Mechanism, create_mechanism
 from privet.protocol.partition import LEAF, Partition
@@ -207,7 +206,7 @@ def by_privet(
     records: Values, k: int, epsilon: float, turns: Values | None, rng: np.random.Generator
 ) -> Floats:
     """Estimated shares of the categories in each wave, by everybody, or those whose turn it is."""
-    mechanism = choose(epsilon, k // 2, 2)
+    mechanism = create_mechanism("subset", epsilon, k // 2, 2)
     tree, found = halves(k // 2), []
     for wave, values in enumerate(records):
         who = values if turns is None else values[turns == wave]

@@ -96,7 +96,6 @@ COMMANDS = {
     "key make": set[str](),
     "plan": set[str](),
     "encode": set[str](),
-    "mechanisms": set[str](),
     "version": set[str](),
 }
 """Commands that call no curator, and what they leave in the log of a database."""

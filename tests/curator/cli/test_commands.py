@@ -473,18 +473,7 @@ def test_rows_that_do_not_fit_have_no_prediction(cli: Cli, fitted: str, tmp_path
     assert "note" in cli(*predict[:4]).err
 
 
-def test_mechanisms_are_compared_without_a_curator(run: Cli) -> None:
-    """The least variance comes first, and auto chooses it unless a limit forbids it."""
-    asked = ("mechanisms", "--epsilon", "1", "--cells", "64")
-    rows = run.json(*asked)
-    variances = [row["variance"] for row in rows]
-    assert variances == sorted(variances)
-    (chosen,) = [row for row in rows if row["chosen"]]
-    assert chosen["variance"] == pytest.approx(variances[0])
-    limited = run(*asked, "--max-bytes", "1")
-    assert "projective (auto)" in limited.out
-    assert "too long" in limited.out
-    assert run("mechanisms", "--epsilon", "0", "--cells", "64").code == 1
+def test_the_version_is_printed(run: Cli) -> None:
     assert run("version").out.startswith("privet ")
 
 
@@ -513,7 +502,6 @@ def test_tables_fit_a_narrow_terminal(
         ("predict", name, "--csv", str(file), "--ignore", "ward"),
         ("token", "list"),
         ("audit",),
-        ("mechanisms", "--epsilon", "1", "--cells", "512", "--classes", "7"),
         ("encode", str(file), "--label", "ward"),
     ):
         printed.append(cli(*command))

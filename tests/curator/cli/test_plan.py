@@ -47,7 +47,7 @@ def test_a_plan_is_for_the_settings_of_the_task(
         monkeypatch.setattr(planner, steps, ())
     given = (
         "--label", "label", "--holders", "5000", "--epsilon", "2", "--grower", "max_edge",
-        "--depth", "4", "--mechanism", "auto", "--max-report-bytes", "4",
+        "--depth", "4", "--mechanism", "projective",
     )  # fmt: skip
     planned = cli.json("plan", "--public", survey, *given, "--waves", "2")
     made = cli.json("task", "create", survey, *given)
@@ -58,11 +58,14 @@ def test_a_plan_is_for_the_settings_of_the_task(
 
 
 def test_a_plan_says_what_it_cannot_do(cli: Cli, survey: str) -> None:
-    """An unknown grower is named with those there are."""
-    given = ("--label", "label", "--holders", "50", "--epsilon", "2", "--grower", "oak")
-    refused = cli("plan", "--public", survey, *given)
+    """An unknown grower is named with those there are, and a former mechanism is refused."""
+    given = ("--label", "label", "--holders", "50", "--epsilon", "2")
+    refused = cli("plan", "--public", survey, *given, "--grower", "oak")
     assert refused.code == 1
     assert "Unknown grower 'oak': choose one of" in refused.err
+    refused = cli("plan", "--public", survey, *given, "--mechanism", "auto")
+    assert refused.code == 1
+    assert "mechanism=auto no longer exists: leave mechanism out" in refused.err
 
 
 def test_a_plan_behind_a_relay_says_what_shuffling_allows(

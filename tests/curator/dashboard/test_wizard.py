@@ -339,7 +339,7 @@ async def test_methods_are_chosen_by_name_and_units_found(http: Http) -> None:
     form = await http.sign_in()
     file = "Größe (m),Stufe (1-9),y\n1.75,1.5,a\n1.62,2.5,b\n1.8,3.25,a\n".encode()
     page = (await form("/new/columns", {"public": ("a.csv", file)})).text
-    for name, other in (("grower", "cart"), ("criterion", "entropy"), ("mechanism", "auto")):
+    for name, other in (("grower", "cart"), ("mechanism", "grr")):
         (choices,) = re.findall(f'<select name="{name}".*?</select>', page)
         assert f"<option>{other}</option>" in choices
     assert 'name="unit.0" maxlength="200" value="m"' in page

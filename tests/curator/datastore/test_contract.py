@@ -72,14 +72,15 @@ def digests(count: int) -> list[bytes]:
 
 
 def test_a_task_comes_back_as_it_was_given(store: Store) -> None:
-    """What was kept about a task is what is read, bit by bit, also after a second creation."""
+    """What was kept about a task is what is read, bit by bit, also after a second creation; also
+    settings that no new task has."""
     made, data = task(opens=5, closes=9), public()
-    assert store.tasks.create(made, {"name": "ä", "depth": 3}, data, NOW)
+    assert store.tasks.create(made, {"name": "ä", "criterion": "entropy"}, data, NOW)
     stored = store.tasks.read(made.id)
     assert stored.task == made
     assert stored.task.canonical == made.canonical
     assert (stored.state, stored.created, stored.moved) == (TaskState.DRAFT, NOW, NOW)
-    assert dict(stored.settings) == {"name": "ä", "depth": 3}
+    assert dict(stored.settings) == {"name": "ä", "criterion": "entropy"}
     (listed,) = store.tasks.listed()
     assert listed.head == stored.head == made.head
     assert (listed.state, listed.created, listed.marked) == (stored.state, stored.created, None)

@@ -11,9 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from privet.curator.workers import Workers
-from privet.learning.core.growth import CRITERIA
 from privet.learning.methods import GROWERS
-from privet.learning.task_building.mechanism_comparison import AUTO
 from privet.protocol.mechanisms import MECHANISMS
 from tests.curator import samples
 from tests.curator.http.conftest import serving
@@ -33,10 +31,8 @@ anything: dict[str, st.SearchStrategy[Any]] = {
     "min_leaf": numbers | values,
     "seed": numbers | values,
     "holders": numbers | values,
-    "max_report_bytes": numbers | values,
     "grower": st.sampled_from(sorted(set(GROWERS) - {"distilled"})) | values,
-    "criterion": st.sampled_from(sorted(CRITERIA)) | values,
-    "mechanism": st.sampled_from([AUTO, *MECHANISMS]) | values,
+    "mechanism": st.sampled_from(sorted(MECHANISMS)) | values,
     "parameters": st.dictionaries(st.sampled_from(["k", "order", "resolution"]), values) | values,
     "allocation": st.sampled_from(["all", "one"]) | values,
     "asks": st.sampled_from(["cell", "label"]) | values,

@@ -23,7 +23,6 @@ from privet.curator.service.tasks import (
 )
 from privet.learning.core.looks import MEANING, factor_at
 from privet.learning.methods import ESTIMATORS
-from privet.learning.task_building.mechanism_comparison import choose
 from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import (
     IllegalMove,
@@ -124,24 +123,11 @@ def test_a_mechanisms_parameters_are_published(curator: Curator) -> None:
     assert task.questions[0].parameters
 
 
-def test_auto_publishes_the_mechanism_of_least_variance_that_fits(curator: Curator) -> None:
-    """The published name is a real one; a limit on the report's size is kept, or refused."""
-    deep = {"mechanism": "auto", "grower": "max_edge", "depth": 6}
-    free = survey_task(curator, **deep)
-    tight = survey_task(curator, **deep, max_report_bytes=4)
-    assert free.mechanisms[0] == choose(1.0, free.trees[0].cells, 2)
-    assert tight.mechanisms[0].report_bytes <= 4 < free.mechanisms[0].report_bytes
-    with pytest.raises(InvalidTask, match="allow"):
-        survey_task(curator, **deep | {"depth": 8}, max_report_bytes=1, min_leaf=0)
-
-
 @pytest.mark.parametrize(
     ("more", "error", "advice"),
     [
         ({"grower": "oak"}, InvalidTask, "Unknown grower 'oak': choose one of"),
         ({"mechanism": "magic"}, InvalidTask, "Unknown mechanism 'magic': choose one of"),
-        ({"criterion": "taste"}, InvalidTask, "Unknown criterion 'taste'"),
-        ({"criterion": "variance"}, InvalidTask, "does not fit"),
         ({"epsilon": 1e-9}, InvalidTask, "epsilon"),
         ({"parameters": {"regression": 1}}, InvalidTask, "regression"),
         ({"parameters": {"size": 1}}, InvalidTask, "size"),

@@ -21,17 +21,17 @@ def near(values: np.ndarray) -> np.ndarray:
     return np.concatenate([points, np.nextafter(points, 2), np.nextafter(points, -1)])
 
 
-@pytest.mark.parametrize(("classes", "criterion"), [(2, "gini"), (3, "entropy"), (0, "variance")])
+@pytest.mark.parametrize("classes", [2, 3, 0])
 @pytest.mark.parametrize("min_leaf", [0, 7])
-def test_cells_are_the_leaves_of_scikit_learn(classes: int, criterion: str, min_leaf: int) -> None:
+def test_cells_are_the_leaves_of_scikit_learn(classes: int, min_leaf: int) -> None:
     """Every record, also one next to a threshold, is in the cell that is scikit-learn's leaf."""
     rng = np.random.default_rng(1)
     X = np.round(rng.random((400, 4)), 2)
     y = rng.integers(0, classes, 400).astype(float) if classes else rng.normal(size=400)
-    partition = grow("cart", X, y, classes, 6, 5, criterion=criterion, min_leaf=min_leaf)
+    partition = grow("cart", X, y, classes, 6, 5, min_leaf=min_leaf)
     model = DecisionTreeClassifier if classes else DecisionTreeRegressor
     tree = model(
-        criterion=criterion if classes else "squared_error",
+        criterion="gini" if classes else "squared_error",
         max_depth=6,
         min_samples_leaf=max(min_leaf, 1),
         random_state=int(np.random.default_rng(5).integers(2**31)),

@@ -3,12 +3,12 @@
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 from privet.learning.planning import Plan, plan
 from privet.learning.planning.behind_relay import CANDIDATES, Shuffling
 from privet.learning.task_building.build import build_task
-from privet.learning.task_building.mechanism_comparison import count_variance
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.limits import TASK_CAP
@@ -33,8 +33,10 @@ def publish(of: TaskSettings, epsilon: float) -> Task:
 
 
 def noise(of: TaskSettings, epsilon: float) -> float:
-    """The variance of a count."""
-    return count_variance(publish(of, epsilon).mechanisms[0])
+    """The variance of a cell's count of its last label, with holders spread evenly."""
+    mechanism = publish(of, epsilon).mechanisms[0]
+    even = np.ones((mechanism.cells, mechanism.slots))
+    return float(mechanism.variance(even.size + 1, even)[0, -1])
 
 
 @cache

@@ -10,12 +10,10 @@ from privet.learning.drift.distilled import distilled_depth
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.encode import encode_records
 from privet.learning.task_building.encoded_table import as_csv, encoded_table
-from privet.learning.task_building.mechanism_comparison import compare_mechanisms
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
 from privet.protocol.mechanisms import MECHANISMS, SubsetSelection, create_mechanism
-from privet.protocol.mechanisms.base import Counts
 from privet.protocol.task import Task
 from tests.curator import samples
 
@@ -40,19 +38,14 @@ def line_task(rows: int = 300, **more: Any) -> Task:
 
 
 def test_a_mechanism_added_at_run_time_can_be_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One entry in MECHANISMS is all that building, comparing, choosing and publishing need."""
+    """One entry in MECHANISMS is all that building and publishing need."""
 
     class Perfect(SubsetSelection):
         name = "perfect"
 
-        def variance(self, n: float, counts: Counts) -> Counts:
-            return 0 * super().variance(n, counts)
-
     monkeypatch.setitem(MECHANISMS, "perfect", Perfect)
     assert create_mechanism("perfect", 1.0, 4, 2, {"k": 3}).parameters() == {"k": 3}
-    assert [row.name for row in compare_mechanisms(1.0, 4, 2) if row.chosen] == ["perfect"]
-    for mechanism in ("perfect", "auto"):
-        assert type(line_task(mechanism=mechanism).mechanisms[0]) is Perfect
+    assert type(line_task(mechanism="perfect").mechanisms[0]) is Perfect
 
 
 def test_numbers_are_reported_around_the_public_models_means() -> None:
