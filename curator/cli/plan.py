@@ -4,22 +4,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
-from rich.table import Table
 
-from privet.learning.core.amounts import percent
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.limits import BATCH, DELTA
 from privet.protocol.panel import Mode
 
 from .options import FILE, AsJson, Register, with_settings
-from .output import PLAIN, as_text, err, out, print_facts, print_json
+from .output import PLAIN, err, out, print_facts, print_json
 
 if TYPE_CHECKING:
     from privet.learning.planning import Plan
-
-BAR = 10
-"""Characters of a bar for certainty."""
 
 
 @with_settings(TaskSettings, required=("label", "holders"))
@@ -101,28 +95,10 @@ def plan(
 
 
 def print_plan(plan: "Plan") -> None:
+    from privet.learning.planning.outcome import SIZES
+
     for answer in plan.answers:
         out().print(answer, highlight=False)
-    out().print(variations(plan))
+    print_facts(SIZES, plan.sizes)
     gains = {sentence: plan.gain_in_words(gain) for sentence, gain in plan.gains.items()}
     print_facts(f"Gain from the reports, in {plan.unit}", gains)
-
-
-def variations(plan: "Plan") -> Table:
-    table = Table(
-        title=f"Power to detect {plan.amount(plan.target_shift)}, and shifts detected with a power "
-        f"of {percent(plan.power)}",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
-    for heading in ("holders", "ε", "cells", "power", "", "± overall", "shift", "in a cell"):
-        table.add_column(heading, justify="left" if not heading else "right", no_wrap=True)
-    for prospect in plan.others:
-        at = prospect.holders == plan.holders and prospect.epsilon == plan.epsilon
-        power, *rest = plan.row(prospect)
-        bar = "█" * round(BAR * prospect.power) + ("◀" if at else "")
-        chosen = (as_text(prospect.holders), f"{prospect.epsilon:g}", str(prospect.cells))
-        table.add_row(*chosen, power, bar, *rest)
-    return table

@@ -8,12 +8,10 @@ are a few percent larger. Intervals of their mean allow for what was clipped
 (``findings.precision``).
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import ceil, sqrt
-from typing import TypeVar
 
 import numpy as np
 
@@ -25,7 +23,7 @@ from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
 from ..core.counts import QuestionCounts, public_counts, rounding_variance
-from ..core.looks import Looks, factor_at
+from ..core.looks import factor_at
 from ..core.overall import Noise, noise_of_both, of_shares, without_misfits
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
@@ -36,10 +34,6 @@ from ..findings.precision import NEARER, Precision
 from ..findings.selection import selection_factor
 from .populations import Population
 
-N = TypeVar("N", int, float)
-MOST_EPSILON = 16.0
-EPSILONS = tuple(step / 100.0 for step in range(1, int(100 * MOST_EPSILON) + 1))
-"""Search grid in steps of 0.01."""
 FEWER = 2.6
 """Standard deviations by which fewer holders are taken to fit the label question, so that figures
 get as precise as planned in nine of ten collections; chosen."""
@@ -50,7 +44,8 @@ class Detection:
     """The smallest detectable differences: ``overall``, and in the median ``cell``.
 
     ``half_width`` is that of the widest overall 95 % interval, and ``precision`` what it is after
-    other numbers of reports to the same task. The tree has ``cells``.
+    other numbers of reports to the same task, of ``planned`` ones if intervals hold at every look.
+    The tree has ``cells``.
     """
 
     overall: Difference | ShareDifference
@@ -58,11 +53,17 @@ class Detection:
     half_width: float
     precision: Precision
     cells: int
+    planned: float | None
 
     @cached_property
     def cell(self) -> Difference | ShareDifference:
         """Found when asked for: searches look at overall figures only."""
         return self.in_cell()
+
+    def reports(self, half_width: float) -> int | None:
+        """The reports to the same task after which overall figures are known to plus or minus
+        ``half_width``; None where numbers are clipped so that no number is enough."""
+        return self.precision.reports(half_width, self.planned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ class KnownTrees:
 def detection(
     task: Task,
     holders: float,
-    looks: Looks,
+    planned: float | None,
     *,
     public: PublicData,
     records: int,
@@ -101,6 +102,8 @@ def detection(
 ) -> Detection:
     """The detectable differences with ``holders`` answers and ``records`` public records.
 
+    Intervals and tests hold at every look at a collection of ``planned`` ones, or at one look if
+    that is None.
     ``population`` has the law of labels, ``public`` the rows that cells were grown on, whose labels
     have a ``variance``, and which a model that did not see them misses by ``residuals``.
     ``measured`` keeps what was measured.
@@ -136,9 +139,9 @@ def detection(
         else:
             of_alone = float(v_a[0]) * holders, float(of.between[0]), part
             precision = replace(precision, alone=of_alone)
+    progress = None if planned is None else holders / planned
     reported = noise + of.spread / holders
     worst = int(reported.argmax())
-    progress = None if looks == "once" else 1.0
     scale, each = task.label_scales[place], public.odds_ratio * records / len(public)
     clipping = None if clipped is None else clipped.clipping
     overall: Difference | ShareDifference
@@ -169,7 +172,7 @@ def detection(
         )
 
     half_width = precision.half_width(holders, factor_at(progress))
-    return Detection(overall, in_cell, half_width, precision, tree.cells)
+    return Detection(overall, in_cell, half_width, precision, tree.cells, planned)
 
 
 def _expected(tree: Partition, population: Population) -> tuple[Floats, Floats]:
@@ -289,35 +292,6 @@ def _noise_alone(asked: Mechanism, of: "_Figures", answers: float, *, rounded: b
     noise = _noise(asked, about[:, None], answers, counts[None], rounded=rounded)
     noise += (about @ of.means) ** 2 * misfits / answers**2
     return np.asarray(noise * (answers / max(answers - FEWER * sqrt(misfits), 1.0)) ** 2)
-
-
-def least(
-    enough: Callable[[N], bool], chosen: Callable[[N], object], values: Sequence[N]
-) -> N | None:
-    """The least of the rising ``values`` that is ``enough``, or None.
-
-    Trees get deeper with more reports, and their overall figures noisier; a mechanism's parameters,
-    of which there are few, are the best on average over its counts and not for these figures. So
-    more is enough wherever less is only while what is ``chosen`` stays the same.
-    """
-    start = 0
-    while start < len(values):
-        end = _end_of_run(chosen, values, start)
-        if enough(values[end - 1]):
-            return values[bisect_left(values, True, start, end, key=enough)]
-        start = end
-    return None
-
-
-def _end_of_run(chosen: Callable[[N], object], values: Sequence[N], start: int) -> int:
-    """The first place after ``start`` where something else is chosen, which does not come back."""
-    first, step = chosen(values[start]), 1
-    while start + step < len(values) and chosen(values[start + step]) == first:
-        step *= 2
-    end = min(start + step, len(values))
-    return bisect_left(
-        values, True, start + step // 2, end, key=lambda value: chosen(value) != first
-    )
 
 
 def label_question(task: Task) -> int | None:

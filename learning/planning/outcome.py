@@ -6,14 +6,15 @@ from html import escape
 from math import ceil, exp, sqrt
 from typing import Any
 
-from privet.protocol.limits import TASK_CAP
 from privet.protocol.panel import Mode
 
 from ..core.amounts import TELLING, about, amount, of_hundred, percent
 from ..core.looks import Looks
 from ..core.public_data import Floats
 
-TOO_FEW = "too few to tell"
+TOO_FEW, NOT_REACHABLE = "too few to tell", "not reachable"
+SIZES = "People needed, by precision"
+"""The title of a plan's ``sizes``."""
 ROUGH = 0.1
 """Half width, as a part of all there can be, beyond which a figure is only a rough one."""
 OUT_OF_REACH = 10
@@ -35,17 +36,15 @@ class Mean:
 
 @dataclass(frozen=True)
 class Prospect:
-    """The detectable differences with ``holders`` reports at ``epsilon``.
+    """The detectable differences with the planned reports.
 
     ``half_width`` is that of the widest overall 95 % interval. ``overall_shift`` and ``cell_shift``
     are the smallest differences between holders and public records detected with the plan's power,
     of a class's share, or of a mean in the label's units; None where the largest possible
-    one is not. ``power`` is the probability that the plan's target is detected. The task planned
-    for them has ``cells``: more of them tell more groups apart, each less precisely.
+    one is not. ``power`` is the probability that the plan's target is detected. The task has
+    ``cells``: more of them tell more groups apart, each less precisely.
     """
 
-    holders: int
-    epsilon: float
     cells: int
     half_width: float
     overall_shift: float | None
@@ -54,32 +53,12 @@ class Prospect:
 
 
 @dataclass(frozen=True)
-class Needed:
-    """The fewest holders at the plan's epsilon, and the least epsilon for its holders, or None.
+class SampleSize:
+    """The ``holders`` that a task takes for overall figures to plus or minus ``half_width``; None
+    where no number of them is enough."""
 
-    Each is of a task planned anew for that number, at the default depth with a tree of ``cells``.
-    At a ``depth`` that is not the default fewer holders are enough, ``holders_at_depth``; None
-    where no depth needs fewer. So are ``holders_with_part``, at the default depth, where
-    ``label_part`` of them are asked for the label alone, and ``holders_with_both``, where that is
-    fewer still.
-    """
-
+    half_width: float
     holders: int | None
-    epsilon: float | None
-    depth: int | None = None
-    holders_at_depth: int | None = None
-    label_part: float | None = None
-    holders_with_part: int | None = None
-    holders_with_both: int | None = None
-    cells: int | None = None
-
-
-@dataclass(frozen=True)
-class WithPart:
-    """The reports that suffice if ``label_part`` of the holders answer the label alone."""
-
-    label_part: float
-    stop_after: int
 
 
 @dataclass(frozen=True)
@@ -124,8 +103,7 @@ class InWaves:
     ``overall_change`` and ``cell_change`` are the smallest changes between two waves that are
     listed with the plan's power, at least; None where the largest possible one is not. ``power``
     is the least probability of listing a change of the plan's target overall, and
-    ``people_needed`` how many it takes for the plan's, with trees of ``depth``, or of the default
-    depth where none needs fewer.
+    ``people_needed`` how many people the same tasks take for the plan's.
     """
 
     mode: Mode
@@ -135,7 +113,6 @@ class InWaves:
     cell_change: float | None
     power: float
     people_needed: int | None
-    depth: int | None
 
 
 @dataclass(frozen=True)
@@ -170,13 +147,13 @@ class Plan:
     """The plan of a collection of ``holders`` reports at ``epsilon`` beside ``public_records``.
 
     ``expected`` is the ``score``, the accuracy or the mean squared error of a number, if the public
-    records are fair. ``here`` is this plan, and ``others`` vary its holders and its epsilon.
-    ``for_shift`` is what shows a shift of ``target_shift`` with probability ``power``, and
-    ``for_width`` what overall figures to plus or minus ``half_width`` take, each in a task planned
-    anew; this task, its tree kept, reaches that after ``stop_after`` reports, or after those of
-    ``with_part``, which is None where these are no fewer. Numbers ``around_centres`` are clipped,
-    and half-widths are those of holders whose numbers lie as the public ones, shifts of such that
-    spread half to twice as far; ``stop_after`` is None where no number is enough. ``gains`` are
+    records are fair, and ``here`` is what the planned reports show. A published task's tree does
+    not change, so all numbers of reports are for the one task that is planned: ``shift_after`` of
+    them show a shift of ``target_shift`` with probability ``power``, ``stop_after`` give overall
+    figures to plus or minus ``half_width``, and ``sample_sizes`` are those of other half-widths,
+    the widest first; None where no number is enough. Numbers ``around_centres`` are clipped, and
+    half-widths are those of holders whose numbers lie as the public ones, shifts of such that
+    spread half to twice as far. ``gains`` are
     what reports are worth, in accuracy or parts of a number's variance, by a sentence that says how
     holders differ. ``questions`` are the published questions' mechanisms and cells. Where columns
     are disclosed, ``showing`` compares none disclosed, the plan's, and all, in that order; else it
@@ -197,15 +174,13 @@ class Plan:
     report_bytes: int
     expected: Mean
     here: Prospect
-    others: tuple[Prospect, ...]
     target_shift: float
     power: float
-    for_shift: Needed
+    shift_after: int | None
     half_width: float
-    for_width: Needed
     stop_after: int | None
+    sample_sizes: tuple[SampleSize, ...]
     gains: Mapping[str, Mean]
-    with_part: WithPart | None = None
     showing: tuple[Showing, ...] = ()
     relay: BehindRelay | None = None
     rare: RareClass | None = None
@@ -234,39 +209,42 @@ class Plan:
         """True if the planned collection shows the target with the power that is asked for."""
         return self.here.power >= self.power
 
-    def tells(self, prospect: Prospect) -> bool:
-        """True if its overall intervals are narrower than all that is possible."""
-        return prospect.half_width < self.span / 2.0
+    @property
+    def tells(self) -> bool:
+        """True if overall intervals are narrower than all that is possible."""
+        return self.here.half_width < self.span / 2.0
 
-    def row(self, prospect: Prospect) -> tuple[str, str, str, str]:
-        """Power, half width and least shifts of a variation, as text."""
-        shifts = (prospect.overall_shift, prospect.cell_shift)
-        overall, cell = (self.amount(shift) for shift in shifts)
-        if not self.tells(prospect):
-            return _chance(prospect.power), TOO_FEW, overall, cell
-        return _chance(prospect.power), self.amount(prospect.half_width), overall, cell
+    @property
+    def sizes(self) -> dict[str, str]:
+        """``sample_sizes`` as text, by half-width."""
+        return {
+            f"± {self.amount(size.half_width)}": NOT_REACHABLE
+            if size.holders is None
+            else _about(size.holders)
+            for size in self.sample_sizes
+        }
 
     def gain_in_words(self, gain: Mean) -> str:
         """A gain as text, without a number where the planned reports tell nothing."""
-        if not self.tells(self.here):
+        if not self.tells:
             return TOO_FEW
         return f"{_signed(f'{100 * gain.value:+.1f}')} ± {100 * gain.standard_error:.1f}"
 
     @property
     def verdict(self) -> str:
         """The plan in a few words: the precision of overall figures, or too few."""
-        if not self.tells(self.here):
+        if not self.tells:
             return "Too few people to tell anything"
         people = f"{_number(self.holders)} people{' in each wave' if self.panel else ''}"
         figure = "each share" if self.score == "accuracy" else "the mean"
         said = f"{people} give {figure} to ± {self.amount(self.here.half_width)}"
-        rough = ROUGH * self.span
-        if self.here.half_width <= rough:
+        if self.here.half_width <= ROUGH * self.span:
             return said
-        if self.around_centres:  # of which what clipping may hide does not shrink
-            return f"Only a rough figure: {said}"
-        wanted = _about(ceil(self.holders * (self.here.half_width / rough) ** 2))
-        return f"Only a rough figure: {said}, about {wanted} would to ± {self.amount(rough)}"
+        first = self.sample_sizes[0]
+        more = ""
+        if first.holders is not None:
+            more = f", about {_about(first.holders)} would to ± {self.amount(first.half_width)}"
+        return f"Only a rough figure: {said}{more}"
 
     @property
     def answers(self) -> list[str]:
@@ -280,41 +258,40 @@ class Plan:
             "from the reports."
         )
         enough = "are enough" if self.enough else "are too few"
-        more = spread = lie = ""
+        often, spread, lie = percent(self.power), "", ""
+        takes = f"For {often} of them to show it this task takes {_reports(self.shift_after)}."
         if self.around_centres:
             lie = ", if their numbers lie as those of the public records"
             spread = ", or more, if their numbers spread half to twice as far as public ones"
-        if not self._ways(self.for_shift):
-            enough, more = "are not enough", " More public records might do."
+        if self.shift_after is None:
+            enough = "are not enough"
+            takes = f"More holders would not make that {often}; more public records might."
         shift = (
             f"To show that holders and public records differ by {self.amount(self.target_shift)} "
             f"overall, {of} {enough}: {_chance(here.power)} of such collections show it"
-            f"{spread}. {self._needed(self.for_shift, percent(self.power))}{more}"
+            f"{spread}. {takes}"
         )
         cell = "no difference, however large, is"
         if here.cell_shift is not None:
             cell = f"a difference of {self.amount(here.cell_shift)} or more is"
-        local = f"In half of the cells {cell} shown by {percent(self.power)} of such collections."
+        local = f"In half of the cells {cell} shown by {often} of such collections."
         when = ", however often you look"
         if self.looks == "once":
             when = " at one look, set beforehand"
         known = f"{of} give every overall figure to ± {self.amount(here.half_width)}{when}{lie}."
-        if not self.tells(here):
+        if not self.tells:
             known = (
                 f"{of} are {TOO_FEW} any overall figure: {_reports(self.telling_after)} "
                 f"of this task would give them to ± {self.amount(TELLING * self.span)}."
             )
-        ways = self._ways(self.for_width)
-        anew = f"it takes {ways}" if ways else "neither more holders nor a larger ε is enough"
-        takes = (
-            f"For ± {self.amount(self.half_width)} this task takes "
-            f"{_reports(self.stop_after)}{self._in_parts}."
+        width = (
+            f"For ± {self.amount(self.half_width)} this task takes {_reports(self.stop_after)}, "
+            f"with its {here.cells} cells: the tree of a published task does not change."
         )
-        width = f"Planned anew for ± {self.amount(self.half_width)}, {anew}.{self._fewer_cells}"
         compared = [self._compared()] if self.showing else []
         rare = [] if self.rare is None else [self._of_rare(self.rare)]
         panel = [] if self.panel is None else self._of_panel(self.panel)
-        first = [known, shift, takes, local, fair, *rare, width]
+        first = [known, shift, width, local, fair, *rare]
         sentences = [*first, *compared, self._stopping(), *panel]
         return sentences if self.relay is None else [*sentences, *self._behind_relay(self.relay)]
 
@@ -347,8 +324,7 @@ class Plan:
             said.append(f"If they {who}: {overall} overall, {cell} in half of the cells.")
             needed = each.people_needed
             many = "more people than there are" if needed is None else f"{_number(needed)} people"
-            with_depth = "" if each.depth is None else f" with depth {each.depth}"
-            takes.append(f"{many} who {each.mode}{with_depth}")
+            takes.append(f"{many} who {each.mode}")
         return (
             f"All of this is about one wave. In {panel.waves} waves {_number(panel.people)} people "
             f"spend a lifetime ε of {panel.lifetime:.3g} each, and in {percent(self.power)} of "
@@ -415,58 +391,6 @@ class Plan:
             "keeps to itself who sent which. Create the task with a smallest batch of as many: a "
             "relay may otherwise send the last reports in smaller ones. Against everybody, the "
             "relay included, the local ε holds.",
-        )
-
-    def _needed(self, needed: Needed, what: str) -> str:
-        ways = self._ways(needed)
-        if not ways:
-            return f"Neither more holders nor a larger ε would make that {what}."
-        return f"For {what} of them to show it takes {ways}."
-
-    def _ways(self, needed: Needed) -> str:
-        """The holders or the epsilon of tasks planned anew, with their trees; may be empty."""
-        ways = []
-        if needed.holders is not None:
-            other = needed.cells not in (None, _most_cells(self.questions))
-            tree = f" with the {needed.cells} cells that so many get by default" if other else ""
-            ways.append(f"{_number(needed.holders)} holders at ε = {self.epsilon:g}{tree}")
-        if needed.epsilon is not None and needed.epsilon <= TASK_CAP:
-            ways.append(f"ε = {needed.epsilon:g} with {_number(self.holders)} holders")
-        with_depth = f"with depth {needed.depth}"
-        with_part = ""
-        if needed.label_part is not None:
-            with_part = f"of whom {percent(needed.label_part)} are asked for the label alone"
-        for holders, how in (
-            (needed.holders_at_depth, with_depth),
-            (needed.holders_with_part, with_part),
-            (needed.holders_with_both, f"{with_depth}, {with_part}"),
-        ):
-            if holders is not None:
-                ways.append(f"{_number(holders)} holders at ε = {self.epsilon:g} {how}")
-        return ", or ".join(ways)
-
-    @property
-    def _in_parts(self) -> str:
-        """The reports of this task if some of its holders answer the label alone, if fewer."""
-        if self.with_part is None:
-            return ""
-        part = self.with_part.label_part
-        return (
-            f", or about {_about(self.with_part.stop_after)} with {percent(part)} of the holders "
-            f"asked for the label alone, which widens the intervals of cells by "
-            f"{percent(1.0 / sqrt(1.0 - part) - 1.0)}"
-        )
-
-    @property
-    def _fewer_cells(self) -> str:
-        """The use of cells, where a shallower tree is offered."""
-        wishes = (self.for_width, self.for_shift)
-        if all(wish.depth is None and wish.label_part is None for wish in wishes):
-            return ""
-        return (
-            " More cells make overall figures less precise; what they are for is predictions, and "
-            f"for these the default depth, {_most_cells(self.questions)} cells here, is the one to "
-            "take."
         )
 
     def _stopping(self) -> str:
@@ -549,56 +473,24 @@ class Plan:
         number = amount(float(f"{shift:.3g}")).replace("\u202f", " ")
         return f"{number}\u00a0{self.label_unit}" if self.label_unit else number
 
-    def plot(self, ax: Any = None) -> Any:
-        """The power to show the target by the number of holders, a line for each epsilon.
-
-        Drawn into matplotlib's ``ax``, or into a figure of its own; returns the axes. Raises
-        ``ImportError`` without matplotlib.
-        """
-        if ax is None:
-            from matplotlib import pyplot  # not installed with Privet
-
-            _, ax = pyplot.subplots(figsize=(6.0, 3.5), layout="constrained")
-        for epsilon in sorted({prospect.epsilon for prospect in self.others}):
-            line = [prospect for prospect in self.others if prospect.epsilon == epsilon]
-            powers = [prospect.power for prospect in line]
-            ax.plot([p.holders for p in line], powers, "o-", label=f"ε = {epsilon:g}")
-        ax.plot([self.holders], [self.here.power], "ks", label="this plan")
-        ax.axhline(self.power, color="0.6", linewidth=0.8)
-        ax.set(xscale="log", xlabel="holders", ylim=(0.0, 1.02))
-        ax.set_ylabel(f"power to show {self.amount(self.target_shift)}")
-        ax.legend(fontsize="small")
-        return ax
+    def __str__(self) -> str:
+        """The answers, and the people needed for each half-width."""
+        rows = [f"  {width:<14}{people:>14}" for width, people in self.sizes.items()]
+        return "\n".join([*self.answers, f"{SIZES}:", *rows])
 
     def _repr_html_(self) -> str:
-        """The answers, what the plan and its variations show, and the gains, in a notebook."""
-        headings = (
-            "holders",
-            "ε",
-            "cells",
-            "power",
-            "± overall",
-            "shift overall",
-            "shift in a cell",
-        )
-        rows = [
-            (_number(each.holders), f"{each.epsilon:g}", str(each.cells), *self.row(each))
-            for each in self.others
-        ]
+        """The answers, the people needed for each half-width, and the gains, in a notebook."""
         gains = [(sentence, self.gain_in_words(gain)) for sentence, gain in self.gains.items()]
         return (
             f"{''.join(f'<p>{escape(answer)}</p>' for answer in self.answers)}"
-            f"{_table(headings, rows)}{_table(('if', f'gain in {self.unit}'), gains)}"
+            f"{_table((SIZES, ''), self.sizes.items())}"
+            f"{_table(('if', f'gain in {self.unit}'), gains)}"
         )
 
 
 def listed(names: Sequence[str]) -> str:
     """Names as a sentence lists them."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _most_cells(questions: Sequence[Mapping[str, Any]]) -> int:
-    return max(int(question["cells"]) for question in questions)
 
 
 def _lowered(sentence: str) -> str:

@@ -3,8 +3,8 @@
 **Score without shift.** The stacked public model is cross-validated; where the holders are like the
 public records, reports hardly improve it (docs/accuracy.md), so that is the score to expect.
 
-**Shifts that reports show**, in closed form (``detection``), and the fewest holders and the least
-epsilon with which they show the shift that is asked for.
+**Shifts that reports show**, in closed form (``detection``), and the numbers of reports
+to the same task that show the shift and give the precision that are asked for.
 
 **What reports are worth under shift.** Each scenario has holders who differ from the public records
 in a known way (``populations``); their reports are simulated exactly in distribution, and the
@@ -13,8 +13,8 @@ rows' values as often as public rows repeat. There is no noise but that of repor
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import sqrt
@@ -44,7 +44,6 @@ from ..simulation import simulate_counts
 from ..task_building.build import (
     build_encoded,
     check_names,
-    choices,
     encode_columns,
     with_register,
 )
@@ -52,33 +51,31 @@ from ..task_building.columns import Columns, is_arrow
 from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
-from .detection import EPSILONS, Detection, KnownTrees, detection, least
+from .detection import Detection, KnownTrees, detection
 from .outcome import (
     BehindRelay,
     Mean,
-    Needed,
     PanelPlan,
     Plan,
     Prospect,
     RareClass,
+    SampleSize,
     Showing,
-    WithPart,
 )
 from .populations import LOWER, OTHERS, RARE, Population, few_rows
 from .waves import check_panel, planned_panel
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
 """Default targets: shift and half-width in shares, or in parts of a number's range."""
-HOLDER_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
-EPSILON_STEPS = (0.5, 1.0, 2.0)
-"""Multiples of the planned holders and epsilon in the table."""
+WIDTHS = (0.05, 0.03, 0.02, 0.01)
+"""Half-widths in the table of sample sizes, in shares or in parts of a number's range."""
+STEP = 5
+"""Places of the search grid from one number of reports that is tried to the next."""
 FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
 """Maximum number of public records; of more a random sample is used."""
 MOST_POINTS = 4000
-LABEL_PARTS = (0.1, 0.2, 0.35)
-"""Parts of the holders asked for the label alone that a plan tries; chosen, not measured."""
 DRAWS = 5
 """Collections simulated per gain."""
 RARE_SHARE = 0.1
@@ -236,7 +233,6 @@ class Planner:
         self.fair = Scenario(public, base, population)
         self.shifts = dict(self._shifts(rng))
         self._measured = KnownTrees()
-        self._detected: dict[str, Detection] = {}
         self.relay = None if shuffling is None else self._behind_relay(shuffling)
 
     def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
@@ -266,12 +262,13 @@ class Planner:
         )
 
     def plan(self, target_shift: float | None, power: float, half_width: float | None) -> Plan:
-        """The plan for these settings and its variations; raises as the function ``plan``."""
+        """The plan for these settings; raises as the function ``plan``."""
         settings, label = self.settings, self.label
         unit = label.span
         target = TARGET * unit if target_shift is None else target_shift
         width = WIDTH * unit if half_width is None else half_width
         task = self.task(settings, self.fair)
+        detected = self.after(settings.holders, task, settings)
         expected = Mean.of(self.losses)
         if self.slots:
             expected = Mean(1.0 - expected.value, expected.standard_error)
@@ -279,12 +276,6 @@ class Planner:
             {"mechanism": question.mechanism, "cells": asked.cells, "bytes": asked.report_bytes}
             for question, asked in zip(task.questions, task.mechanisms, strict=True)
         )
-        others = [
-            self.prospect(settings.holders * holders, settings.epsilon * epsilon, target, power)
-            for epsilon in EPSILON_STEPS
-            for holders in HOLDER_STEPS
-            if settings.epsilon * epsilon <= TASK_CAP or epsilon == 1.0
-        ]
         gains = {name: self.gain(task, scenario) for name, scenario in self.shifts.items()}
         rare = self.rare
         return Plan(
@@ -298,17 +289,21 @@ class Planner:
             questions=questions,
             report_bytes=task.longest_report,
             expected=expected,
-            here=self.prospect(settings.holders, settings.epsilon, target, power),
-            others=tuple(others),
+            here=_prospect(detected, target, power),
             target_shift=target,
             power=power,
-            for_shift=self.needed(lambda detected: detected.overall.power(target) >= power),
+            shift_after=self.fewest(
+                lambda found: found.overall.power(target) >= power,
+                settings.holders,
+                settings.epsilon,
+            ),
             half_width=width,
-            for_width=self.needed(lambda detected: detected.half_width <= width),
-            stop_after=self.stop_after(width),
-            with_part=self.with_part(width),
+            stop_after=detected.reports(width),
+            sample_sizes=tuple(
+                SampleSize(part * unit, detected.reports(part * unit)) for part in WIDTHS
+            ),
             span=unit,
-            telling_after=self.stop_after(TELLING * unit),
+            telling_after=detected.reports(TELLING * unit),
             around_centres=any(question.centring is not None for question in task.questions),
             question=label.prompt or "",
             label_unit="" if isinstance(label, Classes) else label.unit or "",
@@ -326,35 +321,16 @@ class Planner:
             settings = self.settings.model_copy(update={"disclosed": columns})
             if len(columns) == len(every):
                 settings = settings.model_copy(update={"hidden_depth": None})
-            other = copy(self)
-            other.settings = settings
             task = self.task(settings, self.fair)
+            detected = self.after(settings.holders, task, settings)
             yield Showing(
                 columns,
                 task.disclosed,
                 task.tree_of(0).cells,
                 1 if task.strata is None else len(task.strata),
-                other.prospect(settings.holders, settings.epsilon, target, power),
-                other.stop_after(width),
+                _prospect(detected, target, power),
+                detected.reports(width),
             )
-
-    def stop_after(self, width: float, settings: TaskSettings | None = None) -> int | None:
-        """Reports to the planned task after which overall figures are known to ± ``width``; or to
-        one with other ``settings``. None where numbers are clipped so that none are enough."""
-        settings = settings or self.settings
-        holders, looks = settings.holders, settings.looks
-        precision = self.detection(holders, settings.epsilon, settings).precision
-        return precision.reports(width, holders if looks == "many" else None)
-
-    def with_part(self, width: float) -> WithPart | None:
-        """The part of the holders asked for the label alone with which the planned task takes the
-        fewest reports; None if each takes as many as with no part."""
-        least, found = self.stop_after(width), None
-        for part in self._label_parts():
-            reports = self.stop_after(width, self.settings.model_copy(update={"label_part": part}))
-            if reports is not None and (least is None or reports < least):
-                least, found = reports, WithPart(part, reports)
-        return found
 
     def stack(self, public: PublicData) -> BaseModel:
         """The curator's stack with fewer trees and the weights of all public records."""
@@ -370,68 +346,42 @@ class Planner:
     def detection(
         self, holders: float, epsilon: float, settings: TaskSettings | None = None
     ) -> Detection:
-        """The detectable differences for a number of holders and an epsilon, with the plan's
-        settings or others."""
+        """The detectable differences of a task that is planned for a number of holders and an
+        epsilon, with the plan's settings or others."""
         settings = _changed(settings or self.settings, holders, epsilon)
-        asked = settings.model_dump_json()  # searches begin with the same trials
-        if asked not in self._detected:
-            self._detected[asked] = detection(
-                self.task(settings, self.fair),
-                settings.holders,
-                settings.looks,
-                public=self.fair.public,
-                records=self.records,
-                population=self.fair.population,
-                variance=self.variance,
-                residuals=self.residuals,
-                measured=self._measured,
-            )
-        return self._detected[asked]
+        return self.after(settings.holders, self.task(settings, self.fair), settings)
 
-    def prospect(self, holders: float, epsilon: float, target: float, power: float) -> Prospect:
-        """In figures: what is detected with probability ``power``, and the target's power."""
-        detected = self.detection(holders, epsilon)
-        return Prospect(
-            max(1, round(holders)),
-            epsilon,
-            self._cells(holders, epsilon),
-            detected.half_width,
-            detected.overall.smallest(power),
-            detected.cell.smallest(power),
-            detected.overall.power(target),
+    def after(self, reports: int, task: Task, settings: TaskSettings) -> Detection:
+        """The detectable differences after so many ``reports`` to a task of these settings."""
+        return detection(
+            task,
+            reports,
+            settings.holders if settings.looks == "many" else None,
+            public=self.fair.public,
+            records=self.records,
+            population=self.fair.population,
+            variance=self.variance,
+            residuals=self.residuals,
+            measured=self._measured,
         )
 
-    def needed(self, enough: Callable[[Detection], bool]) -> Needed:
-        """The fewest holders at the planned epsilon, and the least epsilon for as many holders.
+    def fewest(
+        self, enough: Callable[[Detection], bool], holders: float, epsilon: float
+    ) -> int | None:
+        """The fewest reports, in two digits, to the task planned for ``holders`` at ``epsilon``
+        that are ``enough``; None where no number is."""
+        settings = _changed(self.settings, holders, epsilon)
+        task = self.task(settings, self.fair)
 
-        And the depth that takes the fewest holders, where this plan's trees may have another.
-        """
-        n = self.settings.holders
-        holders, there, depth = self._fewest(enough, self.settings.epsilon)
-        least_epsilon = least(
-            lambda some: enough(self.detection(n, some)),
-            lambda some: self._chosen(n, some),
-            EPSILONS,
-        )
-        part, with_part, with_both = None, holders, None
-        for some in self._label_parts():
-            fewer = self._least_holders(enough, {"label_part": some})
-            if fewer is not None and (with_part is None or fewer < with_part):
-                part, with_part = some, fewer
-        if part is not None and depth is not None:
-            with_both = self._least_holders(enough, {"label_part": part, "depth": depth})
-            fewest = [other for other in (there, with_part) if other is not None]
-            with_both = with_both if with_both is not None and with_both < min(fewest) else None
-        return Needed(
-            holders,
-            least_epsilon,
-            depth,
-            None if depth is None else there,
-            part,
-            None if part is None else with_part,
-            with_both,
-            None if holders is None else self._cells(holders, self.settings.epsilon),
-        )
+        def shown(n: int) -> bool:
+            return enough(self.after(n, task, settings))
+
+        # Power rises with the reports and, of very many looks, slowly falls again.
+        place = next((at for at in range(0, len(HOLDERS), STEP) if shown(HOLDERS[at])), None)
+        if place is None:
+            return None
+        fewer = HOLDERS[max(place - STEP + 1, 0) : place + 1]
+        return fewer[bisect_left(fewer, True, key=shown)]
 
     def panel(self, waves: int, mode: Mode, target: float, power: float) -> PanelPlan:
         """The changes between waves that the planned holders in each show; see ``waves``."""
@@ -445,62 +395,8 @@ class Planner:
             target=target,
             power=power,
             detect=self.detection,
-            fewest=self._fewest,
+            fewest=self.fewest,
         )
-
-    def _fewest(
-        self, enough: Callable[[Detection], bool], epsilon: float
-    ) -> tuple[int | None, int | None, int | None]:
-        """The fewest holders at an epsilon: with the default depth, and with any, which follows;
-        None if that is the default.
-
-        Depths are tried where none is given, from one split up to this plan's tree; none where
-        columns are disclosed, since more strata cost no precision.
-        """
-        by_default = self._least_holders(enough, epsilon=epsilon)
-        depth, there = None, by_default
-        own = any(of.depth is not None for of in self.settings.by_question())
-        if self.settings.disclosed or own:
-            return by_default, there, depth
-        cells = self._cells(self.settings.holders, self.settings.epsilon)
-        for each in range(1, max(cells.bit_length() - 1, 1) + 1):
-            fewer = self._least_holders(enough, {"depth": each}, epsilon)
-            if fewer is not None and (there is None or fewer < there):
-                depth, there = each, fewer
-        return by_default, there, depth
-
-    def _least_holders(
-        self,
-        enough: Callable[[Detection], bool],
-        changes: Mapping[str, Any] | None = None,
-        epsilon: float | None = None,
-    ) -> int | None:
-        settings = self.settings.model_copy(update=changes)
-        epsilon = settings.epsilon if epsilon is None else epsilon
-        return least(
-            lambda holders: enough(self.detection(holders, epsilon, settings)),
-            lambda holders: self._chosen(holders, epsilon, settings),
-            HOLDERS,
-        )
-
-    def _cells(self, holders: float, epsilon: float) -> int:
-        """The largest tree of the task, in cells, planned for ``holders`` and ``epsilon``."""
-        settings = _changed(self.settings, holders, epsilon)
-        return max(tree.cells for tree in self.task(settings, self.fair).trees)
-
-    def _label_parts(self) -> Sequence[float]:
-        """Parts of the holders who may be asked for the label alone, where none is given."""
-        asked, settings = self.settings.questions, self.settings
-        if settings.disclosed or settings.label_part or len(asked) > 1 or not settings.asks_label:
-            return ()
-        return LABEL_PARTS
-
-    def _chosen(
-        self, holders: float, epsilon: float, settings: TaskSettings | None = None
-    ) -> object:
-        settings = _changed(settings or self.settings, holders, epsilon)
-        fair = self.fair
-        return choices(settings, self.features, self.label, fair.public, fair.base)
 
     def gain(self, task: Task, scenario: Scenario) -> tuple[Mean, Mean]:
         """Improvement over the public model by the reports, over ``DRAWS`` collections.
@@ -552,6 +448,17 @@ class Planner:
             return float(population.weights @ (1.0 - right)), float(population.weights @ log_loss)
         squared = float(population.weights @ (predicted[:, 0] - population.truth[:, 0]) ** 2)
         return squared, squared
+
+
+def _prospect(detected: Detection, target: float, power: float) -> Prospect:
+    """What is detected with probability ``power``, and the power for the ``target``."""
+    return Prospect(
+        detected.cells,
+        detected.half_width,
+        detected.overall.smallest(power),
+        detected.cell.smallest(power),
+        detected.overall.power(target),
+    )
 
 
 def _rare(label: Label, y: Floats, out_of_fold: Floats) -> RareClass | None:

@@ -89,13 +89,12 @@ def planned_panel(
     target: float,
     power: float,
     detect: Callable[[int, float], Detection],
-    fewest: Callable[[Enough, float], tuple[int | None, int | None, int | None]],
+    fewest: Callable[[Enough, int, float], int | None],
 ) -> PanelPlan:
     """A panel whose waves have ``holders`` at ``epsilon`` each, beside the other mode.
 
-    ``detect`` gives what a wave detects for a number of holders and an epsilon, and
-    ``fewest`` how few are enough at an epsilon: with the default depth, and with any, which is
-    last.
+    ``detect`` gives what a wave detects that is planned for a number of holders and an epsilon,
+    and ``fewest`` how few reports to that wave are enough.
     """
     rotating = mode == "rotate"
     people = holders * (waves if rotating else 1)
@@ -109,8 +108,8 @@ def planned_panel(
         each, spent = max(1, round(people / turns)), lifetime * turns / waves
         detected = detect(each, spent)
         overall = between(detected, detected.overall)
-        _, needed, depth = fewest(
-            lambda found: between(found, found.overall).power(target) >= power, spent
+        needed = fewest(
+            lambda found: between(found, found.overall).power(target) >= power, each, spent
         )
         return InWaves(
             asked,
@@ -120,7 +119,6 @@ def planned_panel(
             between(detected, detected.cell).smallest(power),
             overall.power(target),
             None if needed is None else needed * turns,
-            depth,
         )
 
     modes: list[Mode] = [mode]

@@ -24,8 +24,7 @@ from privet.protocol.features import (
     quoted,
 )
 from privet.protocol.label_scale import Centring
-from privet.protocol.mechanisms import MECHANISMS, create_mechanism
-from privet.protocol.mechanisms.frequency_oracle import FrequencyOracle
+from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.spellings import read_values
 from privet.protocol.strata import Strata, disclosed_columns
@@ -128,35 +127,6 @@ def with_register(
     if "holders" not in settings.model_fields_set:
         settings = settings.model_copy(update={"holders": len(people)})
     return settings, replace(public, register=people)
-
-
-def choices(
-    settings: TaskSettings,
-    features: tuple[Feature, ...],
-    label: Label,
-    public: PublicData,
-    base: BaseModel | None = None,
-) -> tuple[Hashable, ...]:
-    """The choices of ``build_encoded`` that change in steps: disclosed columns, each question's
-    tree, and parameters of its mechanism that are not finer or coarser versions of each other."""
-    if settings.disclosed:
-        settings = _hiding_half(settings, features, label, public, base)
-    disclosure, found = _disclosure(settings, features, label, public), []
-    for of, centred in _questions(settings, label):
-        growing = of.grower, _specs(of, label, public, disclosure, centred=centred)
-        hidden = _hidden_cells(_grow(growing, label, public, base, disclosure), disclosure)
-        of_label = of.asks_label
-        mechanism = create_mechanism(
-            of.mechanism,
-            of.epsilon,
-            hidden,
-            label.slots if of_label else 1,
-            of.parameters,
-            regression=isinstance(label, Range) and of_label,
-        )
-        steps = mechanism.parameters() if isinstance(mechanism, FrequencyOracle) else {}
-        found.append((settings.disclosed, growing, of.mechanism, tuple(steps.items())))
-    return tuple(found)
 
 
 def encode_columns(

@@ -119,7 +119,7 @@ class Collector:
         """The insight into their reports, by the model of the first ones."""
         counts = simulate_counts(self.task, rows.X, rows.y, rng)
         questions: list[QuestionCounts] = [
-            replace(question, planned=len(rows) * self.task.asked_share(place))
+            replace(question, planned=HOLDERS * self.task.asked_share(place))
             for place, question in enumerate(counts)
         ]
         if self.model is None:
@@ -213,11 +213,10 @@ def keep(of: Promised, epsilon: float, seed: int) -> Iterator[Scored]:
                 float(any(each.cell == cell and each.name is not None for each in listed))
             )
     wished = NARROWER * detected.half_width
-    needed = planner.needed(lambda some: some.half_width <= wished).holders
+    needed = detected.reports(wished)
     if needed is not None:
         found[NEEDED].append(needed)
-        settings = planner.settings.model_copy(update={"holders": needed})
-        larger = Collector(planner, of, planner.task(settings, planner.fair))
+        larger = Collector(planner, of, task)
         for _ in range(COLLECTIONS // 5):
             said = larger.said(larger.holders(needed, rng), rng)
             found[REACHED].append(halves(said) / wished)

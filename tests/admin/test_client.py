@@ -95,11 +95,9 @@ def test_a_model_is_fitted_asked_and_exported(
 
 @pytest.mark.parametrize("of", LIBRARIES)
 def test_plans_and_simulations_take_tables(
-    of: Callable[[pd.DataFrame], Any], curator: CuratorClient, monkeypatch: pytest.MonkeyPatch
+    of: Callable[[pd.DataFrame], Any], curator: CuratorClient
 ) -> None:
     """Those of every library are the same rows, gaps included."""
-    for steps in ("HOLDER_STEPS", "EPSILON_STEPS"):
-        monkeypatch.setattr(f"privet.learning.planning.planner.{steps}", (1.0,))
     frame = pd.read_csv(io.BytesIO(samples.survey()))
     frame.loc[3, "hours"] = np.nan
     task = Task.model_validate(curator.create(frame, **SETTINGS)["task"])

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from privet.learning.drift import candidates
-from privet.learning.planning import planner
 from tests.curator import samples
 from tests.curator.cli.conftest import Cli
 
@@ -33,18 +32,18 @@ def test_a_plan_answers_in_words(
         "--grower", "max_edge", "--mechanism", "grr", "--depth", "2",
     )  # fmt: skip
     assert printed.code == 0
-    for words in ("20 000 holders at ε = 2 are", "± overall", "in a cell", "◀"):
+    for words in (
+        "20 000 holders at ε = 2 are",
+        "In half of the cells",
+        "People needed, by precision",
+    ):
         assert words in printed.out
     assert f"expect {score}" in printed.out
     assert "…" not in printed.out
 
 
-def test_a_plan_is_for_the_settings_of_the_task(
-    cli: Cli, survey: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_is_for_the_settings_of_the_task(cli: Cli, survey: str) -> None:
     """The plan and the task that the same settings create have the same questions and bytes."""
-    for steps in ("HOLDER_STEPS", "EPSILON_STEPS"):
-        monkeypatch.setattr(planner, steps, ())
     given = (
         "--label", "label", "--holders", "5000", "--epsilon", "2", "--grower", "max_edge",
         "--depth", "4", "--mechanism", "projective",
@@ -68,11 +67,8 @@ def test_a_plan_says_what_it_cannot_do(cli: Cli, survey: str) -> None:
     assert "mechanism=auto no longer exists: leave mechanism out" in refused.err
 
 
-def test_a_plan_behind_a_relay_says_what_shuffling_allows(
-    cli: Cli, survey: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_behind_a_relay_says_what_shuffling_allows(cli: Cli, survey: str) -> None:
     """The local epsilon, in place of one that is given, and what it rests on."""
-    monkeypatch.setattr(planner, "HOLDER_STEPS", (1.0,))
     given = ("--label", "label", "--holders", "5000", "--central-epsilon", "0.2", "--batch", "2000")
     printed = cli("plan", "--public", survey, *given, "--grower", "max_edge", "--depth", "2")
     assert printed.code == 0

@@ -551,7 +551,6 @@ async def test_a_numeric_label_has_the_ends_that_the_form_shows(
 
 async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan of the form's settings; models side by side, each with its tree."""
-    monkeypatch.setattr("privet.learning.planning.planner.EPSILON_STEPS", (1.0,))
     monkeypatch.setattr("privet.learning.drift.candidates.BOOSTING_COLUMNS", 0)
     form = await http.sign_in()
     fields = {"name": "plan", "label": "label", "epsilon": "1", "holders": "300"}
@@ -565,7 +564,10 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
     assert answer.status_code == 200, answer.text
     assert "people for collection and never receive" in answer.text  # its name, whatever it means
     assert "If the public data are fair" in answer.text
-    assert "300 (planned)" in answer.text
+    assert "People needed, by precision" in answer.text
+    assert re.search(
+        r'<th scope="row">± 1.0\s?points</th><td class="number">[\d\s]+</td>', answer.text
+    )
     assert "“To learn who comes back.” No closing date." in answer.text
     panel = fields | WAVES | {"depth": "1", "grower": "cart"}
     waves = (await form("/new/plan", {"public": ("a.csv", samples.survey(60))}, **panel)).text

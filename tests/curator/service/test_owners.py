@@ -18,7 +18,6 @@ from privet.curator.app import CuratorApp, create_app
 from privet.curator.service import Curator, access, fitting, prediction, reading, relays, tasks
 from privet.curator.settings import Settings
 from privet.learning.drift import candidates
-from privet.learning.planning import planner
 from privet.learning.task_building.publication import Publication
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 from privet.protocol.lifecycle import Move
@@ -348,9 +347,7 @@ def test_models_may_be_for_readers_only(name: str) -> None:
 
 @pytest.fixture(autouse=True)
 def plans_are_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For no other holders and budgets than those asked about, and without boosting."""
-    for steps in ("HOLDER_STEPS", "EPSILON_STEPS"):
-        monkeypatch.setattr(planner, steps, (1.0,))
+    """Without boosting."""
     monkeypatch.setattr(candidates, "BOOSTING_COLUMNS", 0)
 
 
