@@ -95,10 +95,6 @@ def plan(
 
 
 def print_plan(plan: "Plan") -> None:
-    from privet.learning.planning.outcome import SIZES
-
-    for answer in plan.answers:
-        out().print(answer, highlight=False)
-    print_facts(SIZES, plan.sizes)
+    out().print(str(plan), highlight=False)
     gains = {sentence: plan.gain_in_words(gain) for sentence, gain in plan.gains.items()}
     print_facts(f"Gain from the reports, in {plan.unit}", gains)

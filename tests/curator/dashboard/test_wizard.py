@@ -566,7 +566,7 @@ async def test_a_plan_and_two_models_are_shown(http: Http, monkeypatch: pytest.M
     assert "If the public data are fair" in answer.text
     assert "People needed, by precision" in answer.text
     assert re.search(
-        r'<th scope="row">± 1.0\s?points</th><td class="number">[\d\s]+</td>', answer.text
+        r'<th scope="row">±\s1.0\spoints</th><td class="number">[\d\s]+</td>', answer.text
     )
     assert "“To learn who comes back.” No closing date." in answer.text
     panel = fields | WAVES | {"depth": "1", "grower": "cart"}
