@@ -24,7 +24,7 @@ MOST = {
     "POST": Size(files=25, functions=90, moves=22),
     "fit": Size(files=54, functions=191, moves=76),
     "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=65, functions=466, moves=183),
+    "plan": Size(files=65, functions=440, moves=168),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 

@@ -21,7 +21,10 @@ from ..core.overall import best
 from ..core.public_data import Floats, PublicData
 from .insight import Unclipping, as_reported, figure_weights, public_means, reach, unclipping
 
-HOLDERS = (*(first * 10**zeros for zeros in range(8) for first in range(10, 100)), 10**9)
+HOLDERS: tuple[int, ...] = (
+    *(first * 10**zeros for zeros in range(8) for first in range(10, 100)),
+    10**9,
+)
 """Search grid of two significant digits."""
 REFERENCE = 100_000
 """Number of holders assumed for variances before the first report."""

@@ -373,15 +373,15 @@ class Planner:
         settings = _changed(self.settings, holders, epsilon)
         task = self.task(settings, self.fair)
 
-        def shown(n: int) -> bool:
+        def is_enough(n: int) -> bool:
             return enough(self.after(n, task, settings))
 
         # Power rises with the reports and, of very many looks, slowly falls again.
-        place = next((at for at in range(0, len(HOLDERS), STEP) if shown(HOLDERS[at])), None)
+        place = next((at for at in range(0, len(HOLDERS), STEP) if is_enough(HOLDERS[at])), None)
         if place is None:
             return None
         fewer = HOLDERS[max(place - STEP + 1, 0) : place + 1]
-        return fewer[bisect_left(fewer, True, key=shown)]
+        return fewer[bisect_left(fewer, True, key=is_enough)]
 
     def panel(self, waves: int, mode: Mode, target: float, power: float) -> PanelPlan:
         """The changes between waves that the planned holders in each show; see ``waves``."""
