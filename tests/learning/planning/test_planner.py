@@ -142,7 +142,7 @@ def test_numbers_of_reports_are_the_least_for_the_planned_task(looks: str, numbe
     precision, and no smaller number does."""
     data = halves(400)
     data["y"] = data["y"] + data["a"] if number else data["y"]
-    planner = Planner(settings(looks=looks), data, "drift", 0)
+    planner = Planner(settings(looks=looks, centred=False), data, "drift", 0)
     task, planned = planner.task(planner.settings, planner.fair), planner.detection(20_000, 2.0)
 
     def after(reports: int) -> Detection:
