@@ -1,15 +1,12 @@
 """Creating a task: a file, what its columns become, a plan, and the task.
 
-The file comes with every step, so nothing is kept in between: it stays in the browser's form, or
-without scripts in a hidden field of the page.
+The file comes with every step, so nothing is kept in between: it stays in the browser's form.
 """
 
 import json
 import re
-from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
 from typing import Any
@@ -66,8 +63,6 @@ STEPS = {
     "where": "Where people answer",
     "check": "Check and publish",
 }
-MOST_KEPT = 700_000
-"""Bytes of a file that a page without scripts takes along; a form's field has at most 1 MiB."""
 METHODS = {"grower": tuple(GROWERS), "mechanism": tuple(MECHANISMS)}
 """The names among which the form lets people choose, by setting."""
 INPUTS = {
@@ -116,7 +111,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False, dependencies=
 def ask_file(request: Request, curator: TheCurator) -> Response:
     """The first step: a file, for which a worker process gets ready."""
     curator.workers.warm()
-    return page(request, "new.html", steps=STEPS, kept={}, undecided="", proposals=None)
+    return page(request, "new.html", steps=STEPS)
 
 
 @router.post(COLUMNS)
@@ -137,9 +132,8 @@ async def show_columns(
         )
     return page(
         request,
-        "new.html",
+        "columns.html",
         steps=STEPS,
-        kept=await _kept(form),
         preview=preview,
         stated=asdict(stated),
         undecided=undecided,
@@ -181,7 +175,6 @@ async def show_plan(
         digest=digest,
         waves=[_days(wave) for wave in settings.waves],
         lifetime=settings.lifetime,
-        posted=[] if SCRIPTED in form else await _posted(form),
     )
 
 
@@ -532,52 +525,9 @@ async def _public(form: FormData) -> bytes:
 
 
 async def _file(form: FormData, name: str) -> bytes | None:
-    """A file of the form, or one that its page took along; None if none was chosen."""
+    """A file of the form; None if none was chosen."""
     upload = form.get(name)
-    if isinstance(upload, UploadFile) and upload.filename:
-        await upload.seek(0)
-        return await upload.read()
-    try:
-        return b64decode(str(form.get(f"kept_{name}", "")), validate=True) or None
-    except NotBase64:
-        raise InvalidRequest("The file in the page is damaged: choose it again.") from None
-
-
-SCRIPTED = "scripted"
-"""Field of a form whose browser keeps the files itself."""
-
-
-@dataclass(frozen=True)
-class KeptFile:
-    """A file that a page takes along, as base64."""
-
-    filename: str
-    data: str
-
-
-async def _kept(form: FormData) -> dict[str, KeptFile]:
-    """The files for the page to take along; none where the browser does.
-
-    Raises ``InvalidRequest`` for one that is too large.
-    """
-    kept: dict[str, KeptFile] = {}
-    for name in () if SCRIPTED in form else ("public", "register"):
-        content, upload = await _file(form, name), form.get(name)
-        if content is None:
-            continue
-        if len(content) > MOST_KEPT:
-            raise InvalidRequest(
-                f"Without JavaScript a page takes files up to {MOST_KEPT // 1000} kB along: allow "
-                "scripts here, or use the command line."
-            )
-        chosen = upload.filename if isinstance(upload, UploadFile) else None
-        kept[name] = KeptFile(chosen or "Your file", b64encode(content).decode())
-    return kept
-
-
-async def _posted(form: FormData) -> list[tuple[str, str]]:
-    """All fields of a form, with its files, to be sent once more."""
-    fields = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
-    names = {name for name, _ in fields}
-    files = [(f"kept_{name}", kept.data) for name, kept in (await _kept(form)).items()]
-    return fields + [(name, data) for name, data in files if name not in names]
+    if not isinstance(upload, UploadFile) or not upload.filename:
+        return None
+    await upload.seek(0)
+    return await upload.read()

@@ -462,7 +462,6 @@ form.addEventListener("change", (event) => {
   else if (event.target.dataset.text !== undefined || event.target.name === "label" || column) showTranslations();
 });
 form.addEventListener("formdata", ({ formData }) => {
-  formData.set("scripted", "yes"); // so that no page takes the file along
   const full = translations().filter(({ texts }) => texts.length > 0); // a language without a text is none
   if (form.elements.translations) formData.set("translations", full.length > 0 ? JSON.stringify(full) : "");
 });
@@ -473,7 +472,6 @@ form.addEventListener("privet-loaded", (event) => {
   if (event.target.id === "preview" && navigator.userActivation?.isActive) event.target.querySelector("a")?.click();
   if (event.target.id !== "columns" || columns() === "") return;
   document.getElementById("draft").hidden = true;
-  for (const each of form.querySelectorAll("[data-next]")) each.hidden = false;
   show(false); // at once, before all steps are drawn below each other
   void restore().then((id) => {
     sayWaves();
@@ -482,8 +480,6 @@ form.addEventListener("privet-loaded", (event) => {
   });
 });
 form.addEventListener("privet-done", (event) => event.detail.until.push(saving.then(discard)));
-form.noValidate = true; // each fault is said at its field
-form.removeAttribute("target");
-for (const each of form.querySelectorAll("[data-scripted]")) each.hidden = false;
+document.querySelector(".wizard").hidden = false;
 show(false);
 void offer();

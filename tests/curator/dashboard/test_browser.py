@@ -285,33 +285,16 @@ def test_the_wizard_says_what_is_missing_where(
     assert admin.get_by_label("Name of the study").input_value() == "By keyboard"
 
 
-def test_the_wizard_without_scripts(curator: RunningCurator, browser: Any, tmp_path: Path) -> None:
-    """From a file to the published task: the page takes the file along, and a plan publishes."""
-    file = tmp_path / "survey.csv"
-    file.write_bytes(samples.survey())
+def test_the_wizard_needs_its_script(curator: RunningCurator, browser: Any) -> None:
+    """Without JavaScript a sentence names the command that does the same, and no form is shown."""
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
     sign_in(tab, curator.url, curator.token)
     tab.goto(f"{curator.url}/new")
-    tab.get_by_label("Public records").set_input_files(file)
-    tab.get_by_role("button", name="Read the file").click()
-    tab.get_by_label("Which column should be predicted?").select_option("label")
-    for name, text in (
-        ("Name of the study", "Without scripts"),
-        ("Responsible", "Institute"),
-        ("Contact", "survey@institute.example"),
-        ("Link", "https://institute.example"),
-        ("Purpose", "To learn."),
-    ):
-        tab.get_by_label(name).fill(text)
-    with context.expect_page() as opened:
-        tab.get_by_role("button", name="Publish", exact=True).click()
-    opened.value.get_by_text("Plan first").wait_for()  # and the form is still there
-    with context.expect_page() as opened:
-        tab.get_by_role("button", name="Plan", exact=True).click()
-    plan = opened.value
-    plan.get_by_role("button", name="Publish").click(timeout=120_000)
-    plan.get_by_role("heading", name="Without scripts").wait_for(timeout=60_000)
+    said = tab.inner_text("main")  # nothing else
+    assert re.fullmatch(r"New study\s+This form needs JavaScript; [^.]*\.", said)
+    assert "privet task create does the same on the command line" in said
+    assert tab.locator("main noscript a").get_attribute("href") == "/docs"
     context.close()
 
 

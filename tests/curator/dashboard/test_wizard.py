@@ -351,8 +351,9 @@ async def test_methods_are_chosen_by_name_and_units_found(http: Http) -> None:
 async def test_every_setting_has_one_field(http: Http) -> None:
     """Two fields of one name would both be sent, and the empty one might win."""
     form = await http.sign_in()
-    page = (await form("/new/columns", FILES)).text
-    names = re.findall(r' name="([\w.]+)"', page[page.index('id="wizard"') :])
+    first = (await http.get("/new")).text
+    pages = [first[first.index('id="wizard"') :], (await form("/new/columns", FILES)).text]
+    names = re.findall(r' name="([\w.]+)"', pages[0] + pages[1][pages[1].index('id="columns"') :])
     assert {"smallest_group", "mechanism", "looks"} <= set(names)
     assert sorted(names) == sorted(set(names))
 
@@ -428,33 +429,6 @@ async def test_two_spellings_of_one_answer_are_asked_about(http: Http) -> None:
     assert town.categories == ("Chur", "Churr", "bern")
     assert isinstance(task.label, Classes)
     assert task.label.classes == ("Yes", "no", "yes")
-
-
-async def test_without_scripts_the_page_takes_its_file_along(
-    http: Http, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every step works on the form that was sent back, with a plan of which it publishes; a browser
-    with scripts is not sent its own file."""
-    form = await http.sign_in()
-    first = (await form("/new/columns", FILES)).text
-    assert "kept_public" not in (await form("/new/columns", FILES, scripted="yes")).text
-    found = re.findall(r'<(?:input|textarea)[^>]* name="([^"]+)"[^>]* value="([^"]*)"', first)
-    fields = {name: html.unescape(text) for name, text in found if name != "form_token"}
-    fields |= {f"categories.{i}": fields[f"found.{i}"] for i in (2, 3)}
-    fields |= {f"kind.{i}": kind for i, kind in enumerate(("numeric", "numeric", "categorical"))}
-    fields |= {"kind.3": "categorical", "label": "label", "name": "kept", "holders": "300"}
-    fields |= {f"asker_{name}": text for name, text in ASKER.items()}
-    fields |= {f"use.{i}": "on" for i in range(3)} | {"depth": "1", "grower": "cart"}
-    plan = (await form("/new/plan", **fields)).text
-    posted = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', plan)
-    again = {name: html.unescape(text) for name, text in posted if name != "form_token"}
-    assert again["kept_public"] == fields["kept_public"]
-    made = await form("/new", **again)
-    assert made.status_code == 303, made.text
-    damaged = await form("/new", **{**again, "kept_public": "?"})
-    assert "The file in the page is damaged" in damaged.text
-    monkeypatch.setattr(wizard, "MOST_KEPT", 1000)
-    assert "files up to 1 kB" in (await form("/new/columns", FILES)).text
 
 
 async def test_a_column_that_cannot_be_one_is_asked_nothing(http: Http) -> None:
