@@ -24,7 +24,7 @@ ENV INSTALL="pip --python /opt/privet/bin/python --disable-pip-version-check ins
 
 FROM build AS code
 RUN --mount=type=cache,target=/var/cache/pip $INSTALL --require-hashes --requirement requirements/build.txt
-COPY pyproject.toml LICENSE ./
+COPY pyproject.toml setup.py LICENSE ./
 COPY privet privet
 COPY protocol protocol
 COPY holder-js holder-js

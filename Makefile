@@ -91,7 +91,7 @@ vectors.zip: $(VENV)/test.installed  ## the test vectors as one archive, in buil
 	@mkdir -p build
 	@$(BIN)/python -m scripts.vectors_archive build/privet-vectors-2.zip
 
-package: $(VENV)/test.installed  ## the package for JavaScript as one file, in build/ (ARGS=--write for its types anew)
+package: $(VENV)/test.installed  ## the package for JavaScript as one file, in build/ (ARGS=--write for its component anew)
 	@$(BIN)/python -m scripts.holder_package build $(ARGS)
 
 audit: $(VENV)/all.installed  ## known vulnerabilities of the pinned dependencies

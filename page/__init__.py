@@ -32,7 +32,9 @@ long may people who come back see the page of the release before."""
 
 _STYLE = FILES["style.css"].decode()
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-_BROTLI = {FILES[FORM]: (files(__name__) / f"{FORM}.br").read_bytes()}
+_COMPRESSED = files(__name__) / f"{FORM}.br"
+_BROTLI = {FILES[FORM]: _COMPRESSED.read_bytes()} if _COMPRESSED.is_file() else {}
+"""The component compressed, which a wheel's build adds; a checkout has it not, and serves gzip."""
 POLICY = (
     f"default-src 'none'; script-src 'self'; style-src 'sha256-{_STYLE_HASH}'; img-src data:; "
     "connect-src {}; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
@@ -117,17 +119,17 @@ def served(
     if name != LOST and sent["ETag"] in asked.get("if-none-match", ""):
         return Served(304, sent, b"")
     status = 404 if name == LOST else 200
-    for coding in ("br", "gzip"):
-        if coding in _codings(asked.get("accept-encoding", "")):
-            body = _compressed(content, coding)
-            if body is not None:
-                return Served(status, {**sent, "Content-Encoding": coding}, body)
+    codings = _codings(asked.get("accept-encoding", ""))
+    if "br" in codings and content in _BROTLI:
+        return Served(status, {**sent, "Content-Encoding": "br"}, _BROTLI[content])
+    if "gzip" in codings:
+        return Served(status, {**sent, "Content-Encoding": "gzip"}, _gzipped(content))
     return Served(status, sent, content)
 
 
 @lru_cache(maxsize=64)
-def _compressed(content: bytes, coding: str) -> bytes | None:
-    return _BROTLI.get(content) if coding == "br" else gzip.compress(content, mtime=0)
+def _gzipped(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
 
 
 def _codings(accepted: str) -> set[str]:

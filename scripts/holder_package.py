@@ -1,19 +1,16 @@
-"""The package for JavaScript as one file, and what of it is written by programs.
+"""The package for JavaScript as one file, and the component that the answer page has too.
 
-``python -m scripts.holder_package build/`` writes the file that ``npm install`` takes. With
-``--write`` it first writes anew, by programs from npm, its types, the component as one file for the
-answer page, and the hash by which the dashboard names that.
+``python -m scripts.holder_package build/`` writes the file that ``npm install`` takes; its types
+are made by TypeScript, from npm. With ``--write`` it first builds the component anew.
 """
 
-import base64
 import gzip
 import io
 import json
-import re
 import shutil
 import subprocess
 import tarfile
-from hashlib import sha256, sha384
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -22,20 +19,23 @@ import typer
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "holder-js"
-TYPES = PACKAGE / "types"
 TOOLS = PACKAGE / "tools"
 FORM = ROOT / "page" / "privet-answer.js"
-HASH = ROOT / "curator" / "dashboard" / "embedding.py"
 NPM = ("--ignore-scripts", "--no-audit", "--no-fund", "--silent")
 
 
-def pack(folder: Path) -> Path:
+def pack(tools: Path, folder: Path) -> Path:
     """The packed package in ``folder``, as ``npm pack`` packs it, with the component as one file in
-    ``dist/``; the same files always give the same bytes."""
+    ``dist/`` and types by what ``install`` put in ``tools``; the same files always give the same
+    bytes."""
     about = json.loads((PACKAGE / "package.json").read_text("utf-8"))
     named = [PACKAGE / name for name in ("package.json", "README.md", *about["files"])]
     found = [path for each in named for path in [each, *sorted(each.rglob("*"))] if path.is_file()]
     files = {str(path.relative_to(PACKAGE)): path.read_bytes() for path in found}
+    with TemporaryDirectory() as made:
+        types(tools, Path(made))
+        declared = sorted(Path(made).rglob("*.d.ts"))
+        files |= {f"types/{each.relative_to(made)}": each.read_bytes() for each in declared}
     files["LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[f"dist/{FORM.name}"] = FORM.read_bytes()
     packed = io.BytesIO()
@@ -51,13 +51,11 @@ def pack(folder: Path) -> Path:
     return target
 
 
-def install(folder: Path, *more: str) -> None:
-    """Install the tools that the lock file of ``tools/`` pins, and packages from files."""
+def install(folder: Path) -> None:
+    """Install the tools that the lock file of ``tools/`` pins."""
     for name in ("package.json", "package-lock.json"):
-        shutil.copy(PACKAGE / "tools" / name, folder)
+        shutil.copy(TOOLS / name, folder)
     subprocess.run(["npm", "ci", *NPM], cwd=folder, check=True, capture_output=True)
-    if more:
-        subprocess.run(["npm", "install", "--no-save", *NPM, *more], cwd=folder, check=True)
 
 
 def types(tools: Path, out: Path) -> None:
@@ -80,39 +78,23 @@ def first_line() -> str:
 
 
 def build(tools: Path, target: Path) -> None:
-    """The component as one file, and compressed, by what ``install`` put in ``tools``."""
+    """The component as one file, by what ``install`` put in ``tools``."""
     shutil.copy(TOOLS / "build.mjs", tools)
     arguments = [str(PACKAGE / "src" / "element.js"), str(target), first_line()]
     subprocess.run(["node", "build.mjs", *arguments], cwd=tools, check=True)
 
 
-def write_all() -> None:
-    """Write anew what is written by programs: types, component, and the hash of that."""
-    with TemporaryDirectory() as place:
-        install(Path(place))
-        shutil.rmtree(TYPES, ignore_errors=True)
-        types(Path(place), TYPES)
-        build(Path(place), FORM)
-    HASH.write_text(with_hash(HASH.read_text("utf-8"), FORM.read_bytes()), "utf-8")
-
-
-def with_hash(text: str, form: bytes) -> str:
-    """The module's text with the component's hash."""
-    made = base64.b64encode(sha384(form).digest()).decode()
-    return re.sub(r'^EMBEDDED_HASH = ".*"$', f'EMBEDDED_HASH = "sha384-{made}"', text, flags=re.M)
-
-
 def main(
     folder: Annotated[Path, typer.Argument(help="Where to write.")] = Path("build"),
     *,
-    write: Annotated[
-        bool, typer.Option(help="First write types, component and hash anew.")
-    ] = False,
+    write: Annotated[bool, typer.Option(help="First build the component anew.")] = False,
 ) -> None:
     """Write the package for JavaScript."""
-    if write:
-        write_all()
-    print(pack(folder))
+    with TemporaryDirectory() as tools:
+        install(Path(tools))
+        if write:
+            build(Path(tools), FORM)
+        print(pack(Path(tools), folder))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ materials, and the hashes of all.
     make release
 
 Archives are built from the commit that is checked out, and from nothing that lies beside it. The
-wheel's bytes depend on the commit and on the pinned setuptools alone. There is a bill of materials
+wheel's bytes depend on the commit and on the pinned setuptools and Brotli alone. There is a bill of materials
 (CycloneDX) for each role's image, from the pins that the image installs; the holder's is the
 wheel's, whose base install it is.
 """

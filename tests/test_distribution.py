@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import brotli
 import pytest
 
 from privet.protocol.installing import WHEEL, install_command
@@ -38,6 +39,12 @@ INSTALLS = re.compile(
 )
 """What has an installer look for the name; extras of pyproject.toml's own are in double quotes."""
 BUILD = "from setuptools import build_meta; build_meta.build_{}({!r})"
+SENT = """
+import sys
+sys.path.insert(0, {!r})
+from privet import page
+print(page.served(page.NAMED, "/v1/tasks/ab", {{"accept-encoding": "br"}}).body.hex())
+"""
 
 
 def texts() -> Iterator[Path]:
@@ -77,7 +84,8 @@ def test_archives_are_whole_and_hold_nothing_else(tmp_path: Path) -> None:
     """The source archive has every file of the checkout, those of the packages inside `privet/`.
 
     A wheel built from it has every module, under `privet/`, the answer page, the marker for type
-    checkers, and no link that leads nowhere on a package index.
+    checkers, and no link that leads nowhere on a package index. It sends the page's component by
+    Brotli.
     """
     folder = checkout(tmp_path / "checkout")
     names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
@@ -93,8 +101,12 @@ def test_archives_are_whole_and_hold_nothing_else(tmp_path: Path) -> None:
         installed = set(wheel.namelist())
         (metadata,) = [name for name in installed if name.endswith("/METADATA")]
         links = re.findall(r"\]\(([^)]*)\)", wheel.read(metadata).decode())
+        wheel.extractall(tmp_path / "wheel")
     assert {name.split("/")[0].partition("-")[0] for name in installed} == {"privet"}
     assert {name for name in expected if re.match(r"privet/.*\.py$", name)} <= installed
     assert "privet/py.typed" in installed
-    assert {"privet/page/index.html", "privet/page/privet-answer.js.br"} <= installed
+    assert {"privet/page/index.html", "privet/page/privet-answer.js"} <= installed
     assert [link for link in links if not link.startswith("https://")] == []
+    sent = output_of(sys.executable, "-I", "-c", SENT.format(str(tmp_path / "wheel")), cwd=tmp_path)
+    component = (ROOT / "page" / "privet-answer.js").read_bytes()
+    assert brotli.decompress(bytes.fromhex(sent)) == component

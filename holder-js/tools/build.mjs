@@ -1,7 +1,6 @@
-/** The component with all that it imports as one small file, and the same compressed: `node build.mjs ENTRY TARGET LINE`. */
+/** The component with all that it imports as one small file: `node build.mjs ENTRY TARGET LINE`. */
 
 import { writeFileSync } from "node:fs";
-import { brotliCompressSync } from "node:zlib";
 import { rolldown } from "rolldown";
 
 const [input, target, firstLine] = process.argv.slice(2);
@@ -34,4 +33,3 @@ const { output } = await bundle.generate({ format: "esm", minify: true });
 if (output.length !== 1) throw new Error(`There are ${output.length} files.`);
 const code = `${firstLine}\n${output[0].code.replaceAll("/* @__PURE__ */ ", "")}`;
 writeFileSync(target, code);
-writeFileSync(`${target}.br`, brotliCompressSync(code));

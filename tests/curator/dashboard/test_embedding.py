@@ -8,7 +8,7 @@ from privet.curator.dashboard.embedding import EMBEDDED, EMBEDDED_HASH, snippet
 
 
 def test_the_hash_is_the_components() -> None:
-    """``python -m scripts.holder_package --write`` writes it."""
+    """Of the very file that this release's relays serve."""
     assert EMBEDDED == page.FORM
     digest = hashlib.sha384(page.FILES[page.FORM]).digest()
     assert f"sha384-{base64.b64encode(digest).decode()}" == EMBEDDED_HASH
