@@ -4,9 +4,10 @@ materials, and the hashes of all.
     make release
 
 Archives are built from the commit that is checked out, and from nothing that lies beside it. The
-wheel's bytes depend on the commit and on the pinned setuptools and Brotli alone. There is a bill of materials
-(CycloneDX) for each role's image, from the pins that the image installs; the holder's is the
-wheel's, whose base install it is.
+wheel's bytes depend on the commit and on the pinned setuptools and Brotli alone; the types in the
+package for JavaScript are made by Node and the TypeScript that its lock file pins. There is a bill
+of materials (CycloneDX) for each role's image, from the pins that the image installs; the holder's
+is the wheel's, whose base install it is.
 """
 
 import hashlib
