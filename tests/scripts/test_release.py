@@ -17,7 +17,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 PIN = re.compile(r"^([a-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
-@pytest.mark.needs("git")
+@pytest.mark.needs("git", "node", "npm")
 @pytest.mark.timeout(600)
 def test_the_same_commit_gives_the_same_wheel(tmp_path: Path) -> None:
     """In two folders, with other rights; and the same package for JavaScript, and vectors."""
