@@ -5,9 +5,8 @@ by itself. Where public labels say nothing expected shares are noise, which a fe
 do not flatten. So one more member takes all cells to be alike, with their mean expected share, and
 the reports alone on the tree make them differ. Where public records are right but for how many
 there are of each class, as where they are enriched, few numbers say all: that is the other one
-(``label_shift``); of a numeric label it is a posterior whose prior has a step at the root alone
-(``prior.MOVED_ALIKE``), so that all cells move by the same. With the evidence of a member and of
-the posterior for all slots, of which S - 1 are free,
+(``label_shift``). With the evidence of a member and of the posterior for all slots, of which S - 1
+are free,
 
     B = log evidence of the member - (S - 1) / S * sum over slots of log evidence,
 
@@ -16,11 +15,10 @@ its prior probability, of what they could add:
 
     part = max(2 sigma(B) - 1, 0) = max(tanh(B / 2), 0),
 
-so that the public model is followed until reports speak against it. For numbers odds are 1 to 3
-(``prior.ODDS_MOVED_ALIKE``), which is one more term of B. The label shift has its part
+so that the public model is followed until reports speak against it. The label shift has its part
 beside the posterior; the member without shape has its part of all, with B against the better of the
-two. Without shape are classes only: numbers around centres have expected means that are far apart,
-and their reports show only what is near.
+two. Both are of classes only: numbers around centres have expected means that are far apart, and
+their reports show only what is near.
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +32,7 @@ from ..core.ratio import project_on_simplex
 from .label_shift import LabelShift, label_shift
 from .likelihood import Contrasts
 from .posterior import Posterior, shift_posterior
-from .prior import MOVED_ALIKE, ODDS_MOVED_ALIKE, Expected, Prior
+from .prior import Expected, Prior
 from .waves import History
 
 
@@ -50,7 +48,7 @@ class Average:
     shaped: Posterior
     shapeless: Posterior | None
     log_odds: float
-    label: LabelShift | Posterior | None
+    label: LabelShift | None
     label_odds: float
 
     @property
@@ -83,16 +81,9 @@ def average_posterior(
     free = (shares.shape[1] - 1) / shares.shape[1]
     of_shaped = free * float(shaped.total_evidence.sum())
     if prior.label_shift:
-        label: LabelShift | Posterior
-        if expected.numeric:
-            label = shift_posterior(tree, contrasts, expected, MOVED_ALIKE)
-            of_label = free * float(label.total_evidence.sum()) + np.log(ODDS_MOVED_ALIKE)
-            moved = _shares(label, expected)
-        else:
-            label = label_shift(contrasts, expected)
-            of_label, moved = label.log_evidence, label.shares
-        average = replace(average, label=label, label_odds=of_label - of_shaped)
-        shares = shares + average.moved * (moved - shares)
+        label = label_shift(contrasts, expected)
+        average = replace(average, label=label, label_odds=label.log_evidence - of_shaped)
+        shares = shares + average.moved * (label.shares - shares)
     if prior.shapeless is not None:
         alike = expected.without_shape(contrasts.size[:, 0] + 1e-9)
         shapeless = shift_posterior(tree, contrasts, alike, Prior((prior.shapeless,), 1.0), history)

@@ -103,9 +103,7 @@ def _of_alone(contrasts: Contrasts, average: Average, alone: QuestionCounts | No
         return _on_simplex(posterior, _by_overall(posterior, change), gain)
 
     label = None
-    if isinstance(found := average.label, Posterior):
-        label = member(found)
-    elif found is not None:
+    if (found := average.label) is not None:
         of_x = np.abs(found.by_share) @ change
         moved = _of_label(found, of_x, found.surprise, summed)
         label = _Member(found.shares, moved, found.weights @ found.surprise)
@@ -156,9 +154,7 @@ def _of_cells(question: QuestionCounts, contrasts: Contrasts, average: Average) 
         return _on_simplex(posterior, moved, np.stack([gain, np.zeros_like(gain)]))
 
     label = None
-    if isinstance(found := average.label, Posterior):
-        label = member(found)
-    elif found is not None:
+    if (found := average.label) is not None:
         by = np.abs(found.by_counts)
         of_x = np.array([[question.total_influence(one) for one in each] for each in by])
         gains = np.stack([free * _by_contrasts(contrasts, found.means), found.by_masses], axis=1)

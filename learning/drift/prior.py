@@ -143,7 +143,7 @@ class Prior:
     def default(cls, *, numeric: bool) -> "Prior":
         """The prior of numbers or of classes."""
         if numeric:
-            return cls(GRID, NO_SHIFT_OF_NUMBERS, label_shift=True)
+            return cls(GRID, NO_SHIFT_OF_NUMBERS)
         return cls(GRID, NO_SHIFT_OF_CLASSES, SHAPELESS, label_shift=True)
 
     @property
@@ -161,15 +161,6 @@ class Prior:
         depth = node_depth(tree)
         mean_depth = max(float(depth[tree.leaves].mean()), 1.0)
         return np.where(depth == 0, root, path / mean_depth), slope
-
-
-MOVED_ALIKE = Prior(
-    tuple(Deviations(root, 0.0, NO_SHIFT.path) for root in (USUAL, LARGE)), 1.0 - LARGE_SHIFTS
-)
-"""Numbers that all moved by the same: ``USUAL`` as its first component, ``LARGE`` as the other."""
-ODDS_MOVED_ALIKE = 1.0 / 3.0
-"""Against the other priors of numbers: at 1 fair public rows would cost .1 to .2 % of squared
-error, and at 1/9 next to nothing would be gained."""
 
 
 def _part_of_large(large: NDArray[np.bool_]) -> Floats:

@@ -44,8 +44,8 @@ Newton); then all is normal, and linear in the cells, but for the two additions 
 slot has deviations and evidence of its own, so that one class may move alone; two slots mirror each
 other. The share is the mean over the priors of (2) at each one's mode.
 
-**Average** (``average``). In one more member only the classes' odds have moved, or all numbers by
-the same, alike in all cells; and for classes another one has the same q in all cells.
+**Average** (``average``). For classes there are two more members: in one only their odds have
+moved, alike in all cells, and the other one has the same q in all cells.
 
 **Intervals** are those of the reports only: what holds for every shift cannot lean on a prior.
 """

@@ -3,10 +3,10 @@
 Classes are of made populations in four columns, whose classes' odds differ (``CLASSES_MOVED``);
 numbers are of made populations and of sets, and of these all labels or some have moved, the upper
 third is four times as likely among public records, or high and low are swapped in a part of the
-space (``NUMBERS_MOVED``). Compared on the same people are ``drift`` without that member and with
-it, with a fifth of the holders asked for the label alone, with the classes' prevalence stated, with
-numbers in four times the cells that reports distinguish, and everybody's shares, or mean, by
-randomized response.
+space (``NUMBERS_MOVED``). Compared on the same people are ``drift`` without that member and, for
+classes, with it, with a fifth of the holders asked for the label alone, with the classes'
+prevalence stated, with numbers in four times the cells that reports distinguish, and everybody's
+shares, or mean, by randomized response.
 
 The error of classes is the mean squared distance of the predicted probabilities from the true
 ones, in 1e-4; that of numbers is the squared error in % of the label's variance.
@@ -162,12 +162,12 @@ def follow(of: LabelsMoved, epsilon: float, seed: int) -> Iterator[Scored]:
     values = {
         PUBLIC: knowledge.model.predict(of.X),
         WITHOUT: predicted(of, knowledge, reports[0], replace(default, label_shift=False)),
-        WITH: predicted(of, knowledge, reports[0], default),
         PART: predicted(of, knowledge, reports[1], default),
     }
     if numeric:
         values[FINER] = predicted(of, knowledge, reports[2], default)
     else:
+        values[WITH] = predicted(of, knowledge, reports[0], default)
         high = np.append(np.ones(len(of.truth[0]) - 1), 5 / 3) * of.ratio
         values[STATED] = predicted(of, knowledge, reports[0], default, of.ratio)
         values[TOO_HIGH] = predicted(of, knowledge, reports[0], default, high)

@@ -1,4 +1,4 @@
-"""All labels have moved alike: what all cells say together, and how far a report moves it."""
+"""All classes have moved alike: what all cells say together, and how far a report moves it."""
 
 from dataclasses import replace
 
@@ -15,7 +15,6 @@ from privet.learning.drift.likelihood import (
     contrasts_of,
     overall_of,
 )
-from privet.learning.drift.posterior import Posterior
 from privet.learning.drift.prior import Expected, Prior
 from privet.learning.drift.shift import averaged
 from privet.protocol.partition import Partition
@@ -216,52 +215,4 @@ def test_one_report_moves_no_more_than_stated(alone: float) -> None:
         reported = (known.weights * other.counts).sum(axis=1)
         values = replace(contrasts, values=moved.values, known=replace(known, reported=reported))
         again = average_posterior(question.partition, values, expected, PRIOR)
-        assert (np.abs(again.shares - average.shares) <= 1.05 * bound + 1e-9).all()
-
-
-NUMBERS = Prior.default(numeric=True)
-
-
-def numbers_asked(seed: int, moved: float) -> tuple[QuestionCounts, Expected, np.ndarray]:
-    """Reports about eight cells whose means are ``moved``, in widths of the scale, from expected
-    ones, with those and the true ones."""
-    t = np.random.default_rng(seed).uniform(0.3, 0.6, CELLS)
-    holders = np.random.default_rng([seed, 1]).multinomial(
-        HOLDERS, np.stack([1.0 - t - moved, t + moved], axis=1).ravel() / CELLS
-    )
-    counts = holders.reshape(CELLS, 2)
-    question = reports(complete(3), counts, 1.0, seed, regression=True)
-    return question, Expected.numbers(t, t, np.full(CELLS, 500.0), 400), t + moved
-
-
-@pytest.mark.parametrize(("moved", "least"), [(0.08, 0.05), (0.0, -0.001)], ids=["all", "none"])
-def test_numbers_that_all_moved_by_the_same_are_followed(moved: float, least: float) -> None:
-    """In 12 collections the squared error falls by a part of the shift's; without a shift it grows
-    by no more than a thousandth of what such a shift would cost."""
-    without, gains = replace(NUMBERS, label_shift=False), []
-    for seed in range(12):
-        question, expected, t = numbers_asked(seed, moved)
-        errors = [
-            ((averaged(question, expected, prior)[1].shares[:, 1] - t) ** 2).mean() / 0.08**2
-            for prior in (without, NUMBERS)
-        ]
-        gains.append(errors[0] - errors[1])
-    assert np.mean(gains) > least
-    assert moved == 0.0 or np.mean(gains) > 3.0 * np.std(gains, ddof=1) / np.sqrt(12)
-
-
-def test_one_report_moves_no_number_by_more_than_stated() -> None:
-    """Where all numbers moved, to first order, as for classes."""
-    question, expected, _ = numbers_asked(2, 0.1)
-    contrasts, average = averaged(question, expected)
-    assert isinstance(average.label, Posterior)
-    assert 0.05 < average.moved < 0.999
-    bound = influence(question, contrasts, average)
-    rng, mass = np.random.default_rng(0), contrasts.mass[:, 0]
-    for _ in range(20):
-        change = np.zeros_like(question.sums)
-        change[rng.choice(len(change), 2, replace=False)] = 1, -1
-        other = replace(question, sums=question.sums + change)
-        values = replace(contrasts, values=contrasts_of(other, contrasts.reference, mass).values)
-        again = average_posterior(question.partition, values, expected, NUMBERS)
         assert (np.abs(again.shares - average.shares) <= 1.05 * bound + 1e-9).all()
