@@ -1,12 +1,9 @@
-"""The model average: posteriors with the public model's shape, and two further members.
+"""The model average: the posterior, and for classes a member in which only their odds have moved.
 
 All priors of ``posterior`` start from the expected shares of cells, and any cell and class may move
-by itself. Where public labels say nothing expected shares are noise, which a few reports shift but
-do not flatten. So one more member takes all cells to be alike, with their mean expected share, and
-the reports alone on the tree make them differ. Where public records are right but for how many
-there are of each class, as where they are enriched, few numbers say all: that is the other one
-(``label_shift``). With the evidence of a member and of the posterior for all slots, of which S - 1
-are free,
+by itself. Where public records are right but for how many there are of each class, as where they
+are enriched, few numbers say all: those of ``label_shift``. With the evidence of this member and of
+the posterior for all slots, of which S - 1 are free,
 
     B = log evidence of the member - (S - 1) / S * sum over slots of log evidence,
 
@@ -15,10 +12,7 @@ its prior probability, of what they could add:
 
     part = max(2 sigma(B) - 1, 0) = max(tanh(B / 2), 0),
 
-so that the public model is followed until reports speak against it. The label shift has its part
-beside the posterior; the member without shape has its part of all, with B against the better of the
-two. Both are of classes only: numbers around centres have expected means that are far apart, and
-their reports show only what is near.
+so that the public model is followed until reports speak against it.
 """
 
 from dataclasses import dataclass, replace
@@ -40,28 +34,19 @@ from .waves import History
 class Average:
     """The mean ``shares``, ``(cells, slots)``, on the simplex, and the members behind them.
 
-    ``label`` and ``shapeless`` are None where these members have no part; ``label_odds`` and
-    ``log_odds`` are their B, ``moved`` and ``flat`` their parts.
+    ``label`` is None where there is only the ``posterior``; ``label_odds`` is its B and ``moved``
+    its part.
     """
 
     shares: Floats
-    shaped: Posterior
-    shapeless: Posterior | None
-    log_odds: float
-    label: LabelShift | None
-    label_odds: float
-
-    @property
-    def flat(self) -> float:
-        return _part(self.log_odds)
+    posterior: Posterior
+    label: LabelShift | None = None
+    label_odds: float = 0.0
 
     @property
     def moved(self) -> float:
-        return _part(self.label_odds)
-
-
-def _part(log_odds: float) -> float:
-    return max(float(np.tanh(log_odds / 2.0)), 0.0)
+        """The part of the member ``label``, at least 0 and below 1."""
+        return max(float(np.tanh(self.label_odds / 2.0)), 0.0)
 
 
 def average_posterior(
@@ -71,28 +56,19 @@ def average_posterior(
     prior: Prior,
     history: History | None = None,
 ) -> Average:
-    """The average of all members; arguments as of ``shift_posterior``.
+    """The average of both; arguments as of ``shift_posterior``.
 
-    A label shift knows nothing of earlier waves; of the others the evidence is that after these.
+    A label shift knows nothing of earlier waves; the posterior's evidence is that after these.
     """
-    shaped = shift_posterior(tree, contrasts, expected, prior, history)
-    shares = _shares(shaped, expected)
-    average = Average(shares, shaped, None, 0.0, None, 0.0)
-    free = (shares.shape[1] - 1) / shares.shape[1]
-    of_shaped = free * float(shaped.total_evidence.sum())
-    if prior.label_shift:
-        label = label_shift(contrasts, expected)
-        average = replace(average, label=label, label_odds=label.log_evidence - of_shaped)
-        shares = shares + average.moved * (label.shares - shares)
-    if prior.shapeless is not None:
-        alike = expected.without_shape(contrasts.size[:, 0] + 1e-9)
-        shapeless = shift_posterior(tree, contrasts, alike, Prior((prior.shapeless,), 1.0), history)
-        of_shapeless = free * float(shapeless.total_evidence.sum())
-        log_odds = of_shapeless - of_shaped - max(average.label_odds, 0.0)
-        average = replace(average, shapeless=shapeless, log_odds=log_odds)
-        of_reports = _shares(shapeless, expected)
-        shares = shares + average.flat * (of_reports - shares)
-    return replace(average, shares=shares)
+    posterior = shift_posterior(tree, contrasts, expected, prior, history)
+    average = Average(_shares(posterior, expected), posterior)
+    if not prior.label_shift:
+        return average
+    label, slots = label_shift(contrasts, expected), average.shares.shape[1]
+    of_posterior = (slots - 1) / slots * float(posterior.total_evidence.sum())
+    both = replace(average, label=label, label_odds=label.log_evidence - of_posterior)
+    shares = both.shares + both.moved * (label.shares - both.shares)
+    return replace(both, shares=shares)
 
 
 def _shares(posterior: Posterior, expected: Expected) -> Floats:

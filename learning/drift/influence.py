@@ -5,8 +5,8 @@ Within a prior theta changes by C dH, C being the posterior covariance; the entr
 cells is at most the product of their posterior deviations. Between priors the derivative of a mean
 is its covariance with that of the log evidence, at most the product of their deviations (Cauchy and
 Schwarz). In a label shift of classes x changes with all counts, also through the reported masses
-where masses follow. The parts of that member and of
-the one without the public model's shape (``average``) change with differences of log evidences.
+where masses follow. The part of that member
+(``average``) changes with differences of log evidences.
 Left out: second order, and how reports change other masses, variances and references.
 """
 
@@ -63,29 +63,20 @@ def _of_average(
     average: Average,
     shaped: _Member,
     label: _Member | None,
-    shapeless: _Member | None,
     summed: Callable[[Floats], float],
 ) -> Floats:
     """The bound for the average: members change, and so do their parts with their log odds.
 
     ``summed`` bounds by how much a value changes whose derivative is given.
     """
-    shares, moved, gain = shaped.shares, shaped.moved, shaped.gain
-
-    def joined(member: _Member, part: float, log_odds: float, against: Floats) -> Floats:
-        bound = (1.0 - part) * moved + part * member.moved
-        of_odds = summed(member.gain - against)
-        if log_odds + of_odds > 0.0:  # or else this member has no part before or after
-            bound += np.abs(member.shares - shares) * (1.0 - part**2) / 2.0 * of_odds
-        return np.asarray(bound)
-
-    if label is not None:
-        moved = joined(label, average.moved, average.label_odds, gain)
-        shares = shares + average.moved * (label.shares - shares)
-        gain = label.gain if average.label_odds > 0.0 else gain
-    if shapeless is not None:
-        moved = joined(shapeless, average.flat, average.log_odds, gain)
-    return moved
+    if label is None:
+        return shaped.moved
+    part = average.moved
+    bound = (1.0 - part) * shaped.moved + part * label.moved
+    of_odds = summed(label.gain - shaped.gain)
+    if average.label_odds + of_odds > 0.0:  # or else this member has no part before or after
+        bound += np.abs(label.shares - shaped.shares) * (1.0 - part**2) / 2.0 * of_odds
+    return np.asarray(bound)
 
 
 def _of_alone(contrasts: Contrasts, average: Average, alone: QuestionCounts | None) -> Floats:
@@ -107,8 +98,7 @@ def _of_alone(contrasts: Contrasts, average: Average, alone: QuestionCounts | No
         of_x = np.abs(found.by_share) @ change
         moved = _of_label(found, of_x, found.surprise, summed)
         label = _Member(found.shares, moved, found.weights @ found.surprise)
-    shapeless = None if average.shapeless is None else member(average.shapeless)
-    return _of_average(average, member(average.shaped), label, shapeless, summed)
+    return _of_average(average, member(average.posterior), label, summed)
 
 
 def _of_label(
@@ -160,8 +150,7 @@ def _of_cells(question: QuestionCounts, contrasts: Contrasts, average: Average) 
         gains = np.stack([free * _by_contrasts(contrasts, found.means), found.by_masses], axis=1)
         moved = _of_label(found, of_x, gains, summed)
         label = _Member(found.shares, moved, np.tensordot(found.weights, gains, 1))
-    shapeless = None if average.shapeless is None else member(average.shapeless)
-    return _of_average(average, member(average.shaped), label, shapeless, summed)
+    return _of_average(average, member(average.posterior), label, summed)
 
 
 def _of_posterior(contrasts: Contrasts, change: "ContrastChange", posterior: Posterior) -> Floats:

@@ -1,7 +1,7 @@
 """The prior of shares before any report, and of how far holders may differ from it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product, starmap
 from typing import NamedTuple
 
@@ -42,9 +42,6 @@ MOST_SLOPE = 1.0
 NO_SHIFT_OF_CLASSES, NO_SHIFT_OF_NUMBERS = 0.5, 0.9
 """Classes: as likely as not. Numbers: nine to one, since a squared error has no bound
 (ADR 0128)."""
-SHAPELESS = Deviations(0.6, 0.0, 1.0)
-"""The root's deviation where cells are expected to be alike: the smaller of the grid's, since the
-mean is the public one, and the larger below it; chosen by simulation."""
 PER_THETA = 1.0 / 12.0
 """Widths of a number's scale in a unit of theta: a scale is six standard deviations wide, and a
 unit half of one."""
@@ -96,11 +93,6 @@ class Expected:
         q = np.stack([1.0 - t, t], axis=1)
         return cls(q, slope, points, rows, numeric=True, of_public=q)
 
-    def without_shape(self, mass: Floats) -> "Expected":
-        """The same share in all cells, their mean by ``mass``, ``(cells,)``."""
-        mean = np.average(self.q, axis=0, weights=mass)
-        return replace(self, q=np.broadcast_to(mean, self.q.shape))
-
     def place(self, shares: Floats) -> Floats:
         """Shares on the scale of theta, from an origin that is equal for all expected shares."""
         from scipy.special import logit  # slow to import
@@ -130,13 +122,11 @@ class Expected:
 class Prior:
     """A mixture of normal priors of theta, the first of them "no shift".
 
-    ``shapeless`` is that of the member without the public model's shape, if there is one, and
-    ``label_shift`` says whether there is that member (``average``).
+    ``label_shift`` says whether there is that member beside it (``average``).
     """
 
     grid: Sequence[Deviations]
     no_shift: float
-    shapeless: Deviations | None = None
     label_shift: bool = False
 
     @classmethod
@@ -144,7 +134,7 @@ class Prior:
         """The prior of numbers or of classes."""
         if numeric:
             return cls(GRID, NO_SHIFT_OF_NUMBERS)
-        return cls(GRID, NO_SHIFT_OF_CLASSES, SHAPELESS, label_shift=True)
+        return cls(GRID, NO_SHIFT_OF_CLASSES, label_shift=True)
 
     @property
     def probabilities(self) -> Floats:

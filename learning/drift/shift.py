@@ -44,8 +44,8 @@ Newton); then all is normal, and linear in the cells, but for the two additions 
 slot has deviations and evidence of its own, so that one class may move alone; two slots mirror each
 other. The share is the mean over the priors of (2) at each one's mode.
 
-**Average** (``average``). For classes there are two more members: in one only their odds have
-moved, alike in all cells, and the other one has the same q in all cells.
+**Average** (``average``). For classes there is one more member, in which only their odds have
+moved, alike in all cells.
 
 **Intervals** are those of the reports only: what holds for every shift cannot lean on a prior.
 """
@@ -81,10 +81,9 @@ def estimate_shift(
     """
     contrasts, average = averaged(question, expected, prior, rounds, alone, history)
     shares = average.shares
-    posterior = average.shaped
     holders = question.plausible.sum(axis=1, keepdims=True)
     low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
-    unmoved = posterior.unmoved
+    unmoved = average.posterior.unmoved
     if average.label is not None:
         unmoved = unmoved + average.moved * (average.label.unmoved - unmoved)
     return SlotEstimates(
@@ -92,7 +91,7 @@ def estimate_shift(
         standard_error=(high - low) / (2.0 * question.factor),
         low=low,
         high=high,
-        public_share=np.clip(unmoved.mean(axis=1), 0.0, 1.0) * (1.0 - average.flat),
+        public_share=np.clip(unmoved.mean(axis=1), 0.0, 1.0),
         influence=np.minimum(influence(question, contrasts, average, alone), 1.0),
         base_slope=slope_within(expected, average),
     )
@@ -111,8 +110,8 @@ def history_with(
 ) -> History:
     """The history for the next wave: ``history`` and one more wave."""
     contrasts, average = averaged(question, expected, alone=alone, history=history)
-    shaped = average.shaped
-    return passed_on(history, contrasts, average.shares, shaped.theta, shaped.weights, expected)
+    theta, weights = average.posterior.theta, average.posterior.weights
+    return passed_on(history, contrasts, average.shares, theta, weights, expected)
 
 
 def averaged(
@@ -137,10 +136,10 @@ def averaged(
 
 
 def slope_within(expected: Expected, average: Average) -> Floats:
-    """The factor of (4), ``(cells, slots)``, which is 0 without the public model's shape."""
+    """The factor of (4), ``(cells, slots)``."""
     q, shares, link = expected.of_public, average.shares, np.ones_like(expected.q)
     if not expected.numeric:
         link = shares * (1.0 - shares) / (q * (1.0 - q))
-    found = (average.shaped.weights * average.shaped.slope).sum(axis=0)
+    found = (average.posterior.weights * average.posterior.slope).sum(axis=0)
     slope = 1.0 + (1.0 - average.moved) * found
-    return np.asarray(np.clip((1.0 - average.flat) * slope * link, 0.0, 1.0))
+    return np.asarray(np.clip(slope * link, 0.0, 1.0))

@@ -18,7 +18,6 @@ from privet.learning.drift.prior import (
     GRID,
     NO_SHIFT,
     NO_SHIFT_OF_CLASSES,
-    SHAPELESS,
     Deviations,
     Expected,
     Prior,
@@ -84,7 +83,6 @@ class Ablation:
     grid: tuple[Deviations, ...] = GRID
     no_shift: float = NO_SHIFT_OF_CLASSES
     rounds: int = ROUNDS
-    shapeless: Deviations | None = SHAPELESS
     label_shift: bool = True
 
     def __call__(self, population: Population, epsilon: float, seed: int) -> Iterator[Scored]:
@@ -102,7 +100,7 @@ class Ablation:
         )
         points = np.full(CELLS, 8000.0 / CELLS)
         expected = Expected.classes(q, points, PUBLIC_ROWS)
-        prior = Prior(self.grid, self.no_shift, self.shapeless, label_shift=self.label_shift)
+        prior = Prior(self.grid, self.no_shift, self.label_shift)
         found = estimate_shift(question, expected, prior, self.rounds)
         error = np.sqrt(np.mean((found.shares - p)[:, -1] ** 2))
         yield self.name, {}, {"score": float(error)}

@@ -123,7 +123,7 @@ def earlier_waves(of: Panel, epsilon: float, seed: int) -> Iterator[Scored]:
             if name == ALONE or before is not None:
                 contrasts, average = averaged(question, expected, history=before)
             errors[name].append(100.0 * (average.shares[:, 1] - share))
-        shaped = average.shaped
+        shaped = average.posterior
         history = passed_on(
             history, contrasts, average.shares, shaped.theta, shaped.weights, expected
         )
