@@ -37,8 +37,7 @@ Register = Annotated[
     Path | None,
     typer.Option(
         **FILE,
-        help="CSV or Parquet file of the people asked: their disclosed columns, or all features if "
-        "none is disclosed, without labels.",
+        help="CSV or Parquet file of the people asked: their disclosed columns, without labels.",
     ),
 ]
 PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]

@@ -84,7 +84,7 @@ _UPLOAD = {
                         "register": {
                             **BINARY,
                             "description": "The people asked, CSV or Parquet: their disclosed "
-                            "columns, or all features if none is disclosed, without labels.",
+                            "columns, without labels. Refused where no column is disclosed.",
                         },
                         "settings": {
                             "type": "string",
