@@ -92,11 +92,11 @@ def asked_for_numbers(seed: int, moved: float, epsilon: float) -> list[QuestionC
 def test_numbers_follow_the_label_alone_where_all_moved() -> None:
     """Cells are clipped around centres and the label alone is not: both are on one scale.
 
-    At ε 1 the error of values in 12 collections is smaller by more than three standard errors, and
+    At ε 1 the error of values in 24 collections is smaller by more than three standard errors, and
     one report to either question moves none by more than is stated, to first order.
     """
     fitting, gains = Fitting.of("drift", NUMBER, OF_NUMBERS), []
-    for seed in range(12):
+    for seed in range(24):
         question, alone = asked_for_numbers(seed, 1.0, 1.0)
         none = replace(alone, sums=np.zeros_like(alone.sums), n=0)
         moved = [fitting.estimate([question, one]) for one in (none, alone)]
@@ -104,7 +104,7 @@ def test_numbers_follow_the_label_alone_where_all_moved() -> None:
         expected = fitting.estimate([asked_none]).values + 1.0
         errors = [((model.values - expected) ** 2).mean() for model in moved]
         gains.append(errors[0] - errors[1])
-    assert np.mean(gains) > 3.0 * np.std(gains) / np.sqrt(12)
+    assert np.mean(gains) > 3.0 * np.std(gains) / np.sqrt(24)
     for slot in range(len(alone.sums)):
         change = np.zeros_like(alone.sums)
         change[slot], change[slot - 1] = 1, -1
