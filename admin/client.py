@@ -60,9 +60,8 @@ class PredictionColumns(TypedDict):
 
     ``label`` holds the likeliest classes, or the mean labels. Of the holders in the record's cell,
     ``cell_value`` are the shares of classes or the mean label, ``cell_low`` and ``cell_high`` the
-    ends of their 95 % intervals, and ``cell_influence`` the most that one dishonest report can have
-    moved them, to first order. An entry of these and of ``values`` has one number per class in the
-    order of ``classes``, or one number where the label is numeric and ``classes`` is None.
+    ends of their 95 % intervals. An entry of these and of ``values`` has one number per class in
+    the order of ``classes``, or one number where the label is numeric and ``classes`` is None.
     ``outside`` names the fields whose number lies outside the published range, whose nearest end
     counts. ``paths`` gives the splits that lead to each ``cell`` met.
     """
@@ -74,7 +73,6 @@ class PredictionColumns(TypedDict):
     cell_value: list[list[float]]
     cell_low: list[list[float]]
     cell_high: list[list[float]]
-    cell_influence: list[list[float]]
     cell: list[int]
     outside: list[list[str]]
     paths: dict[str, list[str]]

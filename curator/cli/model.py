@@ -46,6 +46,7 @@ def _print_model(model: Document) -> None:
         "parameters": model["parameters"],
         "reports": model["reports"],
         **dict(map(_way, model["ways"])),
+        **_one(model["worst_of_one"]),
         "cells": model["cells"],
         **{name: _with_ends(of) for name, of in model["scores"].items()},
         "fitted": when(model["created"]),
@@ -338,6 +339,14 @@ def write_predictions(
 ) -> None:
     with naming_target(target):
         target.write_bytes(as_csv(header, rows, form))
+
+
+def _one(moved: float | None) -> Document:
+    """How far one false report moved a value, if that was tried."""
+    if moved is None:
+        return {}
+    found = f"moved a cell's value by up to {amount(moved)}, among those tried"
+    return {"one false report": found}
 
 
 def _way(way: Document) -> tuple[str, str]:

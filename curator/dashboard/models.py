@@ -604,7 +604,6 @@ def is_untold(task: Task, prediction: Mapping[str, Any]) -> bool:
 def values_of_cell(task: Task, model: Model, cell: int) -> list[dict[str, Any]]:
     names = task.label.classes if isinstance(task.label, Classes) else (task.label.name,)
     kinds = {"value": model.values, "low": model.low, "high": model.high}
-    kinds["influence"] = model.influence
     return [
         {"name": name, **{kind: float(table[cell, slot]) for kind, table in kinds.items()}}
         for slot, name in enumerate(names)

@@ -113,6 +113,12 @@ class ModelView(View):
         default_factory=list,
         description="Sources of the reports: direct, or the relays that sent them.",
     )
+    worst_of_one: float | None = Field(
+        default=None,
+        description="How far one false report moved a value of the model when some ways to choose "
+        "it were tried; another may move it further. Null without reports, and if nothing was "
+        "tried when the model was fitted, by an earlier version.",
+    )
 
     @classmethod
     def of(cls, task_id: str, info: ModelInfo) -> Self:
@@ -373,7 +379,7 @@ async def exported(
     return Response(body, media_type=EXPORTS[form].media_type, headers=headers)
 
 
-OF_CELL = ("cell_value", "cell_low", "cell_high", "cell_influence")
+OF_CELL = ("cell_value", "cell_low", "cell_high")
 """Keys of what is said of a record's cell."""
 
 
@@ -420,10 +426,6 @@ class Prediction(BaseModel):
         "cell's holders together, not about those like the record."
     )
     cell_high: dict[str, float] | float = Field(description="Its upper end.")
-    cell_influence: dict[str, float] | float = Field(
-        description="Upper bound on the influence of one dishonest report on the cell's value, to "
-        "first order."
-    )
     cell: int = Field(description="The cell the record falls into.")
     path: list[str] = Field(description="The splits that led there.", examples=[["age < 32"]])
     outside: list[str] = Field(
@@ -446,7 +448,6 @@ class RecordPredictions(BaseModel):
                             "cell_value": {"no": 0.33, "yes": 0.67},
                             "cell_low": {"no": 0.22, "yes": 0.6},
                             "cell_high": {"no": 0.4, "yes": 0.78},
-                            "cell_influence": {"no": 0.01, "yes": 0.01},
                             "cell": 7,
                             "path": ["age < 32", "religious < 2.5"],
                             "outside": [],
@@ -471,10 +472,6 @@ class ColumnPredictions(BaseModel):
     cell_value: list[list[float]] = Field(description="Shares, or the mean, of the row's cell.")
     cell_low: list[list[float]] = Field(description="Lower ends of their 95 % intervals.")
     cell_high: list[list[float]] = Field(description="Upper ends.")
-    cell_influence: list[list[float]] = Field(
-        description="Upper bound on the influence of one report on the cell's value, to first "
-        "order."
-    )
     cell: list[int]
     outside: list[list[str]] = Field(description="Each row's fields outside their range.")
     paths: dict[str, list[str]] = Field(description="The splits that lead to each cell met.")

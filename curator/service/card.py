@@ -31,12 +31,13 @@ def write_card(
     questions: Sequence[QuestionCounts],
     sources: Sequence[Mapping[str, Any]] = (),
     *,
+    worst_of_one: float | None = None,
     growth: str = "",
 ) -> str:
     """The card of a model; ``questions`` are the debiased counts of the reports so far.
 
-    ``sources`` are as ``report_sources`` made them for this model; ``growth`` says why the
-    collection's counts may still grow, if they may.
+    ``sources`` and ``worst_of_one`` are of this model's summary (``model_cache.summary_of``);
+    ``growth`` says why the collection's counts may still grow, if they may.
     """
     model = fitted.model
     sections = [
@@ -46,7 +47,7 @@ def write_card(
         "## What each holder reports\n\n" + _questions(task),
         _said(task, model, public, questions),
         "## Reliability\n\n" + _trust(model, questions),
-        "## Sources of the reports\n\n" + _sources(sources) if sources else "",
+        "## Sources of the reports\n\n" + _sources(sources, worst_of_one) if sources else "",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -151,14 +152,11 @@ def _said(task: Task, model: Model, public: PublicData, questions: Sequence[Ques
 
 def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     width = model.high - model.low
-    moved = model.influence
     lines = [
         f"- Half of the cells' 95 % intervals are at most {amount(np.median(width))} wide, and all "
         f"at most {amount(width.max())}.",
         f"- On average {percent(float(model.public_share.mean()))} of a cell's value comes from "
         "public data.",
-        f"- One dishonest report can have moved a value by {amount(np.median(moved))} in half of "
-        f"the cells, and by {amount(moved.max())} at most, to first order.",
     ]
     false = impossible(questions)
     if false is not None:
@@ -171,7 +169,7 @@ def _trust(model: Model, questions: Sequence[QuestionCounts]) -> str:
     return "\n".join(lines)
 
 
-def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
+def _sources(sources: Sequence[Mapping[str, Any]], worst_of_one: float | None) -> str:
     total = sum(source["reports"] for source in sources)
     rows = [
         [
@@ -185,9 +183,13 @@ def _sources(sources: Sequence[Mapping[str, Any]]) -> str:
         for source in sources
     ]
     header = ("way", "reports", "share", "worst found")
+    one = ""
+    if worst_of_one is not None:
+        one = f" For one false report it is {amount(worst_of_one)}."
     return (
         f"{_table(header, rows)}\n\nThe worst found is how far that number of false reports moved "
-        "a value of the model when some ways to choose them were tried. Others may move it further."
+        f"a value of the model when some ways to choose them were tried.{one} Others may move it "
+        "further."
     )
 
 

@@ -24,7 +24,10 @@ BYTES_IN_MEMORY = 2**29
 def summary_of(
     model: Model, relayed: Mapping[str, int], worst_of: Callable[[int], float]
 ) -> dict[str, Any]:
-    """The summary of a model in lists, in JSON's types; arguments as of ``report_sources``."""
+    """The summary of a model in lists, in JSON's types; arguments as of ``report_sources``.
+
+    ``worst_of_one`` is how far one false report moved a value; None without reports.
+    """
     return {
         "estimator": model.estimator,
         "parameters": dict(model.parameters),
@@ -32,6 +35,7 @@ def summary_of(
         "cells": model.partition.cells,
         "facts": dict(model.facts),
         "ways": report_sources(model, relayed, worst_of),
+        "worst_of_one": worst_of(1) if model.n else None,
     }
 
 

@@ -118,10 +118,11 @@ def read_card(curator: Curator, actor: Actor, task_id: str, number: int | None =
     task, grows = stored.task, growth(stored, curator.clock(), waves_of(curator, stored.head))
     actor.need(Scope.READER, COUNTS)
     fitted = curator.models.get(task_id, number)
-    sources = curator.models.info(task_id, fitted.number).summary.get("ways", [])
+    summary = curator.models.info(task_id, fitted.number).summary
+    sources, one = summary.get("ways", []), summary.get("worst_of_one")
     public = curator.store.tasks.public_data(task_id)
     counts = curator.question_counts(task_id)
-    return write_card(task, fitted, public, counts, sources, growth=grows)
+    return write_card(task, fitted, public, counts, sources, worst_of_one=one, growth=grows)
 
 
 def read_insight(

@@ -249,45 +249,6 @@ class QuestionCounts:
         """Covariance of a cell's slots by noise and by sampling, ``(cells, slots, slots)``."""
         return self.noise + sampling_covariance(self.plausible)
 
-    @cached_property
-    def count_influence(self) -> Floats:
-        """Maximum change of a cell's count from replacing one report, per slot, ``(slots,)``."""
-        low, high = self._extremes
-        return high - low
-
-    def total_influence(self, weights: Floats) -> float:
-        """Bound on the sum of ``weights * |change of the counts|`` from replacing one report.
-
-        ``weights``, ``(cells, slots)``, are not negative. The smaller of two bounds: every count
-        changes by its maximum; or both reports add the maximum relative to the minimum of every
-        count.
-        """
-        if self.mechanism.stratum_count > 1:
-            return self._stratum_influence(weights)
-        of_slots = weights.sum(axis=0)
-        _, high = self.mechanism.influence(weights)
-        above_low = high - float(of_slots @ self._extremes[0])
-        return min(float(of_slots @ self.count_influence), 2.0 * above_low)
-
-    def _stratum_influence(self, weights: Floats) -> float:
-        """``total_influence`` where a report adds only to its own stratum.
-
-        The one that goes and the one that comes each change at most one stratum: there |x| is at
-        most x + 2 |low| for the minimum ``low`` of a count.
-        """
-        _, high = self.mechanism.influence(weights)
-        of_stratum = np.zeros((self.mechanism.stratum_count, weights.shape[1]))
-        np.add.at(of_stratum, self.mechanism.stratum_of_cell, weights)
-        return 2.0 * (high + 2.0 * float((of_stratum @ np.abs(self._extremes[0])).max()))
-
-    @cached_property
-    def _extremes(self) -> tuple[Floats, Floats]:
-        """Minimum and maximum that a report adds to a cell's count, per slot, ``(slots,)``."""
-        first_cell = np.zeros((self.mechanism.slots, self.mechanism.cells, self.mechanism.slots))
-        first_cell[:, 0, :] = np.eye(self.mechanism.slots)
-        low, high = np.array([self.mechanism.influence(unit) for unit in first_cell]).T
-        return low, high
-
 
 def rounding_variance(mechanism: Mechanism, weights: Floats, counts: Floats) -> float:
     """Upper bound on the variance that rounding to levels adds to sum(weights * counts)."""

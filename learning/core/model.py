@@ -1,4 +1,4 @@
-"""A fitted model: a value per cell, with its interval, public share and one report's influence."""
+"""A fitted model: a value per cell, with its interval and public share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from .trees import locate
 
 Value = float | int | str | bool
 FORMAT = "privet-model-1"
-CELL_ARRAYS = ("values", "standard_error", "low", "high", "public_share", "influence")
+CELL_ARRAYS = ("values", "standard_error", "low", "high", "public_share")
 OPTIONAL_ARRAYS = ("base_values", "base_slope", "values_without_reports", "public_base_values")
 
 _LABEL: TypeAdapter[Label] = TypeAdapter(Label)
@@ -65,7 +65,6 @@ class Predictions:
             "cell_value": model.values,
             "cell_low": model.low,
             "cell_high": model.high,
-            "cell_influence": model.influence,
         }
         return {
             "label": self.labels(model.label).tolist(),
@@ -94,8 +93,6 @@ class Model:
     - ``values``, ``standard_error``, ``low``, ``high``: ``(K, S)``, the shares of classes among a
       cell's holders, or their mean label, with the ends of a 95 % interval;
     - ``public_share``: ``(K,)``, the fraction of the value that came from public data;
-    - ``influence``: ``(K, S)``, maximum change of the value by replacing one report, to first
-      order; for more, see ``false_reports``;
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
     - ``optimism``: by how many reports each score of its cells is too good, since it was fitted to
       them, and the variance of that (``findings.scores``); None where it was not computed;
@@ -119,7 +116,6 @@ class Model:
     low: Floats
     high: Floats
     public_share: Floats
-    influence: Floats
     n: int
     estimator: str = ""
     parameters: Mapping[str, Value] = field(default_factory=dict)
@@ -235,8 +231,7 @@ def _pairs(of: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
 class SlotEstimates:
     """Shares of slots, the form in which estimators find every label, each ``(cells, slots)``.
 
-    ``public_share`` has shape ``(cells,)``; ``influence`` is the maximum change of a share from
-    replacing one report; ``base_slope`` is a model's, 1 if None.
+    ``public_share`` has shape ``(cells,)``; ``base_slope`` is a model's, 1 if None.
     """
 
     shares: Floats
@@ -244,7 +239,6 @@ class SlotEstimates:
     low: Floats
     high: Floats
     public_share: Floats
-    influence: Floats
     base_slope: Floats | None = None
 
 
@@ -263,14 +257,14 @@ def to_model(
     and, if the question has a centring, within its radius of their cell's centre.
     """
     low, high = slots.low.clip(max=slots.shares), slots.high.clip(min=slots.shares)
-    values, error, influence = slots.shares, slots.standard_error, slots.influence
+    values, error = slots.shares, slots.standard_error
     base_slope = None if base_values is None else slots.base_slope
     span = None
     if isinstance(label, Range):
         scale = question.scale_of(label)
         span = min(scale.width, label.span) if scale.centred else None
         values, low, high = (scale.from_unit(ends[:, 1:]) for ends in (values, low, high))
-        error, influence = scale.width * error[:, 1:], scale.width * influence[:, 1:]
+        error = scale.width * error[:, 1:]
         base_slope = None if base_slope is None else base_slope[:, 1:]
     return Model(
         label=label,
@@ -280,7 +274,6 @@ def to_model(
         low=low,
         high=high,
         public_share=slots.public_share,
-        influence=influence,
         n=question.n if n is None else n,
         base=base,
         base_values=base_values,

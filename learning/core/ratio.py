@@ -10,7 +10,6 @@ the mass is positive, and does not flip where it is not. Intervals are Fieller's
 import numpy as np
 
 from .contrasts import moments
-from .counts import QuestionCounts
 from .looks import ONE_LOOK
 from .model import SlotEstimates
 from .public_data import Floats
@@ -20,20 +19,18 @@ def share_estimates(
     counts: Floats,
     covariance: Floats,
     public_share: Floats,
-    influence: Floats,
     factor: float = ONE_LOOK,
     holders: Floats | float = 0.0,
 ) -> SlotEstimates:
     """The shares of counts, with intervals after Fieller and standard errors from their widths.
 
-    ``counts`` and ``influence``, of one report on a share, have shape ``(cells, slots)``,
-    ``covariance`` ``(cells, slots, slots)`` and ``public_share`` ``(cells,)``; ``factor`` and
-    ``holders`` are those of ``fieller_interval``.
+    ``counts`` have shape ``(cells, slots)``, ``covariance`` ``(cells, slots, slots)`` and
+    ``public_share`` ``(cells,)``; ``factor`` and ``holders`` are those of ``fieller_interval``.
     """
     values = shares(counts, covariance, holders)
     low, high = fieller_interval(counts, covariance, holders, factor)
     error = (high - low) / (2.0 * factor)
-    return SlotEstimates(values, error, low, high, public_share, influence)
+    return SlotEstimates(values, error, low, high, public_share)
 
 
 def shares(counts: Floats, covariance: Floats, holders: Floats | float = 0.0) -> Floats:
@@ -57,21 +54,6 @@ def project_on_simplex(points: Floats) -> Floats:
     support = (descending * ranks > excess).sum(axis=1)
     shift = excess[np.arange(len(points)), support - 1] / support
     return np.asarray(np.maximum(points - shift[:, None], 0.0))
-
-
-def share_influence(question: QuestionCounts, counts: Floats) -> Floats:
-    """Maximum change of each share from replacing one report, to first order, ``(cells, slots)``.
-
-    The share v_s = A_s / B has the derivative (e_s - v_s 1) / B with respect to the counts. Adding
-    the slots' worst cases: sum_t |e_s - v_s|_t i_t / B, i_t being ``count_influence`` of slot t; at
-    most 1. ``counts`` are A in units of reports.
-    """
-    influence = question.count_influence
-    mass = counts.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.where(mass > 0.0, np.clip(counts / mass, 0.0, 1.0), 1.0)
-        change = ((1.0 - 2.0 * values) * influence + values * influence.sum()) / mass
-    return np.where(mass > 0.0, np.minimum(change, 1.0), 1.0)
 
 
 def fieller_interval(

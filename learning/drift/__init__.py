@@ -5,6 +5,6 @@
 2. ``distilled`` grows cells within which f varies little.
 3. ``shift`` estimates from reports how the holders' shares differ from f's: contrasts
    (``likelihood``), the ``prior`` on the tree (``tree_smoothing``), the ``posterior`` and its
-   ``average``; ``influence`` is one report's.
+   ``average``.
 4. ``fit`` makes the model, where columns are disclosed with ``cell_learners``.
 """

@@ -33,7 +33,6 @@ somewhat too large, and where no member is better than the drift chance may lead
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -71,9 +70,7 @@ class Rows:
     """Cells as training data: ``X``, ``(rows, columns)``, and targets and weights of each.
 
     ``T``, ``(rows, S)``; ``precision``, ``(rows,)``; ``holders``, ``(rows,)``, how many reported;
-    ``public``, ``(rows, S)``, the public model's means; ``change`` is the most that replacing one
-    report changes a target times ``holders``, and ``overall_change`` the same of the mean target
-    times all holders, which adds up what it changes in all cells.
+    ``public``, ``(rows, S)``, the public model's means.
     """
 
     X: Floats
@@ -81,19 +78,13 @@ class Rows:
     precision: Floats
     holders: Floats
     public: Floats
-    change: float
-    overall_change: float
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A fitted model g and what one report changes its values at the rows by, ``(rows, S)``.
-
-    ``residual``: the public model is added to it.
-    """
+    """A fitted model, to which the public model is added if it is ``residual``."""
 
     model: BaseModel
-    influence: Floats
     residual: bool = False
 
 
@@ -126,15 +117,12 @@ class Learned:
     """The prediction ``base(x) + values - base_values`` in x's cell, the last two ``(K, S)``.
 
     ``part`` is that of all members together beside the drift, and ``own`` that of the drift;
-    ``public`` that of those others that contain the public model. ``influence``, ``(K, S)``, is
-    what one report changes the other members' values by, to first order with splits and weights as
-    they are.
+    ``public`` that of those others that contain the public model.
     """
 
     base: BaseModel
     base_values: Floats
     values: Floats
-    influence: Floats
     part: float
     own: float
     public: float
@@ -190,23 +178,11 @@ class LearnersTrial:
         T = T + (1.0 - T.sum(axis=1, keepdims=True)) / slots
         variance = np.diagonal(self.noise_of(n), axis1=1, axis2=2).mean(axis=1)
         precision = 1.0 / np.maximum(variance, LEAST_SPREAD / holders)
-        change, public = float(self.question.count_influence.max()), self.public[self.cells]
-        return Rows(self.X, T, precision, holders, public, change, self._overall_change)
-
-    @cached_property
-    def _overall_change(self) -> float:
-        """The most that one report changes the vector of mean shares by, times all holders."""
-        slots = self.covariance.shape[1]
-        extremes = []
-        for slot in range(slots):
-            weights = np.where(self.cells[:, None], np.eye(slots)[slot] - 1.0 / slots, 0.0)
-            extremes.append(self.question.mechanism.influence(weights))
-        low, high = np.array(extremes).T
-        return float(np.linalg.norm(high - low))
+        return Rows(self.X, T, precision, holders, self.public[self.cells])
 
     def fitted(self, rows: Rows) -> list[Member]:
         """All members but the drift, fitted to these rows."""
-        members = [Member(self.knowledge.model, np.zeros_like(rows.T)), overall(rows)]
+        members = [Member(self.knowledge.model), overall(rows)]
         if rows.T.shape[1] * (rows.X.shape[1] + 1) <= MOST_COEFFICIENTS:
             members.append(linear(rows))
         for residual in (False, True):
@@ -293,19 +269,16 @@ class LearnersTrial:
         base = mixture(name, models, weights)
         scored = replace(self.knowledge, model=base, scores=base.predict(self.knowledge.points))
         base_values, _ = scored.cell_means(self.question.partition)
-        influence = np.zeros_like(base_values)
-        influence[self.cells] = sum(weight * member.influence for weight, member in pairs)
         values = base_values + own * (drift.shares - slope * self.public)
         public = residual + pairs[0][0]
-        return Learned(base, base_values, values, influence, part, own, public)
+        return Learned(base, base_values, values, part, own, public)
 
 
 def overall(rows: Rows) -> Member:
     """The overall shares of the reports."""
     mean = project_on_simplex(np.average(rows.T, axis=0, weights=rows.holders)[None])[0]
     constant = Linear("identity", np.zeros((rows.X.shape[1], len(mean))), mean)
-    changed = np.full_like(rows.T, rows.overall_change / rows.holders.sum())
-    return Member(BaseModel("overall", (constant,), (1.0,)), changed)
+    return Member(BaseModel("overall", (constant,), (1.0,)))
 
 
 def linear(rows: Rows) -> Member:
@@ -327,22 +300,7 @@ def linear(rows: Rows) -> Member:
 
     found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B")
     B = found.x.reshape(start.shape)
-    model = BaseModel("linear", (Linear("softmax", B[:-1], B[-1]),), (1.0,))
-    return Member(model, _linear_influence(rows, A, model.predict(rows.X)))
-
-
-def _linear_influence(rows: Rows, A: Floats, p: Floats) -> Floats:
-    """Bound by the curvature G of the squared error: |J_j' G^-1 J_c w_c dT_c|, by Cauchy and
-    Schwarz."""
-    S = p.shape[1]
-    dp = p[:, :, None] * np.eye(S) - p[:, :, None] * p[:, None, :]
-    J = np.einsum("ca,cst->csat", A, dp).reshape(len(A) * S, -1)
-    G = (J * np.repeat(rows.precision, S)[:, None]).T @ J
-    ridge = np.append(np.ones(A.shape[1] - 1), 1e-9)
-    G[np.diag_indices_from(G)] += np.repeat(ridge, S)
-    norm = np.sqrt(np.maximum((J * np.linalg.solve(G, J.T).T).sum(axis=1), 0.0)).reshape(-1, S)
-    most = (norm.max(axis=1) * rows.precision / rows.holders).max() * rows.change
-    return np.asarray(norm * most * S)
+    return Member(BaseModel("linear", (Linear("softmax", B[:-1], B[-1]),), (1.0,)))
 
 
 def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
@@ -365,6 +323,5 @@ def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
         for _ in range(EXTRA_TREES)
     ]
     component: Trees = as_trees(trees, Y.shape[1])
-    changed = np.full_like(rows.T, rows.change / leaf)
     name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
-    return Member(BaseModel(name, (component,), (1.0,)), changed, residual)
+    return Member(BaseModel(name, (component,), (1.0,)), residual)

@@ -101,7 +101,6 @@ def with_learned(model: Model, learned: Learned) -> Model:
         low=np.minimum(model.low, values),
         high=np.maximum(model.high, values),
         public_share=own * model.public_share + learned.public,
-        influence=np.minimum(own * model.influence + learned.influence, model.widest),
         public_base=model.base,
         public_base_values=model.base_values,
         base=learned.base,

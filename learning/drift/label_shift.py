@@ -38,26 +38,16 @@ LONGEST_STEP, CONVERGED = 1.5, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class LabelShift:
-    """(1) after the reports: arrays by component, ``(k, cells, slots)``; ``weights``, ``(k,)``.
+    """(1) after the reports.
 
-    ``each`` are the shares at the modes, ``shares`` their mean, ``(cells, slots)``;
-    ``log_evidence`` is that of all. ``by_counts``, ``(k, slots, cells, slots)``, and ``by_share``,
-    ``(k, slots, slots)``, are derivatives of x by the counts and by the shares of the label alone,
-    ``by_masses``, ``(k, cells, slots)``, and ``surprise``, ``(k, slots)``, those of the log
-    evidence by the counts in the reported masses and by the latter. ``means`` are the expected
-    contrasts plus n w r. ``unmoved`` is the part of the prior variance of log-odds that reports
-    left, ``(cells, slots)``.
+    ``shares``, ``(cells, slots)``, are the mean of those at the components' modes by ``weights``,
+    ``(k,)``; ``log_evidence`` is that of all. ``unmoved`` is the part of the prior variance of
+    log-odds that reports left, ``(cells, slots)``.
     """
 
     shares: Floats
     log_evidence: float
     weights: Floats
-    each: Floats
-    means: Floats
-    by_masses: Floats
-    by_counts: Floats
-    by_share: Floats
-    surprise: Floats
     unmoved: Floats
 
 
@@ -70,20 +60,11 @@ def label_shift(contrasts: Contrasts, expected: Expected) -> LabelShift:
     prior = np.tile(PROBABILITIES, len(masses)) / len(masses)
     odds = np.log(prior) + np.array([mode.log_evidence for mode in modes])
     weights = softmax(odds)
-    p, means, by_masses, by_counts, by_share, surprise, unmoved = (
-        np.array([getattr(mode, name) for mode in modes])
-        for name in ("p", "means", "by_masses", "by_counts", "by_share", "surprise", "unmoved")
-    )
+    p, unmoved = (np.array([getattr(mode, name) for mode in modes]) for name in ("p", "unmoved"))
     return LabelShift(
         shares=np.tensordot(weights, p, 1),
         log_evidence=float(logsumexp(odds)),
         weights=weights,
-        each=p,
-        means=means,
-        by_masses=by_masses,
-        by_counts=by_counts,
-        by_share=by_share,
-        surprise=surprise,
         unmoved=np.tensordot(weights, unmoved, 1),
     )
 
@@ -91,12 +72,7 @@ def label_shift(contrasts: Contrasts, expected: Expected) -> LabelShift:
 @dataclass(frozen=True, eq=False)
 class _Mode:
     p: Floats
-    means: Floats
-    by_masses: Floats
     log_evidence: float
-    by_counts: Floats
-    by_share: Floats
-    surprise: Floats
     unmoved: Floats
 
 
@@ -147,14 +123,13 @@ def _mode(contrasts: Contrasts, q: Floats, v: float, known: KnownMasses | None) 
         information = of_R.reshape(-1, slots).T @ by_x.reshape(-1, slots)
         gradient = np.einsum("lst,ls->t", of_R, left)
         misfit = float((left**2 / D).sum() + (gamma * h**2).sum())
-        of_share, surprise = np.zeros((slots, slots)), np.zeros(slots)
         if overall is not None:
             of_all = (w[:, :, None] * by_p + p[:, :, None] * by_w[:, None, :]).sum(axis=0)
             beyond = overall.share - (w * p).sum(axis=0)
-            of_share, surprise = of_all.T / overall.variance, -beyond / overall.variance
+            of_share = of_all.T / overall.variance
             information += of_share @ of_all
             gradient += of_share @ beyond
-            misfit -= float(surprise @ beyond)
+            misfit += float((beyond**2 / overall.variance).sum())
         information, gradient = free * information, free * gradient
         if known is not None:
             seen = _seen(known, n * w, n * by_w, p, by_p)
@@ -166,23 +141,13 @@ def _mode(contrasts: Contrasts, q: Floats, v: float, known: KnownMasses | None) 
             break
         x = x + step
     _, log_det = np.linalg.slogdet(unit + v * information)
-    by_R = free * np.moveaxis(of_R @ covariance, 2, 0)
-    by_counts = by_R - (by_R * r).sum(axis=2, keepdims=True)
-    by_masses, beside = np.zeros_like(q), 0.0
+    beside = 0.0
     if known is not None:
-        by_counts += (covariance @ seen.weighted.T)[:, :, None] * known.weights
-        free_masses, by_free = known.free()
-        by_masses = -(seen.left / seen.variance + by_free)[:, None] * known.weights
-        beside = log_normal(seen.left, seen.variance) - free_masses
+        beside = log_normal(seen.left, seen.variance) - known.free_evidence
     of_p = p @ covariance
     left_of = np.diag(covariance) - 2.0 * of_p + (of_p * p).sum(axis=1, keepdims=True)
     return _Mode(
         p=p,
-        means=n * w * (p - r) + contrasts.size * r,
-        by_masses=by_masses,
         log_evidence=-0.5 * (free * misfit + float(x @ x) / v + float(log_det)) + beside,
-        by_counts=by_counts,
-        by_share=free * covariance @ of_share,
-        surprise=free * surprise,
         unmoved=left_of / (v * (1.0 - 2.0 * p + (p**2).sum(axis=1, keepdims=True))),
     )

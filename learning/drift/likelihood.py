@@ -26,14 +26,10 @@ LEAST_REMAINDER = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Overall:
-    """Shares of all holders, ``(slots,)``, by those asked for the label alone, with variances.
-
-    ``unit`` is what a share of all of the label's own range is on the scale of cells.
-    """
+    """Shares of all holders, ``(slots,)``, by those asked for the label alone, with variances."""
 
     share: Floats
     variance: Floats
-    unit: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +109,7 @@ def _overall_number(alone: QuestionCounts, scale: LabelScale, t: Floats, mass: "
     chance = ((2.0 * PER_THETA) ** 2 + float(mass.mean @ apart)) / alone.holders
     variance = unit**2 * found.variance + chance + float(mass.variance @ apart)
     share = unit * found.value + (float(whole.low[0]) - low) / scale.width
-    return Overall(np.array([1.0 - share, share]), np.full(2, variance), unit)
+    return Overall(np.array([1.0 - share, share]), np.full(2, variance))
 
 
 def contrasts_of(
@@ -173,14 +169,13 @@ class KnownMasses:
         chance = float(np.sqrt(2.0 * ((self.noise + self.sampling) ** 2).sum()))
         return max(self.excess - 2.0 * chance, 0.0)
 
-    def free(self) -> tuple[float, Floats]:
+    @property
+    def free_evidence(self) -> float:
         """The log evidence of u where masses differ from s by chance or by more, whichever is
-        likelier, and its derivative by u, ``(cells,)``."""
-        left, found = self.reported - self.public, []
-        for d in (0.0, max(self.excess, 0.0)):
-            variance = self.noise + self.sampling + d * self.public
-            found.append((log_normal(left, variance), -left / variance))
-        return max(found, key=lambda each: each[0])
+        likelier."""
+        left, chance = self.reported - self.public, self.noise + self.sampling
+        beyond = max(self.excess, 0.0) * self.public
+        return max(log_normal(left, chance), log_normal(left, chance + beyond))
 
     def followed(self, odds: Floats, p: Floats) -> tuple[Floats, Floats]:
         """Masses, ``(cells, 1)``, that are ``odds`` times the public ones within each stratum, and

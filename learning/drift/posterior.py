@@ -45,35 +45,20 @@ CONVERGED = 1e-3
 class Posterior:
     """theta after the data under each prior of the mixture, arrays ``(priors, cells, slots)``.
 
-    ``shares`` are p at the mode ``theta`` and ``derivative`` theirs; ``prior_variance`` and
-    ``variance`` are theta's before and after; ``log_evidence``, and ``weights``, the priors'
-    posterior probabilities, have shape ``(priors, slots)``, as have ``slope``, the slope's mean,
-    and ``surprise``, the derivative of the log evidence by what the label alone was found to be;
-    ``total_evidence``, ``(slots,)``, is the logarithm of the evidence of all.
-    The posterior covariance is that of the tree with steps of variance ``steps`` and information
-    ``J``, plus a vector times itself for the slope, less one for the noise between cells and one
-    for the label alone: ``by_slope``, ``by_noise``, ``by_overall``; and ``by_past`` as for the
-    slope, for the step in time that all cells share. theta's mean changes by
-    ``of_overall`` with that share.
+    ``shares`` are p at the mode ``theta``; ``prior_variance`` and ``variance`` are theta's before
+    and after; ``log_evidence``, and ``weights``, the priors' posterior probabilities, have shape
+    ``(priors, slots)``, as has ``slope``, the slope's mean; ``total_evidence``, ``(slots,)``, is
+    the logarithm of the evidence of all.
     """
 
     theta: Floats
     shares: Floats
-    derivative: Floats
     prior_variance: Floats
     variance: Floats
     log_evidence: Floats
     weights: Floats
     total_evidence: Floats
-    steps: Floats
-    J: Floats
-    by_slope: Floats
-    by_noise: Floats
-    by_past: Floats
     slope: Floats
-    by_overall: Floats
-    of_overall: Floats
-    surprise: Floats
 
     def mean(self, values: Floats) -> Floats:
         """The mean of ``values``, ``(priors, cells, slots)``, over the priors."""
@@ -83,10 +68,6 @@ class Posterior:
     def unmoved(self) -> Floats:
         """The part of theta's prior variance that reports left, ``(cells, slots)``."""
         return self.mean(self.variance / np.maximum(self.prior_variance, 1e-12))
-
-    def deviation(self, values: Floats) -> Floats:
-        """The standard deviation of ``values`` between the priors, ``(cells, slots)``."""
-        return np.sqrt(self.mean((values - self.mean(values)) ** 2))
 
 
 def shift_posterior(
@@ -124,13 +105,12 @@ def shift_posterior(
         theta = theta + step
         if np.abs(step).max() < CONVERGED:
             break
-    shares, derivative = expected.shares(theta)
+    shares, _ = expected.shares(theta)
     odds = log_prior + normal.log_evidence
     return replace(
         normal,
         theta=theta,
         shares=shares,
-        derivative=derivative,
         prior_variance=_sums_down(tree, steps) + slope_variance[:, None] * z**2,
         weights=softmax(odds, axis=0),
         total_evidence=logsumexp(odds, axis=0),
@@ -155,13 +135,13 @@ def _linearised(
     J, H, gamma = b**2 / D, b * e / D, contrasts.common_precision
     u, h = a * b / D, (a * e / D).sum(axis=1)
     of_all = contrasts.mass * derivative
-    M_z, by_past, others = J * z, np.zeros_like(J), [u, of_all]
+    M_z, others = J * z, [u, of_all]
     if past is not None:
         J, H, M_z = J + past.v, H + past.H, M_z + past.times(z)
         others.append(past.v)
     smoothed = smooth(tree, steps, J, np.stack([H, M_z, *others]))
     if past is not None:
-        smoothed, by_past = loosened(smoothed, past)
+        smoothed = loosened(smoothed, past)
     mean, C_M_z, C_u, C_all = smoothed.means[:4]
     # the slope: theta varies along z
     y = z - C_M_z
@@ -195,21 +175,12 @@ def _linearised(
     return Posterior(
         theta=mean + C_all * (gain_all * off)[:, None],
         shares=p,
-        derivative=derivative,
         prior_variance=np.empty(0),
         variance=np.maximum(variance, 0.0),
         log_evidence=log_evidence,
         weights=np.empty(0),
         total_evidence=np.empty(0),
-        steps=steps,
-        J=J,
-        by_slope=y * np.sqrt(v)[:, None],
-        by_noise=C_u * np.sqrt(gain)[:, None],
-        by_past=by_past,
         slope=slope + slope_with_all * gain_all * off,
-        by_overall=C_all * np.sqrt(gain_all)[:, None],
-        of_overall=C_all * gain_all[:, None],
-        surprise=-gain_all * off,
     )
 
 

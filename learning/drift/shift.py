@@ -57,7 +57,6 @@ from ..core.model import SlotEstimates
 from ..core.public_data import Floats
 from ..core.ratio import fieller_interval
 from .average import Average, average_posterior
-from .influence import influence
 from .likelihood import Contrasts, cell_masses, contrasts_of, overall_of
 from .prior import Expected, Prior
 from .waves import History, passed_on
@@ -79,7 +78,7 @@ def estimate_shift(
     ``alone`` is the question about the label alone, where some holders answered it; ``history``
     what earlier waves of a panel say.
     """
-    contrasts, average = averaged(question, expected, prior, rounds, alone, history)
+    _, average = averaged(question, expected, prior, rounds, alone, history)
     shares = average.shares
     holders = question.plausible.sum(axis=1, keepdims=True)
     low, high = fieller_interval(question.counts, question.noise, holders, question.factor)
@@ -92,7 +91,6 @@ def estimate_shift(
         low=low,
         high=high,
         public_share=np.clip(unmoved.mean(axis=1), 0.0, 1.0),
-        influence=np.minimum(influence(question, contrasts, average, alone), 1.0),
         base_slope=slope_within(expected, average),
     )
 

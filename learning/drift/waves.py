@@ -129,23 +129,22 @@ class History:
         )
 
 
-def loosened(smoothed: Smoothed, past: Past) -> tuple[Smoothed, Floats]:
-    """``smoothed``, whose last H is v, without the precision k v v'; and the vector whose square
-    the covariance gains."""
+def loosened(smoothed: Smoothed, past: Past) -> Smoothed:
+    """``smoothed``, whose last H is v, without the precision k v v'."""
     C_v = smoothed.means[-1]
     kept = 1.0 - past.k * (past.v * C_v).sum(axis=1)
     gain, of_v = past.k / kept, (past.v * smoothed.means).sum(axis=2)
     log_evidence = smoothed.log_evidence + 0.5 * (gain * of_v[0] ** 2 - np.log(kept))
     means = smoothed.means + C_v * (gain * of_v)[:, :, None]
     variance = smoothed.variance + C_v**2 * gain[:, None]
-    return Smoothed(means, variance, log_evidence), C_v * np.sqrt(gain)[:, None]
+    return Smoothed(means, variance, log_evidence)
 
 
 def past_evidence(tree: Partition, steps: Floats, slope: Floats, z: Floats, past: Past) -> Floats:
     """The log evidence of the past alone, under each prior, ``(priors, slots)``."""
     M_z = past.times(z)
     smoothed = smooth(tree, steps, past.v, np.stack([past.H, M_z, past.v]))
-    smoothed, _ = loosened(smoothed, past)
+    smoothed = loosened(smoothed, past)
     y = z - smoothed.means[1]
     J_z, H_z = (M_z * y).sum(axis=1), (y * past.H).sum(axis=1)
     of_slope = slope / (1.0 + slope * J_z)

@@ -50,7 +50,7 @@ def write_csv(task: Task, fitted: FittedModel) -> bytes:
     """
     model, text = fitted.model, io.StringIO()
     names = task.label.classes if isinstance(task.label, Classes) else (task.label.name,)
-    kinds = ("values", "low", "high", "influence")
+    kinds = ("values", "low", "high")
     writer = csv.writer(text)
     heads = [f"{name} {kind.removesuffix('s')}" for name in names for kind in kinds]
     writer.writerow(map(csv_cell, ["cell", "splits", *heads, "public share"]))

@@ -1,11 +1,11 @@
 """The effect of false reports on a model: the worst that a search over refits finds.
 
-``Model.influence`` is for one report, to first order. k of them can move a value by more than k
-times as far, since they also change how much the reports count against the public model. So k
-typical reports are replaced in the sums by false ones, and values are estimated again. Tried are k
-copies of one payload that speaks for one slot of one cell, where that can be expected to matter
-most, and for each slot payloads that speak for it all over the tree. A payload is the strongest of
-several honest draws. What is found is the worst of what was tried, and no bound.
+k false reports can move a value by more than k times as far as one, since they also change how much
+the reports count against the public model. So k typical reports are replaced in the sums by false
+ones, and values are estimated again. Tried are k copies of one payload that speaks for one slot of
+one cell, where that can be expected to matter most, and for each slot payloads that speak for it
+all over the tree. A payload is the strongest of several honest draws. What is found is the worst of
+what was tried, and no bound.
 """
 
 from collections.abc import Callable, Sequence

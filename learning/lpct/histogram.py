@@ -58,15 +58,9 @@ def fit_histogram(
     var_v = to_all_v**2 * labelled.total_covariance[:, 1, 1]
     slots = np.array([[1.0, -1.0], [0.0, 1.0]])  # of U and V
     covariance = np.einsum("st,kt,rt->ksr", slots, np.stack([var_u, var_v], axis=1), slots)
-    # the most that V / U changes, to first order, by replacing one report to either question
-    of_u = to_all_u * masses.count_influence[0]
-    of_v = to_all_v * labelled.count_influence[1]
-    mass = np.maximum(u, 1e-300)
-    change = np.maximum(np.clip(v / mass, 0.0, 1.0) * of_u, of_v) / mass
-    influence = np.repeat(np.minimum(change, 1.0)[:, None], 2, axis=1)
     counts = np.stack([u - v, v], axis=1)
     factor = max(masses.factor, labelled.factor)
-    estimates = share_estimates(counts, covariance, np.zeros(len(u)), influence, factor)
+    estimates = share_estimates(counts, covariance, np.zeros(len(u)), factor)
     if threshold > 0.0:
         small = u < threshold * np.sqrt(np.maximum(var_u, 0.0))
         t = np.zeros(len(u))

@@ -27,7 +27,7 @@ from ..core.counts import QuestionCounts, public_counts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, SlotEstimates, to_model
 from ..core.public_data import Floats, PublicData
-from ..core.ratio import share_estimates, share_influence
+from ..core.ratio import share_estimates
 from ..core.trees import ancestors, node_sums
 from .weighted import fit_weighted
 
@@ -95,11 +95,7 @@ def pruned_shares(
     holders = weight_p**2 * sampled.sum(axis=1) + weight_q**2 * public.sum(axis=1)
     mass = np.maximum(counts.sum(axis=1), 1e-300)
     share = np.clip(weight_q * public.sum(axis=1) / mass, 0.0, 1.0)
-    used = np.maximum(weight_p, 1e-300)[:, None]
-    cells = node_sums(tree, np.ones(tree.cells))[nodes][:, None]
-    influence = np.minimum(cells * share_influence(deep, counts / used), 1.0)
-    influence = np.where(weight_p[:, None] > 0.0, influence, 0.0)
-    return share_estimates(counts, noise, share, influence, deep.factor, holders[:, None])
+    return share_estimates(counts, noise, share, deep.factor, holders[:, None])
 
 
 class Search:

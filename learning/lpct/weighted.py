@@ -23,7 +23,7 @@ from ..core.counts import QuestionCounts, public_counts
 from ..core.estimator import Estimator, Parameter
 from ..core.model import Model, to_model
 from ..core.public_data import PublicData
-from ..core.ratio import share_estimates, share_influence, shares
+from ..core.ratio import share_estimates, shares
 
 HEAVIEST = 1e12
 """A larger weight counts as infinite; variances take the square of a weight."""
@@ -55,9 +55,8 @@ def fit_weighted(
     holders = (question.plausible + weight**2 * counts_q).sum(axis=1, keepdims=True)
     mass = np.maximum(used.sum(axis=1), 1e-300)
     public_share = np.clip(weight * counts_q.sum(axis=1) / mass, 0.0, 1.0)
-    influence = share_influence(question, used)
     noise, factor = question.noise, question.factor
-    slots = share_estimates(unbiased, noise, public_share, influence, factor, holders)
+    slots = share_estimates(unbiased, noise, public_share, factor, holders)
     return to_model(label, question, replace(slots, shares=shares(used, noise, holders)))
 
 
@@ -68,9 +67,9 @@ def public_alone(label: Label, public: PublicData, question: QuestionCounts) -> 
     """
     question = replace(question, scale=None)
     counts_q = public_counts(label, public, question.partition)
-    every, none = np.ones(question.partition.cells), np.zeros_like(counts_q)
+    every = np.ones(question.partition.cells)
     exact, records = np.zeros_like(question.noise), counts_q.sum(axis=1, keepdims=True)
-    estimates = share_estimates(counts_q, exact, every, none, holders=records)
+    estimates = share_estimates(counts_q, exact, every, holders=records)
     return to_model(label, question, estimates)
 
 

@@ -79,7 +79,7 @@ def test_a_model_is_fitted_asked_and_exported(
     assert curator.fit(task, "weighted", weight="inf")["number"] == 1
     assert [model["estimator"] for model in curator.models(task)] == ["weighted"]
     found = curator.predict(task, RECORDS)
-    assert len(found["label"]) == len(found["cell_influence"]) == 2
+    assert len(found["label"]) == len(found["cell_high"]) == 2
     assert {str(cell) for cell in found["cell"]} == set(found["paths"])
     monkeypatch.setattr("privet.admin.client.ROWS_PER_CALL", 1)
     columns: dict[str, Any] = {name: [record[name] for record in RECORDS] for name in RECORDS[0]}

@@ -201,6 +201,7 @@ def test_a_fit_says_how_the_reports_came(cli: Cli, survey: str, curator_url: str
     printed = " ".join(cli("fit", task.id, "--estimator", "weighted").out.split())
     said = "direct reports │ 1; as many false reports moved a cell's value by up to 1, among those "
     assert said in printed
+    assert "one false report │ moved a cell's value by up to 1, among those tried" in printed
     grows = "The collection takes answers, so its figures may still change."
     assert grows in printed
     assert grows in " ".join(cli("status", task.id).out.split())
@@ -244,7 +245,7 @@ def test_predict_a_file(
     assert [float(row["p 1"]) for row in rows] == pytest.approx(shares, rel=1e-5)
     assert "The first 20 of 200 rows" in cli("predict", fitted, "--csv", survey).err
     assert {str(cell) for cell in printed["cell"]} == set(printed["paths"])
-    assert len(printed["cell_influence"]) == len(printed["label"]) == 200
+    assert len(printed["cell_high"]) == len(printed["label"]) == 200
 
 
 def test_truth_values_are_one_category_from_file_to_prediction(

@@ -376,7 +376,7 @@ async def test_a_record_that_differs_from_its_cell_is_told_from_it(
 
 
 async def test_a_number_whose_interval_is_all_there_can_be_tells_nothing_yet(http: Http) -> None:
-    """As a share does, at a prediction and at a cell; an influence has two digits."""
+    """As a share does, at a prediction and at a cell; what one false answer did has two digits."""
     task = await http.task(samples.line(), label="y", epsilon=0.5)
     await http.report(task, {"x": 0.5, "z": 0.5, "y": 5.0})
     await http.fit(task)
@@ -385,10 +385,11 @@ async def test_a_number_whose_interval_is_all_there_can_be_tells_nothing_yet(htt
     asked = {"field.0": "0,5", "field.1": "0,5"}
     page = unescape((await form(f"{path}/predict", **asked)).text)
     assert 'in its cell <span class="number">too few answers<' in page
-    moves = re.search(r"moves that by about ([\d.]+) at most\.", page)
-    assert moves
-    assert len(moves[1].replace(".", "").lstrip("0")) <= 2
-    nodes = re.search(rf'href="({path}/nodes/\d+)"', (await http.get(path)).text)
+    shown = (await http.get(path)).text
+    moved = re.search(r"moved a value of a cell by up to ([\d.]+): the worst found", shown)
+    assert moved
+    assert len(moved[1].replace(".", "").lstrip("0")) <= 2
+    nodes = re.search(rf'href="({path}/nodes/\d+)"', shown)
     assert nodes
     cells = [(await http.get(f"{path}/nodes/{node}")).text for node in range(3)]
     assert any(">too few answers<" in cell for cell in cells)

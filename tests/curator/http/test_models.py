@@ -87,7 +87,7 @@ async def test_columns_say_the_same_as_records(http: Http, fitted: str) -> None:
     for i, row in enumerate(rows):
         assert row["label"] == table["label"][i]
         assert list(row["probabilities"].values()) == table["values"][i]
-        for name in ("cell_value", "cell_low", "cell_high", "cell_influence"):
+        for name in ("cell_value", "cell_low", "cell_high"):
             assert list(row[name].values()) == table[name][i]
         assert row["path"] == table["paths"][str(table["cell"][i])]
     assert [row["path"][0] for row in rows] == ["age >= 43.5", "age < 43.5"]

@@ -49,8 +49,10 @@ def carded(
     model: Model,
     questions: list[QuestionCounts],
     ways: Sequence[Mapping[str, Any]] = (),
+    worst_of_one: float | None = None,
 ) -> str:
-    return write_card(task, FittedModel(task.id, 1, 0.0, model), public, questions, ways)
+    fitted = FittedModel(task.id, 1, 0.0, model)
+    return write_card(task, fitted, public, questions, ways, worst_of_one=worst_of_one)
 
 
 def test_a_card_writes_numbers_as_pages_do() -> None:
@@ -79,6 +81,8 @@ def test_a_card_says_which_way_reports_came() -> None:
     card = carded(task, public, model, [], ways)
     assert f"| direct, from anybody | {n - n // 4} | 75\u00a0% | 0.75 |" in card
     assert f"| in batches of library | {n // 4} | 25\u00a0% | 0.25 |" in card
+    assert "For one false report it is 0.01." not in card
+    assert "For one false report it is 0.01. Others" in carded(task, public, model, [], ways, 0.01)
     earlier = [{"relay": None, "reports": n, "influence": 1.0}]
     assert f"| {n} | 100\u00a0% | not tried |" in carded(task, public, model, [], earlier)
 

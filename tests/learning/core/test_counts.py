@@ -1,14 +1,11 @@
 """What estimators work on: counts from reports and from public data."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
-from privet.learning.core.counts import QuestionCounts, public_counts
+from privet.learning.core.counts import public_counts
 from privet.protocol.features import Label
 from privet.protocol.label_scale import Centring, LabelScale
-from privet.protocol.mechanisms import create_mechanism
 
 from ..examples import NUMBER, THREE, complete, public_rows, reports, unasked
 
@@ -47,38 +44,3 @@ def test_without_reports_all_counts_are_zero() -> None:
     none = unasked(reports(complete(2), np.full((4, 2), 5), epsilon=1.0, seed=4))
     assert not none.counts.any()
     assert not none.total_covariance.any()
-
-
-def test_count_influence_is_what_one_count_can_change_by() -> None:
-    """For subset selection a count changes by 1 / (p - q) between in and out of the set."""
-    question = reports(complete(2), np.full((4, 2), 5), epsilon=1.0, seed=5)
-    one, other = (
-        question.mechanism.estimate(s, 1)[0, 0] for s in (np.eye(9, dtype=int)[0], np.zeros(9, int))
-    )
-    np.testing.assert_allclose(question.count_influence, one - other)
-
-
-@pytest.mark.parametrize(
-    ("name", "strata"),
-    [
-        *((name, ()) for name in ("subset", "grr", "projective", "laplace")),
-        *(("subset", strata) for strata in ((0,) * 8, (0, 0, 1, 1, 1, 2, 2, 2), range(8))),
-    ],
-)
-@pytest.mark.parametrize("epsilon", [0.5, 4.0])
-def test_total_influence_bounds_what_any_two_reports_differ_by(
-    name: str, epsilon: float, strata: Sequence[int]
-) -> None:
-    """No pair of 150 reports differs by more, weights included, and no count by more than its."""
-    rng = np.random.default_rng(6)
-    mechanism = create_mechanism(name, epsilon, 8, 2, strata=strata)
-    question = QuestionCounts(complete(3), mechanism, np.zeros(mechanism.sum_size, np.int64), 0)
-    drawn = []
-    for category in rng.integers(16, size=150):
-        payload = np.frombuffer(mechanism.privatize(int(category), rng.bytes), np.uint8)
-        drawn.append(mechanism.estimate(mechanism.accumulate(payload[None, :]), 1))
-    differences = np.abs(np.array(drawn)[:, None] - np.array(drawn)[None])
-    assert (differences <= question.count_influence * (1 + 1e-9)).all()
-    for weights in (np.ones((8, 2)), rng.random((8, 2)), np.eye(8, 2)):
-        furthest = (weights * differences).sum(axis=(2, 3)).max()
-        assert furthest <= question.total_influence(weights) * (1 + 1e-9)

@@ -39,7 +39,6 @@ def model(label: Classes | Range, values: list[list[float]]) -> Model:
         low=table - 0.1,
         high=table + 0.1,
         public_share=np.zeros(3),
-        influence=np.zeros_like(table),
         n=100,
     )
 

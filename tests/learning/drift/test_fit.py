@@ -1,20 +1,16 @@
 """The default estimator, and averaging from counts alone: what they must never and always do."""
 
-from dataclasses import replace
-
 import numpy as np
-import pytest
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.public_data import PublicData, class_count
-from privet.learning.core.public_model import BaseModel
 from privet.learning.core.trees import locate
-from privet.learning.methods import GROWERS, Fitting, fit
+from privet.learning.methods import GROWERS, fit
 from privet.protocol.features import Classes, Range
 from privet.protocol.partition import Partition
 
-from ..examples import BINARY, REPORTS_ALONE, THREE, complete, linear_model, public_rows, reports
+from ..examples import BINARY, THREE, complete, linear_model, public_rows, reports
 
 
 def grown(label: Classes | Range, public: PublicData, depth: int) -> Partition:
@@ -120,52 +116,3 @@ def test_a_plain_tree_gives_each_cell_one_value() -> None:
     predicted = plain.predict(X).values
     np.testing.assert_array_equal(predicted, plain.values[locate(tree, X)])
     assert not np.allclose(full.predict(X).values, predicted)
-
-
-POOR = linear_model(np.zeros((2, 2)), [0.45, 0.55], "identity")
-EVENLY = np.full((8, 2), 2000)
-LEANING = np.round(50 * np.stack([np.linspace(0.7, 0.3, 8), np.linspace(0.3, 0.7, 8)], axis=1))
-
-
-@pytest.mark.quick("weighted-*", "drift-None-*", "drift-*-0")
-@pytest.mark.parametrize(
-    ("estimator", "base", "counts", "epsilon", "seed"),
-    [
-        ("weighted", None, EVENLY, 1.0, 12),
-        ("drift", None, EVENLY, 1.0, 20),
-        *(("drift", POOR, LEANING, 2.0, seed) for seed in range(4)),
-    ],
-)
-def test_one_report_moves_a_value_no_further_than_stated(
-    estimator: str, base: BaseModel | None, counts: np.ndarray, epsilon: float, seed: int
-) -> None:
-    """One report more, of any kind, stays within `influence`.
-
-    Also where few reports weigh a poor public model, on either side of even odds.
-    """
-    public, rng = public_rows(BINARY, 100, seed=19), np.random.default_rng(21)
-    ends = REPORTS_ALONE if estimator == "weighted" else {}
-    question = reports(complete(3), counts, epsilon, seed)
-    model, mechanism = fit(estimator, BINARY, public, [question], base, **ends), question.mechanism
-    for category in range(mechanism.cells * mechanism.slots):
-        payload = np.frombuffer(mechanism.privatize(category, rng.bytes), dtype=np.uint8)
-        sums = question.sums + mechanism.accumulate(payload[None, :])
-        again = QuestionCounts(question.partition, mechanism, sums, question.n + 1)
-        moved = np.abs(fit(estimator, BINARY, public, [again], base, **ends).values - model.values)
-        assert (moved <= model.influence * 1.01 + 1e-6).all()
-
-
-def test_one_report_moves_a_class_that_stays_by_no_more_than_stated() -> None:
-    """The first of three classes has a share alike in all cells, and its odds hardly move; but what
-    others gain it loses."""
-    public, rng = public_rows(THREE, 100, seed=19), np.random.default_rng(0)
-    second, first = rng.choice([0.02, 0.35], 16), 0.6 + rng.normal(0.0, 0.05, 16)
-    third = np.maximum(1.0 - first - second, 0.02)
-    counts = np.round(30.0 * np.stack([first, second, third], axis=1))
-    question, fitting = reports(complete(4), counts, 8.0, 0), Fitting.of("drift", THREE, public)
-    model, mechanism = fitting.model([question]), question.mechanism
-    for category in range(1, mechanism.cells * mechanism.slots, 5):
-        payload = np.frombuffer(mechanism.privatize(category, rng.bytes), dtype=np.uint8)
-        sums = question.sums + mechanism.accumulate(payload[None, :])
-        again = fitting.estimate([replace(question, sums=sums, n=question.n + 1)])
-        assert (np.abs(again.values - model.values) <= 1.01 * model.influence + 1e-6).all()

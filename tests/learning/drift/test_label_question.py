@@ -1,9 +1,8 @@
-"""The label alone in `drift`: what it changes, and how far one report to it does."""
+"""The label alone in `drift`: what it changes."""
 
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
@@ -51,28 +50,13 @@ def test_predictions_follow_the_label_alone_where_all_labels_moved() -> None:
     assert fit("weighted", BINARY, PUBLIC, asked(0, 0.5)).n == HOLDERS
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_one_report_of_the_label_alone_moves_no_more_than_stated(epsilon: float) -> None:
-    """A report that goes and one that comes, to first order: a tenth of them moves a tenth."""
-    fitting = Fitting.of("drift", BINARY, PUBLIC)
-    question, alone = asked(3, epsilon)
-    model = fitting.estimate([question, alone])
-    for slot in range(2):
-        change = np.zeros_like(alone.sums)
-        change[slot], change[1 - slot] = 1, -1
-        moved = fitting.estimate([question, replace(alone, sums=alone.sums + change)]).values
-        assert (np.abs(moved - model.values) <= 1.01 * model.influence + 1e-9).all()
-        assert np.abs(moved - model.values).max() > 0.0
-
-
 def test_nobody_asked_for_the_label_alone_changes_nothing() -> None:
-    """Of the predictions, nor of what they may be moved by."""
+    """Of the predictions."""
     fitting = Fitting.of("drift", BINARY, PublicData(PUBLIC.X, PUBLIC.y))
     question, alone = asked(5, 1.0)
     none = replace(alone, sums=np.zeros_like(alone.sums), n=0)
     one, both = fitting.estimate([question]), fitting.estimate([question, none])
     np.testing.assert_array_equal(one.values, both.values)
-    np.testing.assert_array_equal(one.influence, both.influence)
 
 
 OF_NUMBERS = public_rows(NUMBER, 200, 0)
@@ -92,8 +76,7 @@ def asked_for_numbers(seed: int, moved: float, epsilon: float) -> list[QuestionC
 def test_numbers_follow_the_label_alone_where_all_moved() -> None:
     """Cells are clipped around centres and the label alone is not: both are on one scale.
 
-    At ε 1 the error of values in 24 collections is smaller by more than three standard errors, and
-    one report to either question moves none by more than is stated, to first order.
+    At ε 1 the error of values in 24 collections is smaller by more than three standard errors.
     """
     fitting, gains = Fitting.of("drift", NUMBER, OF_NUMBERS), []
     for seed in range(24):
@@ -105,10 +88,3 @@ def test_numbers_follow_the_label_alone_where_all_moved() -> None:
         errors = [((model.values - expected) ** 2).mean() for model in moved]
         gains.append(errors[0] - errors[1])
     assert np.mean(gains) > 3.0 * np.std(gains) / np.sqrt(24)
-    for slot in range(len(alone.sums)):
-        change = np.zeros_like(alone.sums)
-        change[slot], change[slot - 1] = 1, -1
-        again = fitting.estimate([question, replace(alone, sums=alone.sums + change)])
-        off = np.abs(again.values - moved[1].values)
-        assert (off <= 1.01 * moved[1].influence + 1e-9).all()
-        assert off.max() > 0.0

@@ -132,7 +132,7 @@ def expected_of(q: Floats) -> Expected:
 
 
 def fields(estimates: Any) -> list[Any]:
-    return [estimates.shares, estimates.influence, estimates.public_share, estimates.base_slope]
+    return [estimates.shares, estimates.public_share, estimates.base_slope]
 
 
 def test_the_first_wave_is_the_default() -> None:
