@@ -207,8 +207,6 @@ def rows(noise: float, cells: int = 300, seed: int = 0) -> Rows:
         np.full(cells, max(noise, 1e-3) ** -2),
         np.full(cells, 50.0),
         np.full_like(p, 1 / 3),
-        change=3.0,
-        overall_change=3.0,
     )
 
 

@@ -178,7 +178,7 @@ def test_evidence_and_mode_are_those_of_a_grid(alone: float, follow: bool) -> No
         variance = known.noise[:, None] + seen**2 / (known.public[:, None] * 400)
         left = known.reported[:, None] - seen
         beside_masses = -0.5 * (left**2 / variance + np.log(variance)).sum(axis=0)
-        laws.append(np.exp(-0.25 * misfit_at(mass[:, None]) + beside_masses - known.free()[0]))
+        laws.append(np.exp(-0.25 * misfit_at(mass[:, None]) + beside_masses - known.free_evidence))
     total, mean = 0.0, np.zeros_like(expected.q)
     for likelihood in laws:
         for deviation, weight in ((0.6, 0.95), (3.0, 0.05)):

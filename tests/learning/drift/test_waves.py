@@ -147,7 +147,7 @@ def test_the_first_wave_is_the_default() -> None:
     silent = replace(told, precision=np.full_like(told.precision, 1e-12))
     again = estimate_shift(question, expected, history=silent)
     assert again.shares == pytest.approx(plain[0], abs=1e-6)
-    assert again.base_slope == pytest.approx(plain[3], abs=1e-6)
+    assert again.base_slope == pytest.approx(plain[2], abs=1e-6)
 
 
 def test_intervals_do_not_lean_on_earlier_waves() -> None:
