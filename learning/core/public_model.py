@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.protocol.errors import InvalidRequest
+
 from .public_data import Floats, Single
 from .trees import Traversal
 
 if TYPE_CHECKING:
-    from sklearn.tree._tree import Tree
-
     from .onnx import OnnxSession
 
 Link = Literal["identity", "softmax"]
 Int32 = NDArray[np.int32]
 BLOCK = 1 << 16
-"""Rows that a thread takes at a time, and above which trees are compiled (ADR 0104)."""
+"""Rows that a thread takes at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +57,14 @@ class Component(ABC):
     def predict(self, X: Single) -> Floats:
         """Predictions for single-precision rows ``(rows, columns)``, shape ``(rows, S)``."""
 
-    def compiled(self, columns: int) -> "Component":
-        """This component for many rows of so many columns: the same predictions, sooner."""
-        del columns
-        return self
-
 
 @dataclass(frozen=True, eq=False)
 class Trees(Component):
     """A sum of binary trees: a row goes left where its column is at most the threshold.
 
     Parallel arrays over the nodes of all trees; ``left`` is -1 at leaves; ``roots`` holds each
-    tree's first node; ``value`` has shape ``(nodes, S)``; ``offset``, ``(S,)``, is added.
+    tree's first node; ``value`` has shape ``(nodes, S)``; ``offset``, ``(S,)``, is added. Raises
+    ``InvalidRequest`` for a node that is not after its parent, in its tree, or has no column.
     """
 
     kind: ClassVar[str] = "trees"
@@ -81,15 +77,23 @@ class Trees(Component):
     roots: Int32
     offset: Floats
 
+    def __post_init__(self) -> None:
+        ends = np.append(self.roots[1:], len(self.left))
+        inner = self.left >= 0
+        first, last = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        here = (np.arange(len(self.left)) < first) & (last < np.repeat(ends, ends - self.roots))
+        if not (here & (self.feature >= 0))[inner].all():
+            raise _damaged()
+
     def predict(self, X: Single) -> Floats:
+        if X.shape[1] < self._columns:
+            raise _damaged()
         return apply_link(self.link, self._traversal.sums(X) + self.offset)
 
-    def compiled(self, columns: int) -> "CompiledTrees":
-        from .sklearn_trees import to_sklearn  # slow to import
-
-        parts = self.feature, self.threshold, self.left, self.right, self.value
-        trees = to_sklearn(columns, self.roots, *parts)
-        return CompiledTrees(self.link, tuple(trees), self.offset)
+    @cached_property
+    def _columns(self) -> int:
+        """The least number of columns that rows must have."""
+        return int(self.feature[self.left >= 0].max(initial=-1)) + 1
 
     @cached_property
     def _traversal(self) -> Traversal:
@@ -102,25 +106,6 @@ class Trees(Component):
             self.right,
             answer=self.value,
         )
-
-    @property
-    def width(self) -> int:
-        return len(self.offset)
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledTrees(Component):
-    """``Trees`` as scikit-learn's, for one call: neither kept nor written."""
-
-    kind: ClassVar[str] = "compiled trees"
-    trees: "tuple[Tree, ...]"
-    offset: Floats
-
-    def predict(self, X: Single) -> Floats:
-        total = np.zeros((len(X), self.width))
-        for tree in self.trees:
-            total += tree.predict(X)
-        return apply_link(self.link, total + self.offset)
 
     @property
     def width(self) -> int:
@@ -200,32 +185,18 @@ class BaseModel:
     def predict(self, X: Floats) -> Floats:
         """Predictions for encoded rows ``(rows, columns)``, shape ``(rows, S)``.
 
-        A block of many rows is one thread's, of as many as there are processors. Rows are taken in
-        the order of their leaves: which way a row goes is then that of the row before, mostly, and
-        a processor that expects it is right.
+        A block of many rows is one thread's, of as many as there are processors.
         """
         if len(X) <= BLOCK:
-            return self._sum(self.components, X.astype(np.float32))
-        compiled = [component.compiled(X.shape[1]) for component in self.components]
-        firsts = [part.trees[0] for part in compiled if isinstance(part, CompiledTrees)]
-
-        def predict(block: Floats) -> Floats:
-            single = block.astype(np.float32)
-            if not firsts:
-                return self._sum(compiled, single)
-            order = np.lexsort([tree.apply(single) for tree in firsts])
-            predicted = np.empty((len(block), self.width))
-            predicted[order] = self._sum(compiled, single[order])
-            return predicted
-
+            return self._sum(X)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             blocks = (X[start : start + BLOCK] for start in range(0, len(X), BLOCK))
-            return np.concatenate(list(pool.map(predict, blocks)))
+            return np.concatenate(list(pool.map(self._sum, blocks)))
 
-    def _sum(self, components: Sequence[Component], X: Single) -> Floats:
-        total = np.zeros((len(X), self.width))
-        for weight, component in zip(self.weights, components, strict=True):
-            total += weight * component.predict(X)
+    def _sum(self, X: Floats) -> Floats:
+        single, total = X.astype(np.float32), np.zeros((len(X), self.width))
+        for weight, component in zip(self.weights, self.components, strict=True):
+            total += weight * component.predict(single)
         return total
 
     @property
@@ -292,6 +263,10 @@ def apply_link(link: Link, raw: Floats) -> Floats:
     from scipy.special import softmax  # slow to import
 
     return raw if link == "identity" else np.asarray(softmax(raw, axis=1))
+
+
+def _damaged() -> InvalidRequest:
+    return InvalidRequest("The public model is damaged: a tree has a column or node too many.")
 
 
 def _read(document: Mapping[str, Any]) -> Component:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import BaseDecisionTree
 
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Link, Trees, apply_link
@@ -131,7 +132,7 @@ def as_arrays(candidate: Candidate, fitted: Any, slots: int) -> BaseModel:
 def _of_forest(
     fitted: Forest, classes: NDArray[Any], sharpness: float, link: Link, offset: Floats
 ) -> Trees:
-    trees, values = fitted.trees, []
+    trees, values = [fitted_tree.tree_ for fitted_tree in fitted.trees], []
     for tree in trees:
         value = np.zeros((tree.node_count, len(offset)), dtype=np.float32)
         value[:, classes] = tree.value[:, 0, :] * (sharpness / len(trees))
@@ -139,8 +140,9 @@ def _of_forest(
     return _join([_arrays(tree) for tree in trees], values, link, offset)
 
 
-def as_trees(trees: Sequence[Any], width: int) -> Trees:
-    """The mean of scikit-learn's regression trees with ``width`` values a row."""
+def as_trees(fitted_trees: Sequence[BaseDecisionTree], width: int) -> Trees:
+    """The mean of scikit-learn's fitted regression trees with ``width`` values a row."""
+    trees = [fitted.tree_ for fitted in fitted_trees]
     values = [(tree.value[:, :, 0] / len(trees)).astype(np.float32) for tree in trees]
     return _join([_arrays(tree) for tree in trees], values, "identity", np.zeros(width))
 

@@ -42,7 +42,6 @@ from ..core.model import SlotEstimates
 from ..core.public_data import Floats
 from ..core.public_model import BaseModel, Linear, Trees, mixture
 from ..core.ratio import project_on_simplex
-from ..core.sklearn_trees import depth_first_tree
 from ..core.trees import cell_sums, locate
 from .knowledge import Knowledge
 from .likelihood import LEAST_SPREAD
@@ -305,23 +304,23 @@ def linear(rows: Rows) -> Member:
 
 def extra_trees(rows: Rows, leaf: int, *, residual: bool) -> Member:
     """A forest of Geurts et al. (2006) with at least about ``leaf`` reports in a leaf."""
+    from sklearn import config_context  # slow to import
+    from sklearn.tree import ExtraTreeRegressor  # slow to import
+
     from .candidates import as_trees  # imports scikit-learn
 
     Y = np.ascontiguousarray(rows.T - rows.public if residual else rows.T)
     least, seeds = min(leaf / float(rows.holders.sum()), 0.5), np.random.RandomState(0)
     X = rows.X.astype(np.float32)
-    trees = [
-        depth_first_tree(
-            X,
-            Y,
-            rows.precision,
-            seeds.randint(np.iinfo(np.int32).max),
-            tried=max(1, int(COLUMNS_TRIED * X.shape[1])),
-            lightest=least * rows.precision.sum(),
-            extra=True,
-        )
-        for _ in range(EXTRA_TREES)
-    ]
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        trees = [
+            ExtraTreeRegressor(
+                max_features=COLUMNS_TRIED,
+                min_weight_fraction_leaf=least,
+                random_state=seeds.randint(np.iinfo(np.int32).max),
+            ).fit(X, Y, sample_weight=rows.precision, check_input=False)
+            for _ in range(EXTRA_TREES)
+        ]
     component: Trees = as_trees(trees, Y.shape[1])
     name = f"{'residual ' if residual else ''}extra trees, {leaf} in a leaf"
     return Member(BaseModel(name, (component,), (1.0,)), residual)

@@ -12,7 +12,7 @@ import numpy as np
 from privet.protocol.partition import Partition
 
 from ..core.growth import Growth, check_cells, distinguishable
-from ..core.sklearn_trees import best_first_tree, from_sklearn
+from ..core.sklearn_trees import from_sklearn
 from .knowledge import public_knowledge
 
 MAX_DEFAULT_DEPTH = 12
@@ -48,14 +48,14 @@ def distilled(growth: Growth) -> Partition:
     spec = growth.spec
     if spec.depth == 0:
         return Partition.root(growth.X.shape[1])
-    tree = best_first_tree(
-        growth.X.astype(np.float32),
-        np.ascontiguousarray(growth.y),
-        int(growth.rng.integers(2**31)),
-        leaves=2**spec.depth,
-        least_rows=max(spec.min_leaf, 2),  # a single point is no mean of a cell
+    from sklearn.tree import DecisionTreeRegressor  # slow to import
+
+    tree = DecisionTreeRegressor(
+        max_leaf_nodes=2**spec.depth,
+        min_samples_leaf=max(spec.min_leaf, 2),  # a single point is no mean of a cell
+        random_state=int(growth.rng.integers(2**31)),
     )
-    return from_sklearn(tree)
+    return from_sklearn(tree.fit(growth.X, growth.y))
 
 
 def distilled_depth(

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 from threadpoolctl import ThreadpoolController
@@ -206,11 +207,12 @@ def _threads() -> ThreadpoolController:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without warnings, and in one thread, since several mostly wait for each other.
+    """Without warnings and scikit-learn's checks, and in one thread: several mostly wait.
 
     A member that did not converge is judged by its score.
     """
-    with warnings.catch_warnings(), _threads().limit(limits=1):
+    unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
+    with warnings.catch_warnings(), _threads().limit(limits=1), unchecked:
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", "The number of unique classes")
         yield

@@ -28,7 +28,6 @@ from privet.protocol.features import Classes, Label
 from privet.protocol.partition import Partition
 
 from ..core.public_data import Floats, PublicData, Single
-from ..core.sklearn_trees import best_first_tree
 from ..core.trees import locate
 
 MOST_TREES, FEWEST_TREES, CELLS = 8, 2, 512
@@ -68,6 +67,8 @@ def _measured(
     label: Label, X: Single, labels: Floats, expected: Floats, leaves: int, trees: int
 ) -> float:
     """The factor in ``trees`` grown on labels drawn from those ``expected``, ``(rows, S)``."""
+    from sklearn.tree import DecisionTreeRegressor  # slow to import
+
     rng, squares, weights = np.random.default_rng(1), 0.0, 0.0
     for tree in range(trees):
         if isinstance(label, Classes):
@@ -79,8 +80,8 @@ def _measured(
             residuals = rng.permutation(labels - expected)
             residuals -= residuals.mean()
             target, variance = expected + residuals, np.full_like(residuals, residuals.var())
-        target = np.ascontiguousarray(target)
-        leaf = best_first_tree(X, target, tree, leaves=leaves, least_rows=1).apply(X)
+        grown = DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=tree)
+        leaf = grown.fit(X, target, check_input=False).apply(X, check_input=False)
         weight = np.sqrt(np.bincount(leaf))
         for slot in range(target.shape[1]):
             error = np.bincount(leaf, (target - expected)[:, slot])

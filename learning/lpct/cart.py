@@ -25,4 +25,4 @@ def cart(growth: Growth) -> Partition:
         min_samples_leaf=max(min_leaf, 1),
         random_state=int(growth.rng.integers(2**31)),
     ).fit(X, growth.y)
-    return from_sklearn(fitted.tree_)
+    return from_sklearn(fitted)

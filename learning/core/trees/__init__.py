@@ -1,9 +1,8 @@
 """Trees in bulk: traversal, sums over nodes, descriptions."""
 
-from .cell_table import locate
 from .descriptions import describe_node, describe_path, path_to, readable_path
 from .nodes import ancestors, boxes, cell_sums, node_depth, node_sums
-from .traversal import Traversal
+from .traversal import Traversal, locate
 
 __all__ = [
     "Traversal",

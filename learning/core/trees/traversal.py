@@ -1,4 +1,4 @@
-"""From rows to leaves, many rows and trees at a time, about as fast as compiled tree code.
+"""From rows to leaves, many rows and trees at a time.
 
 Nodes are renumbered tree by tree and level by level so that a right child comes just before its
 left sibling, and one step is ``node = first[node] + goes_left(value, threshold[node])``. A leaf's
@@ -11,16 +11,17 @@ processor's cache, or few rows in many trees at once. Indices are valid by const
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.partition import Index
+from privet.protocol.partition import Floats, Index, Partition
 
 Wide = NDArray[np.intp]
 Numbers = NDArray[np.floating[Any]]
 
-BLOCK = 1 << 15
+BLOCK = 1 << 13
 """Rows times trees that are walked together."""
 STRIDE = 6
 """After this many steps rows at a leaf are dropped from the walk, if they are half or more."""
@@ -122,6 +123,26 @@ class Traversal:
             late = node[on_the_way]
             self._descend(flat, late, begin[on_the_way], steps - STRIDE, spare)
             node[on_the_way] = late
+
+
+_compiled: WeakKeyDictionary[Partition, Traversal] = WeakKeyDictionary()
+
+
+def locate(partition: Partition, X: Floats) -> Index:
+    """The cell of each row of an encoded ``(rows, columns)`` matrix, shape ``(rows,)``.
+
+    NaN goes right. The partition is compiled at its first use and kept while it lives.
+    """
+    if X.ndim != 2 or X.shape[1] != partition.columns:
+        msg = f"expected a (rows, {partition.columns}) matrix, got shape {X.shape}"
+        raise ValueError(msg)
+    compiled = _compiled.get(partition)
+    if compiled is None:
+        arrays = (partition.feature, partition.threshold, partition.left, partition.right)
+        root = np.zeros(1, dtype=np.int32)
+        compiled = Traversal.of(np.less, root, *arrays, partition.cell_of_node)
+        _compiled[partition] = compiled
+    return compiled.answers(X)
 
 
 def _by_tree_and_level(roots: Index, left: Index, right: Index) -> tuple[Wide, Wide]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privet.learning.core import public_model
-from privet.learning.core.public_model import BaseModel, Trees, mixture
+from privet.learning.core.public_model import BaseModel, Linear, Trees, apply_link, mixture
 from privet.learning.drift.candidates import as_arrays, candidates
 from privet.learning.drift.stacking import quietly
 from privet.protocol.errors import InvalidRequest
@@ -74,33 +74,58 @@ def test_a_mixture_is_the_weighted_sum(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", LABELS)
-def test_compiled_trees_predict_the_same_to_the_last_bit(name: str) -> None:
-    """At thresholds, beside them, at odd numbers and at missing ones."""
-    trees = [part for _, model in fitted_pairs(name) for part in model.components]
-    for part in trees:
+def test_sums_of_trees_are_those_of_following_pointers(name: str) -> None:
+    """At thresholds, beside them, at odd numbers and at missing ones, which go right."""
+    rng = np.random.default_rng(6)
+    for part in (part for _, model in fitted_pairs(name) for part in model.components):
         if isinstance(part, Trees):
-            at = np.tile(part.threshold[:200], 3)
+            at = part.threshold[:200]
             beside = [np.nextafter(at, np.float32(end)) for end in (-np.inf, np.inf)]
             odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e38], dtype=np.float32)
-            values = np.concatenate([at, *beside, np.tile(odd, 20)])
-            X = np.random.default_rng(6).choice(values, size=(3000, 3))
-            np.testing.assert_array_equal(part.compiled(3).predict(X), part.predict(X))
+            X = rng.choice(np.concatenate([at, *beside, np.tile(odd, 10)]), size=(40, 3))
+            sums = np.array([followed(part, x) for x in X])
+            expected = apply_link(part.link, sums + part.offset)
+            np.testing.assert_allclose(part.predict(X), expected, rtol=1e-12, atol=1e-12)
 
 
-def test_a_tree_with_a_column_or_node_that_is_not_there_is_not_compiled() -> None:
-    """Compiled code would read beside the arrays, or never arrive."""
-    [part] = fitted_pairs("binary")[0][1].components
+def followed(part: Trees, x: np.ndarray) -> np.ndarray:
+    """The sum of the values of the leaves at which a row arrives."""
+    total = np.zeros(part.width)
+    for root in part.roots:
+        node = root
+        while part.left[node] >= 0:
+            is_left = x[part.feature[node]] <= part.threshold[node]
+            node = part.left[node] if is_left else part.right[node]
+        total += part.value[node]
+    return total
+
+
+def test_a_tree_with_a_column_or_node_that_is_not_there_is_refused() -> None:
+    """Traversal would never arrive, or read another row; so also where a model is read."""
+    model = fitted_pairs("binary")[0][1]
+    [part] = model.components
     assert isinstance(part, Trees)
-    part.compiled(3)
     with pytest.raises(InvalidRequest, match="too many"):
-        part.compiled(2)
-    second = int(part.roots[1])
+        part.predict(np.zeros((1, 2), dtype=np.float32))
+    inner = int(np.flatnonzero(part.left >= 0)[0])
+    feature = part.feature.copy()
+    feature[inner] = -1
+    with pytest.raises(InvalidRequest, match="too many"):
+        replace(part, feature=feature)
+    document, other = model.to_document(), model.to_document()
     for side in ("left", "right"):
-        for node in (0, second):
+        for node in (0, int(part.roots[1]), len(part.left), -1 if side == "right" else 0):
             nodes = getattr(part, side).copy()
-            nodes[0] = node
+            nodes[inner] = node
             with pytest.raises(InvalidRequest, match="too many"):
-                replace(part, **{side: nodes}).compiled(3)
+                replace(part, **{side: nodes})
+            spoiled = Linear("identity", nodes[:, None], nodes)  # to pack it
+            packed = BaseModel("", (spoiled,), (1.0,)).to_document()["components"][0]["arrays"]
+            document["components"][0]["arrays"][side] = packed["intercept"]
+            with pytest.raises(InvalidRequest, match="too many"):
+                BaseModel.from_document(document)
+        document = model.to_document()
+    assert other == document
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from privet.learning.core.trees import cell_table, locate
-from privet.learning.core.trees.cell_table import MAX_CODES, CellTable
+from privet.learning.core.trees import locate
 from privet.learning.core.trees.traversal import BLOCK, STRIDE, Numbers, Traversal
 from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import SPLITS
@@ -60,7 +59,7 @@ def test_sums_over_trees_equal_following_pointers(
     goes_left: np.ufunc, kind: type, data: st.DataObject, trees: list[Partition]
 ) -> None:
     """In either precision and with either comparison, at thresholds, beside them and at odd
-    numbers; ``locate`` agrees with the protocol's walk of one row, and so does a table."""
+    numbers; ``locate`` agrees with the protocol's walk of one row."""
     at: Numbers = np.concatenate([tree.threshold for tree in trees]).astype(kind)
     edges = np.concatenate([at, np.nextafter(at, kind(-2)), np.nextafter(at, kind(2)), ODD])
     number = st.sampled_from(edges.astype(kind).tolist())
@@ -70,11 +69,7 @@ def test_sums_over_trees_equal_following_pointers(
     assert compiled.sums(X).tolist() == [naive_sum(goes_left, trees, kind, x) for x in X]
     assert compiled.answers(X).tolist() == [naive_sum(goes_left, trees[:1], kind, x) for x in X]
     rows = X.astype(np.float64)
-    cells = [trees[0].locate_one(x) for x in rows]
-    assert locate(trees[0], rows).tolist() == cells
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cell_table, "WORTH_A_TABLE", 1)
-        assert locate(trees[0], rows).tolist() == cells
+    assert locate(trees[0], rows).tolist() == [trees[0].locate_one(x) for x in rows]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 1000, BLOCK, BLOCK + 5])
@@ -86,21 +81,6 @@ def test_every_cut_of_the_work_gives_the_same_sums(rows: int) -> None:
     some = np.unique(np.linspace(0, rows - 1, 60).astype(int))
     expected = [naive_sum(np.less, trees, np.float64, x) for x in X[some]]
     assert sums[some].tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("columns", "depth", "has_table"), [(1, 2, True), (3, 4, True), (3, 6, False), (63, 6, False)]
-)
-def test_tables_are_made_where_codes_are_few(columns: int, depth: int, has_table: bool) -> None:
-    """Of a full tree whose nodes split on all columns in turn, at thresholds that all differ."""
-    inner, leaves = np.arange(2**depth - 1), np.full(2**depth, LEAF)
-    thresholds = np.append((inner + 0.5) / len(inner), leaves * 0.0)
-    sides = (np.append(2 * inner + side, leaves) for side in (1, 2))
-    tree = Partition.build(columns, np.append(inner % columns, leaves), thresholds, *sides)
-    arrays = (tree.feature, tree.threshold, tree.left, tree.right, tree.cell_of_node)
-    table = CellTable.of(Traversal.of(np.less, np.zeros(1, dtype=np.int32), *arrays))
-    assert (table is not None) == has_table
-    assert table is None or len(table.cell) <= MAX_CODES
 
 
 def test_cells_are_the_same_across_blocks_and_layouts() -> None:

@@ -48,7 +48,7 @@ def test_the_factor_is_that_of_trees_on_fresh_labels(label: Label, rows: int, de
         error = np.bincount(leaf, y - truth)[there] / size
         errors.append(roots_mean(error**2 / (variance / size), size))
         if seed % 10 == 0:
-            tree = from_sklearn(grown.tree_)
+            tree = from_sklearn(grown)
             found.append(selection_factor(label, PublicData(X, y), tree))
     assert np.mean(errors) > 2.0
     assert np.mean(found) == pytest.approx(np.mean(errors), rel=0.15)
@@ -77,7 +77,7 @@ def test_cells_that_differ_are_told_from_cells_that_were_selected(label: Label) 
         error = np.bincount(leaf, y, 16)[there] / size[there] - truth
         variance = truth * (1.0 - truth) if isinstance(label, Classes) else 0.09
         errors.append(roots_mean(error**2 * size[there] / variance, size[there].astype(float)))
-        tree = from_sklearn(grown.tree_)
+        tree = from_sklearn(grown)
         found.append(selection_factor(label, PublicData(X, y), tree))
     assert 0.7 < np.mean(found) / np.mean(errors) < 1.4
 
