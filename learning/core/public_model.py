@@ -228,7 +228,10 @@ class BaseModel:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "BaseModel":
-        """The model of a document; raises ``KeyError`` or ``ValueError`` if it is none."""
+        """The model of a document.
+
+        Raises ``KeyError`` or ``ValueError`` if it is none, ``InvalidRequest`` for damaged trees.
+        """
         return cls(
             name=str(document["name"]),
             weights=tuple(float(weight) for weight in document["weights"]),

@@ -53,9 +53,10 @@ class ForestMaker:
     def fit(self, X: Floats, y: Floats) -> Forest:
         """The forest of rows ``X`` without gaps, and of class indices or numbers ``y``."""
         if self.numbers:
-            kind, tried = ExtraTreeRegressor if self.extra else DecisionTreeRegressor, 1.0
+            kind = ExtraTreeRegressor if self.extra else DecisionTreeRegressor
         else:
-            kind, tried = ExtraTreeClassifier if self.extra else DecisionTreeClassifier, "sqrt"
+            kind = ExtraTreeClassifier if self.extra else DecisionTreeClassifier
+        tried = 1.0 if self.numbers else "sqrt"
         single, rows = np.ascontiguousarray(X, dtype=np.float32), len(X)
         trees = []
         for seed in np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=self.trees):
