@@ -135,7 +135,7 @@ def _of_forest(
     trees, values = [fitted_tree.tree_ for fitted_tree in fitted.trees], []
     for tree in trees:
         value = np.zeros((tree.node_count, len(offset)), dtype=np.float32)
-        value[:, classes] = tree.value[:, 0, :] * (sharpness / len(trees))
+        value[:, classes] = tree.value[:, :, 0] * (sharpness / len(trees))
         values.append(value)
     return _join([_arrays(tree) for tree in trees], values, link, offset)
 

@@ -1,19 +1,15 @@
 """Random forests and extra trees, scikit-learn's to the last bit.
 
-Trees are fitted one by one, since scikit-learn's forests clone and seed each, which for a few
-hundred rows takes about as long as the tree.
+Trees are fitted one by one, since scikit-learn's forests clone and seed each, and to classes as
+numbers, 0 or 1 for each, since its classifiers check labels tree by tree: for a few hundred rows
+each takes as long as the tree. The squared error of such numbers is the Gini impurity over their
+number, so the splits are a classifier's, up to rounding.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.tree import (
-    BaseDecisionTree,
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from ..core.public_data import Floats
 
@@ -22,7 +18,7 @@ from ..core.public_data import Floats
 class Forest:
     """Fitted ``trees`` and the ``classes_`` that they know, none if they predict a number."""
 
-    trees: list[BaseDecisionTree]
+    trees: list[DecisionTreeRegressor]
     classes_: Floats
 
     def predict(self, X: Floats) -> Floats:
@@ -30,8 +26,7 @@ class Forest:
         single, values = X.astype(np.float32), max(len(self.classes_), 1)
         total = np.zeros((len(X), values))
         for tree in self.trees:
-            predict = tree.predict_proba if len(self.classes_) else tree.predict
-            total += predict(single, check_input=False).reshape(-1, values)
+            total += tree.predict(single, check_input=False).reshape(-1, values)
         return total / len(self.trees)
 
 
@@ -52,10 +47,9 @@ class ForestMaker:
 
     def fit(self, X: Floats, y: Floats) -> Forest:
         """The forest of rows ``X`` without gaps, and of class indices or numbers ``y``."""
-        if self.numbers:
-            kind = ExtraTreeRegressor if self.extra else DecisionTreeRegressor
-        else:
-            kind = ExtraTreeClassifier if self.extra else DecisionTreeClassifier
+        kind = ExtraTreeRegressor if self.extra else DecisionTreeRegressor
+        classes = np.zeros(0) if self.numbers else np.unique(y)
+        targets = y[:, None] if self.numbers else (y[:, None] == classes).astype(np.float64)
         tried = 1.0 if self.numbers else "sqrt"
         single, rows = np.ascontiguousarray(X, dtype=np.float32), len(X)
         trees = []
@@ -65,5 +59,5 @@ class ForestMaker:
                 drawn = np.random.RandomState(seed).randint(0, rows, self.drawn or rows)
                 times = np.bincount(drawn, minlength=rows).astype(np.float64)
             tree = kind(max_features=tried, min_samples_leaf=self.leaf, random_state=seed)
-            trees.append(tree.fit(single, y, sample_weight=times, check_input=False))
-        return Forest(trees, np.zeros(0) if self.numbers else np.unique(y))
+            trees.append(tree.fit(single, targets, sample_weight=times, check_input=False))
+        return Forest(trees, classes)
