@@ -15,6 +15,7 @@ import typer
 
 from bench.aggregating import accumulating, fitting
 from bench.answering import answering
+from bench.attacked import attacked
 from bench.collecting import collecting
 from bench.estimators import estimating
 from bench.figures import Effort, Figure, Section
@@ -46,6 +47,7 @@ SECTIONS: dict[str, Section] = {
     "collecting": collecting,
     "rest_predict": answering,
     "pages": showing,
+    "attacked": attacked,
     "worst_tasks": holding,
 }
 

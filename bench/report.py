@@ -67,6 +67,7 @@ MARKS = (
     Mark("worst_tasks", "", "drawing_over_wait", 0.1, "draws in a tenth of the wait"),
     Mark("worst_tasks", "all_at_once", "time", 1.0, "takes a device less than a second"),
     Mark("worst_tasks", "all_at_once", "memory", 64.0, "takes a device less than 64 MiB"),
+    Mark("attacked", "", "longest", 1.0, "answers others within a second"),
     Mark("pages", "first_page,tasks=1000", "time", 0.1, "shows a thousand tasks"),
 )
 

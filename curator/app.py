@@ -21,6 +21,7 @@ from privet.http_server.metrics import CountCalls
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
 from privet.http_server.task_calls import Answer, TaskCalls
+from privet.http_server.turns import FairTurns
 from privet.intake.upload import ReportUpload
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.calls import GET_RECEIPT, SEND_REPORT, TASKS, Call
@@ -139,6 +140,7 @@ def create_app(
         description=DESCRIPTION,
         version="1",
         lifespan=lifespan,
+        openapi_url=None,  # which would write it anew for each call
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a redirect would go to whatever the header Host says
@@ -148,7 +150,7 @@ def create_app(
     budget = BodyBudget(BODIES_IN_MEMORY)
     _add_routes(api, settings, limits, budget, metrics)
     intake = Intake(task_cache(store), state.writer, state.rejects, metrics, budget, signer)
-    inner = CountCalls(_with_headers(api, settings), metrics)
+    inner = FairTurns(CountCalls(_with_headers(api, settings), metrics))
     rate = settings.relay_rate_limit
     batch = BatchUpload(intake, rate, tokens, store, clock, limits, SECURITY)
     headers = (*SECURITY, *cors.HEADERS) if settings.cors_holders else SECURITY
@@ -242,7 +244,7 @@ def _add_routes(
     for router in (*pages, *ROUTERS, health.router, openapi.router, *last):
         api.router.routes += router.routes  # as they are: included, each would be built anew
         metrics.expect(router.routes)
-    openapi.complete_document(api)
+    openapi.keep_document(api)
     add_problem_handlers(api)
     upload = BodyLimit(limits.public_bytes, UPLOAD_SECONDS)
     api.add_middleware(

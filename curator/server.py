@@ -13,6 +13,7 @@ from uvicorn.supervisors import Multiprocess
 
 from privet.http_server.connections import (
     ConnectionLimits,
+    accepting,
     allow_connections,
     listen,
     server_config,
@@ -76,11 +77,11 @@ def serve(settings: Settings, *, show: Callable[[str, str | None], None]) -> Non
         if settings.workers == 1:
             server = uvicorn.Server(config)
             with watching_schema(settings.database, partial(setattr, server, "should_exit", True)):
-                server.run(sockets=[listener])
+                server.run(sockets=accepting(listener))
         else:
             with TemporaryDirectory(prefix="privet-metrics-") as folder:
                 os.environ[FOLDER] = folder
-                processes = Processes(config, [listener])
+                processes = Processes(config, accepting(listener))
                 with watching_schema(settings.database, processes.should_exit.set):
                     processes.run()
 

@@ -44,8 +44,11 @@ from privet.protocol.errors import PrivetError
 from .addresses import network_of
 from .bodies import WHOLE_BODY
 from .problems import http_problem
+from .turns import CYCLE
 
 BACKLOG = 2048
+HANDLES = 32
+"""Connections that are accepted in a round of the event loop."""
 KEEP_ALIVE_SECONDS = 30
 OTHER_FILES = 256
 """Files of a process that are not its connections."""
@@ -69,7 +72,7 @@ class ConnectionLimits:
 
     Those of one address are ``per_address`` at most, unless it is one of ``proxies``, addresses and
     networks with commas between, "*" for all. ``stalled`` is for how many seconds a client may take
-    nothing of its answer.
+    nothing of its answer. ``pipelined`` requests may wait on a connection while one is answered.
     """
 
     seconds: float = 10.0
@@ -79,6 +82,7 @@ class ConnectionLimits:
     bytes: int = 32 * 1024
     headers: int = 100
     stalled: float = 60.0
+    pipelined: int = 8
     opened: Counter[str] = field(default_factory=Counter, repr=False, compare=False)
     """The connections of this process by address."""
 
@@ -228,8 +232,12 @@ class BoundedConnection(HttpToolsProtocol):
             version != "1.0" and self.parser.should_keep_alive(),
             self.on_response_complete,
         )
+        scope[CYCLE] = self.cycle
         if earlier is None or earlier.response_complete:
             self._start_asgi_task(self.cycle, self.app)
+        elif len(self.pipeline) >= self._limits.pipelined:
+            self._fault = (429, "Too many requests wait on this connection: await its answers.")
+            raise ValueError(self._fault)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((self.cycle, self.app))
@@ -418,6 +426,16 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
     listener.set_inheritable(True)
     return listener
+
+
+def accepting(listener: socket.socket) -> list[socket.socket]:
+    """Handles on one listening socket, for a server to accept connections by.
+
+    An event loop of uvloop accepts one connection by each handle in a round, in which it also goes
+    on with what it has accepted: with one handle, a thousand that come at once delay the next by a
+    thousand rounds.
+    """
+    return [listener, *(listener.dup() for _ in range(HANDLES - 1))]
 
 
 def _listen_hint(error: OSError) -> str:

@@ -37,6 +37,7 @@ from privet.http_server.problems import add_problem_handlers
 from privet.http_server.readiness import Readiness
 from privet.http_server.request_ids import RequestIds
 from privet.http_server.task_calls import TaskCalls
+from privet.http_server.turns import FairTurns
 from privet.intake.layout import ReportLayout
 from privet.intake.tasks import KnownTask, TaskCache
 from privet.intake.upload import ReportUpload
@@ -338,7 +339,7 @@ def create_app(
 
     app.add_exception_handler(HTTPException, on_no_address)
     upload = ReportUpload(relay, cors.HEADERS)
-    stack: ASGIApp = TaskCalls(cors.HolderCors(app), {SEND_REPORT: upload})
+    stack: ASGIApp = TaskCalls(FairTurns(cors.HolderCors(app)), {SEND_REPORT: upload})
     if metrics is not None:
         metrics.expect(app.routes, (*FAILURES, *RELAY_FAILURES))
         stack = CountCalls(stack, metrics)

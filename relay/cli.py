@@ -278,6 +278,7 @@ async def _serve(settings: Settings) -> None:
         from privet.http_server.background import Background
         from privet.http_server.connections import (
             ConnectionLimits,
+            accepting,
             allow_connections,
             listen,
             server_config,
@@ -334,7 +335,7 @@ async def _serve(settings: Settings) -> None:
                 say(f"Relay for {settings.curator} at {address}")
             working = Background(_together(relay.watch.run, partial(forwarder.run, settings.every)))
             working.task.add_done_callback(lambda _: setattr(server, "should_exit", True))
-            await server.serve([listener])
+            await server.serve(accepting(listener))
             await to_thread.run_sync(relay.writer.stop)
             await working.stop()
 

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from privet.http_server.addresses import client_address
+from privet.http_server.fixed import Fixed
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 
 from ..access.tokens import Scope
@@ -34,14 +35,11 @@ lost = APIRouter(route_class=BrowserRoute, include_in_schema=False)
 
 
 @router.get("/static/{name}")
-def static(name: str) -> Response:
+async def static(request: Request, name: str) -> Response:
     if name not in STATIC:
         raise TaskNotFound("There is no such file.")
-    return Response(
-        STATIC[name],
-        media_type=MEDIA_TYPES[name.rpartition(".")[2]],
-        headers={"Cache-Control": A_YEAR},
-    )
+    media_type = MEDIA_TYPES[name.rpartition(".")[2]]
+    return Fixed(STATIC[name], media_type, (("Cache-Control", A_YEAR),)).response(request)
 
 
 @lost.get("/{address:path}")

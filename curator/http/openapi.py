@@ -4,13 +4,16 @@ Every byte of /docs comes from this curator, so it works without internet: the s
 that ``fastapi-offline`` ships, and the content policy lets the page load and call nothing else.
 """
 
+import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import fastapi_offline
 from fastapi import APIRouter, FastAPI, HTTPException, Request
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import Response
 
+from privet.http_server.fixed import Fixed
 from privet.protocol.calls import PROBLEM_MEDIA_TYPE
 from privet.protocol.errors import (
     InsufficientScope,
@@ -30,21 +33,21 @@ from .state import state_of
 Document = dict[str, Any]
 
 
-def complete_document(app: FastAPI) -> None:
-    """Let the document of ``app`` describe errors and tokens as they are."""
-    framework_document = app.openapi
+def keep_document(app: FastAPI) -> None:
+    """Let ``app`` serve its document: written at the first call, and the same bytes at all."""
+    app.state.document = cache(lambda: Fixed(_written(app), "application/json"))
 
-    def openapi() -> Document:
-        document = framework_document()
-        for path, calls in document["paths"].items():
-            for call in calls.values():
-                _complete(call, path)
-        for name in ("HTTPValidationError", "ValidationError"):
-            document["components"]["schemas"].pop(name, None)
-        document["components"]["securitySchemes"].pop(COUNTS_SCHEME, None)
-        return document
 
-    app.openapi = openapi  # type: ignore[method-assign]
+def _written(app: FastAPI) -> bytes:
+    """The framework's document, with errors and tokens as they are."""
+    document: Document = app.openapi()
+    for path, calls in document["paths"].items():
+        for call in calls.values():
+            _complete(call, path)
+    for name in ("HTTPValidationError", "ValidationError"):
+        document["components"]["schemas"].pop(name, None)
+    document["components"]["securitySchemes"].pop(COUNTS_SCHEME, None)
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _complete(call: Document, path: str) -> None:
@@ -72,6 +75,13 @@ def _complete(call: Document, path: str) -> None:
 
 
 SHIPPED = Path(fastapi_offline.__file__).parent / "static"
+MEDIA_TYPES = {
+    "start.js": "text/javascript",
+    "contrast.css": "text/css",
+    "swagger-ui-bundle.js": "text/javascript",
+    "swagger-ui.css": "text/css",
+}
+"""The files of /docs."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; "
@@ -126,26 +136,40 @@ SwaggerUIBundle({
   presets: [SwaggerUIBundle.presets.apis],
 });
 """
-_HEADERS = {"Cache-Control": "public, max-age=3600"}
+_KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=3600"),)
 
-router = APIRouter(prefix="/docs", include_in_schema=False)
+router = APIRouter(include_in_schema=False)
 
 
-@router.get("")
-def page(request: Request) -> HTMLResponse:
+@router.get("/openapi.json")
+async def document(request: Request) -> Response:
+    """The document."""
+    kept: Fixed = request.app.state.document()
+    return kept.response(request)
+
+
+@router.get("/docs")
+async def page(request: Request) -> Response:
     """The page; its policy is its own, since it has a script."""
-    back = _BACK if state_of(request).dashboard else ""
-    text = _PAGE.replace("{back}", back)
-    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
+    return _page(state_of(request).dashboard).response(request)
 
 
-@router.get("/{name}")
-def file(name: str) -> Response:
+@cache
+def _page(dashboard: bool) -> Fixed:
+    text = _PAGE.replace("{back}", _BACK if dashboard else "")
+    return Fixed(text.encode(), "text/html", (("Content-Security-Policy", POLICY),))
+
+
+@router.get("/docs/{name}")
+async def file(request: Request, name: str) -> Response:
     """Swagger UI, or what starts it: a file of its own, so that no script stands in the page."""
-    if name == "start.js":
-        return Response(_START, headers=_HEADERS, media_type="text/javascript")
-    if name == "contrast.css":
-        return Response(_CONTRAST, headers=_HEADERS, media_type="text/css")
-    if name not in ("swagger-ui-bundle.js", "swagger-ui.css"):
+    if name not in MEDIA_TYPES:
         raise HTTPException(404)
-    return FileResponse(SHIPPED / name, headers=_HEADERS)
+    return _file(name).response(request)
+
+
+@cache
+def _file(name: str) -> Fixed:
+    own = {"start.js": _START, "contrast.css": _CONTRAST}
+    body = own[name].encode() if name in own else (SHIPPED / name).read_bytes()
+    return Fixed(body, MEDIA_TYPES[name], _KEPT_BY_BROWSERS)

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 
+from privet.http_server.fixed import is_known
 from privet.learning.core.trees import describe_node
 from privet.learning.task_building.publication import Publication
 from privet.protocol.calls import JSON_MEDIA_TYPE, SIGNATURE_HEADER, TASK_MEDIA_TYPE, TASKS
@@ -600,7 +601,6 @@ def _json_tag(stored: StoredTask, view: TaskView) -> str:
 def _unless_known(
     if_none_match: str, headers: dict[str, str], body: bytes, media_type: str
 ) -> Response:
-    tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
-    if "*" in tags or headers["ETag"].removeprefix("W/") in tags:
+    if is_known(if_none_match, headers["ETag"]):
         return Response(status_code=status.HTTP_304_NOT_MODIFIED, headers=headers)
     return Response(body, headers=headers, media_type=media_type)

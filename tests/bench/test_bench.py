@@ -29,6 +29,7 @@ __all__ = ["small_public_models"]
 
 SECTIONS = list(command.SECTIONS)
 SLOW = {
+    "attacked",
     "collecting",
     "fitting",
     "intake",

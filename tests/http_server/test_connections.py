@@ -14,10 +14,12 @@ from uvicorn.server import ServerState
 
 from privet.http_server.bodies import WHOLE_BODY
 from privet.http_server.connections import (
+    HANDLES,
     OTHER_FILES,
     BoundedConnection,
     CannotListen,
     ConnectionLimits,
+    accepting,
     allow_connections,
     listen,
 )
@@ -490,3 +492,31 @@ async def test_no_header_breaks_out_of_the_head() -> None:
     """Line breaks in a value are refused."""
     done = await answered(lambda send: send_parts(send, b"", headers=[(b"a", b"b\r\nc: d")]))
     assert not any(b"c: d" in part for part in done if isinstance(part, bytes))
+
+
+async def test_few_requests_wait_on_a_connection() -> None:
+    """As many as may are answered in order; one more ends the connection, and no other."""
+    async with serving(pipelined=3, seconds=LONG) as connect:
+        reader, writer = await connect()
+        slow = GET.replace(b"/", b"/slow", 1)
+        writer.write(slow + 3 * GET)
+        for _ in range(4):
+            assert (await answer(reader))[0] == 200
+        honest, honest_writer = await connect()
+        writer.write(slow + 4 * GET)
+        status, detail = await refusal(reader)
+        assert (status, "await its answers" in detail) == (429, True)
+        honest_writer.write(GET)
+        assert (await answer(honest))[0] == 200
+
+
+async def test_a_listener_has_many_handles() -> None:
+    """uvloop accepts one connection by each in a round of its loop."""
+    with listen("127.0.0.1", 0) as listener:
+        handles = accepting(listener)
+        try:
+            assert len(handles) == len({handle.fileno() for handle in handles}) == HANDLES
+            assert {handle.getsockname() for handle in handles} == {listener.getsockname()}
+        finally:
+            for handle in handles:
+                handle.close()

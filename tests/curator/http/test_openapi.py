@@ -1,9 +1,11 @@
 """The OpenAPI document tells what really happens."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from privet.learning.task_building.inputs import inputs_of
 from privet.learning.task_building.publication import Publication
@@ -110,3 +112,25 @@ async def test_the_settings_of_a_task_are_described(document: dict[str, Any]) ->
     assert {name: field["description"] for name, field in described.items()} == {
         name: setting.help for name, setting in inputs_of(Publication).items()
     }
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/openapi.json", "/docs", "/docs/start.js", "/docs/swagger-ui.css", "/static/style.css"],
+)
+async def test_what_is_the_same_for_everybody_is_kept(http: Http, address: str) -> None:
+    """A second answer is the same bytes, and whoever has them is not sent them again."""
+    first, second = await http.get(address), await http.get(address)
+    assert first.status_code == 200
+    assert first.content == second.content
+    assert first.headers["etag"] == second.headers["etag"]
+    known = await http.get(address, headers={"If-None-Match": first.headers["etag"]})
+    assert (known.status_code, known.content) == (304, b"")
+
+
+async def test_the_document_is_written_once(http: Http, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing it takes a third of a second, which no stranger may have at will."""
+    await http.get("/openapi.json")
+    monkeypatch.setattr(json, "dumps", None)
+    monkeypatch.setattr(FastAPI, "openapi", None)
+    assert (await http.get("/openapi.json")).status_code == 200
