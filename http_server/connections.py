@@ -232,7 +232,7 @@ class BoundedConnection(HttpToolsProtocol):
             version != "1.0" and self.parser.should_keep_alive(),
             self.on_response_complete,
         )
-        scope[CYCLE] = self.cycle
+        cast("dict[str, Any]", scope)[CYCLE] = self.cycle
         if earlier is None or earlier.response_complete:
             self._start_asgi_task(self.cycle, self.app)
         elif len(self.pipeline) >= self._limits.pipelined:

@@ -13,10 +13,7 @@ from privet.learning.methods import fit
 from privet.learning.simulation import simulate
 from privet.learning.task_building.build import (
     MOST_HIDDEN_LEVELS,
-    build_encoded,
     build_task,
-    choices,
-    encode_columns,
 )
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidTask, PrivetError
@@ -134,27 +131,6 @@ def test_columns_are_hidden_where_levels_below_groups_tell_more(label: str) -> N
     )
     for levels in given:
         assert made(label, disclosed=every, epsilon=8.0, **levels)[0].disclosed == every
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 8.0])
-def test_choices_are_those_of_the_task_built(epsilon: float) -> None:
-    """A plan tells by them where tasks differ, so that both hide the same columns."""
-    settings = TaskSettings(
-        name="a",
-        label="ill",
-        epsilon=epsilon,
-        holders=5000,
-        disclosed=("age", "dose", "ward"),
-        ignore=("stay",),
-    )
-    features, label, public = encode_columns(settings, columns())
-    disclosed = build_encoded(settings, features, label, public).disclosed
-    found, built, given = (
-        choices(settings.model_copy(update=changes), features, label, public)
-        for changes in ({}, {"disclosed": disclosed}, {"hidden_depth": 0})
-    )
-    assert found == built
-    assert (found == given) == (disclosed == settings.disclosed) == (epsilon < 8.0)
 
 
 def test_nothing_disclosed_is_the_task_of_before() -> None:
