@@ -22,6 +22,7 @@ from privet.protocol.task import Question, Task
 from tests.client.command import Command
 from tests.client.fakes import Network
 from tests.fake_curator import FakeCurator, serving
+from tests.keeping import keeps
 from tests.protocol.examples import make_task
 from tests.protocol.vectors import DISCLOSING
 
@@ -64,6 +65,12 @@ async def answered(tasks: list[Task], record: dict[str, Any], ledger: Ledger) ->
     return count
 
 
+@keeps(
+    "threat-model: 32 bits are disclosed within a year",
+    in_="client/ledger.py",
+    instead_of="if after > caps.disclosed * (1 + SLACK):",
+    plant="if False:",
+)
 async def test_many_tasks_of_one_bit_are_stopped(tmp_path: Path) -> None:
     """At epsilon .001 each, whatever the record: after as many bits as the cap, and not before."""
     tasks = [one_bit(number) for number in range(40)]
@@ -113,6 +120,12 @@ def halves() -> list[Task]:
     return tasks
 
 
+@keeps(
+    "privacy: equal trees of disclosed splits sort alike",
+    in_="client/disclosures.py",
+    instead_of="if 0.0 < threshold <= 1.0:",
+    plant="if True:",
+)
 async def test_thresholds_beyond_a_category_are_other_splits() -> None:
     """Equal in their columns, and together they tell three bits."""
     tasks, ledger = halves(), MemoryLedger()
@@ -120,6 +133,12 @@ async def test_thresholds_beyond_a_category_are_other_splits() -> None:
     assert 3.0 <= ledger.disclosed("me") == pytest.approx(4.0)
 
 
+@keeps(
+    "privacy: other declarations of a column are other columns",
+    in_="client/disclosures.py",
+    instead_of="_digest(column.feature.model_dump_json())",
+    plant="_digest(column.feature.name)",
+)
 def test_the_bits_bound_what_all_strata_together_tell() -> None:
     """Enumerated over all records, misfits included: tasks of any trees, over equal and over
     differently declared columns, with other stand-ins and replacements."""

@@ -25,6 +25,7 @@ from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question
 from tests.client.command import Command
 from tests.fake_curator import FakeCurator, serving
+from tests.keeping import keeps
 from tests.protocol.examples import FEATURES, RANGE, RECORD, make_task
 
 
@@ -84,6 +85,12 @@ def test_a_dry_run_checks_everything_and_draws_nothing(
     assert (curator.posts, command.ledger.answers()) == ([], [])
 
 
+@keeps(
+    "threat-model: the caps are 2, 4 and 32",
+    in_="protocol/limits.py",
+    instead_of="YEAR_CAP, DISCLOSED_CAP = 2.0, 4.0, 32",
+    plant="YEAR_CAP, DISCLOSED_CAP = 20.0, 40.0, 320",
+)
 def test_answering_again_costs_nothing(curator: FakeCurator, command: Command) -> None:
     """The second time the record is not even read, and nothing is asked or sent."""
     first = as_json(command.answer(curator.url, "--yes", "--json"))
@@ -496,6 +503,12 @@ def test_wrong_usage_is_status_2(command: Command, usage: list[str]) -> None:
     assert command(*usage).exit_code == 2
 
 
+@keeps(
+    "threat-model: a task's description drives no terminal",
+    in_="protocol/task.py",
+    instead_of="if control is not None:",
+    plant="if False:",
+)
 def test_who_asks_is_told_first_in_words_that_cannot_drive_the_terminal(command: Command) -> None:
     """Before what is read; a task with escape sequences is none, and markup is shown as text."""
     asker = {

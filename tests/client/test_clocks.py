@@ -20,6 +20,7 @@ from privet.protocol.task import Task
 from tests.client.command import Command
 from tests.client.test_ledger import answer
 from tests.fake_curator import FakeCurator
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 
 DAY = 86_400.0
@@ -49,6 +50,12 @@ def spend(ledger: Ledger, errors: Sequence[float], epsilon: float = 0.5) -> floa
     return spent
 
 
+@keeps(
+    "threat-model: a draw is dated no earlier than the one before it",
+    in_="client/ledger.py",
+    instead_of="replace(answer, drawn=max(answer.drawn, latest or answer.drawn))",
+    plant="answer",
+)
 @pytest.mark.parametrize("errors", CLOCKS.values(), ids=CLOCKS)
 def test_no_clock_gives_a_second_year(errors: list[float], tmp_path: Path) -> None:
     """At most 4 within a day, whether the clock is behind, ahead, or jumps."""
@@ -113,6 +120,12 @@ def http_date(moment: float) -> str:
     return formatdate(moment, usegmt=True)
 
 
+@keeps(
+    "threat-model: nothing is drawn by a wrong clock",
+    in_="client/holder.py",
+    instead_of="check_clocks(now, clock_ahead)",
+    plant="pass",
+)
 @pytest.mark.parametrize("error", [-9000 * DAY, -3 * DAY, 3 * DAY, 400 * DAY])
 async def test_a_wrong_clock_is_named_and_draws_nothing(error: float) -> None:
     """Whatever the task's dates are, both clocks are said, and never a number of seconds."""
@@ -187,6 +200,12 @@ HOSTILE: list[Any] = [
 ]
 
 
+@keeps(
+    "threat-model: no report is dated by its server",
+    in_="client/holder.py",
+    instead_of="checked.splits",
+    plant="checked.splits, drawn=self.clock() + (offer.clock_ahead or 0)",
+)
 @pytest.mark.parametrize("date", HOSTILE, ids=str)
 async def test_a_hostile_date_gives_no_epsilon_and_charges_none(date: str | None) -> None:
     """It only keeps a report back, which its server could do anyway: entries are dated by the

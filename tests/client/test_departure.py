@@ -14,6 +14,7 @@ from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.task import Question, Task
 from tests.client.fakes import Network
 from tests.fake_curator import FakeCurator
+from tests.keeping import keeps
 from tests.protocol.examples import left_leaves, make_task
 from tests.stat_checks import ALPHA
 
@@ -85,6 +86,12 @@ async def test_the_test_finds_a_walk_that_ends_early(monkeypatch: pytest.MonkeyP
     assert await p_value(NEAR, FAR, wait=False, tries=3 * TRIES) < ALPHA
 
 
+@keeps(
+    "threat-model: a slow device sends at a multiple of the period",
+    in_="client/departure.py",
+    instead_of="self.moment + missed * self.period - now",
+    plant="max(self.moment - now, 0.0)",
+)
 def test_the_moment_is_fixed_before_and_kept() -> None:
     """Between one and two periods ahead; who is late leaves a whole number of periods later."""
     before = time.monotonic()
@@ -95,6 +102,12 @@ def test_the_moment_is_fixed_before_and_kept() -> None:
     assert [now + planned.seconds_left(now) for now in (10.5, 12.0, 13.0)] == [12.0, 12.0, 14.0]
 
 
+@keeps(
+    "threat-model: the moment is partly random",
+    in_="client/departure.py",
+    instead_of="int.from_bytes(os.urandom(8)) / WORD",
+    plant="0.0",
+)
 def test_the_moment_is_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that what the network adds does not show when a device was done."""
     monkeypatch.setattr("privet.client.departure.time.monotonic", lambda: 100.0)
@@ -104,6 +117,18 @@ def test_the_moment_is_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
         assert fixed.moment == pytest.approx(100.0 + periods * fixed.period)
 
 
+@keeps(
+    "threat-model: the time of a report does not tell the record",
+    in_="client/holder.py",
+    instead_of="opened = checked.open(record)",
+    plant="opened, checked = checked.open(record), await self.check(task)",
+)
+@keeps(
+    "threat-model: a report leaves at its moment",
+    in_="client/holder.py",
+    instead_of="await departure.wait()",
+    plant="pass",
+)
 async def test_a_report_waits_for_a_moment_that_is_fixed_before_its_record_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

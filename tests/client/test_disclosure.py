@@ -28,6 +28,7 @@ from privet.protocol.report import Report
 from privet.protocol.task import Task
 from tests.client.command import Command
 from tests.fake_curator import FakeCurator, serving
+from tests.keeping import keeps
 from tests.protocol.vectors import DISCLOSING, TASKS
 
 RECORD = {"age": 25, "ward": "heart", "work": "shop", "answer": "yes"}
@@ -143,6 +144,12 @@ def test_the_holder_sees_its_stratum_before_it_agrees(command: Command) -> None:
         assert payload[0] == 2
 
 
+@keeps(
+    "threat-model: a device refuses small groups whatever the record",
+    in_="client/holder.py",
+    instead_of="check_group_sizes(task, self.smallest_group)",
+    plant="pass",
+)
 @pytest.mark.parametrize("size", [19, 0])
 async def test_too_small_a_group_is_refused_whatever_the_record(
     command: Command, size: int

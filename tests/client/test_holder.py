@@ -43,6 +43,7 @@ from privet.protocol.report import make_report
 from privet.protocol.task import Task
 from tests.client.fakes import TASK, URL, Canned, Network, publish
 from tests.fake_curator import FakeCurator, problem, serving
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 
 
@@ -74,6 +75,12 @@ def no_record() -> Any:
     return Untouchable()
 
 
+@keeps(
+    "threat-model: answers to twin tasks are two draws",
+    in_="client/holder.py",
+    instead_of="opened.draw(self.randomness)",
+    plant="opened.draw(lambda n: bytes(n))",
+)
 async def test_the_blocking_holder_does_the_same(
     curator: FakeCurator, ledger: SqliteLedger
 ) -> None:
@@ -105,6 +112,16 @@ async def test_answers_to_twin_tasks_are_two_draws() -> None:
     assert ledger.spent("me") == 2.0
 
 
+@keeps(
+    "threat-model: the same bytes are sent again when a record changes",
+    in_="client/ledger.py",
+    instead_of="""
+            if kept is None:
+                caps, earlier = _caps(db, answer""",
+    plant="""
+            if True:
+                caps, earlier = _caps(db, answer""",
+)
 async def test_clicks_at_once_are_counted_once(curator: FakeCurator, ledger: SqliteLedger) -> None:
     """Eight answers at the same time send one and the same report, and spend epsilon once."""
     async with ReportClient() as client:
@@ -176,6 +193,12 @@ async def test_an_answer_takes_three_transactions(
     assert (account.caps, account.members) == (ledger.caps("me"), ledger.members("me"))
 
 
+@keeps(
+    "threat-model: what is told of records that do not fit decides nothing",
+    in_="client/holder.py",
+    instead_of="fault = error",
+    plant="raise",
+)
 async def test_what_does_not_fit_is_told_before_and_decides_nothing(ledger: SqliteLedger) -> None:
     """By subject, once, of all that is not answered yet; what the hook raises comes when all is
     sent."""
@@ -255,6 +278,12 @@ async def test_resend_delivers_what_was_kept_and_skips_what_cannot_be(
     assert [request.method for request in network.requests] == ["POST", "POST"]
 
 
+@keeps(
+    "threat-model: the record is looked at after the task was checked",
+    in_="client/holder.py",
+    instead_of="check_dates(task, now, clock_ahead)",
+    plant="pass",
+)
 async def test_the_task_is_checked_before_the_record_is_looked_at() -> None:
     """Past the cap, and outside its dates, a task is refused without touching record or chance."""
     closed = make_task(closes=1_000)
@@ -273,6 +302,18 @@ async def test_the_task_is_checked_before_the_record_is_looked_at() -> None:
                 assert (curator.posts, ledger.answers()) == ([], [])
 
 
+@keeps(
+    "threat-model: a task that spends more than it states is refused",
+    in_="client/holder.py",
+    instead_of="check_promise(task)",
+    plant="pass",
+)
+@keeps(
+    "privacy: log_ratio is recomputed, not as stated",
+    in_="protocol/task.py",
+    instead_of="mechanism.log_ratio() for mechanism in self.mechanisms",
+    plant="question.epsilon for question in self.questions",
+)
 async def test_a_task_that_understates_its_epsilon_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -355,6 +396,12 @@ async def test_a_failed_attempt_elsewhere_leaves_the_invitation_with_its_host(
     )
 
 
+@keeps(
+    "threat-model: another host gets no invitation",
+    in_="client/ledger.py",
+    instead_of="invitation if url == self.url else None",
+    plant="invitation",
+)
 async def test_who_loses_a_race_sends_no_invitation_of_the_winner() -> None:
     """Another process kept its answer, to another host, after this one had looked for one."""
 

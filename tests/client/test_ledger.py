@@ -34,6 +34,7 @@ from privet.client.panels import Membership
 from privet.protocol.errors import ERRORS_BY_URI, PROBLEM_BASE, PROBLEMS, PrivetError
 from privet.protocol.lifecycle import report_state_after
 from tests.client.fakes import assert_closed, record_connections
+from tests.keeping import keeps
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -86,6 +87,30 @@ OWN = {
 }
 
 
+@keeps(
+    "threat-model: a cap for one task",
+    in_="client/ledger.py",
+    instead_of="if epsilon > caps.task * (1 + SLACK):",
+    plant="if False:",
+)
+@keeps(
+    "threat-model: a cap for a year",
+    in_="client/ledger.py",
+    instead_of="spent + kept + epsilon > caps.year * (1 + SLACK)",
+    plant="False",
+)
+@keeps(
+    "threat-model: an answer of a year ago does not count",
+    in_="client/ledger.py",
+    instead_of="if answer.drawn > since or answer.drawn < EARLIEST",
+    plant="",
+)
+@keeps(
+    "threat-model: a date before anybody could draw counts",
+    in_="client/ledger.py",
+    instead_of="drawn > since or answer.drawn < EARLIEST",
+    plant="drawn > since",
+)
 @pytest.mark.parametrize("case", TABLE, ids=[case["name"] for case in TABLE])
 def test_the_table_of_cases(ledger: Ledger, case: dict[str, Any]) -> None:
     """The one that `tests/holder_js/ledger.js` holds the answer page's ledger to."""
@@ -251,6 +276,18 @@ def test_processes_that_race_cannot_overspend(tmp_path: Path) -> None:
     assert SqliteLedger(path).spent("me") == pytest.approx(0.9)
 
 
+@keeps(
+    "threat-model: the ledger is for its owner",
+    in_="client/ledger.py",
+    instead_of="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600",
+    plant="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644",
+)
+@keeps(
+    "threat-model: a ledger that others could read is closed to them",
+    in_="client/ledger.py",
+    instead_of="self.path.chmod(0o600)",
+    plant="pass",
+)
 def test_only_the_owner_can_read_the_file(tmp_path: Path) -> None:
     """The file is 0600 and its new folder 0700, whatever the umask or others allowed before."""
     ledger = SqliteLedger(tmp_path / "data" / "answers.sqlite3")
@@ -344,6 +381,12 @@ TAMPERED = {
 }
 
 
+@keeps(
+    "threat-model: nothing is read of a ledger that acts by itself",
+    in_="client/ledger.py",
+    instead_of="if _structure(db) != _expected(version):",
+    plant="if False:",
+)
 @pytest.mark.parametrize("version", SCHEMAS)
 @pytest.mark.parametrize("change", TAMPERED)
 def test_nothing_is_read_of_a_ledger_that_acts_by_itself(

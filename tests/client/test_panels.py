@@ -25,6 +25,7 @@ from tests.client.command import Command
 from tests.client.fakes import Network
 from tests.client.test_account import one_bit
 from tests.fake_curator import FakeCurator, serving
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task, question
 from tests.protocol.test_whole_answer import CLASSES, law, task
 from tests.protocol.test_whole_answer import question as small_question
@@ -77,6 +78,12 @@ class Person:
         return caught.value.detail
 
 
+@keeps(
+    "threat-model: a rotating holder answers in the wave that its device drew, and in no other",
+    in_="client/panels.py",
+    instead_of="if self.wave is not None:",
+    plant="if False:",
+)
 async def test_a_rotating_holder_answers_in_its_wave_and_in_no_other() -> None:
     """Outside it is told when its turn is, and a second answer in it is the first one."""
     document = panel()
@@ -104,6 +111,12 @@ async def test_a_repeating_holder_answers_each_wave_once() -> None:
     assert "The next turn is in March 2027" in await between.refused(JANUARY + 30 * DAY)
 
 
+@keeps(
+    "threat-model: a wave's own address leads to its panel",
+    in_="client/holder.py",
+    instead_of="panel is None:",
+    plant="panel is None or task.wave is not None:",
+)
 async def test_a_wave_by_its_own_address_is_the_panels() -> None:
     """Nobody answers out of turn, or more often, by the address of a wave."""
     document = panel()
@@ -154,6 +167,12 @@ async def test_a_panel_past_the_caps_is_refused_at_its_first_wave(
     assert person.ledger.members("me") == []
 
 
+@keeps(
+    "threat-model: all waves of a panel are paid from what is kept at the first",
+    in_="client/ledger.py",
+    instead_of="kept = reserved(members, by_panel, now)",
+    plant="kept = 0.0",
+)
 async def test_two_panels_do_not_split_a_lifetime() -> None:
     """What a curator publishes as two adds up, and the third is refused at its first wave."""
     documents = [panel(epsilon=2.0, name=name) for name in "abc"]
@@ -186,6 +205,12 @@ async def test_who_joins_late_draws_among_the_waves_to_come() -> None:
         Membership.drawn("me", document, WAVES[-1][1], Random(1).randbytes)
 
 
+@keeps(
+    "threat-model: what was kept for a wave is free once it has closed",
+    in_="client/panels.py",
+    instead_of="span[1] if wave is None else panel.waves[wave][1]",
+    plant="span[1]",
+)
 async def test_who_misses_the_wave_has_spent_nothing() -> None:
     """It answers no other, and what was kept is free again."""
     document = panel(epsilon=2.0)
@@ -218,6 +243,12 @@ async def test_a_wrong_clock_draws_nothing() -> None:
     assert person.ledger.members("me") == []
 
 
+@keeps(
+    "threat-model: a panel without a near end keeps nothing",
+    in_="client/panels.py",
+    instead_of="if panel.span[1] - now > MAX_PANEL_SECONDS",
+    plant="if False",
+)
 @pytest.mark.parametrize("mode", ["rotate", "repeat"])
 async def test_a_panel_without_a_near_end_keeps_nothing(mode: Mode) -> None:
     """Or whoever opens its link would have a cap taken for as long, without having answered."""
@@ -247,6 +278,12 @@ async def test_a_record_opened_against_the_panel_answers_its_wave() -> None:
         await person.answer(JANUARY + DAY, record=other)
 
 
+@keeps(
+    "threat-model: nothing of a panel takes part of a cap before its person agrees",
+    in_="client/holder.py",
+    instead_of='if task.panel.mode == "rotate":',
+    plant="if True:",
+)
 @pytest.mark.parametrize("mode", ["rotate", "repeat"])
 async def test_who_looks_at_a_panel_and_leaves_keeps_nothing(mode: Mode, tmp_path: Path) -> None:
     """Neither the task, nor whether it can be answered, nor what a record would disclose draws a
@@ -372,6 +409,12 @@ HISTORIES: list[Any] = [{"x": "u", "y": "a"}, {"x": "v", "y": "b"}, {"x": "w", "
 """Two records, and one that does not fit."""
 
 
+@keeps(
+    "privacy: a repeating panel costs its epsilon in every wave",
+    in_="protocol/task.py",
+    instead_of="epsilon * (1 if self.panel is None else self.panel.answers)",
+    plant="epsilon",
+)
 @pytest.mark.parametrize("mode", ["rotate", "repeat"])
 @pytest.mark.parametrize("mechanism", ["grr", "subset"])
 def test_the_lifetime_holds_for_whole_histories(mode: Mode, mechanism: str) -> None:

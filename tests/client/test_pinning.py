@@ -35,6 +35,7 @@ from tests.client.command import Command
 from tests.client.fakes import TASK, URL, Network, publish
 from tests.client.test_holder import no_record
 from tests.fake_curator import FakeCurator, serving
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 from tests.protocol.vectors import VECTORS
 
@@ -62,6 +63,12 @@ def publishing(header: str | None) -> Network:
     return Network([reply])
 
 
+@keeps(
+    "threat-model: a task of another key is refused",
+    in_="client/pinning.py",
+    instead_of="if not _is_valid(Signature(",
+    plant="if False and not _is_valid(Signature(",
+)
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_vectors(case: dict[str, Any]) -> None:
     """The published headers are accepted and refused as they say."""
@@ -86,6 +93,12 @@ async def test_a_task_of_the_pinned_key_is_answered() -> None:
     assert [request.method for request in network.requests] == ["GET", "POST"]
 
 
+@keeps(
+    "threat-model: an unsigned task is refused where a key is pinned",
+    in_="client/holder.py",
+    instead_of="check_key(offer, self.curator_key)",
+    plant="offer.signature is None or check_key(offer, self.curator_key)",
+)
 @pytest.mark.parametrize(
     "header",
     [None, "", "ed25519", signed(THEIRS), signed(OURS, make_task(name="swapped"))],
@@ -106,6 +119,16 @@ async def test_any_other_task_is_refused_before_the_record(header: str | None) -
     assert all(request.method == "GET" for request in network.requests)
 
 
+@keeps(
+    "threat-model: a kept answer goes to the pinned key's host only",
+    in_="client/holder.py",
+    instead_of="""
+            if self.curator_key is not None:
+                await self._offered""",
+    plant="""
+            if False:
+                await self._offered""",
+)
 @pytest.mark.parametrize("header", [None, signed(THEIRS)], ids=["unsigned", "another key"])
 async def test_a_kept_answer_is_not_sent_either(header: str | None, ledger: SqliteLedger) -> None:
     """True if it was drawn with the pin or without, sent again or sent elsewhere."""

@@ -11,6 +11,7 @@ import pytest
 
 from tests.client.command import Command
 from tests.fake_curator import FakeCurator, serving
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 from tests.protocol.vectors import DISCLOSING
 
@@ -50,6 +51,15 @@ def seen(curator: FakeCurator) -> list[Any]:
     return [curator.calls, [len(body) for body in curator.posts]]
 
 
+@keeps(
+    "threat-model: a site's file is sent however many lines do not fit",
+    in_="client/cli/site.py",
+    instead_of="elif yes or",
+    plant=(
+        "elif yes and not any(validate(task, Spelled(task, line.fields, "
+        "line.decimal)).findings for line in lines) or"
+    ),
+)
 def test_a_site_tells_nothing_by_silence(tmp_path: Path) -> None:
     """However many lines do not fit: as many reports, the same exit status and output, and no value
     of a record in it. Three lines known not to fit once made the fourth decide for all."""
@@ -67,6 +77,22 @@ def test_a_site_tells_nothing_by_silence(tmp_path: Path) -> None:
     assert all(each == everything["all fit"] for each in everything.values()), everything
 
 
+@keeps(
+    "threat-model: no value is refused",
+    in_="client/opening.py",
+    instead_of="""
+    return OpenedRecord(task""",
+    plant="""
+    if encode_record(task.features, task.label, record).faults:
+        raise InvalidRecord("It does not fit.")
+    return OpenedRecord(task""",
+)
+@keeps(
+    "threat-model: no exit status says whether a record fits",
+    in_="client/cli/record.py",
+    instead_of="STATUSES[answered.state]",
+    plant="STATUSES[answered.state] or answered.misfit is not None",
+)
 def test_a_person_tells_nothing_by_silence(tmp_path: Path) -> None:
     """Of one record, with --yes: the same calls, sizes, exit status and panel."""
     everything = []
@@ -80,6 +106,12 @@ def test_a_person_tells_nothing_by_silence(tmp_path: Path) -> None:
     assert all(each == everything[0] for each in everything), everything
 
 
+@keeps(
+    "threat-model: a name that a task does not ask for is refused",
+    in_="client/opening.py",
+    instead_of="check_record_names(task, record)",
+    plant="pass",
+)
 @pytest.mark.parametrize("names", [("aeg",), ("age", "shoe"), ("",)])
 def test_a_name_that_the_task_does_not_ask_for_is_refused(
     tmp_path: Path, names: tuple[str, ...]

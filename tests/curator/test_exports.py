@@ -35,6 +35,7 @@ from privet.page import index
 from privet.protocol.features import NUMBER, UNSHOWABLE, Categorical, Classes, Numeric, columns_of
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question, Task
+from tests.keeping import keeps
 
 HOSTILE = [
     "=cmd|' /C calc'!A0",
@@ -136,6 +137,18 @@ def check_markdown(text: str) -> Iterator[tuple[str, str]]:
         yield "" if before is None else before.tag, shown
 
 
+@keeps(
+    "threat-model: texts in a card are no markup",
+    in_="learning/core/escaping.py",
+    instead_of=r'line = MARKS.sub(r"\\\g<0>", line)',
+    plant="pass",
+)
+@keeps(
+    "threat-model: HTML in a card is text",
+    in_="learning/core/escaping.py",
+    instead_of='escape(UNSHOWABLE.sub(" ", text).strip(), quote=False)',
+    plant='UNSHOWABLE.sub(" ", text).strip()',
+)
 @settings(max_examples=150, deadline=None)
 @given(odd)
 def test_markdown_shows_a_text_as_it_is(text: str) -> None:
@@ -150,6 +163,12 @@ def test_markdown_shows_a_text_as_it_is(text: str) -> None:
     assert [content for tag, content in shown if tag == "p"] == [wanted] * 2 * bool(wanted)
 
 
+@keeps(
+    "threat-model: a formula in a CSV cell is text",
+    in_="learning/core/escaping.py",
+    instead_of='return FORMULA.sub(r"\\1\'", value)',
+    plant="return value",
+)
 @settings(max_examples=150, deadline=None)
 @given(odd | st.integers().map(str) | st.floats())
 def test_csv_cells_are_no_formulas(value: Any) -> None:

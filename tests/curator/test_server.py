@@ -41,6 +41,7 @@ from tests.curator.datastore.made import kept, open_task, report, task, total
 from tests.curator.datastore.servers import drop_database, new_database, new_store
 from tests.curator.http.checks import values
 from tests.curator.http.conftest import serving
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 
 HEADERS = {"content-type": REPORT_MEDIA_TYPE}
@@ -338,6 +339,12 @@ class WatchedProvider(trace.TracerProvider):
         return self._tracer
 
 
+@keeps(
+    "threat-model: no traces are made of calls",
+    in_="curator/app.py",
+    instead_of="telemetry=NO_TELEMETRY,",
+    plant="",
+)
 async def test_no_traces_are_made(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the environment says to FastAPI, or another library set up for the process."""
     tracer = WatchedTracer()
@@ -348,6 +355,18 @@ async def test_no_traces_are_made(workers: Workers, monkeypatch: pytest.MonkeyPa
     assert tracer.spans == []
 
 
+@keeps(
+    "threat-model: X-Forwarded-For is believed of trusted proxies only",
+    in_="curator/server.py",
+    instead_of="bool(settings.trusted_proxies)",
+    plant="True",
+)
+@keeps(
+    "threat-model: X-Forwarded-For is believed of trusted proxies only",
+    in_="curator/server.py",
+    instead_of="settings.trusted_proxies or None",
+    plant='"*"',
+)
 @pytest.mark.parametrize(
     ("trusted", "seen"), [("", PEER), ("10.0.0.1", PEER), (f"10.0.0.1,{PEER}", "203.0.113.9")]
 )

@@ -25,6 +25,7 @@ from privet.protocol.errors import PrivetError, TooLarge
 from scripts.servers import running_curator
 from tests.curator import endless, samples
 from tests.curator.datastore.made import open_task, report, task
+from tests.keeping import keeps
 
 SECRET = "token-for-tests-2Dq8cPZr5mTgVf7bNxWj"
 ADMIN = {"Authorization": f"Bearer {SECRET}"}
@@ -130,6 +131,21 @@ def ended(process: int) -> bool:
     return state == "Z"
 
 
+@keeps(
+    "deployment: a worker has no secrets in its environment",
+    in_="curator/workers.py",
+    instead_of="del os.environ[name]",
+    plant="pass",
+)
+@keeps(
+    "deployment: a call that ends kills its worker",
+    in_="curator/workers.py",
+    instead_of="""
+            job.kill()
+            self._ended(job)""",
+    plant="""
+            self._ended(job)""",
+)
 def test_a_fit_delays_no_report_knows_no_secret_and_ends_with_its_caller(curator: Served) -> None:
     """Its process is killed with all that it started, and the next fit has its place."""
     connection, processes = curator.start_endless_fit()
@@ -169,6 +185,12 @@ asyncio.run(work)
 """Tells the process that works for it, and one that this started."""
 
 
+@keeps(
+    "threat-model: a worker does not outlive a killed curator",
+    in_="curator/workers.py",
+    instead_of="threading.Thread(target=_end_with_curator, daemon=True).start()",
+    plant="pass",
+)
 def test_a_worker_ends_with_a_killed_curator() -> None:
     """With all that it started, in the middle of its work."""
     curator = subprocess.Popen([sys.executable, "-c", ORPHANED], stdout=subprocess.PIPE, text=True)
@@ -244,6 +266,12 @@ def test_what_is_idle_ends_with_its_fork_server_and_starts_again() -> None:
         assert curator.wait(30) == 0
 
 
+@keeps(
+    "deployment: a worker yields to reports",
+    in_="curator/workers.py",
+    instead_of="os.nice(NICENESS)",
+    plant="os.nice(0)",
+)
 async def test_a_worker_yields_to_reports(workers: Workers) -> None:
     """Its priority is lower than that of what started it, which has the curator's."""
     parent = await workers.call(lambda run: run(os.getppid))
@@ -263,6 +291,12 @@ async def test_closing_ends_what_goes_on(tmp_path: Path) -> None:
     wait_until(lambda: all(map(ended, processes)))
 
 
+@keeps(
+    "threat-model: workers take no more than may wait",
+    in_="curator/workers.py",
+    instead_of="if len(self) >= self._limit:",
+    plant="if False:",
+)
 def test_so_many_go_on_and_so_many_wait(curator: Served) -> None:
     """One goes on, one waits, and the third is refused; the one that waits gets the place."""
     connection, _ = curator.start_endless_fit()
@@ -362,6 +396,12 @@ def ancestor(process: int, wanted: int) -> bool:
     return False
 
 
+@keeps(
+    "threat-model: a process has no more than its memory",
+    in_="curator/workers.py",
+    instead_of="resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))",
+    plant="pass",
+)
 @pytest.mark.slow
 async def test_a_process_has_no_more_than_its_memory() -> None:
     """What takes more is refused by name, and the process goes on with what comes next."""

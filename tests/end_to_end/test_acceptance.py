@@ -44,6 +44,7 @@ from privet.protocol.task import Task
 from scripts.servers import free_port, running_relay
 from tests.curator import samples
 from tests.end_to_end.running_curator import RunningCurator
+from tests.keeping import keeps
 from tests.processes import ROOT
 from tests.protocol.examples import batch_of
 
@@ -242,6 +243,12 @@ def error_in(answer: httpx.Response) -> type[PrivetError] | None:
     return error
 
 
+@keeps(
+    "deployment: other content types are refused",
+    in_="http_server/acceptance.py",
+    instead_of="head.media_type and head.media_type != media_type.encode()",
+    plant="False",
+)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_what_is_taken_and_refused(pair: Pair, case: Case) -> None:
     """By content type, size, form, task and token, whether the body has one report or many."""

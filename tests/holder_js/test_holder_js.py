@@ -32,6 +32,7 @@ from tests.client.test_departure import FAR, MISFIT, NEAR, chain
 from tests.client.test_ledger import DAY, NOW
 from tests.client.test_panels import JANUARY, JULY, MARCH, WAVES, panel
 from tests.holder_js.node import NODE, evaluated
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 from tests.protocol.test_conditions import bound
 from tests.protocol.vectors import TASKS
@@ -430,6 +431,12 @@ console.log(JSON.stringify({
 """  # noqa: E501
 
 
+@keeps(
+    "threat-model: no report is sent for two people, though one record was shown",
+    in_="holder-js/src/report.js",
+    instead_of="this.#drawn = undefined;",
+    plant="",
+)
 def test_what_was_shown_is_sent_and_only_once() -> None:
     """The very bytes of the review, in four languages; what is lost goes again byte for byte;
     another person's answer with the same record is a draw of its own."""

@@ -29,6 +29,7 @@ from privet.protocol.lifecycle import ReportState
 from privet.protocol.report import make_report
 from tests.client.fakes import ADDRESS, TASK, URL, Canned, Network, media, publish
 from tests.fake_curator import problem
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 
 REPORT = make_report(TASK, RECORD, os.urandom)
@@ -69,6 +70,12 @@ async def test_another_task_than_asked_for_is_a_mismatch() -> None:
         await Network([other]).client().offer(ADDRESS)
 
 
+@keeps(
+    "threat-model: redirects are not followed",
+    in_="http_client/report_client.py",
+    instead_of="follow_redirects=False",
+    plant="follow_redirects=True",
+)
 @pytest.mark.parametrize(
     "reply",
     [
@@ -260,6 +267,12 @@ async def test_connections_are_kept_for_the_next_request() -> None:
     assert len(opened) == CONNECTIONS
 
 
+@keeps(
+    "threat-model: proxies are not asked for this machine",
+    in_="http_client/report_client.py",
+    instead_of="mounts=DIRECT,",
+    plant="",
+)
 async def test_proxies_are_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports to a curator here do not go to whatever HTTP_PROXY names; others do."""
     async with recording() as (port, heads):

@@ -1,8 +1,15 @@
 import pytest
 
 from privet.http_server.addresses import client_address
+from tests.keeping import keeps
 
 
+@keeps(
+    "threat-model: an IPv6 sender is its /64",
+    in_="http_server/addresses.py",
+    instead_of="IPv6Network((parsed, 64), strict=False)",
+    plant="IPv6Network((parsed, 128), strict=False)",
+)
 @pytest.mark.parametrize(
     ("one", "other", "alike"),
     [

@@ -30,6 +30,7 @@ from privet.protocol.errors import (
     TooSlow,
     UnsupportedMediaType,
 )
+from tests.keeping import keeps
 from tests.problems import assert_problem
 
 SECONDS = 0.1
@@ -98,6 +99,12 @@ async def test_a_body_that_came_with_its_head_is_not_waited_for() -> None:
             await read_body(never, head, limit=9, seconds=LONG, share=share)
 
 
+@keeps(
+    "threat-model: a body has arrived in time",
+    in_="http_server/bodies.py",
+    instead_of="if deadline < now:",
+    plant="if False:",
+)
 async def test_late_senders_are_given_up() -> None:
     """Each sender's time ends; the reader raises an error and is not cancelled."""
     first = asyncio.create_task(read(never))
@@ -131,6 +138,12 @@ async def test_a_cancelled_reader_stays_cancelled() -> None:
         await reading
 
 
+@keeps(
+    "threat-model: a body is no longer than its limit",
+    in_="http_server/bodies.py",
+    instead_of="if arrived > limit:",
+    plant="if False:",
+)
 async def test_too_much_is_refused() -> None:
     """By the declared length before anything is read, and else as soon as it has arrived."""
     with pytest.raises(TooLarge, match="10 bytes"):
@@ -223,6 +236,18 @@ async def test_bodies_that_say_nothing_hold_nothing() -> None:
         each.cancel()
 
 
+@keeps(
+    "threat-model: bodies that say nothing hold nothing",
+    in_="http_server/bodies.py",
+    instead_of="min(others, key=lambda other: other.moved, default=None)",
+    plant="None",
+)
+@keeps(
+    "threat-model: bodies share their memory",
+    in_="http_server/bodies.py",
+    instead_of="if self._budget.free < size:",
+    plant="if False:",
+)
 async def test_the_slowest_body_makes_room() -> None:
     """A body that has begun and stopped is given up for one that arrives; others are not."""
     budget = BodyBudget(100)
@@ -270,6 +295,12 @@ async def test_bodies_that_fill_the_memory_together_do_not_block_each_other() ->
     assert budget.free == budget.total
 
 
+@keeps(
+    "deployment: few batches at a time, few wait",
+    in_="http_server/bodies.py",
+    instead_of="if not self._left:",
+    plant="if False:",
+)
 async def test_turns_come_in_order_and_a_bound_waits() -> None:
     """One at a time, two may wait, the next is refused; a place that is given up is free again."""
     turns, order, go_on = Turns(1, 2), [], asyncio.Event()

@@ -23,6 +23,7 @@ from privet.http_server.connections import (
     allow_connections,
     listen,
 )
+from tests.keeping import keeps
 
 SHORT = 0.2
 LONG = 30.0
@@ -115,6 +116,12 @@ async def trickle(writer: asyncio.StreamWriter, piece: bytes) -> None:
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 
 
+@keeps(
+    "threat-model: a body has one length",
+    in_="http_server/connections.py",
+    instead_of="self._fault = (400,",
+    plant="self._fault = (200,",
+)
 @pytest.mark.parametrize(
     "fields",
     [
@@ -137,6 +144,12 @@ async def test_a_body_has_one_length(fields: bytes, caplog: pytest.LogCaptureFix
     assert caplog.records == []
 
 
+@keeps(
+    "threat-model: a head that trickles in is not waited for",
+    in_="http_server/connections.py",
+    instead_of="self._limits.seconds, self._too_late",
+    plant="1e6, self._too_late",
+)
 @pytest.mark.parametrize(
     "start",
     [b"GET /", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nX-A: "],
@@ -175,6 +188,12 @@ async def test_the_next_head_on_a_kept_connection_has_the_same_time() -> None:
         assert (await refusal(reader))[0] == 408
 
 
+@keeps(
+    "threat-model: a head has few headers",
+    in_="http_server/connections.py",
+    instead_of="if len(self.headers) > self._limits.headers or (",
+    plant="if (",
+)
 @pytest.mark.parametrize(
     "head",
     [
@@ -197,6 +216,12 @@ async def test_a_head_that_is_too_long_is_refused(head: bytes, piece: int) -> No
         assert "2000 bytes or 20 headers" in detail
 
 
+@keeps(
+    "threat-model: a head has few bytes",
+    in_="http_server/connections.py",
+    instead_of="self._since_advance > self._limits.bytes:",
+    plant="False:",
+)
 @pytest.mark.parametrize(
     "start",
     [
@@ -229,6 +254,12 @@ async def test_a_body_that_goes_on_after_the_answer_is_cut_off() -> None:
         await sender
 
 
+@keeps(
+    "threat-model: a process has no more connections than its limit",
+    in_="http_server/connections.py",
+    instead_of="len(self.connections) > limits.connections",
+    plant="False",
+)
 async def test_too_many_connections_are_refused_at_once() -> None:
     """503 with a hint; a connection that ends makes room for another."""
     state = ServerState()
@@ -246,6 +277,12 @@ async def test_too_many_connections_are_refused_at_once() -> None:
             assert (await answer(reader))[0] == 200
 
 
+@keeps(
+    "threat-model: one address does not take all connections",
+    in_="http_server/connections.py",
+    instead_of="opened[self._address] > limits.per_address",
+    plant="False",
+)
 async def test_one_address_does_not_take_all_connections() -> None:
     """429 beyond its own; others go on, and so does it when it has closed one."""
     state = ServerState()
@@ -267,6 +304,12 @@ async def test_one_address_does_not_take_all_connections() -> None:
         assert (await answer(reader))[0] == 200
 
 
+@keeps(
+    "threat-model: a trusted proxy has no such bound",
+    in_="http_server/connections.py",
+    instead_of="client and self.client[0] not in _proxies(limits.proxies)",
+    plant="client",
+)
 @pytest.mark.parametrize("proxies", ["127.0.0.2", "192.0.2.1, 127.0.0.0/30", "*"])
 async def test_a_proxy_has_as_many_connections_as_there_are(proxies: str) -> None:
     """Everybody's requests come over them, so it has no bound of its own; it has to set one."""
@@ -306,6 +349,12 @@ async def test_a_half_sent_head_does_not_end_the_answer_before_it() -> None:
         assert (await refusal(reader))[0] == 408
 
 
+@keeps(
+    "threat-model: a client that takes nothing is cut off",
+    in_="http_server/connections.py",
+    instead_of="self.transport.abort()",
+    plant="pass",
+)
 async def test_a_client_that_takes_nothing_is_cut_off() -> None:
     """An answer that nobody reads is not kept for ever."""
     state = ServerState()

@@ -17,6 +17,7 @@ from privet.client.clocks import MOST_APART
 from privet.client.ledger import EARLIEST
 from privet.protocol.limits import LATE_SECONDS, SMALLEST_GROUP
 from scripts import holder_package
+from tests.keeping import keeps
 
 TASK = f"https://curator.example/v1/tasks/{'ab' * 32}"
 TRANSLATED = ("text-de.js", "text-es.js", "text-zh.js")
@@ -102,6 +103,24 @@ def test_pages_of_others_may_embed_the_form_alone() -> None:
     assert headers[page.INDEX]["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
+@keeps(
+    "threat-model: the answer page calls nothing else",
+    in_="page/__init__.py",
+    instead_of='task_url[: task_url.rindex("/") + 1] if',
+    plant='"*" if',
+)
+@keeps(
+    "threat-model: no inline script runs on the answer page",
+    in_="page/__init__.py",
+    instead_of="script-src 'self'",
+    plant="script-src 'self' 'unsafe-inline'",
+)
+@keeps(
+    "threat-model: texts of a task are no markup",
+    in_="page/__init__.py",
+    instead_of="html.escape(value)",
+    plant="value",
+)
 def test_no_script_is_inline_and_only_tasks_are_called() -> None:
     """The policy is in the page itself too, for hosts that send no headers."""
     index = page.index(TASK, KEY).decode()
@@ -114,6 +133,12 @@ def test_no_script_is_inline_and_only_tasks_are_called() -> None:
     assert b'"><script' not in page.index('https://a.example/"><script>')
 
 
+@keeps(
+    "threat-model: an export states its hash",
+    in_="page/__init__.py",
+    instead_of="for name, content in page.items()",
+    plant="for name, content in FILES.items()",
+)
 def test_an_export_states_its_hash(tmp_path: Path) -> None:
     """The command prints the SHA-256 that a second person computes, and sha256sum agrees."""
     folder = tmp_path / "made" / "page"
@@ -157,6 +182,12 @@ def catalogue(name: str) -> dict[str, str]:
     return dict(entries)
 
 
+@keeps(
+    "threat-model: the page names the address that it counts",
+    in_="holder-js/src/text-en.js",
+    instead_of="in this browser on {here}",
+    plant="in this browser",
+)
 @pytest.mark.parametrize("name", ["text-en.js", *TRANSLATED])
 def test_the_page_says_where_it_counts(name: str) -> None:
     """In every language the account is said to be this address's."""

@@ -12,6 +12,7 @@ from privet.protocol.features import Range
 from privet.protocol.label_scale import Centring, LabelScale, label_level
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question, Task
+from tests.keeping import keeps
 from tests.protocol.examples import RANGE, SPLITS, make_task
 
 CENTRING = Centring(centres=(100.0, 500.0, 0.0, 1000.0), radius=200.0)
@@ -48,6 +49,18 @@ WHOLE = Centring(centres=(500.0,) * 4, radius=500.0)
 """What a question without a centring amounts to."""
 
 
+@keeps(
+    "privacy: a numeric label is rounded by the task alone",
+    in_="protocol/label_scale.py",
+    instead_of="draw < int((position - below) * 2.0**64)",
+    plant="position - below > 0.5",
+)
+@keeps(
+    "privacy: and clipped",
+    in_="protocol/label_scale.py",
+    instead_of="min(max((value - low) / width, 0.0), 1.0)",
+    plant="((value - low) / width)",
+)
 @pytest.mark.parametrize("levels", [2, 3, 17, 1001])
 @pytest.mark.parametrize(
     ("centring", "cell"), [*((CENTRING, cell) for cell in range(4)), (None, 0)]

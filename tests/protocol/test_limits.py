@@ -17,6 +17,7 @@ from privet.protocol.limits import (
 from privet.protocol.mechanisms.limits import MIN_EPSILON
 from privet.protocol.partition import Tree
 from privet.protocol.task import Task
+from tests.keeping import keeps
 from tests.protocol.examples import RANGE, make_task, question, task_fields
 
 MOST_MIB = 64
@@ -63,6 +64,12 @@ def test_a_small_task_cannot_ask_for_a_large_table(label: str) -> None:
     assert refused(lambda: Task.parse(data), "smaller one or a larger epsilon") < 1
 
 
+@keeps(
+    "threat-model: the largest table of a task is bounded",
+    in_="protocol/task.py",
+    instead_of="if self.table_entries > MAX_TABLE_ENTRIES:",
+    plant="if False:",
+)
 def test_many_small_tables_are_refused_together() -> None:
     """The limit is on all tables of a task; questions with equal noise share one."""
     questions = [question(mechanism="laplace", epsilon=0.01 + i / 1e6) for i in range(64)]
@@ -74,6 +81,12 @@ def test_many_small_tables_are_refused_together() -> None:
     assert alike.table_entries == lattice.entries == len(lattice.weights)
 
 
+@keeps(
+    "threat-model: the randomness of a task is bounded",
+    in_="protocol/task.py",
+    instead_of="if self.random_bytes > MAX_RANDOM_BYTES:",
+    plant="if False:",
+)
 def test_questions_share_the_limit_on_randomness() -> None:
     """Sixteen questions of subset over 2^17 categories would take a holder seconds."""
     questions = [question(mechanism="subset", epsilon=0.1, parameters={"k": 2**16})] * 17
@@ -83,6 +96,12 @@ def test_questions_share_the_limit_on_randomness() -> None:
     assert one.random_bytes == 8 * (2**16 + 1)
 
 
+@keeps(
+    "threat-model: a task's nodes are bounded",
+    in_="protocol/task.py",
+    instead_of="if nodes > MAX_NODES:",
+    plant="if False:",
+)
 def test_partitions_and_centres_share_their_limits() -> None:
     """One partition or centring may have the most cells; a second one may not."""
     tree = Tree.complete(MAX_CELLS, columns=4)

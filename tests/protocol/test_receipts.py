@@ -14,6 +14,7 @@ from privet.protocol.receipts import (
 )
 from privet.protocol.report import make_report
 from privet.protocol.signature import signed_message
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, batch_of, make_task
 
 TASK = make_task()
@@ -27,6 +28,12 @@ def test_a_batch_and_its_reports_have_the_same_hashes(allocation: str) -> None:
     assert hashes_of(batch_of(reports)) == [hash_of(own) for own in reports]
 
 
+@keeps(
+    "threat-model: a receipt is of the task",
+    in_="protocol/receipts.py",
+    instead_of="return PREFIX + bytes.fromhex(task_id) + b",
+    plant="return PREFIX + b",
+)
 def test_each_part_of_a_report_changes_its_hash() -> None:
     """Its id, its question and its payload; the task is in what is signed."""
     own = make_report(TASK, RECORD, os.urandom)

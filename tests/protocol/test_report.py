@@ -10,6 +10,7 @@ from privet.protocol import wire
 from privet.protocol.errors import InvalidReport, MalformedReport, TaskMismatch
 from privet.protocol.report import REPORT_ID_BYTES, Report, make_report
 from privet.protocol.task import Task
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task, question
 from tests.strategies import records, tasks
 
@@ -42,6 +43,12 @@ def test_the_questions_of_one_are_drawn_evenly() -> None:
     assert [chosen(task, d) for d in (0, 2**63 - 1, 2**63, 2**64 - 1)] == [0, 0, 1, 1]
 
 
+@keeps(
+    "privacy: the device draws its question by the task's parts",
+    in_="protocol/report.py",
+    instead_of="sum(place >= up_to for up_to in accumulate(task.asked_parts))",
+    plant="min(place, len(task.questions) - 1)",
+)
 @pytest.mark.parametrize(
     ("parts", "at"),
     [((3, 1), 3 * 2**62), ((1, 3), 2**62), ((2**16, 1), 2**64 * 2**16 // 65537 + 1)],

@@ -24,6 +24,7 @@ from privet.protocol.shuffling import (
     keeps_epsilon,
     randomizers_of,
 )
+from tests.keeping import keeps
 from tests.protocol.examples import make_task, question
 from tests.protocol.mechanisms.cases import ENUMERABLE, LONG, Case, quick_and
 from tests.protocol.mechanisms.laws import law
@@ -61,6 +62,18 @@ def assert_within(
             assert divergence(first, second, odds) <= batch.delta(part * epsilon) + 1e-15
 
 
+@keeps(
+    "privacy: shuffling: n is the number of honest reports",
+    in_="protocol/shuffling.py",
+    instead_of="return SLACK * gain / self.n * float",
+    plant="return SLACK * gain / self.n / 2.0 * float",
+)
+@keeps(
+    "privacy: shuffling: a is no greater than the variation allows",
+    in_="protocol/shuffling.py",
+    instead_of="min(self.variation / (self.ratio - 1.0), 1.0 / (self.ratio + 1.0))",
+    plant="self.variation / (self.ratio + 1.0) / 2",
+)
 @pytest.mark.parametrize("name", ["subset", "projective", "grr"])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("others", [0, 1, 2])
@@ -256,6 +269,12 @@ def test_steps_have_all_the_mass_and_little_more(n: int, chance: float) -> None:
     assert mass.sum() < 1.002
 
 
+@keeps(
+    "privacy: shuffling: the rest of the binomials counts",
+    in_="protocol/shuffling.py",
+    instead_of="_tail(start - 1.0, n, chance, down=True),",
+    plant="np.zeros_like(start),",
+)
 @pytest.mark.parametrize("spread", [0.5, 2.0, 30.0])
 def test_what_lies_beyond_the_steps_counts_in_full(spread: float) -> None:
     """However soon they end, on either side."""
@@ -292,6 +311,30 @@ def test_the_table_of_relays_is_what_the_code_gives() -> None:
         assert [float(value) for value in stated] == [float(f"{value:.3g}") for value in bounds]
 
 
+@keeps(
+    "privacy: questions add up",
+    in_="protocol/task.py",
+    instead_of='math.fsum(values) if self.allocation == "all" else max',
+    plant="max",
+)
+@keeps(
+    "privacy: shuffling: rounded up",
+    in_="protocol/shuffling.py",
+    instead_of="math.nextafter(float(value), math.inf) for",
+    plant="math.nextafter(float(value), 0.0) for",
+)
+@keeps(
+    "privacy: shuffling: ratios multiply over questions",
+    in_="protocol/shuffling.py",
+    instead_of="math.prod(ratios, start=one), one - same",
+    plant="max(ratios), one - same",
+)
+@keeps(
+    "privacy: shuffling: reports hide among those to the same question",
+    in_="protocol/shuffling.py",
+    instead_of='if task.allocation == "one":',
+    plant="if False:",
+)
 def test_a_task_states_the_bound_of_what_is_sent_together() -> None:
     """Answers to all questions are one report; of answers to one question each hides its own."""
     asked = [question(epsilon=0.5), question(epsilon=1.0, mechanism="grr")]

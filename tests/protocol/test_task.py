@@ -14,6 +14,7 @@ from privet.protocol.errors import InvalidTask, TaskMismatch
 from privet.protocol.features import Categorical, Numeric
 from privet.protocol.partition import Tree
 from privet.protocol.task import Question, Task
+from tests.keeping import keeps
 from tests.protocol.examples import (
     CLASSES,
     FEATURES,
@@ -194,6 +195,12 @@ def test_a_report_that_would_be_huge_is_refused_with_its_size() -> None:
         Task.checked(task_fields(partitions=[Tree.complete(2**16, columns=4)], questions=questions))
 
 
+@keeps(
+    "threat-model: the task's bytes hash to the id asked for",
+    in_="protocol/task.py",
+    instead_of="expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id",
+    plant="False",
+)
 def test_other_bytes_than_asked_for_are_a_mismatch() -> None:
     """Bytes that do not hash to the id are refused before they are read."""
     task = make_task()

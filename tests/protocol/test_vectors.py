@@ -9,6 +9,7 @@ from privet.protocol.errors import PrivetError, problem_of
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.report import Report
 from privet.protocol.task import Task
+from tests.keeping import keeps
 from tests.protocol.vectors import TASKS, cases
 
 
@@ -80,6 +81,12 @@ READERS: dict[str, Callable[[dict[str, Any], bytes], object]] = {
 }
 
 
+@keeps(
+    "privacy: disclosed: one question only",
+    in_="protocol/task.py",
+    instead_of='self.disclosed and (len(self.questions) != 1 or self.questions[0].asks != "label")',
+    plant="False",
+)
 @pytest.mark.parametrize("kind", READERS)
 def test_bad_messages_are_refused_for_the_published_reason(kind: str) -> None:
     """Reading each, or holding it against its task, fails with the problem type it names."""

@@ -14,6 +14,7 @@ from privet.protocol.mechanisms.exact import WORD, exp_below
 from privet.protocol.partition import LEAF, Partition, Tree
 from privet.protocol.report import make_report
 from privet.protocol.task import Question, Task
+from tests.keeping import keeps
 from tests.protocol.examples import counted
 from tests.protocol.mechanisms.laws import Word, law_of, replay, words
 
@@ -225,6 +226,24 @@ def misfits(asked: Task) -> list[Any]:
     return DISCLOSING_MISFITS if asked.disclosed else MISFITS
 
 
+@keeps(
+    "threat-model: a misfit lies in its stratum",
+    in_="protocol/mechanisms/stratified.py",
+    instead_of="return self.misfit + self.strata[cell]",
+    plant="return self.misfit",
+)
+@keeps(
+    "threat-model: the same number of bytes is drawn for a misfit",
+    in_="protocol/report.py",
+    instead_of="level = label_level",
+    plant="level = 0 if record.faults else label_level",
+)
+@keeps(
+    "threat-model: a record that does not fit is answered as a misfit",
+    in_="protocol/report.py",
+    instead_of="return (misfit, category)[fits]",
+    plant="return category",
+)
 @pytest.mark.parametrize("name", ALL)
 def test_the_whole_answer_by_enumeration(name: str) -> None:
     """Between any two records, misfits included, the whole report's ratio is at most e^epsilon.

@@ -17,6 +17,7 @@ from privet.protocol.errors import NotAdmitted, PrivetError
 from privet.relay.spool import Spool
 from tests.curator.datastore.made import task
 from tests.fake_curator import problem
+from tests.keeping import keeps
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying, rows
 
 pytestmark = pytest.mark.usefixtures("always_looking")
@@ -40,6 +41,24 @@ def ids(answers: list[StoredAnswer]) -> frozenset[bytes]:
     return frozenset(bytes.fromhex(own.report_id) for own in answers)
 
 
+@keeps(
+    "threat-model: invitations travel as a sorted set",
+    in_="protocol/batch.py",
+    instead_of='b"".join(sorted(digests)), dtype=np.uint8',
+    plant='b"".join(digests), dtype=np.uint8',
+)
+@keeps(
+    "threat-model: an admitted report is apart from its invitation",
+    in_="relay/spool.py",
+    instead_of="kept, sealed=False",
+    plant="kept, sealed=False, invitations=paired",
+)
+@keeps(
+    "threat-model: a relay's invitation is a hash",
+    in_="intake/upload.py",
+    instead_of="hashlib.sha256(head.invitation).digest()",
+    plant="head.invitation.ljust(32)[:32]",
+)
 async def test_invitations_travel_as_a_sorted_set_before_the_reports(
     curator: Curator, relay: Setting
 ) -> None:

@@ -33,6 +33,7 @@ from privet.relay import task_watch
 from privet.relay.batch_writer import BatchWriter
 from privet.relay.status import BatchSizes
 from tests.curator.datastore.made import NOW, report, take, task
+from tests.keeping import keeps
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
 
 CLOSES = int(NOW) + 37
@@ -73,6 +74,12 @@ def lost(reason: str) -> set[tuple[str, str | None]]:
     return {(ReportState.LOST, reason)}
 
 
+@keeps(
+    "relay: what a relay took in time counts within the grace period",
+    in_="curator/datastore/counting.py",
+    instead_of="if group.in_time:",
+    plant="if False:",
+)
 async def test_what_came_before_the_closing_time_counts_after_it(tmp_path: Path) -> None:
     """Fifteen people, where a relay waits for twenty and the task lets five go together."""
     async with collecting(tmp_path, closes=CLOSES, smallest_batch=5) as setting:
@@ -87,6 +94,18 @@ async def test_what_came_before_the_closing_time_counts_after_it(tmp_path: Path)
         assert await known(setting, given) == COUNTED
 
 
+@keeps(
+    "relay: no fewer than the task says go together at the end",
+    in_="relay/status.py",
+    instead_of="self.least if task.smallest_batch is None else task.smallest_batch",
+    plant="1",
+)
+@keeps(
+    "relay: fewer are lost and said to be",
+    in_="relay/forwarding.py",
+    instead_of="await self._abandon(task, TOO_FEW, sealed=False)",
+    plant="pass",
+)
 async def test_fewer_than_the_task_lets_go_are_lost_and_told(tmp_path: Path) -> None:
     """Where it says nothing, fewer than the relay's least: at once, since nobody comes any more."""
     async with collecting(tmp_path, closes=CLOSES) as setting:
@@ -107,6 +126,12 @@ async def test_fewer_than_the_task_lets_go_are_lost_and_told(tmp_path: Path) -> 
         assert words.endswith("epsilon 1 is spent all the same")
 
 
+@keeps(
+    "threat-model: nothing counts after the grace period",
+    in_="curator/datastore/reports.py",
+    instead_of="end is not None and now >= end + LATE_SECONDS",
+    plant="False",
+)
 async def test_nothing_counts_after_the_grace_period(tmp_path: Path) -> None:
     """A relay that was away for so long says so, of what it had sealed as of the rest."""
     async with collecting(tmp_path, least=2, closes=CLOSES) as setting:
@@ -119,6 +144,12 @@ async def test_nothing_counts_after_the_grace_period(tmp_path: Path) -> None:
         assert await known(setting, [*sealed, *waiting]) == lost("task-not-open")
 
 
+@keeps(
+    "threat-model: only what a relay took in time counts after the end",
+    in_="curator/datastore/counting.py",
+    instead_of="if group.in_time:",
+    plant="if True:",
+)
 async def test_only_what_a_relay_took_in_time_counts_until_the_grace_period_ends(
     tmp_path: Path,
 ) -> None:
@@ -140,6 +171,18 @@ async def test_only_what_a_relay_took_in_time_counts_until_the_grace_period_ends
         assert (late["counted"], list(late["failed"])) == (0, ["task-not-open"])
 
 
+@keeps(
+    "relay: a relay refuses after the closing time, whatever the last status said",
+    in_="relay/app.py",
+    instead_of="task.closes is not None and self._clock() - self.watch.ahead >= task.closes",
+    plant="False",
+)
+@keeps(
+    "relay: a relay believes the curator's clock",
+    in_="relay/app.py",
+    instead_of="self._clock() - self.watch.ahead >= task",
+    plant="self._clock() >= task",
+)
 @pytest.mark.parametrize("ahead", [-3_600.0, 0.0, 3_600.0])
 async def test_a_relay_refuses_by_the_curators_clock(tmp_path: Path, ahead: float) -> None:
     """Its own is corrected by the curator's date, and the last status may be older than the end."""
@@ -219,6 +262,18 @@ async def test_a_task_that_is_closed_by_hand_may_open_again(tmp_path: Path) -> N
         assert again.state == ReportState.HELD
 
 
+@keeps(
+    "operations: a quota does not bound what relays took before",
+    in_="curator/datastore/counting.py",
+    instead_of="task.quota is None or group.in_time else",
+    plant="task.quota is None else",
+)
+@keeps(
+    "operations: a quota ends a collection",
+    in_="curator/datastore/counting.py",
+    instead_of="self.cursor.execute(SET_FILLED, (self.now, task.no))",
+    plant="pass",
+)
 async def test_a_quota_that_is_reached_meanwhile_counts_what_relays_hold(tmp_path: Path) -> None:
     """All of it, within the grace period; whoever comes later is refused, here and there."""
     async with collecting(tmp_path, least=3, quota=2) as setting:
@@ -283,6 +338,12 @@ async def test_invited_holders_count_after_the_closing_time(tmp_path: Path) -> N
         assert await known(setting, given) == COUNTED
 
 
+@keeps(
+    "deployment: nothing of a task expires within its grace period",
+    in_="curator/datastore/garbage_collection.py",
+    instead_of="max(days * DAY, LATE_SECONDS)",
+    plant="days * DAY",
+)
 async def test_expiry_waits_for_the_end_of_the_grace_period(tmp_path: Path) -> None:
     """Whatever the settings say: a report that a relay brings late is counted once."""
     async with collecting(tmp_path, least=3, closes=CLOSES) as setting:
@@ -330,6 +391,12 @@ def test_a_relay_waits_for_no_more_than_may_come(
     assert BatchSizes(least).at_the_end(asked) == last
 
 
+@keeps(
+    "threat-model: no fewer go together than the relay's own operator says",
+    in_="relay/status.py",
+    instead_of="return max(fewest, self.smallest)",
+    plant="return fewest",
+)
 @pytest.mark.parametrize("expected", [0, 8, None])
 @pytest.mark.parametrize("smallest", [1, 20, None])
 def test_no_curator_has_fewer_go_together_than_its_relay_says(
@@ -341,6 +408,12 @@ def test_no_curator_has_fewer_go_together_than_its_relay_says(
     assert sizes.while_open(asked, status) >= sizes.at_the_end(asked) >= 50
 
 
+@keeps(
+    "relay: what became of reports in files comes back",
+    in_="relay/forwarding.py",
+    instead_of="await to_thread.run_sync(self.spool.settle_file, number, account, self._today())",
+    plant="pass",
+)
 @pytest.mark.parametrize("late", [False, True])
 async def test_what_became_of_reports_in_files_comes_back(tmp_path: Path, *, late: bool) -> None:
     """Held until the curator collects, then counted or lost; and counted after all."""

@@ -18,6 +18,7 @@ from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import Report
 from tests.curator.datastore.made import conflicting, report
 from tests.fake_curator import FakeCurator, serving
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD as PERSON
 from tests.protocol.examples import make_task
 from tests.relay.real_curator import RECORD, Curator, Setting, relaying
@@ -43,6 +44,21 @@ async def answered(relay: Setting, count: int) -> tuple[list[Holder], list[Store
     return holders, [await own.answer(relay.address.url, RECORD) for own in holders]
 
 
+@keeps(
+    "threat-model: a receipt names the report",
+    in_="client/pinning.py",
+    instead_of="hash_of(counted) in hashes and _is_valid",
+    plant="_is_valid",
+)
+@keeps(
+    "threat-model: the curator does not see who checks a receipt",
+    in_="relay/app.py",
+    instead_of="""
+        receipt = await""",
+    plant="""
+        await self._client.status(self.address(task_id))
+        receipt = await""",
+)
 @pytest.mark.parametrize("count", [1, 70])
 async def test_every_holder_sees_that_its_report_counts(relay: Setting, count: int) -> None:
     """By the curator's key; the curator is not asked, and no other key nor report is shown so."""
@@ -87,6 +103,12 @@ async def test_what_does_not_count_has_no_receipt(relay: Setting) -> None:
         await relay.client.receipt(relay.address, bodies[0])
 
 
+@keeps(
+    "threat-model: a receipt takes the curator's key",
+    in_="client/pinning.py",
+    instead_of="hashes and _is_valid(signature, message)",
+    plant="hashes",
+)
 @pytest.mark.parametrize("signatures", [[], ["0" * 128], ["0" * 128] * 5])
 async def test_a_curator_that_signs_something_else_is_found_out(
     relay: Setting, signatures: list[str]

@@ -40,6 +40,7 @@ from privet.relay.spool import Spool
 from privet.relay.status import BatchSizes
 from tests.client.fakes import Network, record_connections
 from tests.fake_curator import FakeCurator, problem
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 
 if TYPE_CHECKING:
@@ -395,6 +396,15 @@ async def test_what_a_curator_fails_at_is_passed_on(
     assert "curator.example" not in answer.text
 
 
+@keeps(
+    "threat-model: nothing of a holder's request goes on to the curator",
+    in_="relay/app.py",
+    instead_of="""
+        return await self._offered""",
+    plant="""
+        self._client._http.headers["X-Request-ID"] = request.headers.get("X-Request-ID", "")
+        return await self._offered""",
+)
 async def test_nothing_of_a_holders_request_goes_on(tmp_path: Path) -> None:
     """Its id would link the task's fetch and a batch to what the proxy and others know of it."""
     asked: list[httpx.Request] = []

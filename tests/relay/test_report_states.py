@@ -20,6 +20,7 @@ from privet.protocol.report import make_report
 from privet.relay import task_watch
 from privet.relay.task_watch import TaskWatch
 from tests.curator.datastore.made import NOW, task
+from tests.keeping import keeps
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Setting, relaying
 
 CLOSES = int(NOW) + 1_000
@@ -138,6 +139,24 @@ async def test_a_wrong_invitation_is_learned_and_can_be_mended(
     assert setting.curator.counted == 1
 
 
+@keeps(
+    "threat-model: what became of reports is forgotten after a while",
+    in_="relay/outcomes.py",
+    instead_of='db.execute(f"DELETE FROM states WHERE {known_since} < ?", (before,))',
+    plant="pass",
+)
+@keeps(
+    "threat-model: a relay forgets after 30 days",
+    in_="relay/forwarding.py",
+    instead_of="self._forgot - KEEP_STATES_DAYS",
+    plant="self._forgot - 10 * KEEP_STATES_DAYS",
+)
+@keeps(
+    "threat-model: states are for those who know the id",
+    in_="relay/outcomes.py",
+    instead_of="hashlib.sha256(task.encode() + report_id)",
+    plant="hashlib.sha256(task.encode())",
+)
 async def test_states_are_for_those_who_know_the_id_and_end(setting: Setting) -> None:
     """Other ids, other tasks and what was forgotten are unknown, while a report waits and once it
     has left; it is then sent again."""
@@ -198,6 +217,12 @@ async def test_a_silent_curator_keeps_nobody_out() -> None:
     assert (await watch.refused("t")).collecting is False
 
 
+@keeps(
+    "relay: a task that is opened again is seen at once",
+    in_="relay/task_watch.py",
+    instead_of="and not (status.over and status.settled):",
+    plant="and status.collecting:",
+)
 async def test_only_a_settled_task_is_looked_at_less_and_less_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -214,6 +239,12 @@ async def test_only_a_settled_task_is_looked_at_less_and_less_often(
         assert await curator.look_each_second(0, 16) == [0, 5, 10, 15]
 
 
+@keeps(
+    "threat-model: the curator does not see when holders come",
+    in_="relay/task_watch.py",
+    instead_of="and (self._running or self.clock() < look.until)",
+    plant="and self.clock() < look.until",
+)
 async def test_the_curator_does_not_see_when_holders_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first call about a task the relay asks by the clock, and only then."""
     monkeypatch.setattr(task_watch, "SHORTEST", 0.05)

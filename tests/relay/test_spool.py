@@ -14,6 +14,7 @@ from privet.relay.errors import SpoolFailed, SpoolFull
 from privet.relay.outcomes import Account
 from privet.relay.spool import Spool
 from tests.client.fakes import assert_closed, record_connections
+from tests.keeping import keeps
 
 BOTH = (0, 1)
 DAY = 20_000
@@ -36,6 +37,18 @@ def numbers_of(batch: Batch) -> list[int]:
     return [int.from_bytes(row[:2].tobytes(), "big") for row in batch.ids]
 
 
+@keeps(
+    "threat-model: a batch is shuffled",
+    in_="relay/spool.py",
+    instead_of="batch.take(random_order(len(batch)))",
+    plant="batch",
+)
+@keeps(
+    "threat-model: the spool keeps no time",
+    in_="relay/spool_file.py",
+    instead_of="-- the payloads of its answers, one after the other",
+    plant="came REAL DEFAULT (julianday('now')),",
+)
 def test_a_batch_is_shuffled_as_a_whole(spool: Spool) -> None:
     """Rows stay together, and their order is another one: by chance equal once in 10^306."""
     spool.add(reports(170))
@@ -57,6 +70,30 @@ def digest(number: int) -> bytes:
     return hashlib.sha256(bytes([number])).digest()
 
 
+@keeps(
+    "threat-model: few that were admitted wait for more",
+    in_="relay/spool.py",
+    instead_of="or len(batch) < max(least, 1)",
+    plant="or (len(batch) < max(least, 1) and not invited)",
+)
+@keeps(
+    "threat-model: fewer than the least are never sealed",
+    in_="relay/spool.py",
+    instead_of="is None or len(batch) < max(least, 1):",
+    plant="is None:",
+)
+@keeps(
+    "threat-model: what left the spool is overwritten",
+    in_="relay/spool_file.py",
+    instead_of='"secure_delete = ON",',
+    plant='"secure_delete = OFF",',
+)
+@keeps(
+    "threat-model: and cut from its log",
+    in_="relay/spool_file.py",
+    instead_of='self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")',
+    plant="pass",
+)
 def test_invitations_are_drawn_and_leave_their_reports(spool: Spool, tmp_path: Path) -> None:
     """The curator is asked about a sorted set; what it takes stays without a trace of the pairs."""
     spool.add(invited(40))
@@ -87,6 +124,12 @@ def test_invitations_are_drawn_and_leave_their_reports(spool: Spool, tmp_path: P
     assert digest(8) not in kept
 
 
+@keeps(
+    "threat-model: reports are drawn by chance",
+    in_="relay/batches.py",
+    instead_of="BY invitation ORDER BY random() LIMIT",
+    plant="BY invitation LIMIT",
+)
 def test_whom_the_curator_is_asked_about_first_is_drawn_by_chance(spool: Spool) -> None:
     """Not by the invitations, which the curator knows (false alarm: one in 10^11)."""
     spool.add(invited(40))
@@ -119,6 +162,18 @@ def test_reports_without_invitation_are_turned_away(spool: Spool) -> None:
     assert spool.seal("t", BOTH, 1, 4, invited=True)
 
 
+@keeps(
+    "threat-model: whoever is refused is in no second batch",
+    in_="relay/outcomes.py",
+    instead_of="or (row.state not in {HELD, COUNTED} and not row.sent)",
+    plant="or row.state not in {HELD, COUNTED}",
+)
+@keeps(
+    "threat-model: one that is refused in a batch that counts stays refused",
+    in_="relay/spool.py",
+    instead_of="outcomes.set_out(db, task, batch, sent)",
+    plant="outcomes.set_out(db, task, batch)",
+)
 def test_one_that_is_refused_in_a_batch_that_counts_stays_refused(spool: Spool) -> None:
     """It is not sent with others, and the others hid among those that the curator took."""
     sent = reports(5)
@@ -182,6 +237,22 @@ def test_no_rest_is_left_alone(
     assert sorted(map(len, sealed)) == expected
 
 
+@keeps(
+    "threat-model: the spool keeps no order",
+    in_="relay/spool_file.py",
+    instead_of="""
+) STRICT, WITHOUT ROWID;
+CREATE TABLE batches""",
+    plant="""
+) STRICT;
+CREATE TABLE batches""",
+)
+@keeps(
+    "threat-model: the spool is for its owner",
+    in_="relay/spool_file.py",
+    instead_of="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600",
+    plant="os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o644",
+)
 def test_the_spool_keeps_no_order_time_or_address(tmp_path: Path) -> None:
     """Two orders of arrival leave the same rows, and delivered rows leave no trace on disk."""
     rows = []
@@ -247,6 +318,12 @@ def test_a_spool_that_cannot_be_used_says_so_and_is_closed(
     assert tables(bare) == {}
 
 
+@keeps(
+    "threat-model: no spool is used that acts by itself",
+    in_="relay/spool_file.py",
+    instead_of="elif found != _expected():",
+    plant="elif False:",
+)
 @pytest.mark.parametrize(
     "change",
     [
@@ -270,6 +347,12 @@ def test_no_spool_is_used_that_acts_by_itself(tmp_path: Path, change: str) -> No
         Spool(tmp_path / "spool")
 
 
+@keeps(
+    "relay: what waits has room for what will be known of it",
+    in_="relay/spool_file.py",
+    instead_of="* (pages - free) + STATE_BYTES * waiting >= self",
+    plant="* (pages - free) >= self",
+)
 def test_a_spool_has_a_most_and_can_still_be_emptied(tmp_path: Path) -> None:
     """More is not taken; what is there is sealed and leaves, and then there is room again."""
     with Spool(tmp_path / "spool", max_bytes=800_000) as spool:

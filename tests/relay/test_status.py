@@ -5,6 +5,7 @@ from privet.protocol.limits import DELTA
 from privet.protocol.shuffling import epsilon_of_batch
 from privet.protocol.task import Task
 from privet.relay.status import BatchSizes, RelayStatus
+from tests.keeping import keeps
 from tests.protocol.examples import make_task, question
 
 
@@ -30,6 +31,24 @@ def test_the_central_guarantee_is_a_line_of_its_own() -> None:
     assert "not the observer's own" in status.central.condition
 
 
+@keeps(
+    "threat-model: nothing is stated of small batches",
+    in_="relay/status.py",
+    instead_of="{name: n - n % step for name, n in tallies.items()}",
+    plant="dict(tallies)",
+)
+@keeps(
+    "threat-model: a central epsilon below the bound is stated nowhere",
+    in_="relay/status.py",
+    instead_of="central if shuffled < task.log_ratio else None",
+    plant="central",
+)
+@keeps(
+    "threat-model: counts of a relay are in steps of the least",
+    in_="relay/status.py",
+    instead_of="step = max(least, STEP)",
+    plant="step = STEP",
+)
 @pytest.mark.parametrize(("least", "step"), [(1, 1_000), (1_000, 1_000), (5_000, 5_000)])
 def test_a_single_report_changes_nothing_that_is_shown(least: int, step: int) -> None:
     """Every count is rounded down, however few go together; the central claim with it."""

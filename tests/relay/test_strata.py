@@ -14,6 +14,7 @@ from privet.relay.batches import StoredReport
 from privet.relay.outcomes import Account
 from privet.relay.spool import Spool
 from tests.fake_curator import FakeCurator
+from tests.keeping import keeps
 from tests.protocol.examples import RECORD, make_task
 from tests.relay.test_relay import RELAY, relaying
 
@@ -33,6 +34,12 @@ def cells_of(batch: Batch) -> list[int]:
     return sorted(batch.payloads[:, 0].tolist())
 
 
+@keeps(
+    "threat-model: a report alone with its stratum waits",
+    in_="relay/spool.py",
+    instead_of="batch = batch.take(batch.group_sizes(stratum_bytes) > 1)",
+    plant="pass",
+)
 def test_a_report_that_would_be_alone_with_its_cell_waits(spool: Spool) -> None:
     """And leaves once another one of its cell has come, in one batch with it."""
     spool.add([report(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
@@ -47,6 +54,12 @@ def test_a_report_that_would_be_alone_with_its_cell_waits(spool: Spool) -> None:
     assert spool.tallies("t")["waiting"] == 3
 
 
+@keeps(
+    "threat-model: an invited report alone with its stratum is not asked about",
+    in_="relay/spool.py",
+    instead_of="together = batch.group_sizes(stratum_bytes) > 1",
+    plant="together = batch.group_sizes(stratum_bytes) > 0",
+)
 def test_an_invited_report_that_would_be_alone_is_not_asked_about(spool: Spool) -> None:
     """It waits for another one of its cell, and keeps its invitation."""
     spool.add([invited(i, cell) for i, cell in enumerate([1, 1, 2, 2, 3])])
@@ -66,6 +79,12 @@ def test_too_few_of_a_shared_stratum_do_not_go(spool: Spool) -> None:
     assert spool.seal("t", ONE, LEAST, LEAST)
 
 
+@keeps(
+    "threat-model: refused reports do not count towards the smallest batch",
+    in_="relay/spool.py",
+    instead_of="max(1, group_size - sum(map(len, account.refused.values())))",
+    plant="group_size",
+)
 @pytest.mark.parametrize(("refused", "group_size"), [(0, 2), (1, 1), (3, 1)])
 def test_the_fewest_of_a_cell_are_what_a_report_hides_among(
     spool: Spool, refused: int, group_size: int
@@ -111,6 +130,12 @@ async def test_holders_of_a_task_with_strata_through_a_relay(tmp_path: Path) -> 
         assert (status["waiting"], status["smallest_batch"]) == (0, 0)
 
 
+@keeps(
+    "threat-model: a relay states the smallest group of a stratum",
+    in_="relay/forwarding.py",
+    instead_of="int(batch.group_sizes(stratum_bytes).min()) if stratum_bytes else None",
+    plant="None",
+)
 async def test_what_is_stated_rests_on_the_fewest_of_a_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

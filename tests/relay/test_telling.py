@@ -16,6 +16,7 @@ from privet.protocol.status import Holdings
 from privet.relay.status import BatchSizes
 from privet.relay.telling import HELD_STEP, HOUR, Teller
 from tests.curator.datastore.made import NOW, task
+from tests.keeping import keeps
 from tests.problems import assert_problem
 from tests.relay.real_curator import CURATOR, RECORD, Curator, Passing, Setting, relaying
 
@@ -59,6 +60,24 @@ async def tell(setting: Setting) -> list[Holdings]:
     ]
 
 
+@keeps(
+    "threat-model: a relay tells what it holds by the hour",
+    in_="relay/telling.py",
+    instead_of="if not (turned or ended):",
+    plant="if False:",
+)
+@keeps(
+    "threat-model: what is held is told by the hour while people answer",
+    in_="relay/telling.py",
+    instead_of="if not (turned or ended):",
+    plant="if False:",
+)
+@keeps(
+    "threat-model: what is held is told in steps",
+    in_="relay/telling.py",
+    instead_of="held if ended else -(-held // HELD_STEP) * HELD_STEP",
+    plant="held",
+)
 async def test_while_people_answer_it_is_told_by_the_hour_and_in_steps(setting: Setting) -> None:
     """So nobody sees when one of them does."""
     await answer(setting, 1)
@@ -75,6 +94,12 @@ async def test_while_people_answer_it_is_told_by_the_hour_and_in_steps(setting: 
     assert await tell(setting) == [Holdings(reports=2 * HELD_STEP, least=30, lost={})]
 
 
+@keeps(
+    "threat-model: what is lost is told",
+    in_="relay/telling.py",
+    instead_of="{name: count for name, count in tallies.items() if name in LOSSES}",
+    plant="{}",
+)
 async def test_what_is_lost_at_the_end_is_told_at_once(setting: Setting) -> None:
     """Exactly, with the reason, to whoever may read it: status, page and metrics."""
     await answer(setting, 7)

@@ -39,6 +39,7 @@ from privet.protocol.errors import InsufficientScope, NotAuthorized, Overloaded
 from tests.curator.access.openid_provider import CLIENT, SECRET, OpenIdProvider, new_key, running
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import TOKEN, Http, client_of
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 from tests.problems import assert_problem
 
@@ -128,6 +129,12 @@ def finish(ours: Provider, provider: OpenIdProvider, **claims: Any) -> tuple[str
     return person.actor, person.scope
 
 
+@keeps(
+    "threat-model: a stolen code is worth nothing: PKCE",
+    in_="curator/access/oidc.py",
+    instead_of='"code_verifier": verifier,',
+    plant='"code_verifier": "x" * 64,',
+)
 async def test_a_person_acts_under_their_own_name(http: Http, provider: OpenIdProvider) -> None:
     """Through the provider and back; what an admin then does is in the audit log as theirs."""
     assert f"Sign in with {urlsplit(provider.root).netloc}" in (await http.get("/sign-in")).text
@@ -152,6 +159,12 @@ async def test_a_reader_reads_and_does_nothing_else(http: Http, provider: OpenId
     assert (await http.get("/access")).status_code == 403
 
 
+@keeps(
+    "threat-model: somebody without a role stays a stranger",
+    in_="curator/access/oidc.py",
+    instead_of='held & set(filter(None, map(str.strip, listed.split(","))))',
+    plant="True",
+)
 async def test_whoever_has_no_role_stays_a_stranger(http: Http, provider: OpenIdProvider) -> None:
     """403 that names the subject and the claim; no session; and the audit log has it."""
     for roles in (None, [], ["privet"], [["privet-admin"], {}, 1]):
@@ -178,6 +191,12 @@ async def test_the_cookies_of_a_sign_in(http: Http, provider: OpenIdProvider) ->
     assert not {"location"} & set(answer.headers)  # a redirect from there would come without it
 
 
+@keeps(
+    "threat-model: signing in leads nowhere else",
+    in_="curator/dashboard/provider.py",
+    instead_of="begin(own_page(then))",
+    plant="begin(then)",
+)
 @pytest.mark.parametrize("then", ["//evil.example", "https://evil.example", "/\\evil.example", "x"])
 async def test_signing_in_leads_nowhere_else(
     http: Http, provider: OpenIdProvider, then: str
@@ -191,6 +210,18 @@ async def test_signing_in_leads_nowhere_else(
     assert "evil" not in answer.text
 
 
+@keeps(
+    "threat-model: another browser cannot finish a sign-in",
+    in_="curator/access/oidc.py",
+    instead_of="bool(sent) and hmac.compare_digest(came.encode(), sent.encode())",
+    plant="True",
+)
+@keeps(
+    "threat-model: an attempt ends after ten minutes",
+    in_="curator/dashboard/provider.py",
+    instead_of="ATTEMPT, ATTEMPT_SECONDS",
+    plant="ATTEMPT, 10**9",
+)
 async def test_another_browser_cannot_finish(
     http: Http, provider: OpenIdProvider, clock: ManualClock
 ) -> None:
@@ -227,6 +258,12 @@ async def test_an_attempt_is_no_session(http: Http, provider: OpenIdProvider) ->
     assert (await http.get(returned)).status_code == 401
 
 
+@keeps(
+    "threat-model: the database alone makes no person's session",
+    in_="curator/access/oidc.py",
+    instead_of="self._secret.encode(), about.encode(),",
+    plant='b"", about.encode(),',
+)
 async def test_the_database_alone_makes_no_session(
     http: Http, provider: OpenIdProvider, clock: ManualClock
 ) -> None:
@@ -257,6 +294,12 @@ async def test_a_session_ends(
         assert (await http.get("/new")).status_code == 401
 
 
+@keeps(
+    "threat-model: signing out takes a form of ours",
+    in_="curator/dashboard/visits.py",
+    instead_of='post("/sign-out", dependencies=[OwnForm])',
+    plant='post("/sign-out")',
+)
 async def test_signing_out_takes_a_form_of_ours(http: Http, provider: OpenIdProvider) -> None:
     """No address, no message of a provider's and no other site's form ends a session."""
     await sign_in(http, provider, **ADMIN)
@@ -271,6 +314,30 @@ async def test_signing_out_takes_a_form_of_ours(http: Http, provider: OpenIdProv
     assert (await http.get("/new")).status_code == 401
 
 
+@keeps(
+    "threat-model: an ID token is for this client",
+    in_="curator/access/oidc.py",
+    instead_of='aud={"essential": True, "value": client},',
+    plant="",
+)
+@keeps(
+    "threat-model: an ID token has our nonce",
+    in_="curator/access/oidc.py",
+    instead_of='nonce={"essential": True, "value": attempt["nonce"]},',
+    plant="",
+)
+@keeps(
+    "threat-model: a token says when it ends",
+    in_="curator/access/oidc.py",
+    instead_of='for name in ("sub", "exp", "iat")',
+    plant='for name in ("sub",)',
+)
+@keeps(
+    "threat-model: a token of another issuer is refused",
+    in_="curator/access/oidc.py",
+    instead_of='{"essential": True, "value": self._issuer}',
+    plant='{"essential": True}',
+)
 def test_what_an_id_token_must_say(ours: Provider, provider: OpenIdProvider) -> None:
     """For us, from this provider, of this attempt, and now; clocks may differ by a minute."""
     for provider.lie in ({}, {"exp": NOW - LEEWAY_SECONDS + 1}, {"iat": NOW + LEEWAY_SECONDS}):
@@ -345,6 +412,12 @@ FORGED: dict[str, Callable[[OpenIdProvider], str]] = {
 """Tokens that say all the right things, and are not signed as they should be."""
 
 
+@keeps(
+    "threat-model: only the provider signs",
+    in_="curator/access/oidc.py",
+    instead_of='"EdDSA", "Ed25519"',
+    plant='"EdDSA", "Ed25519", "HS256", "none"',
+)
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
 @pytest.mark.parametrize("forged", FORGED.values(), ids=FORGED)
 def test_only_the_provider_signs(
@@ -356,6 +429,12 @@ def test_only_the_provider_signs(
         ours.bearer(forged(provider))
 
 
+@keeps(
+    "threat-model: another provider's answer is refused",
+    in_="curator/access/oidc.py",
+    instead_of='answer.get("iss", not metadata.get(NAMES_ITSELF) and self._issuer) != self._issuer',
+    plant="False",
+)
 def test_another_providers_answer_is_refused(ours: Provider, provider: OpenIdProvider) -> None:
     """Mix-up: one that names another issuer, or none though ours does, is not even redeemed."""
     provider.metadata = {"authorization_response_iss_parameter_supported": True}
@@ -414,6 +493,12 @@ def test_keys_are_rotated(ours: Provider, provider: OpenIdProvider, clock: Manua
         ours.bearer(new)
 
 
+@keeps(
+    "threat-model: another issuer's metadata are refused",
+    in_="curator/access/oidc.py",
+    instead_of='if metadata["issuer"] != self._issuer:',
+    plant="if False:",
+)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -461,6 +546,12 @@ async def test_tokens_work_while_the_provider_is_down(clock: ManualClock, worker
         assert_problem(await http.get("/v1/tokens", headers=bearer(provider)), Overloaded)
 
 
+@keeps(
+    "threat-model: few wait for a slow provider",
+    in_="curator/access/oidc.py",
+    instead_of="if not self._calls.acquire(blocking=False)",
+    plant="if False",
+)
 def test_few_wait_for_a_slow_provider(ours: Provider) -> None:
     """The others are told at once, so that threads are left for everybody else."""
     for _ in range(MAX_CALLS):
@@ -480,6 +571,12 @@ def test_claims_that_only_userinfo_has(ours: Provider, provider: OpenIdProvider)
         finish(ours, provider)
 
 
+@keeps(
+    "threat-model: an unverified e-mail is no role",
+    in_="curator/access/oidc.py",
+    instead_of="held.clear()",
+    plant="pass",
+)
 @pytest.mark.parametrize(
     ("claim", "claims", "scope"),
     [
@@ -531,6 +628,12 @@ def test_a_client_secret_in_the_body(ours: Provider, provider: OpenIdProvider) -
     assert finish(ours, provider, **ADMIN) == ("oidc:ada", "admin")
 
 
+@keeps(
+    "threat-model: an access token is for this API",
+    in_="curator/access/oidc.py",
+    instead_of='token, aud={"essential": True, "value": audience}',
+    plant="token",
+)
 async def test_access_tokens_of_the_provider_call_the_api(
     http: Http, provider: OpenIdProvider
 ) -> None:
@@ -570,6 +673,12 @@ async def guess(http: Http) -> int:
     return (await http.get(f"/sign-in/callback?code=a&state={query['state']}")).status_code
 
 
+@keeps(
+    "threat-model: failed sign-ins of people count as guesses",
+    in_="curator/service/access.py",
+    instead_of="curator.tokens.refuse((SIGN_IN, sender), error)",
+    plant="pass",
+)
 async def test_failures_count_as_guesses(http: Http, provider: OpenIdProvider) -> None:
     """Sign-ins and forged tokens, each by themselves: no stranger makes the curator write or ask
     without end."""
@@ -583,6 +692,22 @@ async def test_failures_count_as_guesses(http: Http, provider: OpenIdProvider) -
     assert (await http.audit())[0]["times"] == 20
 
 
+@keeps(
+    "threat-model: an answer to no attempt of ours is no guess",
+    in_="curator/service/access.py",
+    instead_of="""
+        if provider.is_answer(answer, attempt):
+            curator.tokens.refuse""",
+    plant="""
+        if True:
+            curator.tokens.refuse""",
+)
+@keeps(
+    "threat-model: an answer to no attempt of ours ends none",
+    in_="curator/dashboard/provider.py",
+    instead_of="provider.is_answer(request.query_params, attempt)",
+    plant="True",
+)
 async def test_what_other_pages_send_is_no_guess(http: Http, provider: OpenIdProvider) -> None:
     """An image of any page calls the callback, with or without an attempt under way: it asks and
     writes nothing, ends no attempt, and stops nobody."""
@@ -603,6 +728,12 @@ async def test_what_other_pages_send_is_no_guess(http: Http, provider: OpenIdPro
     assert (await http.get(provider.sign_in(away, **ADMIN))).status_code == 200
 
 
+@keeps(
+    "threat-model: a browser in which somebody signed in has tries of its own",
+    in_="curator/dashboard/provider.py",
+    instead_of="sender = known or client_address",
+    plant="sender = client_address",
+)
 async def test_a_neighbour_does_not_stop_whoever_was_here(
     http: Http, provider: OpenIdProvider, clock: ManualClock
 ) -> None:
@@ -621,6 +752,12 @@ async def test_a_neighbour_does_not_stop_whoever_was_here(
     assert await guess(http) == 429
 
 
+@keeps(
+    "threat-model: unknown keys are asked for seldom, whatever comes back",
+    in_="curator/access/oidc.py",
+    instead_of="self._renewed_at = now",
+    plant="pass",
+)
 def test_unknown_keys_are_asked_for_seldom(
     ours: Provider, provider: OpenIdProvider, clock: ManualClock
 ) -> None:

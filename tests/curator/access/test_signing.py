@@ -31,6 +31,7 @@ from privet.protocol.signature import (
 )
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import TOKEN, Http
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 
 
@@ -47,6 +48,12 @@ def key_of(chosen: Settings) -> bytes:
     return signer.key
 
 
+@keeps(
+    "deployment: a signing key is for its owner",
+    in_="curator/access/signing.py",
+    instead_of="os.link(file.name, path)",
+    plant="os.chmod(file.name, 0o644); os.link(file.name, path)",
+)
 def test_a_key_is_made_once_and_only_its_owner_can_read_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +100,12 @@ def test_a_damaged_key_stops_the_start(tmp_path: Path) -> None:
         assert path.read_bytes() == content
 
 
+@keeps(
+    "deployment: another signing key stops the start",
+    in_="curator/access/signing.py",
+    instead_of="known and key != known and not settings.new_signing_key",
+    plant="False",
+)
 def test_another_key_than_the_databases_is_refused(tmp_path: Path) -> None:
     """As is none, and a file that is missing, unless the settings say that the key is new."""
     make_key(tmp_path / "own.key")
@@ -129,6 +142,12 @@ def test_a_key_that_was_not_the_databases_before_is_noted(tmp_path: Path) -> Non
     ]
 
 
+@keeps(
+    "deployment: a signature is of the task",
+    in_="curator/access/signing.py",
+    instead_of="self._secret.sign(signed_message(task_id))",
+    plant='self._secret.sign(b"x")',
+)
 async def test_every_view_of_a_task_carries_its_signature(tmp_path: Path, workers: Workers) -> None:
     """Bytes, JSON, HEAD and 304 alike; the bytes and the id are those of an unsigned task."""
     make_key(tmp_path / "key")

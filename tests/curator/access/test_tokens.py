@@ -17,6 +17,7 @@ from privet.protocol.errors import (
     TooManyRequests,
 )
 from tests.curator.datastore.servers import new_store
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 
 
@@ -31,6 +32,12 @@ def tokens(store: Store, clock: ManualClock) -> Tokens:
     return Tokens(store, clock)
 
 
+@keeps(
+    "threat-model: a token has 256 random bits",
+    in_="curator/access/tokens.py",
+    instead_of="secrets.token_urlsafe(32)",
+    plant="secrets.token_urlsafe(4)",
+)
 def test_the_first_start_makes_one_admin_token(tokens: Tokens) -> None:
     """It is made once, allows everything, and is not kept as it is."""
     token = tokens.first_start()
@@ -83,6 +90,12 @@ def test_a_given_token_is_listed_and_not_written_down(store: Store, clock: Manua
         tokens.issue(ENVIRONMENT, Scope.READER)
 
 
+@keeps(
+    "threat-model: an expired token is refused",
+    in_="curator/access/tokens.py",
+    instead_of="match.expires is not None and match.expires <= now",
+    plant="False",
+)
 def test_a_token_ends_when_it_is_to(tokens: Tokens, clock: ManualClock) -> None:
     """To the second, with the way to a new one; a start then makes an admin token again."""
     token = tokens.issue("ops", Scope.ADMIN, days=1)
@@ -218,6 +231,12 @@ def test_a_rotated_token_may_serve_on_for_a_while(
     assert verify_audit(store.engine).faults == ()
 
 
+@keeps(
+    "threat-model: making a token anew without an overlap ends the one before it too",
+    in_="curator/datastore/tokens.py",
+    instead_of="connection.execute(delete(tokens).where(tokens.c.name == before))",
+    plant="pass",
+)
 def test_an_overlap_ends_with_its_token(tokens: Tokens) -> None:
     """By revoking it, and by rotating it without one; and it is no admin that could be the last."""
     old = tokens.issue("ops", Scope.ADMIN)

@@ -20,6 +20,7 @@ from privet.protocol.lifecycle import Move
 from tests.curator.cli.conftest import Cli
 from tests.curator.datastore.made import fill, open_task, report, take, task
 from tests.curator.datastore.servers import drop_database, new_database, new_file
+from tests.keeping import keeps
 
 DAY = 86_400.0
 START = 1_790_000_000.0 // DAY * DAY
@@ -95,6 +96,12 @@ def days(folder: Path) -> list[int]:
     return sorted(round((each.made - START) // DAY) for each in backups_in(folder))
 
 
+@keeps(
+    "operations: an empty database is not saved beside fuller backups of other tasks",
+    in_="curator/datastore/backup_folder.py",
+    instead_of="any(count and task not in known for task, count in saved.reports.items())",
+    plant="False",
+)
 @pytest.mark.usefixtures("saved")
 def test_an_empty_database_does_not_become_the_newest_backup(
     live: str, folder: Path, run: Cli, tmp_path: Path
@@ -147,6 +154,12 @@ def test_days_are_those_that_have_a_backup(saved: Path, folder: Path) -> None:
     assert prune(folder, 9) == []
 
 
+@keeps(
+    "operations: no backup goes whose reports no newer one has",
+    in_="curator/datastore/backup_folder.py",
+    instead_of="first_of_day or all(newer.contents.lacks(each.contents) for newer in kept)",
+    plant="first_of_day",
+)
 @pytest.mark.parametrize("same_tasks", [True, False], ids=["without its reports", "without it"])
 def test_the_last_backup_that_has_reports_stays(
     live: str, saved: Path, folder: Path, same_tasks: bool, tmp_path: Path

@@ -15,6 +15,7 @@ from privet.curator.settings import OTHER_VARIABLES, Settings
 from privet.protocol.errors import InvalidRequest
 from privet.relay import cli as relay_cli
 from tests.curator.cli.conftest import Cli
+from tests.keeping import keeps
 
 
 def test_every_setting_is_an_option_but_the_token(run: Cli) -> None:
@@ -35,6 +36,12 @@ def test_options_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     assert settings.workers == 1
 
 
+@keeps(
+    "deployment: an unknown PRIVET_ variable stops the start",
+    in_="curator/settings.py",
+    instead_of='name.startswith("PRIVET_") and name not in variables',
+    plant="False",
+)
 def test_impossible_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusal names the setting; a slip in a variable's name would leave one to its default, so
     the nearest name is said."""

@@ -41,6 +41,7 @@ from tests.curator.datastore.made import (
     task,
     total,
 )
+from tests.keeping import keeps
 from tests.problems import assert_problem
 from tests.protocol.examples import batch_of
 
@@ -53,6 +54,12 @@ async def send_batch(http: httpx.AsyncClient, cached: CachedTask, body: bytes) -
     return await http.post(f"/v1/tasks/{cached.id}/reports/batch", content=body)
 
 
+@keeps(
+    "threat-model: a batch takes a relay's token",
+    in_="curator/collection/batch.py",
+    instead_of="check, head.token, TokenScope.RELAY,",
+    plant="check, head.token, TokenScope.READER,",
+)
 async def test_every_report_of_a_batch_counts_once_or_is_listed(
     http: httpx.AsyncClient, app: CuratorApp, store: Store, cached: CachedTask
 ) -> None:
@@ -188,6 +195,22 @@ async def test_a_batch_for_a_task_that_is_closed_or_gone(
     assert answer.json()["failed"] == {"task-not-found": [late.id.hex()]}
 
 
+@keeps(
+    "threat-model: it is checked before the body is read",
+    in_="curator/collection/batch.py",
+    instead_of="""
+        relay = await self._authorized(scope, head)
+        tasks = self.intake.tasks
+        task = tasks.get(task_id) or await tasks.load(task_id)
+        with self.intake.budget.share() as share:
+            body = await self._body(receive, head, BATCH_MEDIA_TYPE, share)""",
+    plant="""
+        tasks = self.intake.tasks
+        task = tasks.get(task_id) or await tasks.load(task_id)
+        with self.intake.budget.share() as share:
+            body = await self._body(receive, head, BATCH_MEDIA_TYPE, share)
+            relay = await self._authorized(scope, head)""",
+)
 async def test_a_batch_needs_a_relays_token(
     http: httpx.AsyncClient, app: CuratorApp, store: Store, cached: CachedTask
 ) -> None:
@@ -215,6 +238,18 @@ async def test_a_batch_needs_a_relays_token(
     assert dict(store.standing.read(cached.id).relayed) == {}
 
 
+@keeps(
+    "threat-model: the rate of a relay counts reports",
+    in_="curator/collection/batch.py",
+    instead_of="len(batch.valid) + len(batch.invalid)",
+    plant="1",
+)
+@keeps(
+    "threat-model: invalid reports count towards a relay's rate",
+    in_="curator/collection/batch.py",
+    instead_of="len(batch.valid) + len(batch.invalid)",
+    plant="len(batch.valid)",
+)
 @pytest.mark.parametrize("settings", [Settings(admin_token=TOKEN, relay_rate_limit=20)])  # type: ignore[arg-type]
 async def test_the_rate_of_a_relay_counts_reports(
     http: httpx.AsyncClient, store: Store, cached: CachedTask
@@ -244,6 +279,18 @@ async def test_a_quota_refuses_what_is_beyond_it(http: httpx.AsyncClient, store:
     assert_problem(await send(http, cached, report(cached.task).pack()), QuotaReached)
 
 
+@keeps(
+    "deployment: a batch has no more bytes than allowed",
+    in_="curator/collection/batch.py",
+    instead_of="limit = self.limits.batch_bytes",
+    plant="limit = 2**40",
+)
+@keeps(
+    "deployment: a batch has no more reports than allowed",
+    in_="curator/collection/batch.py",
+    instead_of="task, body, self.limits.batch_reports,",
+    plant="task, body, 10**9,",
+)
 async def test_limits_of_a_batch(http: httpx.AsyncClient, cached: CachedTask) -> None:
     """Too many reports, too many bytes and what is no batch are refused whole."""
     reports = [report(cached.task) for _ in range(SMALL.batch_reports + 1)]

@@ -16,6 +16,7 @@ from privet.protocol.errors import StorageFailed
 from tests.curator.collection.test_upload import send
 from tests.curator.datastore.made import NOW, kept, open_task, report, task, total
 from tests.curator.datastore.servers import new_file
+from tests.keeping import keeps
 from tests.problems import assert_problem
 
 
@@ -55,6 +56,12 @@ FULL = "max_page_count = 1"
 READ_ONLY = "query_only = ON"
 
 
+@keeps(
+    "deployment: an error of the disk is no success",
+    in_="intake/writer.py",
+    instead_of="error = refused",
+    plant="return [True] * count",
+)
 @pytest.mark.parametrize("pragma", [FULL, READ_ONLY])
 async def test_a_failed_commit_counts_nothing(
     http: httpx.AsyncClient, limited: Limited, store: Store, pragma: str

@@ -27,6 +27,7 @@ from privet.protocol.task import Question
 from tests.batch_folder import BatchFolder
 from tests.curator.collection.hostile_parquet import lengths, one_value, sealed
 from tests.curator.datastore.made import NOW, kept, report, task, total
+from tests.keeping import keeps
 from tests.protocol.examples import batch_of
 
 
@@ -181,6 +182,12 @@ def peak_memory() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+@keeps(
+    "threat-model: rows of a batch's file are counted as they are read",
+    in_="curator/collection/batch_reader.py",
+    instead_of="if count > most:",
+    plant="if False:",
+)
 def test_a_file_that_lies_about_its_size_takes_little_memory(
     cached: CachedTask, folder: str, readers: Workers
 ) -> None:
@@ -227,6 +234,12 @@ def deadly(folder: str, name: str, canonical: bytes, source: str) -> CheckedBatc
     return prepare(folder, name, canonical, source)
 
 
+@keeps(
+    "threat-model: a file that kills its reader is named",
+    in_="curator/collection/files.py",
+    instead_of='yield CollectedFile(name, fault="The process that read it died: remove it.")',
+    plant="raise",
+)
 def test_a_file_that_kills_its_reader_is_named(
     store: Store,
     cached: CachedTask,

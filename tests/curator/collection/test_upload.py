@@ -19,6 +19,7 @@ from privet.protocol.errors import (
 from privet.protocol.report import Report
 from tests.curator.collection.conftest import ADMIN
 from tests.curator.datastore.made import impossible, kept, report, total
+from tests.keeping import keeps
 from tests.problems import assert_problem
 
 BINARY = {"content-type": REPORT_MEDIA_TYPE}
@@ -57,6 +58,12 @@ def bad_bodies(cached: CachedTask) -> list[tuple[bytes, type[PrivetError]]]:
     ]
 
 
+@keeps(
+    "deployment: a report's body has a limit",
+    in_="intake/tasks.py",
+    instead_of="task.longest_report + SPARE_BYTES",
+    plant="10**9",
+)
 async def test_bad_reports_change_nothing(
     http: httpx.AsyncClient, app: CuratorApp, store: Store, cached: CachedTask
 ) -> None:

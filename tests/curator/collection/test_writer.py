@@ -15,6 +15,7 @@ from privet.curator.datastore.store import Store
 from privet.curator.metrics import Metrics
 from privet.protocol.errors import Overloaded, PrivetError, StorageFailed
 from tests.curator.datastore.made import group, kept, report, total
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 
 
@@ -63,6 +64,12 @@ async def test_reports_that_keep_arriving_share_a_commit(
     writer.stop()
 
 
+@keeps(
+    "deployment: a report does not wait for others for ever",
+    in_="intake/writer.py",
+    instead_of="quiet.wait(GATHER_SECONDS)",
+    plant="quiet.wait()",
+)
 async def test_no_report_waits_long_for_others(
     store: Store, cached: CachedTask, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +117,12 @@ async def test_a_failed_commit_is_logged_with_its_tasks(
     writer.stop()
 
 
+@keeps(
+    "deployment: overload is refused at once",
+    in_="intake/writer.py",
+    instead_of="waiting >= self._max_queue or self._stopping",
+    plant="_stopping",
+)
 async def test_a_full_queue_and_a_stopped_writer_take_no_more(
     store: Store, cached: CachedTask, clock: ManualClock, go_on: threading.Event
 ) -> None:

@@ -5,8 +5,15 @@ import hashlib
 
 from privet import page
 from privet.curator.dashboard.embedding import EMBEDDED, EMBEDDED_HASH, snippet
+from tests.keeping import keeps
 
 
+@keeps(
+    "threat-model: a page that embeds the form refuses other code than the release's",
+    in_="curator/dashboard/embedding.py",
+    instead_of=' integrity="{EMBEDDED_HASH}"',
+    plant="",
+)
 def test_the_hash_is_the_components() -> None:
     """Of the very file that this release's relays serve."""
     assert EMBEDDED == page.FORM

@@ -26,6 +26,7 @@ from privet.protocol.features import Classes
 from tests.curator import samples
 from tests.curator.datastore.made import many
 from tests.curator.http.conftest import TOKEN, Http, serving
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 
 from .test_wizard import ASKER, FILES
@@ -48,6 +49,18 @@ class Markup(HTMLParser):
         self.inline += [name for name in names if name == "style" or name.startswith("on")]
 
 
+@keeps(
+    "threat-model: a session ends after 12 hours",
+    in_="curator/dashboard/visitor.py",
+    instead_of="decrypt_at_time(cookie.encode(), seconds, now)",
+    plant="decrypt(cookie.encode())",
+)
+@keeps(
+    "threat-model: the cookie does not disclose the token",
+    in_="curator/dashboard/pages.py",
+    instead_of="httponly=True",
+    plant="httponly=False",
+)
 async def test_a_session_is_a_cookie_that_no_script_reads(http: Http, clock: ManualClock) -> None:
     """HttpOnly, of this site only, Secure where the page came over https, without the token in it,
     and over after its time."""
@@ -206,6 +219,12 @@ async def test_one_answer_is_one_persons(http: Http, app: CuratorApp, clock: Man
     assert "<small>1 answer, " in page
 
 
+@keeps(
+    "threat-model: signing in by token leads nowhere else",
+    in_="curator/dashboard/visits.py",
+    instead_of="see_other(own_page(then))",
+    plant="see_other(then)",
+)
 async def test_signing_in_leads_nowhere_else(http: Http) -> None:
     """The page to go on with is one of this curator's."""
     for then in ("//evil.example", "https://evil.example", "/\\evil.example", ""):
@@ -214,6 +233,16 @@ async def test_signing_in_leads_nowhere_else(http: Http) -> None:
         http.cookies.clear()
 
 
+@keeps(
+    "threat-model: a revoked token ends its sessions",
+    in_="curator/dashboard/visitor.py",
+    instead_of="""
+        except (NotAuthorized, InsufficientScope, Overloaded):
+            return Visitor()""",
+    plant="""
+        except (NotAuthorized, InsufficientScope, Overloaded):
+            return Visitor("x", "admin", self.form_token(cookie), "x")""",
+)
 async def test_signing_out_and_revoking_end_a_session(http: Http) -> None:
     """The cookie goes; and a revoked token's cookie is a stranger's."""
     form = await http.sign_in()
@@ -242,6 +271,18 @@ async def test_wrong_tokens_are_noted_and_limited(http: Http) -> None:
     assert (await http.post("/sign-in", data={"token": TOKEN})).status_code == 303
 
 
+@keeps(
+    "threat-model: a form of another page does nothing",
+    in_="curator/dashboard/visitor.py",
+    instead_of='not hmac.compare_digest(str(form.get(FORM_TOKEN, "")).encode(), expected.encode())',
+    plant="False",
+)
+@keeps(
+    "threat-model: a form from another site is refused",
+    in_="curator/dashboard/visitor.py",
+    instead_of='if request.headers.get("sec-fetch-site"',
+    plant='if False and request.headers.get("sec-fetch-site"',
+)
 async def test_a_form_of_another_page_does_nothing(http: Http) -> None:
     """Without the session's form token, or from another site, a task stays as it is."""
     task, form = await http.task(), await http.sign_in()
@@ -259,6 +300,12 @@ async def test_a_form_of_another_page_does_nothing(http: Http) -> None:
     assert (entry["action"], entry["subject"]) == ("task closed", task)
 
 
+@keeps(
+    "threat-model: only admins act on the dashboard",
+    in_="curator/dashboard/visitor.py",
+    instead_of="if self._may(scope):",
+    plant="if self.reads or self._may(scope):",
+)
 @pytest.mark.parametrize(("scope", "status"), [("", 401), ("reader", 403)])
 async def test_only_admins_act(http: Http, scope: str, status: int) -> None:
     """Strangers and readers are refused before anything is read or computed."""
@@ -355,6 +402,12 @@ async def test_guarded_models_are_for_readers(workers: Workers) -> None:
         assert (await http.get(f"/tasks/{task}/models/1")).status_code == 200
 
 
+@keeps(
+    "deployment: the dashboard can be left out",
+    in_="curator/app.py",
+    instead_of="ROUTERS if settings.dashboard else ()",
+    plant="ROUTERS",
+)
 async def test_the_setting_turns_it_off(workers: Workers) -> None:
     """Then there is nothing at ``/``, and the API is as it was."""
     async with serving(workers, dashboard=False) as http:

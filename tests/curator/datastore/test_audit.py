@@ -17,6 +17,7 @@ from privet.curator.datastore.store import Store
 from privet.curator.datastore.verification import verify_audit
 from tests.curator.datastore.made import HOUR, NOW
 from tests.curator.datastore.servers import new_file
+from tests.keeping import keeps
 
 Open = Callable[[str], Engine]
 
@@ -78,6 +79,18 @@ def test_only_the_last_entry_is_counted_up(store: Store) -> None:
     assert rehashed(store.engine) == f"5:{others[-1].hash}"
 
 
+@keeps(
+    "threat-model: an audit entry that was changed is noticed",
+    in_="curator/datastore/audit.py",
+    instead_of="entry.hash != _hash(last, entry, row.detail)",
+    plant="False",
+)
+@keeps(
+    "threat-model: the end of the audit log cannot go unnoticed",
+    in_="curator/datastore/audit.py",
+    instead_of="if stated != _head(last):",
+    plant="if False:",
+)
 @pytest.mark.parametrize(
     "change",
     [
@@ -111,6 +124,12 @@ def test_a_cut_is_noticed_after_more_entries(engine: Engine) -> None:
     assert "entry 6 " in fault
 
 
+@keeps(
+    "threat-model: a noted head shows another whole chain",
+    in_="curator/datastore/audit.py",
+    instead_of="if not found:",
+    plant="if False:",
+)
 def test_only_a_noted_head_shows_another_whole_chain(engine: Engine) -> None:
     """Whoever may write can make the chain anew; a head that was noted elsewhere is not in it."""
     noted = verify_audit(engine).head

@@ -62,6 +62,7 @@ from tests.curator.datastore.made import (
     task,
     total,
 )
+from tests.keeping import keeps
 
 MISSING = "0" * 64
 COUNTED, REPLAYED, CONFLICT, NOT_OPEN, NOT_INVITED, NO_TASK, OVER_QUOTA, NOT_ADMITTED = Outcome
@@ -160,6 +161,18 @@ def test_moves_follow_the_table(store: Store) -> None:
         store.tasks.read(made.id)
 
 
+@keeps(
+    "deployment: an answer comes after the commit",
+    in_="curator/datastore/counting.py",
+    instead_of="connection.commit()",
+    plant="pass",
+)
+@keeps(
+    "deployment: the same bytes count once",
+    in_="curator/datastore/counting.py",
+    instead_of="where(known.there, settled, unknown).astype(np.int8)",
+    plant="full(len(settled), Outcome.COUNTED, dtype=np.int8)",
+)
 @pytest.mark.parametrize("allocation", ["all", "one"])
 def test_sums_are_those_of_the_reports(store: Store, allocation: str) -> None:
     """Sums, counts and checksum are what adding the reports one by one gives."""
@@ -174,6 +187,12 @@ def test_sums_are_those_of_the_reports(store: Store, allocation: str) -> None:
     assert status.checksum == slow_checksum([own.id for own in reports])
 
 
+@keeps(
+    "deployment: sums of curators add up",
+    in_="curator/datastore/counting.py",
+    instead_of="unpacked_sums(*kept).plus(sums.get(question))",
+    plant="sums.get(question) or unpacked_sums(*kept)",
+)
 @pytest.mark.parametrize("allocation", ["all", "one"])
 def test_sums_are_whole_however_many_additions_wait(store: Store, allocation: str) -> None:
     """Merged and not: each commit writes a part of its own, and every so often they become one."""
@@ -191,6 +210,18 @@ def test_sums_are_whole_however_many_additions_wait(store: Store, allocation: st
     assert [found.faults for found in verify(store.engine)] == [()]
 
 
+@keeps(
+    "deployment: other bytes under a used id are refused",
+    in_="curator/datastore/counting.py",
+    instead_of="same = known.fingerprints == fingerprints",
+    plant="same = known.there",
+)
+@keeps(
+    "deployment: repeats within a group too",
+    in_="curator/datastore/counting.py",
+    instead_of="fingerprints[repeats] == fingerprints[firsts]",
+    plant="repeats >= 0",
+)
 def test_an_id_counts_once(store: Store) -> None:
     """In its task: the same report again is a replay, another under its id a conflict.
 
@@ -218,6 +249,18 @@ def test_ids_of_zeros_and_of_shared_beginnings_stay_apart(store: Store) -> None:
     assert store.standing.read(cached.id).checksum == slow_checksum(ids)
 
 
+@keeps(
+    "deployment: closed means closed",
+    in_="curator/datastore/reports.py",
+    instead_of="state == TaskState.OPEN",
+    plant="True",
+)
+@keeps(
+    "deployment: what was refused for want of an open task counts nothing",
+    in_="curator/datastore/counting.py",
+    instead_of="known, fingerprints, Outcome.NOT_OPEN",
+    plant="self.report_ids.claim(*place, ids, fingerprints), fingerprints, Outcome.COUNTED",
+)
 def test_only_an_open_task_counts(store: Store) -> None:
     """Draft, closed and unknown tasks count nothing new, and still know what they counted."""
     cached = open_task(store, task())
@@ -232,6 +275,12 @@ def test_only_an_open_task_counts(store: Store) -> None:
     assert take(store, cached, [late]) == [NO_TASK]
 
 
+@keeps(
+    "deployment: nothing counts after the published end",
+    in_="curator/datastore/reports.py",
+    instead_of="and (closes is None or now < closes)",
+    plant="",
+)
 def test_the_published_dates_hold(store: Store) -> None:
     """Reports count from the first second of collection until just before its end."""
     cached = open_task(store, task(opens=100, closes=200), 0.0)
@@ -240,6 +289,24 @@ def test_the_published_dates_hold(store: Store) -> None:
         assert take(store, cached, [report(cached.task)], now=now) == [outcome]
 
 
+@keeps(
+    "deployment: models go with their task",
+    in_="curator/datastore/schema.py",
+    instead_of="""
+    models,
+    aliases,""",
+    plant="""
+    aliases,""",
+)
+@keeps(
+    "deployment: public records go with their task",
+    in_="curator/datastore/schema.py",
+    instead_of="""
+    public_data,
+    buckets,""",
+    plant="""
+    buckets,""",
+)
 def test_delete_removes_everything(store: Store) -> None:
     """A task made again after its deletion starts from nothing."""
     made = task()
@@ -285,6 +352,12 @@ def test_buckets_divide_the_reports_by_time(store: Store) -> None:
     assert buckets[0].starts <= NOW < buckets[0].starts + 86_400
 
 
+@keeps(
+    "threat-model: an invitation serves once",
+    in_="curator/datastore/counting.py",
+    instead_of="UPDATE invitations SET unused = FALSE",
+    plant="UPDATE invitations SET unused = TRUE",
+)
 def test_an_invitation_serves_once(store: Store) -> None:
     """With invitations, each new report needs an unused one; a replay needs none.
 
@@ -309,6 +382,24 @@ def admitted(cached: CachedTask, count: int, *admissions: bytes) -> ReportGroup:
     return replace(own, admissions=admissions, relay="relay")
 
 
+@keeps(
+    "threat-model: no more new reports than invitations are held",
+    in_="curator/datastore/counting.py",
+    instead_of="new > sum(row[0] for row in rows if row is not None)",
+    plant="False",
+)
+@keeps(
+    "threat-model: a used admission ends",
+    in_="curator/datastore/counting.py",
+    instead_of="self.cursor.executemany(END_ADMISSION, keys)",
+    plant="pass",
+)
+@keeps(
+    "threat-model: held invitations serve for no other report",
+    in_="curator/datastore/invitations.py",
+    instead_of="_hold(connection, row.no, [hidden(digest) for digest in digests], now)",
+    plant="{hidden(digest) for digest in digests}",
+)
 def test_held_invitations_serve_for_their_batch_alone(store: Store) -> None:
     """Neither a report nor another admission gets them, and all are used up by the batch."""
     cached, good = open_task(store, task(invited=True)), digests(4)
@@ -343,6 +434,12 @@ def test_an_admission_holds_what_it_held(store: Store) -> None:
     assert store.invitations.admit(other.id, b"1" * 16, good, NOW) == good
 
 
+@keeps(
+    "threat-model: an admission without its batch is forgotten",
+    in_="curator/datastore/expiry.py",
+    instead_of="held = admissions_before(connection, time - HOLD_SECONDS)",
+    plant="held = []",
+)
 def test_an_admission_without_its_batch_is_forgotten(store: Store) -> None:
     """After seven days its invitations serve again, and its batch needs it anew."""
     cached, good = open_task(store, task(invited=True)), digests(2)
@@ -357,6 +454,12 @@ def test_an_admission_without_its_batch_is_forgotten(store: Store) -> None:
     assert store.reports.take([late], NOW)[0].tolist() == [COUNTED] * 2
 
 
+@keeps(
+    "threat-model: a task counts no more than its quota",
+    in_="curator/datastore/counting.py",
+    instead_of="group.in_time else task.quota - counted",
+    plant="group.in_time else task.quota",
+)
 def test_a_quota_is_for_admitted_reports_too(store: Store) -> None:
     """Those beyond it are refused for that, also when the batch comes again."""
     cached, good = open_task(store, task(invited=True), quota=2), digests(3)
@@ -397,6 +500,12 @@ def test_tokens_are_kept_by_name(store: Store) -> None:
     assert entries == [*issued, (REVOKED, "a"), (ISSUED, "a")]
 
 
+@keeps(
+    "deployment: report ids are kept as long as a replay could count",
+    in_="curator/datastore/expiry.py",
+    instead_of="if closes + keep_ids <= seen and not",
+    plant="if closes <= seen and not",
+)
 def test_expiry_keeps_what_a_replay_could_need(store: Store) -> None:
     """Ids go only after the published end and the time to keep them; tasks after theirs.
 
@@ -440,6 +549,12 @@ def test_a_quota_uses_no_invitation_up(store: Store) -> None:
     assert take(store, cached, [report(cached.task) for _ in given], given) == expected
 
 
+@keeps(
+    "threat-model: a relay's share is on the card",
+    in_="curator/datastore/counting.py",
+    instead_of="if group.relay:",
+    plant="if False:",
+)
 def test_reports_are_counted_by_relay(store: Store) -> None:
     """What counted of each relay's batches, over all buckets; replays are not counted again."""
     cached = open_task(store, task())
@@ -490,6 +605,12 @@ def test_large_batches_and_single_reports_know_of_each_other(store: Store, size:
     assert store.standing.read(cached.id).reports == 2 * size
 
 
+@keeps(
+    "threat-model: an expired invitation serves no more",
+    in_="curator/datastore/counting.py",
+    instead_of="AND (expires IS NULL OR expires > ?)",
+    plant="AND (TRUE OR expires > ?)",
+)
 def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
     """Neither an expired one nor a revoked one counts a report or holds a place; used ones stay.
 
@@ -517,6 +638,12 @@ def test_invitations_end_and_are_revoked_and_counted(store: Store) -> None:
     assert store.invitations.count(cached.id, NOW + 1) == InvitationCounts(5, 2, 3, 0)
 
 
+@keeps(
+    "threat-model: a fitter's model does not serve in place of another",
+    in_="curator/datastore/models.py",
+    instead_of="promote or not connection.scalar(select(func.count()).where(serving))",
+    plant="True",
+)
 def test_an_alias_stands_for_one_model(store: Store) -> None:
     """It goes over to another, and goes with the task; a model that is not there has none.
 
@@ -546,6 +673,24 @@ def test_an_alias_stands_for_one_model(store: Store) -> None:
     assert [info.aliases for info in store.models.listed(made.id)] == [("serving",)]
 
 
+@keeps(
+    "deployment: a 2xx means durable: SQLite syncs fully",
+    in_="curator/datastore/sqlite.py",
+    instead_of="synchronous = FULL",
+    plant="synchronous = OFF",
+)
+@keeps(
+    "deployment: a 2xx means durable: PostgreSQL",
+    in_="curator/datastore/postgres.py",
+    instead_of="'synchronous_commit', 'on', true",
+    plant="'synchronous_commit', 'off', true",
+)
+@keeps(
+    "operations: a commit waits for the disk, whatever the server's default is",
+    in_="curator/datastore/postgres.py",
+    instead_of='f"pg_try_advisory_xact_lock_shared(5797973, 2), {DURABLE}"',
+    plant='"pg_try_advisory_xact_lock_shared(5797973, 2)"',
+)
 def test_a_commit_waits_for_the_disk(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a report survives a power cut from the moment it is answered, whatever the server's
     default is; each kind of transaction that writes is asked before its end."""

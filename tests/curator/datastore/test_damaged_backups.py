@@ -24,6 +24,7 @@ from privet.curator.datastore.tokens import ISSUED, StoredToken
 from privet.curator.datastore.verification import verify, verify_audit
 from privet.protocol.errors import InvalidRequest, StorageFailed
 from tests.curator.datastore.made import NOW, fill
+from tests.keeping import keeps
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 FLIPS = 100
@@ -204,6 +205,12 @@ HAND_MADE_TOKENS = (
 )
 
 
+@keeps(
+    "threat-model: a token takes an entry of the audit log",
+    in_="curator/datastore/verification.py",
+    instead_of="issued.get(row.name) != (row.scope, short_digest(bytes(row.digest)))",
+    plant="row.name not in issued",
+)
 @pytest.mark.parametrize("change", HAND_MADE_TOKENS)
 def test_a_token_takes_an_entry_of_the_audit_log(used: Path, change: str) -> None:
     """Of its name, scope and digest."""
@@ -234,6 +241,12 @@ EVIL = "abs(-9223372036854775808)"
 """An error wherever it is evaluated."""
 
 
+@keeps(
+    "threat-model: nothing is read of a file that acts by itself",
+    in_="curator/datastore/backup.py",
+    instead_of="check_structure(connection)",
+    plant="pass",
+)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -274,6 +287,12 @@ def test_nothing_is_read_of_a_file_that_acts_by_itself(
         open_store(f"sqlite:///{copy}")
 
 
+@keeps(
+    "threat-model: computed columns of PostgreSQL are noticed",
+    in_="curator/datastore/structure.py",
+    instead_of="if table in expected and not is_plain:",
+    plant="if False:",
+)
 def test_what_acts_by_itself_in_postgresql_is_noticed(
     postgres_url: str, open_database: Callable[[str], Engine]
 ) -> None:
@@ -353,6 +372,12 @@ def test_what_does_not_fit_is_not_restored(
     assert_not_restored(used, damage, open_database(new_url))
 
 
+@keeps(
+    "threat-model: a broken audit log is not restored",
+    in_="curator/datastore/backup.py",
+    instead_of="faults += check_audit(out).faults",
+    plant="pass",
+)
 @pytest.mark.parametrize(
     "damage", ["UPDATE audit SET actor = 'eve' WHERE no = 1", HAND_MADE_TOKENS[0]]
 )

@@ -22,6 +22,7 @@ from privet.protocol.lifecycle import Move, TaskState
 from privet.protocol.task import Task
 from tests.curator.datastore.made import FEW, NOW, group, many, open_task, pass_time, report, task
 from tests.curator.datastore.servers import new_store
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 
 pytestmark = pytest.mark.usefixtures("small_runs")
@@ -44,6 +45,12 @@ def filled(url: str) -> Store:
     return store
 
 
+@keeps(
+    "threat-model: a mark is removed when a clock is right again",
+    in_="curator/datastore/expiry.py",
+    instead_of="None if removal is None else min(row.marked or time, time)",
+    plant="row.marked or (None if removal is None else time)",
+)
 @pytest.mark.parametrize("ahead", [2 * DAY, 400 * DAY])
 def test_one_wrong_clock_removes_nothing(store: Store, ahead: float) -> None:
     """One round at a time far ahead at most marks, and the next right one takes the marks away."""
@@ -59,6 +66,18 @@ def test_one_wrong_clock_removes_nothing(store: Store, ahead: float) -> None:
     assert (store.reports.take([group(cached, reports)], NOW)[0] == Outcome.REPLAYED).all()
 
 
+@keeps(
+    "threat-model: one wrong clock removes nothing",
+    in_="curator/datastore/expiry.py",
+    instead_of="now if before is None else min(now, before + STEP_SECONDS)",
+    plant="now",
+)
+@keeps(
+    "threat-model: a day passes between mark and removal",
+    in_="curator/datastore/expiry.py",
+    instead_of="None and row.marked + GRACE_SECONDS <= time",
+    plant="None",
+)
 def test_a_clock_that_jumps_ahead_is_believed_in_steps(store: Store) -> None:
     """Rounds far ahead bring the time forward a quarter of a day each; the mark is shown first."""
     cached = open_task(store, task(closes=int(NOW) + DAY))
@@ -137,6 +156,12 @@ async def test_a_failing_round_does_not_end_garbage_collection(
     assert "expiry failed" in caplog.text
 
 
+@keeps(
+    "deployment: nothing is deleted unless a setting says so",
+    in_="curator/datastore/garbage_collection.py",
+    instead_of="None if days is None else max",
+    plant="0.0 if days is None else max",
+)
 async def test_no_task_is_deleted_unless_a_setting_says_so(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from privet.curator.datastore.reports import Addition, QuestionSums, checksum_te
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 from tests.curator.datastore.made import group, report, slow_checksum, task, total
+from tests.keeping import keeps
 
 ALL = task("all", questions=2)
 ONE = task("one", questions=3, allocation="one")
@@ -32,6 +33,12 @@ def expected(made: Task, reports: list[Report]) -> tuple[int, str, list[tuple[li
     return len(reports), slow_checksum([own.id for own in reports]), total(made, reports)
 
 
+@keeps(
+    "deployment: a refused report is no part of its group's total",
+    in_="curator/datastore/reports.py",
+    instead_of="total.minus(self.only(~chosen).add_up())",
+    plant="total",
+)
 @pytest.mark.parametrize("made", [ALL, ONE], ids=["all", "one"])
 @given(rows=st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=8))
 def test_the_chosen_reports_are_added_up(made: Task, rows: list[tuple[int, bool]]) -> None:

@@ -11,8 +11,15 @@ from privet.curator.datastore.reports import Outcome
 from privet.curator.datastore.schema import invitations
 from privet.protocol.errors import IllegalMove
 from tests.curator.datastore.made import open_task, report, take, task
+from tests.keeping import keeps
 
 
+@keeps(
+    "threat-model: a stored invitation cannot be presented",
+    in_="curator/datastore/invitations.py",
+    instead_of="return sha256(digest).digest()",
+    plant="return digest",
+)
 def test_what_is_kept_of_an_invitation_cannot_be_presented(url: str) -> None:
     """Whoever reads the database has no invitation: neither a holder's nor a relay's form of it."""
     store = open_store(url)
@@ -27,6 +34,12 @@ def test_what_is_kept_of_an_invitation_cannot_be_presented(url: str) -> None:
     store.close()
 
 
+@keeps(
+    "api: nobody is invited to a task for everybody",
+    in_="curator/datastore/invitations.py",
+    instead_of="if not task.invited:",
+    plant="if False:",
+)
 def test_nobody_is_invited_to_a_task_for_everybody(url: str) -> None:
     """What came without an invitation goes on counting, also what waits at relays."""
     with closing(open_store(url)) as store:

@@ -37,6 +37,7 @@ from tests.curator.datastore.made import (
     slow_checksum,
     task,
 )
+from tests.keeping import keeps
 
 pytestmark = pytest.mark.usefixtures("small_runs")
 Ids = NDArray[np.uint8]
@@ -188,6 +189,18 @@ def once(patch: pytest.MonkeyPatch, owner: object, name: str, first: Callable[[]
     patch.setattr(owner, name, called)
 
 
+@keeps(
+    "deployment: a batch looks once more at what others have counted",
+    in_="curator/datastore/report_ids/__init__.py",
+    instead_of="place = self.locked(cursor, place)",
+    plant="pass",
+)
+@keeps(
+    "deployment: runs are merged by one at a time",
+    in_="curator/datastore/report_ids/__init__.py",
+    instead_of="partial(self._rows.try_merging, cursor, task_no)",
+    plant="lambda: True",
+)
 @pytest.mark.parametrize("shared", [0, 1, FEW - 1, FEW])
 def test_batches_are_written_side_by_side(
     two: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch, shared: int
@@ -256,6 +269,16 @@ def test_single_reports_see_a_run_that_was_drafted_before_them(
     assert [found.faults for found in verify(one.engine)] == [()]
 
 
+@keeps(
+    "threat-model: a report that counted in a batch does not count singly",
+    in_="curator/datastore/report_ids/__init__.py",
+    instead_of="""
+        known = self._runs.find(cursor, place.task_no, place.last, ids)
+        new""",
+    plant="""
+        known = KnownIds.none(len(ids))
+        new""",
+)
 def test_single_reports_wait_for_a_run_that_is_being_listed(
     two: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,12 +10,19 @@ import pytest
 from privet.curator.datastore import open_engine, open_store
 from privet.curator.datastore.backup import backup
 from tests.curator.datastore.made import group, open_task, report, task
+from tests.keeping import keeps
 
 
 def modes(folder: Path) -> set[int]:
     return {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
+@keeps(
+    "threat-model: a backup is for its owner",
+    in_="curator/datastore/backup.py",
+    instead_of="0o600",
+    plant="0o644",
+)
 def test_new_files_are_for_their_owner_only(tmp_path: Path) -> None:
     """The database, its logs while it is open, and a backup, whatever the umask allows."""
     store = open_store(f"sqlite:///{tmp_path}/privet.db")
@@ -29,6 +36,12 @@ def test_new_files_are_for_their_owner_only(tmp_path: Path) -> None:
     store.close()
 
 
+@keeps(
+    "threat-model: the database is for its owner",
+    in_="curator/datastore/sqlite.py",
+    instead_of="not stat.S_IMODE(file.stat().st_mode) & OTHERS",
+    plant="True",
+)
 def test_loose_permissions_are_tightened(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A database of an earlier version is taken from others, and the log says so."""
     path = tmp_path / "privet.db"

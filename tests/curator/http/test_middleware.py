@@ -16,10 +16,23 @@ from privet.http_server.headers import SECURITY, SecurityHeaders
 from privet.protocol.calls import BATCH_MEDIA_TYPE, TASK_MEDIA_TYPE
 from privet.protocol.errors import PROBLEMS, TooManyRequests
 from tests.curator.http.conftest import Http, serving
+from tests.keeping import keeps
 
 TOO_MANY = PROBLEMS[TooManyRequests].uri
 
 
+@keeps(
+    "threat-model: the rate limit counts posts of an address",
+    in_="curator/http/rate_limit.py",
+    instead_of="self.rate.take(await run_in_threadpool(self.sender_of, HTTPConnection(scope)))",
+    plant="pass",
+)
+@keeps(
+    "deployment: 429 says when to come back",
+    in_="curator/access/rate_limit.py",
+    instead_of="max(1, ceil(self._minute_began + minutes * MINUTE - self._time()))",
+    plant="1",
+)
 async def test_posts_per_address_are_limited() -> None:
     """Posts above the limit get 429 until the minute is over; reading is not limited."""
     now = 0.0
@@ -38,6 +51,12 @@ async def test_posts_per_address_are_limited() -> None:
         assert (await http.post("/x")).status_code == 200
 
 
+@keeps(
+    "threat-model: a neighbour's posts refuse no good token",
+    in_="curator/dashboard/visitor.py",
+    instead_of="return (OWNER, name) if name else client_address",
+    plant="return client_address",
+)
 async def test_a_neighbour_limits_nobody_with_a_token(workers: Workers) -> None:
     """Behind one address strangers use up the posts of strangers; a token and a session have their
     own."""
@@ -58,6 +77,18 @@ async def test_a_neighbour_limits_nobody_with_a_token(workers: Workers) -> None:
         assert statuses == [404, 404, 429]
 
 
+@keeps(
+    "threat-model: wrong tokens are limited",
+    in_="curator/access/tokens.py",
+    instead_of="self._tries.count(sender)",
+    plant="pass",
+)
+@keeps(
+    "threat-model: a neighbour's guesses refuse no good token",
+    in_="curator/access/tokens.py",
+    instead_of="stored = self.known",
+    plant="stored = self.admit(address) or self.known",
+)
 async def test_wrong_tokens_are_limited(http: Http) -> None:
     """After ten wrong tokens another one must wait; the right one and calls without one go on."""
     task_id = await http.task()
@@ -71,6 +102,12 @@ async def test_wrong_tokens_are_limited(http: Http) -> None:
     assert (await http.get(f"/v1/tasks/{task_id}")).status_code == 200
 
 
+@keeps(
+    "threat-model: no redirect to what a client calls the curator",
+    in_="curator/app.py",
+    instead_of="redirect_slashes=False",
+    plant="redirect_slashes=True",
+)
 async def test_no_redirect_to_what_a_client_calls_the_curator(http: Http) -> None:
     """An address with a slash too many is not there; nothing names the header Host."""
     for method in ("GET", "POST"):
@@ -97,6 +134,12 @@ async def test_every_answer_has_each_security_header_once(
             assert answer.headers.raw.count(header) == 1
 
 
+@keeps(
+    "threat-model: pages of any origin make holders' calls only",
+    in_="http_server/cors.py",
+    instead_of='not HOLDER_CALL.fullmatch(scope["path"])',
+    plant='not HOLDER_CALL.match(scope["path"])',
+)
 async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http) -> None:
     """They fetch a task and its status and send reports, without credentials, and see no more."""
     names = {"task_id": await http.task(), "number": 1, "other": 1, "alias": "a", "name": "a"}
@@ -123,6 +166,12 @@ async def test_pages_of_any_origin_may_do_what_holders_do_and_no_more(http: Http
         assert "access-control-allow-origin" not in others.headers
 
 
+@keeps(
+    "deployment: pages of other origins can be shut out",
+    in_="curator/app.py",
+    instead_of="HolderCors(app) if settings.cors_holders else app",
+    plant="HolderCors(app)",
+)
 @pytest.mark.parametrize("settings", [{}, {"rate_limit": 100}])
 async def test_a_setting_keeps_pages_of_other_origins_out(
     workers: Workers, settings: dict[str, Any]

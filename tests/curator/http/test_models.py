@@ -27,6 +27,7 @@ from tests.curator import samples
 from tests.curator.dashboard.test_overview import answer_all
 from tests.curator.http.conftest import Http, serving
 from tests.curator.use_cases import Threads
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 from tests.problems import assert_problem
 
@@ -138,6 +139,12 @@ BAD_BODIES: list[tuple[bytes, type[PrivetError], str]] = [
 ]
 
 
+@keeps(
+    "deployment: a prediction has a limit of bytes",
+    in_="curator/app.py",
+    instead_of="limits.request_bytes, BODY_SECONDS",
+    plant="10**12, BODY_SECONDS",
+)
 async def test_bad_predict_bodies_are_refused(http: Http, fitted: str) -> None:
     """What is not JSON, not of the published form, or not a record is named as that."""
     for body, error, said in BAD_BODIES:
@@ -161,6 +168,12 @@ async def test_a_large_prediction_is_computed_in_a_worker_process(http: Http, fi
     assert (large["values"], large["paths"]) == (one["values"] * 600, one["paths"])
 
 
+@keeps(
+    "threat-model: rows of a prediction are bounded",
+    in_="curator/service/prediction.py",
+    instead_of="if rows > most:",
+    plant="if False:",
+)
 @pytest.mark.parametrize("rows", [101, 4_000])
 async def test_rows_of_a_prediction_are_bounded(
     http: Http, fitted: str, app: CuratorApp, rows: int
@@ -173,6 +186,12 @@ async def test_rows_of_a_prediction_are_bounded(
     assert_problem(answer, TooLarge, f"{rows} rows are more than one call takes")
 
 
+@keeps(
+    "deployment: with more classes fewer rows",
+    in_="curator/service/prediction.py",
+    instead_of="max(1, max_rows * FEW_CLASSES // max(FEW_CLASSES, classes))",
+    plant="max_rows",
+)
 async def test_with_many_classes_fewer_rows_are_predicted(http: Http, app: CuratorApp) -> None:
     """In proportion, above twenty classes: an answer has a value per row and class."""
     rows = "\n".join(f"{i / 100},c{i % 40}" for i in range(400))
@@ -216,6 +235,18 @@ async def test_results_are_public_once_no_more_reports_count(
     assert "results" not in (await http.get(f"/v1/tasks/{without}/status")).json()
 
 
+@keeps(
+    "threat-model: nothing is read of a stranger",
+    in_="curator/http/requests.py",
+    instead_of="for check in checks:",
+    plant="for check in ():",
+)
+@keeps(
+    "threat-model: guarded models are not exported to strangers",
+    in_="curator/http/requests.py",
+    instead_of='caller_of(request).need(TokenScope.READER, "models")',
+    plant="pass",
+)
 async def test_nothing_is_read_of_a_stranger(workers: Workers) -> None:
     """A body is not waited for, nor parsed, before the token is looked at; and of a known caller
     only 64 KiB of JSON are parsed, but for predictions."""
@@ -281,6 +312,12 @@ async def test_a_deleted_task_predicts_no_more(http: Http, fitted: str) -> None:
     assert_problem(await http.post(f"/v1/tasks/{again}/predict", json=asked), ModelNotFound)
 
 
+@keeps(
+    "threat-model: exports have places of their own",
+    in_="curator/service/reading.py",
+    instead_of="curator.exporters, partial",
+    plant="curator.workers, partial",
+)
 async def test_exports_and_comparisons_are_bounded(http: Http, app: CuratorApp) -> None:
     """Anybody may ask for them, so they have few places, which are not those of predictions."""
     task_id = await http.task()
@@ -329,6 +366,12 @@ class NoProcesses(Threads):
         return await asyncio.to_thread(function, cast("Run", counted))
 
 
+@keeps(
+    "threat-model: exports and comparisons are bounded",
+    in_="curator/http/requests.py",
+    instead_of="state.rate.take(state.sender_of(request))",
+    plant="pass",
+)
 async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> None:
     """In the rate limit of their sender, in the API and on pages; other reading does not."""
     async with serving(workers, rate_limit=5) as http:
@@ -345,6 +388,12 @@ async def test_comparisons_and_exports_count_as_posts_do(workers: Workers) -> No
     assert 0 < int(answers[6].headers["retry-after"]) <= 60
 
 
+@keeps(
+    "threat-model: strangers see counts in steps of 1 000",
+    in_="curator/service/tasks.py",
+    instead_of="step, rest = divmod(reports, STEP)",
+    plant="return reports",
+)
 async def test_one_report_changes_nothing_that_strangers_see(http: Http, fitted: str) -> None:
     """Neither a count nor a figure made of the reports so far; with a token all of it is there."""
     address = f"/v1/tasks/{fitted}"

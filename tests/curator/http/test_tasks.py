@@ -21,6 +21,7 @@ from privet.protocol.errors import (
 from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.http.conftest import Http, serving
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 from tests.problems import assert_problem
 
@@ -70,6 +71,18 @@ async def test_the_json_view_is_fresh_after_a_move(http: Http, clock: ManualCloc
     assert same.status_code == 304
 
 
+@keeps(
+    "threat-model: drafts are for readers",
+    in_="curator/service/tasks.py",
+    instead_of="stored.state is TaskState.DRAFT and not reads",
+    plant="False",
+)
+@keeps(
+    "threat-model: a draft is not listed to strangers",
+    in_="curator/service/tasks.py",
+    instead_of="reads or listed.state is not TaskState.DRAFT",
+    plant="True",
+)
 async def test_drafts_are_for_readers(http: Http) -> None:
     """To strangers a draft is not there, in no form, until it is opened or a setting shows it."""
     task_id = await http.task(draft=True)
@@ -147,6 +160,12 @@ async def test_both_parts_of_the_form_are_needed(http: Http) -> None:
         assert_problem(await http.upload(samples.survey(), settings), InvalidRequest)
 
 
+@keeps(
+    "deployment: public data have a limit of bytes",
+    in_="curator/app.py",
+    instead_of="limits.public_bytes, UPLOAD_SECONDS",
+    plant="10**12, UPLOAD_SECONDS",
+)
 async def test_a_declared_length_above_the_limit_is_refused_at_once(http: Http) -> None:
     """413 before a single byte of the body has been read."""
     read = 0
@@ -162,6 +181,12 @@ async def test_a_declared_length_above_the_limit_is_refused_at_once(http: Http) 
     assert read == 0
 
 
+@keeps(
+    "deployment: an upload has arrived in time",
+    in_="curator/app.py",
+    instead_of="limits.public_bytes, UPLOAD_SECONDS",
+    plant="limits.public_bytes, 1e6",
+)
 async def test_an_upload_that_stops_is_given_up(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

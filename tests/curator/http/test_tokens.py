@@ -16,10 +16,29 @@ from privet.protocol.errors import (
 )
 from tests.curator import samples
 from tests.curator.http.conftest import Http
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 from tests.problems import assert_problem
 
 
+@keeps(
+    "threat-model: a token of too small a scope is refused",
+    in_="curator/access/tokens.py",
+    instead_of="if not Scope(stored.scope).allows(scope):",
+    plant="if False:",
+)
+@keeps(
+    "threat-model: a token of too small a scope is no guess",
+    in_="curator/access/tokens.py",
+    instead_of="if not Scope(stored.scope).allows(scope):",
+    plant="if not Scope(stored.scope).allows(scope) and not self._tries.count(address):",
+)
+@keeps(
+    "threat-model: a wrong token is nobody's",
+    in_="curator/http/requests.py",
+    instead_of="self.tokens.check(self.token, scope, address, kept=kept)",
+    plant="'x'",
+)
 @pytest.mark.parametrize(
     ("scope", "method", "path", "needed"),
     [
@@ -45,6 +64,18 @@ async def test_a_token_of_too_small_a_scope_is_no_guess(
     assert (await http.get("/v1/tokens", headers=wrong)).status_code == 401
 
 
+@keeps(
+    "threat-model: a fitter may not promote",
+    in_="curator/service/fitting.py",
+    instead_of="Scope.ADMIN if promote else Scope.FITTER",
+    plant="Scope.FITTER",
+)
+@keeps(
+    "threat-model: a fitter may not do what takes an admin",
+    in_="curator/access/tokens.py",
+    instead_of="(self, needed) == (Scope.FITTER, Scope.READER)",
+    plant="self is Scope.FITTER",
+)
 @pytest.mark.parametrize(
     ("method", "path", "asked", "needed"),
     [
@@ -91,6 +122,12 @@ async def test_models_may_be_kept_for_readers(http: Http, app: CuratorApp) -> No
                 assert_problem(answer, NotAuthorized, "reader")
 
 
+@keeps(
+    "threat-model: no token is named as people are",
+    in_="curator/access/tokens.py",
+    instead_of=" or name.startswith(PERSON)",
+    plant="",
+)
 @pytest.mark.parametrize(
     ("name", "asked"),
     [("x" * 65, {}), ("x", {"scope": "god"}), ("x", {"scopes": "admin"}), ("oidc:ada", {})],
@@ -150,6 +187,24 @@ async def test_metrics_are_for_readers(http: Http) -> None:
         assert (await http.get("/metrics", headers=headers)).status_code == status
 
 
+@keeps(
+    "threat-model: metrics are for readers",
+    in_="curator/http/requests.py",
+    instead_of='caller.need(TokenScope.READER, "metrics", kept=True)',
+    plant="pass",
+)
+@keeps(
+    "threat-model: while the database fails metrics are for tokens that were read in the last day",
+    in_="curator/access/tokens.py",
+    instead_of="if fresh or token.name == ENVIRONMENT",
+    plant="",
+)
+@keeps(
+    "threat-model: a revoked token is not kept for metrics",
+    in_="curator/access/tokens.py",
+    instead_of="moment, [token for token in tokens if token.name != name]",
+    plant="moment, tokens",
+)
 async def test_metrics_answer_while_the_database_fails(
     http: Http, app: CuratorApp, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from privet.protocol.errors import InvalidRequest
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import Http
 from tests.curator.use_cases import new_curator
+from tests.keeping import keeps
 from tests.served import serving
 
 from ..dashboard.conftest import app, http
@@ -65,6 +66,12 @@ def probed(address: str, key: str = KEY) -> relays.Probe:
     return probe
 
 
+@keeps(
+    "threat-model: the curator asks whose it is",
+    in_="curator/service/relays.py",
+    instead_of="if described.curator_key != key:",
+    plant="if described.curator_key is None:",
+)
 @pytest.mark.parametrize(
     ("said", "status", "fault"),
     [

@@ -39,6 +39,7 @@ from privet.protocol.task import Task
 from tests.curator import samples
 from tests.curator.use_cases import ADMIN, answer, done, new_curator
 from tests.end_to_end.population import thirds
+from tests.keeping import keeps
 from tests.manual_clock import ManualClock
 from tests.stat_checks import check_frequencies
 
@@ -208,6 +209,18 @@ def test_an_invited_task_says_so(curator: Curator) -> None:
     assert not survey_task(curator).invited
 
 
+@keeps(
+    "threat-model: each step is late at random",
+    in_="curator/service/tasks.py",
+    instead_of="(rest < int.from_bytes(drawn) % STEP)",
+    plant="False",
+)
+@keeps(
+    "threat-model: and not predictably",
+    in_="curator/service/tasks.py",
+    instead_of='f"{curator.steps_key} {task_id} {step}"',
+    plant='f"{task_id} {step}"',
+)
 def test_strangers_do_not_see_when_a_report_arrives(curator: Curator) -> None:
     """Once in each ``STEP`` reports the number that they see grows by as much, at any of them alike
     (false alarm: one in a million), and other curators of the database show the same."""

@@ -14,6 +14,7 @@ from privet.learning.task_building.build import build_encoded
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Numeric, Range
+from tests.keeping import keeps
 
 from ..examples import BINARY, complete, reports
 
@@ -49,6 +50,12 @@ def error(seed: int, prevalence: np.ndarray | None, epsilon: float = 0.5) -> lis
     ]
 
 
+@keeps(
+    "robustness: predictions start at the stated prevalence",
+    in_="learning/drift/fit.py",
+    instead_of="means, points, rows, public.odds_ratio",
+    plant="means, points, rows, 1.0",
+)
 def test_enriched_public_records_predict_as_well_as_holders_records_would() -> None:
     """Before any report; and after them, on average over collections, with an eighth of the
     squared error that there is without it."""
@@ -60,6 +67,16 @@ def test_enriched_public_records_predict_as_well_as_holders_records_would() -> N
     assert known[:, 1].mean() < unknown[:, 1].mean() / 8.0
 
 
+@keeps(
+    "threat-model: no interval leans on a stated prevalence",
+    in_="learning/methods.py",
+    instead_of="""
+        if (tree := model.partition)""",
+    plant="""
+        if self.public.prevalence is not None:
+            model = replace(model, low=np.minimum(model.low, self.public.prevalence))
+        if (tree := model.partition)""",
+)
 @pytest.mark.parametrize("planned", [None, 4000.0], ids=["once", "many"])
 def test_intervals_are_those_of_the_reports_whatever_is_stated(planned: float | None) -> None:
     """At one look and at every look, whose intervals are wider."""
@@ -94,6 +111,12 @@ def test_reports_contradict_a_true_prevalence_in_at_most_one_collection_of_twent
     assert found > 190
 
 
+@keeps(
+    "robustness: a true prevalence is contradicted at every look in at most 5 % of collections",
+    in_="learning/core/overall.py",
+    instead_of="about.progress, LEVEL",
+    plant="None, LEVEL",
+)
 def test_a_true_prevalence_is_contradicted_at_no_look() -> None:
     """Of 30 collections looked at ten times as they grow; by one look's rule it is in many more."""
     rng, law = np.random.default_rng(8), np.tile([0.225, 0.025], (4, 1))

@@ -15,6 +15,7 @@ from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import MECHANISMS, SubsetSelection, create_mechanism
 from privet.protocol.mechanisms.base import Sums, as_row
+from tests.keeping import keeps
 from tests.stat_checks import ALPHA
 
 from ..examples import BINARY, complete, public_rows, reports
@@ -44,6 +45,12 @@ def with_false(honest: QuestionCounts, false: int, seed: int) -> QuestionCounts:
     return replace(honest, sums=honest.sums + added, n=honest.n + false)
 
 
+@keeps(
+    "threat-model: an alarm is as rare as it says",
+    in_="learning/findings/impossible.py",
+    instead_of="* (dimensions * log1p(x) + 2.0 * evidence)",
+    plant="* (dimensions * log1p(x) + evidence / 4.0)",
+)
 @pytest.mark.parametrize("strata", [(), STRATA], ids=["hidden", "disclosed"])
 @pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "laplace"])
 def test_honest_reports_are_rarely_called_false(mechanism: str, strata: tuple[int, ...]) -> None:
@@ -92,6 +99,12 @@ def test_an_alarm_is_as_rare_at_every_look(strata: tuple[int, ...]) -> None:
     assert alarms <= binom.isf(ALPHA, 40, TRIED)
 
 
+@keeps(
+    "threat-model: reports that cannot all be honest are called so",
+    in_="learning/findings/impossible.py",
+    instead_of="found = [of_strata, _least",
+    plant="return 0 and [of_strata, _least",
+)
 @pytest.mark.parametrize("strata", [(), STRATA], ids=["hidden", "disclosed"])
 @pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "laplace"])
 def test_one_payload_sent_again_and_again_is_found_and_not_overstated(

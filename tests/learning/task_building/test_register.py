@@ -17,6 +17,7 @@ from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData, InvalidTask, PrivetError
 from privet.protocol.features import Range
 from privet.protocol.task import Task
+from tests.keeping import keeps
 
 from .test_disclosure import columns
 
@@ -31,6 +32,12 @@ def build(register: Any = REGISTER, **settings: Any) -> tuple[Task, PublicData]:
     return build_task(TaskSettings.model_validate(given), columns(), None, register)
 
 
+@keeps(
+    "threat-model: group sizes of a register are rounded down",
+    in_="learning/task_building/register.py",
+    instead_of="return int(people) // STEP * STEP",
+    plant="return int(people)",
+)
 def test_groups_are_counted_in_it() -> None:
     """More of them than public records speak for, none too small, and rounded down."""
     task, public = build()
@@ -47,6 +54,12 @@ def test_groups_are_counted_in_it() -> None:
     assert len(task.group_sizes) > 2 * len(without.group_sizes)
 
 
+@keeps(
+    "threat-model: no person's value in a register is published",
+    in_="learning/drift/knowledge.py",
+    instead_of="points[:, column] = values[middles.searchsorted(points[:, column])]",
+    plant="pass",
+)
 def test_nobodys_value_is_published() -> None:
     """Thresholds lie between values of public records, so small changes of people change nothing;
     nor does the register shift what numbers are reported relative to."""
@@ -147,6 +160,12 @@ def test_a_fit_starts_from_it() -> None:
     np.testing.assert_allclose(model.values, means, atol=0.02)
 
 
+@keeps(
+    "disclosed-columns: a register with answers is refused",
+    in_="learning/task_building/register.py",
+    instead_of="if label in columns:",
+    plant="if False:",
+)
 @pytest.mark.parametrize(
     ("register", "message"),
     [

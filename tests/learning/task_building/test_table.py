@@ -14,6 +14,7 @@ from privet.learning.task_building.columns import count_rows
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData, TooLarge
 from privet.protocol.features import is_missing
+from tests.keeping import keeps
 
 
 def parquet(**columns: object) -> bytes:
@@ -80,6 +81,12 @@ def test_missing_values_are_recognised(text: str) -> None:
     assert list(map(is_missing, columns["t"])) == [False, True, False]
 
 
+@keeps(
+    "threat-model: a Parquet file is counted before it is unpacked",
+    in_="learning/task_building/table.py",
+    instead_of="if size > MAX_TABLE_BYTES:",
+    plant="if False:",
+)
 def test_a_small_parquet_file_with_gigabytes_of_text_is_refused() -> None:
     """One long text, stored once for two million rows, is refused before it is written out."""
     text = pa.DictionaryArray.from_arrays(np.zeros(2_000_000, np.int8), ["x" * 2_000])

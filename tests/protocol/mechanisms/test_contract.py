@@ -20,6 +20,7 @@ from privet.protocol.mechanisms import (
     create_mechanism,
 )
 from privet.protocol.mechanisms.exact import WORD, exp_below, log_of
+from tests.keeping import keeps
 from tests.protocol.examples import counted
 from tests.protocol.mechanisms.cases import ENUMERABLE, EXTREME, LONG, USUAL, Case, quick_and
 from tests.protocol.mechanisms.laws import (
@@ -83,12 +84,42 @@ def holders(mechanism: Mechanism) -> NDArray[np.int64]:
     return np.arange(1, mechanism.categories + 1)
 
 
+@keeps(
+    "privacy: words are rounded up",
+    in_="protocol/mechanisms/exact.py",
+    instead_of="-(-WORD * probability.numerator // probability.denominator)",
+    plant="WORD * probability.numerator // probability.denominator",
+)
+@keeps(
+    "privacy: grr: Q is rounded up",
+    in_="protocol/mechanisms/grr.py",
+    instead_of="self.epsilon)) + self.categories - 1))",
+    plant="self.epsilon)) + self.categories)) - 1",
+)
+@keeps(
+    "privacy: the same number of bytes for every category",
+    in_="protocol/mechanisms/base.py",
+    instead_of="draw(randomness, self.random_bytes)",
+    plant="(category or randomness(8)) and draw(randomness, self.random_bytes)",
+)
 @enumerable
 def test_probabilities_are_whole(case: Case) -> None:
     """The pieces of randomness cover everything once: the probabilities add up to exactly 1."""
     assert all(sum(payloads.values()) == 1 for payloads in laws(case))
 
 
+@keeps(
+    "privacy: projective: A and B use up all words",
+    in_="protocol/mechanisms/projective.py",
+    instead_of="smallest + (WORD * pow(N, -1, c) - smallest) % c",
+    plant="smallest",
+)
+@keeps(
+    "privacy: the only randomness is the given one",
+    in_="protocol/mechanisms/base.py",
+    instead_of="draw(randomness, self.random_bytes)",
+    plant='__import__("os").urandom(self.random_bytes)',
+)
 @enumerable
 def test_report_is_constant_on_pieces(case: Case) -> None:
     """A word may move to the other end of its piece without changing the report."""
@@ -104,6 +135,72 @@ def test_report_is_constant_on_pieces(case: Case) -> None:
             assert first == last
 
 
+@keeps(
+    "privacy: probabilities are rounded towards privacy: exp below",
+    in_="protocol/mechanisms/exact.py",
+    instead_of="exp_bounds(x)[0]",
+    plant="exp_bounds(x)[1] * Fraction(2**50 + 1, 2**50)",
+)
+@keeps(
+    "privacy: words are rounded down",
+    in_="protocol/mechanisms/exact.py",
+    instead_of="return WORD * probability.numerator // probability.denominator",
+    plant="return WORD * probability.numerator // probability.denominator + 1",
+)
+@keeps(
+    "privacy: subset: the own category is in the set with P",
+    in_="protocol/mechanisms/subset.py",
+    instead_of="exp_below(Fraction(self.epsilon)) / self._bias",
+    plant="exp_below(Fraction(self.epsilon)) * 2",
+)
+@keeps(
+    "privacy: subset: the bias of the draws is paid for",
+    in_="protocol/mechanisms/subset.py",
+    instead_of="exp_below(Fraction(self.epsilon)) / self._bias",
+    plant="exp_below(Fraction(self.epsilon))",
+)
+@keeps(
+    "privacy: laplace: epsilon is split over the coordinates that differ",
+    in_="protocol/mechanisms/vector_pair.py",
+    instead_of="return 2 + in_V",
+    plant="return 1 + in_V",
+)
+@keeps(
+    "privacy: laplace: with one cell and no label two differ",
+    in_="protocol/mechanisms/vector_pair.py",
+    instead_of="in_V = min(2, cells) if slots > 1 else 0",
+    plant="in_V = 0 if cells == 1 else 2",
+)
+@keeps(
+    "privacy: laplace: inward factors",
+    in_="protocol/mechanisms/discrete_laplace.py",
+    instead_of="weight = odds * weights[-1] // _ONE",
+    plant="weight = odds * weights[-1] // _ONE + 1",
+)
+@keeps(
+    "privacy: laplace: outputs are clamped alike",
+    in_="protocol/mechanisms/discrete_laplace.py",
+    instead_of="np.clip(noisy, self.low, self.radius, out=noisy)",
+    plant="noisy",
+)
+@keeps(
+    "privacy: laplace: the tail may cost no more",
+    in_="protocol/mechanisms/discrete_laplace.py",
+    instead_of="atom, (odds - _ONE) * atom // _ONE",
+    plant="atom, odds * atom // _ONE",
+)
+@keeps(
+    "privacy: randomized response: a bit is flipped as often as stated",
+    in_="protocol/mechanisms/exact.py",
+    instead_of="ceil_word(1 / (1 + exp_below(epsilon)))",
+    plant="ceil_word(1 / (2 + exp_below(epsilon)))",
+)
+@keeps(
+    "privacy: a misfit's labels are dropped",
+    in_="protocol/mechanisms/vector_pair.py",
+    instead_of="U, V[:-1, 1:]",
+    plant="U, V[:-1, 1:] | (cell == self.cells)",
+)
 @enumerable
 def test_privacy_by_enumeration(case: Case) -> None:
     """No report is more than e^ε times as likely under one category as under another; in fractions.
@@ -246,6 +343,12 @@ def test_randomness_is_only_the_given_one(case: Case, monkeypatch: pytest.Monkey
         assert one == other
 
 
+@keeps(
+    "privacy: a source that ran dry is noticed",
+    in_="protocol/mechanisms/exact.py",
+    instead_of="if len(drawn) != size:",
+    plant="if False:",
+)
 @usual
 def test_odd_categories_and_short_randomness_are_refused(case: Case) -> None:
     """A category outside the question, and a source that runs dry: no weaker report."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from privet.protocol.mechanisms import MECHANISMS, create_mechanism
+from tests.keeping import keeps
 from tests.protocol.mechanisms.laws import as_array, replay
 from tests.protocol.vectors import VECTORS
 
@@ -24,6 +25,18 @@ CASES = [
 ]
 
 
+@keeps(
+    "privacy: subset: indices increase",
+    in_="protocol/mechanisms/subset.py",
+    instead_of='sort(np.array(chosen, dtype=f"<u{self._width}"))',
+    plant='array(chosen, dtype=f"<u{self._width}")',
+)
+@keeps(
+    "privacy: subset: both outcomes are computed",
+    in_="protocol/mechanisms/subset.py",
+    instead_of="chosen[-1] = (chosen[-1], category)",
+    plant="chosen[0] = (chosen[0], category)",
+)
 @pytest.mark.parametrize(("name", "vector"), CASES)
 def test_vectors_are_read_as_holders_and_curators_do(name: str, vector: dict[str, Any]) -> None:
     """Randomness gives the payload and is used up; payloads are valid, or invalid for a reason."""
