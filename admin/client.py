@@ -111,8 +111,8 @@ class CuratorClient:
         ``public`` is a CSV or Parquet file, its bytes, or a pandas, polars or Arrow table;
         ``settings`` are those of docs/api.md, of which ``label`` and ``epsilon`` have no default.
         ``public_model`` is an ONNX file over the encoded columns. ``register``, in a form of
-        ``public``, are the people asked with their disclosed columns, without labels. The same data
-        and settings give the same task again.
+        ``public``, are the people asked, without labels. The same data and settings give
+        the same task again.
         """
         name = Path(public).stem if isinstance(public, str | Path) else "task"
         files = {"public": _content(public)}

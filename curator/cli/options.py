@@ -37,7 +37,8 @@ Register = Annotated[
     Path | None,
     typer.Option(
         **FILE,
-        help="CSV or Parquet file of the people asked: their disclosed columns, without labels.",
+        help="CSV or Parquet file of the people asked: their disclosed columns, or all features if "
+        "none is disclosed, without labels.",
     ),
 ]
 PublicFile = Annotated[Path, typer.Argument(**FILE, help="CSV or Parquet file.")]

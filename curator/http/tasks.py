@@ -85,7 +85,7 @@ _UPLOAD = {
                         "register": {
                             **BINARY,
                             "description": "The people asked, CSV or Parquet: their disclosed "
-                            "columns, without labels. Refused where no column is disclosed.",
+                            "columns, or all features if none is disclosed, without labels.",
                         },
                         "settings": {
                             "type": "string",

@@ -8,8 +8,8 @@ to the same task that show the shift and give the precision that are asked for.
 
 **What reports are worth under shift.** Each scenario has holders who differ from the public records
 in a known way (``populations``); their reports are simulated exactly in distribution, and the
-fitted model is compared with the public one under the holders' own law. There is no noise but that
-of reports.
+fitted model is compared with the public one under the holders' own law. Holders have public
+rows' values as often as public rows repeat. There is no noise but that of reports.
 """
 
 import json
@@ -109,9 +109,9 @@ def plan(
     says what it takes to show a shift of ``target_shift`` with probability ``power``, and to know
     every overall figure to plus or minus ``half_width``: in shares, .05 and .02 by default, or in
     the label's units, that part of its range. ``register``, in a form of ``public``, are the people
-    asked with their disclosed columns, without labels. With ``waves`` it is the plan of one wave of
-    a panel of so many, and says which changes between waves holders who rotate show, and the same
-    people if they repeat; ``mode`` is the panel's own, and a wished change is ``target_shift`` too.
+    asked, without labels. With ``waves`` it is the plan of one wave of a panel of so many, and
+    says which changes between waves holders who rotate show, and the same people if they repeat;
+    ``mode`` is the panel's own, and a wished change is ``target_shift`` too.
 
     With ``central_epsilon`` reports come through a relay that sends at least ``batch`` of honest
     holders together. The plan then has the mechanism, unless one is set, and the local epsilon that

@@ -143,11 +143,11 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     ) -> Self:
         """Fit on private records ``X``, ``y`` and ``public`` ones, a pair of the same form.
 
-        ``register`` is a table of the people asked with their disclosed columns. Without ``public``
-        some private records stand in for them, with a warning. NaN is a missing value. A DataFrame
-        may hold texts, which are categories; truth values are numbers. Raises ``ValueError`` for
-        data or hyperparameters that no task can be made of, and ``TypeError`` for
-        ``sample_weight``.
+        ``register`` is a table of the people asked with their disclosed columns, or with all if
+        none is disclosed. Without ``public`` some private records stand in for them, with a
+        warning. NaN is a missing value. A DataFrame may hold texts, which are categories; truth
+        values are numbers. Raises ``ValueError`` for data or hyperparameters that no task can be
+        made of, and ``TypeError`` for ``sample_weight``.
         """
         if "sample_weight" in others:
             msg = (

@@ -122,11 +122,7 @@ def with_register(
     public: PublicData,
     register: Columns,
 ) -> tuple[TaskSettings, PublicData]:
-    """The public data with the people asked, all of whom are expected to answer by default.
-
-    Raises ``InvalidTask`` for a column that cannot be disclosed, and as ``encode_register``.
-    """
-    _check_disclosed(settings, features, label)
+    """The public data with the people asked, all of whom are expected to answer by default."""
     people = encode_register(settings, features, label, register)
     if "holders" not in settings.model_fields_set:
         settings = settings.model_copy(update={"holders": len(people)})
@@ -174,7 +170,15 @@ def _disclosure(
     """
     if not settings.disclosed:
         return None
-    _check_disclosed(settings, features, label)
+    names = [feature.name for feature in features]
+    if label.name in settings.disclosed:
+        raise InvalidTask(
+            f"The label {label.name!r} cannot be disclosed: it is what reports protect."
+        )
+    if unknown := [name for name in settings.disclosed if name not in names]:
+        raise InvalidTask(
+            f"There is no column {unknown[0]!r} to be disclosed: the features are {quoted(names)}."
+        )
     if len(settings.questions) > 1:
         raise InvalidTask(
             "A task with disclosed columns has one question, about the label: reports to several "
@@ -188,19 +192,6 @@ def _disclosure(
     people = len(public.register)  # who are counted, so that there is no chance to allow for
     needed = 0 if group == 1 else ceil(group * people / settings.holders)
     return Disclosure(columns, public.register, needed, worth)
-
-
-def _check_disclosed(settings: TaskSettings, features: tuple[Feature, ...], label: Label) -> None:
-    """Raise ``InvalidTask`` for a column that cannot be disclosed."""
-    names = [feature.name for feature in features]
-    if label.name in settings.disclosed:
-        raise InvalidTask(
-            f"The label {label.name!r} cannot be disclosed: it is what reports protect."
-        )
-    if unknown := [name for name in settings.disclosed if name not in names]:
-        raise InvalidTask(
-            f"There is no column {unknown[0]!r} to be disclosed: the features are {quoted(names)}."
-        )
 
 
 def _hiding_half(
@@ -388,7 +379,7 @@ def _best(
             spec,
             classes=class_count(label),
             base=base,
-            register=None if disclosure is None else public.register,
+            register=public.register,
             disclosure=disclosure,
         )
         for spec in dict.fromkeys(specs)

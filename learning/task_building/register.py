@@ -32,24 +32,19 @@ def encode_register(
 ) -> Floats:
     """The people asked as encoded rows, ``(people, columns)``; NaN in columns that are hidden.
 
-    The register has the disclosed columns; others are not kept. Raises ``InvalidPublicData`` where
-    no column is disclosed, and for a register with answers, without a column, with a value that
+    The register has the disclosed columns, or all if none is disclosed; others are not kept.
+    Raises ``InvalidPublicData`` for a register with answers, without a column, with a value that
     does not fit, with somebody twice, with too few people, or of other people than the public
     records'.
     """
-    if not settings.disclosed:
-        raise InvalidPublicData(
-            "A register counts groups of disclosed columns, and this task discloses none: disclose "
-            "columns that the register has, or leave it out and give the number of holders."
-        )
-    asked = [f for f in features if f.name in settings.disclosed]
+    asked = [f for f in features if f.name in settings.disclosed] or list(features)
     people = count_rows(columns)
     _check_names(columns, [feature.name for feature in asked], label.name)
     _check_once(columns, {feature.name for feature in features})
-    if people < 2 * settings.smallest_group:
+    if settings.disclosed and people < 2 * settings.smallest_group:
         raise InvalidPublicData(
             f"The register has {people} people, which are not two groups of "
-            f"{settings.smallest_group}: leave it out, and disclose nothing."
+            f"{settings.smallest_group}: leave it out, or disclose nothing."
         )
     if "holders" in settings.model_fields_set and settings.holders > people:
         raise InvalidPublicData(

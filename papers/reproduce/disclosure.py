@@ -107,8 +107,6 @@ def against_hidden(
     above all hidden's."""
     hidden = error(split, epsilon, seed, "none", with_register=False)
     for name, disclosed, register in WAYS:
-        if register and disclosed == "none":
-            continue  # refused now: its rows stay as they were measured
         if register == with_register and (disclosed != "known" or split.known):
             of_way = error(split, epsilon, seed, disclosed, with_register=register)
             yield name, {}, {"score": 100.0 * (of_way / hidden - 1.0)}

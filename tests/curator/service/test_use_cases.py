@@ -364,15 +364,6 @@ def test_relays_forward_half_of_a_small_register_together() -> None:
     """The people asked are as many as the register has, also where no number is given."""
     header, *rows = samples.survey(40).decode().splitlines()
     people = "\n".join(row.rpartition(",")[0] for row in (header, *rows[:10])).encode()
-    settings = Publication(
-        name="few people",
-        label="label",
-        epsilon=1.0,
-        depth=1,
-        grower="cart",
-        disclosed=("age",),
-        hidden_depth=0,
-        smallest_group=5,
-    )
+    settings = Publication(name="few people", label="label", epsilon=1.0, depth=1, grower="cart")
     uploaded = Uploaded(samples.survey(40), None, people)
     assert make_task(settings, uploaded)[0].smallest_batch == 5

@@ -14,7 +14,7 @@ from privet.learning.simulation import simulate
 from privet.learning.task_building.build import build_task
 from privet.learning.task_building.register import STEP
 from privet.learning.task_building.settings import TaskSettings
-from privet.protocol.errors import InvalidPublicData, InvalidTask, PrivetError
+from privet.protocol.errors import InvalidPublicData
 from privet.protocol.features import Range
 from privet.protocol.task import Task
 from tests.keeping import keeps
@@ -91,23 +91,10 @@ def test_reference_points_are_the_people_asked() -> None:
     assert points[:, 0].min() > np.median(public.X[:, 0])
     for column in range(points.shape[1]):
         assert np.isin(points[:, column], public.X[:, column]).all()
-
-
-@pytest.mark.parametrize(
-    ("disclosed", "error", "message"),
-    [
-        ((), InvalidPublicData, "this task discloses none: disclose columns"),
-        (("town",), InvalidTask, "no column 'town' to be disclosed"),
-        (("ill",), InvalidTask, "'ill' cannot be disclosed"),
-    ],
-)
-def test_a_register_without_groups_to_count_is_refused(
-    disclosed: tuple[str, ...], error: type[PrivetError], message: str
-) -> None:
-    """Whatever columns it has."""
-    every = {**{name: ASKED[name] for name in ("age", "ward", "dose")}, "town": ["a"] * PEOPLE}
-    with pytest.raises(error, match=message):
-        build(every, disclosed=disclosed)
+    task, public = build({name: old[name] for name in ("age", "ward", "dose")}, disclosed=())
+    assert task.group_sizes == ()
+    assert public.register is not None
+    assert not np.isnan(public.register).any()
 
 
 def test_hidden_columns_are_of_all_rows_that_are_as_near() -> None:
