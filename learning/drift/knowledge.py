@@ -30,6 +30,9 @@ OF_ALIKE = (
     1.0 - KEPT,
 )
 """Weights of ``_smoothed`` that keep any mean, for rows of which all three are from one part."""
+FEWEST_NEW = 1000
+"""Fewest drawn rows that differ from all public rows; below, all drawn rows are used: each would
+come again too often among the points. Chosen, not measured."""
 DONORS = 5
 """Public rows from one of which a registered person's hidden columns are taken; chosen, not
 measured."""
@@ -51,7 +54,7 @@ class Knowledge:
 
     The first ``training_rows`` points are the rows that it was fitted to. Cells are grown on all
     points, but means leave these out, since a model's scores on its training rows differ from those
-    on other rows.
+    on other rows. Later points may repeat them (``reference_points``).
     """
 
     model: BaseModel
@@ -121,12 +124,25 @@ def residual_centring(
 
 
 def reference_points(X: Floats) -> Floats:
-    """Rows that resemble the holders': drawn from a smoothed bootstrap of public rows ``X``, or
-    these if they are many. Deterministic in ``X``."""
+    """Rows that resemble the holders', made from public rows ``X``, or these if they are many.
+
+    Where rows repeat, some holders have a public row's values, whose label the model has memorised.
+    Their share is 1 - (rows that occur once) / (rows), Good's estimate (1953, "The population
+    frequencies of species"), and that share of the points are public rows. The others are smoothed,
+    and differ from all public rows if enough such rows can be drawn. Deterministic in ``X``.
+    """
     rng = np.random.default_rng(0)
     if len(X) >= POINTS:
         return X[rng.permutation(len(X))[:MAX_POINTS]]
-    return _smoothed(X, rng.integers(len(X), size=(3, POINTS)), OF_ANY, rng)
+    repeats = _repeats(X, POINTS)
+    drawn = _smoothed(X, rng.integers(len(X), size=(3, POINTS)), OF_ANY, rng)
+    is_new = ~_known(drawn, X)
+    if is_new.sum() >= FEWEST_NEW:
+        drawn = drawn[is_new]
+    points, order = np.empty((POINTS, X.shape[1])), rng.permutation(POINTS)
+    points[order[:repeats]] = X[np.resize(rng.permutation(len(X)), repeats)]
+    points[order[repeats:]] = drawn[np.resize(np.arange(len(drawn)), POINTS - repeats)]
+    return points
 
 
 def registered_points(X: Floats, register: Floats) -> Floats:
@@ -135,10 +151,8 @@ def registered_points(X: Floats, register: Floats) -> Floats:
     Every value is one that its column has in the public rows ``X``, the nearest, so that trees
     grown on the points have no threshold of a person's. Hidden columns (NaN) are those of one of
     the public rows nearest in the disclosed ones (a hot deck). The model has memorised the labels
-    of public rows, so no more points are such rows than there are holders of whom that can be
-    expected: a share of 1 - (rows that occur once) / (rows), Good's estimate (1953, "The population
-    frequencies of species"). Others are smoothed. There are as many points as ``reference_points``,
-    or more.
+    of public rows, so no more points are such rows than ``reference_points``; others are smoothed.
+    There are at least as many points as these.
     """
     rng = np.random.default_rng(0)
     order = rng.permutation(len(register))

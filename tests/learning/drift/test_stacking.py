@@ -1,5 +1,7 @@
 """The stacked public model: good with few rows, never confused by odd ones."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
@@ -96,8 +98,8 @@ def test_equal_data_give_the_same_model_object() -> None:
     assert public_knowledge(public.X, public.y, 0) is not first
 
 
-def test_reference_points_are_drawn_like_public_rows() -> None:
-    """Few are public rows, all coordinates were seen in their column, and points do not change.
+def test_reference_points_are_drawn_like_public_rows_and_are_none() -> None:
+    """Every coordinate was seen in its column, and the same rows give the same points.
 
     With one column they are public rows. Of POINTS rows they are these, and none is counted as the
     model's own.
@@ -109,14 +111,27 @@ def test_reference_points_are_drawn_like_public_rows() -> None:
         assert set(points[:, column]) <= set(X[:, column])
     for same in (X, np.asfortranarray(X)):
         np.testing.assert_array_equal(points, reference_points(same))
-    rows = {row.tobytes() for row in X}
-    assert np.mean([row.tobytes() in rows for row in points]) < 0.01
-    one_column = reference_points(X[:, :1])
+    assert not {row.tobytes() for row in X} & {row.tobytes() for row in points}
+    one_column = reference_points(X[:, :1])  # of which no new row can be drawn
     assert (len(one_column), set(one_column[:, 0])) == (POINTS, set(X[:, 0]))
     many = np.random.default_rng(6).random((POINTS, 2))
     known = Knowledge.of(constant(many[:, 0], 2, 0), many)
     assert known.training_rows == 0
     np.testing.assert_array_equal(np.sort(known.points, axis=0), np.sort(many, axis=0))
+
+
+def test_as_many_points_are_public_rows_as_rows_repeat() -> None:
+    """Of 100 rows 40 occur once, so 60 of 100 points are public rows, all of them equally often."""
+    X = np.random.default_rng(6).random((100, 3))
+    X[70:] = X[40:70]
+    times = Counter(row.tobytes() for row in reference_points(X))
+    assert times.total() == POINTS
+    assert {times[row.tobytes()] for row in X[:40]} == {48}
+    assert {times[row.tobytes()] for row in X[40:]} == {96}
+    X[:, 2] = 0.0
+    same = X.copy()
+    same[70:, 2] = -0.0
+    np.testing.assert_array_equal(reference_points(same), reference_points(X))
 
 
 def test_points_have_the_margins_and_the_dependence_of_public_rows() -> None:
