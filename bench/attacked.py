@@ -40,7 +40,7 @@ ATTACKS: dict[str, tuple[tuple[str, ...], bytes]] = {
         PIPELINED * (HEAD % b"/" + b"\r\n"),
     ),
 }
-"""By name the attackers' addresses, and what each of their connections sends at once."""
+"""Attackers by the attack's name: addresses, and the bytes that each connection sends at once."""
 
 
 def attacked(effort: Effort) -> Iterator[Figure]:

@@ -26,7 +26,7 @@ class FairTurns:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self.turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-        """Those of each address that has calls under way or in line."""
+        """Turns by address, as long as it has calls under way or in line."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -101,7 +101,7 @@ def test_code_blocks_are_code() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "least"),
-    [(LINK, 300), (CODE_FILE, 30), (MODULE, 15), (TARGET, 20), (BLOCK, 50)],
+    [(LINK, 300), (CODE_FILE, 30), (MODULE, 10), (TARGET, 20), (BLOCK, 50)],
     ids=["links", "files", "modules", "targets", "blocks"],
 )
 def test_there_is_something_to_check(pattern: re.Pattern[str], least: int) -> None:

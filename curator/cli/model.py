@@ -342,7 +342,7 @@ def write_predictions(
 
 
 def _one(moved: float | None) -> Document:
-    """How far one false report moved a value, if that was tried."""
+    """The farthest that one false report was found to move a value, if that was tried."""
     if moved is None:
         return {}
     found = f"moved a cell's value by up to {amount(moved)}, among those tried"

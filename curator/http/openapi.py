@@ -14,7 +14,7 @@ from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import Response
 
 from privet.http_server.fixed import Fixed
-from privet.protocol.calls import PROBLEM_MEDIA_TYPE
+from privet.protocol.calls import JSON_MEDIA_TYPE, PROBLEM_MEDIA_TYPE
 from privet.protocol.errors import (
     InsufficientScope,
     ModelNotFound,
@@ -35,7 +35,7 @@ Document = dict[str, Any]
 
 def keep_document(app: FastAPI) -> None:
     """Let ``app`` serve its document: written at the first call, and the same bytes at all."""
-    app.state.document = cache(lambda: Fixed(_written(app), "application/json"))
+    app.state.document = cache(lambda: Fixed(_written(app), JSON_MEDIA_TYPE))
 
 
 def _written(app: FastAPI) -> bytes:

@@ -451,7 +451,7 @@ class Planner:
 
 
 def _prospect(detected: Detection, target: float, power: float) -> Prospect:
-    """What is detected with probability ``power``, and the power for the ``target``."""
+    """The differences detected with probability ``power``, and the power for the ``target``."""
     return Prospect(
         detected.cells,
         detected.half_width,

@@ -609,6 +609,7 @@ BROUGHT_ALONG = {
     "annotated_doc", "annotated_types", "anyio", "certifi", "click", "cython_runtime", "h11",
     "httpcore", "idna", "markdown_it", "mdurl", "pydantic_core", "pygments", "shellingham",
     "sniffio", "typing_extensions", "typing_inspection",
+    "brotli",  # which httpx takes where it is installed, as it is to build wheels
 }  # fmt: skip
 
 

@@ -198,7 +198,7 @@ def test_exports_show_the_texts_of_a_task(name: str, description: str, named: li
     assert f"{named[2]}, one of {', '.join(named[5:7])}" in cells
     assert f"in batches of {named[7]}" in cells
     rows = check_csv(EXPORTS["csv"].write(task, fitted))
-    assert {len(row) for row in rows} == {2 + 4 * 2 + 1}
+    assert {len(row) for row in rows} == {2 + 3 * 2 + 1}
     columns: dict[str, Any] = {
         named[0]: np.array([0.0, 1.0] * 2),
         named[1]: named[3:5] * 2,
