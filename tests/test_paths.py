@@ -14,7 +14,8 @@ inner code is called from one file only. That a plan asks a finding for the leas
 has no formula of its own, is 16 moves; that noise is that of the holders who differ, where some are
 asked for the label alone, is six functions and five moves, and that a cell's difference is the
 median cell's two functions. That a fit tries what one false report does, in place of a bound of
-each estimator's own, is two files, 14 functions and five moves of it.
+each estimator's own, is two files, 14 functions and five moves of it. That trees of public models
+are checked where they are read is a file and five functions of a prediction.
 """
 
 import pytest
@@ -22,11 +23,11 @@ import pytest
 from tests.paths import Size, size_of, trace_paths
 
 MOST = {
-    "create": Size(files=48, functions=280, moves=73),
+    "create": Size(files=49, functions=280, moves=69),
     "POST": Size(files=25, functions=90, moves=22),
-    "fit": Size(files=56, functions=205, moves=81),
-    "predict": Size(files=26, functions=96, moves=16),
-    "plan": Size(files=65, functions=440, moves=168),
+    "fit": Size(files=55, functions=206, moves=80),
+    "predict": Size(files=27, functions=101, moves=16),
+    "plan": Size(files=63, functions=410, moves=158),
 }
 """Whoever undercuts a number lowers it; whoever exceeds one raises it here, in sight."""
 
