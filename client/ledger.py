@@ -15,7 +15,6 @@ could draw, counts.
 ones are never sent again.
 """
 
-import json
 import os
 import sqlite3
 import stat
@@ -25,7 +24,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -37,6 +35,7 @@ from privet.protocol.limits import DISCLOSED_CAP, TASK_CAP, YEAR_CAP
 
 from .disclosures import DisclosedSplits, disclosed_bits
 from .errors import BudgetSpent, LedgerFailed
+from .ledger_forms import MADE, SCHEMA_VERSION, structure, structures, upgrade
 from .panels import Membership, reserved
 
 T = TypeVar("T")
@@ -47,90 +46,9 @@ SLACK = 1e-9
 EARLIEST = 1_767_225_600.0
 """2026-01-01: no answer was drawn before, whatever a clock said."""
 
-SCHEMA_VERSION = 7
 BUSY_SECONDS = 30.0
 OTHERS = 0o077
 
-SCHEMA = """
-CREATE TABLE answers (
-    subject   TEXT    NOT NULL,  -- whom the record is about, as the holder names them
-    task      TEXT    NOT NULL,  -- the task's id, 64 hexadecimal digits
-    url       TEXT    NOT NULL,  -- where the task was found, or where the answer was taken
-    epsilon   REAL    NOT NULL,  -- what the answer costs
-    report_id TEXT    NOT NULL,  -- the report's id, 32 hexadecimal digits
-    report    BLOB    NOT NULL,  -- the bytes that are sent, perturbed already
-    drawn     REAL    NOT NULL,  -- when they were drawn, Unix time
-    invitation TEXT,             -- sent only to that address
-    state     TEXT    NOT NULL,  -- drawn, held, counted, refused or lost
-    reason    TEXT,              -- why it was refused, or what the last attempt ended in
-    disclosed TEXT NOT NULL DEFAULT '',  -- what it discloses, in words
-    panel     TEXT NOT NULL DEFAULT '',  -- the id of the panel whose wave the task is
-    PRIMARY KEY (subject, task)
-) STRICT
-"""
-DISCLOSED = "ALTER TABLE answers ADD COLUMN disclosed TEXT NOT NULL DEFAULT ''"
-"""The column that ledgers of version 4 lack."""
-PANEL = "ALTER TABLE answers ADD COLUMN panel TEXT NOT NULL DEFAULT ''"
-NO_PANEL = "ALTER TABLE answers DROP COLUMN panel"
-MEMBERS = """
-CREATE TABLE members (
-    subject  TEXT NOT NULL,
-    panel    TEXT NOT NULL,  -- the panel's id
-    wave     INTEGER,        -- the wave that the subject's device drew; null if it answers all
-    lifetime REAL NOT NULL,  -- what all its answers cost
-    closes   REAL NOT NULL,  -- end of the last wave, until which that is kept
-    PRIMARY KEY (subject, panel)
-) STRICT
-"""
-CAPS = f"""
-CREATE TABLE caps (
-    subject   TEXT PRIMARY KEY,
-    task      REAL NOT NULL,  -- the most epsilon for one task
-    year      REAL NOT NULL,  -- and for all tasks within 365 days
-    disclosed REAL NOT NULL DEFAULT {DISCLOSED_CAP}  -- the most bits disclosed within 365 days
-) STRICT
-"""
-SPLITS = """
-CREATE TABLE splits (
-    task   TEXT PRIMARY KEY,
-    tree   TEXT    NOT NULL,  -- a digest of the tree of disclosed splits
-    strata INTEGER NOT NULL,
-    cuts   TEXT    NOT NULL   -- JSON: by the digest of a column, the cuts through it
-) STRICT
-"""
-BY_DATE = "CREATE INDEX answers_by_date ON answers (drawn)"
-UNKNOWN_STRATA = 64
-"""Strata that a task of an older ledger is taken to have, which did not keep them."""
-UNKNOWN_SPLITS = f"""
-INSERT INTO splits
-SELECT DISTINCT task, task, {UNKNOWN_STRATA},
-    '{{"' || task || '": {json.dumps([str(cut) for cut in range(1, UNKNOWN_STRATA)])}}}'
-FROM answers WHERE disclosed <> ''
-"""  # noqa: S608 - constants
-DISCLOSED_CAPS = f"ALTER TABLE caps ADD COLUMN disclosed REAL NOT NULL DEFAULT {DISCLOSED_CAP}"
-LACKING = (DISCLOSED_CAPS, SPLITS, BY_DATE, UNKNOWN_SPLITS)
-"""The tables and columns that ledgers of version 5 lack."""
-PANELS = (PANEL, MEMBERS)
-"""And those of version 6."""
-UPGRADES = {4: (DISCLOSED, *LACKING, *PANELS), 5: (*LACKING, *PANELS), 6: PANELS}
-"""Older version -> the statements that bring it up."""
-NEW = (SCHEMA, CAPS, SPLITS, BY_DATE, MEMBERS)
-OF_5 = (SCHEMA, NO_PANEL, CAPS, "ALTER TABLE caps DROP COLUMN disclosed")
-SCHEMAS = {
-    4: (*OF_5, "ALTER TABLE answers DROP COLUMN disclosed"),
-    5: OF_5,
-    6: (SCHEMA, NO_PANEL, CAPS, SPLITS, BY_DATE),
-    SCHEMA_VERSION: NEW,
-}
-"""Version -> the statements that make its tables."""
-STRUCTURE = """
-SELECT m.type, m.name, iif(m.type = 'table', '', m.sql), c.name, c.type, c."notnull", c.dflt_value,
-    c.pk, c.hidden
-FROM sqlite_schema m LEFT JOIN pragma_table_xinfo(m.name) c ON m.type = 'table'
-WHERE NOT (m.type = 'table' AND m.name IN ('sqlite_stat1', 'sqlite_stat4'))
-"""
-"""Its tables column by column, since those of an upgraded file are in another order; without those
-that ANALYZE makes."""
 COLUMNS = (
     "subject, task, url, epsilon, report_id, report, drawn, invitation, state, reason, disclosed, "
     "panel"
@@ -555,28 +473,25 @@ class SqliteLedger(Ledger):
             self.path.chmod(0o600)
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Create the tables of an empty file, or what an older one lacks.
+        """Create the tables of an empty file, and upgrade an older one.
 
         Nothing of a file is read before its structure is known to be Privet's: a trigger could
         remove answers, and a computed column take any memory.
         """
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version not in (0, *SCHEMAS):
+        if version not in MADE:
             raise LedgerFailed(
                 f"The ledger {self.path} is of version {version} and this program reads "
                 f"{SCHEMA_VERSION}: use the program that wrote it. Nothing was sent."
             )
-        if _structure(db) != _expected(version):
+        if structure(db) not in structures(version):
             raise LedgerFailed(
                 f"The ledger {self.path} has other tables, columns or triggers than Privet makes: "
                 "find out who changed it, and restore it or choose another with --ledger. Nothing "
                 "was sent."
             )
-        missing = NEW if version == 0 else UPGRADES.get(version, ())
-        for statement in missing:
-            db.execute(statement)
-        if missing:
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        if version != SCHEMA_VERSION:
+            upgrade(db, version)
 
 
 _Result = tuple[Any, PrivetError | None]
@@ -601,19 +516,6 @@ def _result(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any]) -
         return None, error
     finally:
         db.execute("RELEASE one")
-
-
-def _structure(db: sqlite3.Connection) -> set[tuple[Any, ...]]:
-    return set(db.execute(STRUCTURE))
-
-
-@cache
-def _expected(version: int) -> set[tuple[Any, ...]]:
-    """The structure of a file of this version; version 0 is an empty file."""
-    with closing(sqlite3.connect(":memory:")) as db:
-        for statement in SCHEMAS.get(version, ()):
-            db.execute(statement)
-        return _structure(db)
 
 
 def default_path() -> Path:

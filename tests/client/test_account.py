@@ -2,8 +2,7 @@
 
 import json
 import math
-import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -14,13 +13,13 @@ import pytest
 from privet.client import BudgetSpent, Caps, Holder, Ledger, MemoryLedger, SqliteLedger
 from privet.client.disclosures import disclosed_bits, splits_of
 from privet.client.explanation import stratum
-from privet.client.ledger import COLUMNS, NO_PANEL, SCHEMA
 from privet.protocol.features import Categorical, Numeric, encode_record
 from privet.protocol.limits import DISCLOSED_CAP
 from privet.protocol.partition import LEAF, Tree
 from privet.protocol.task import Question, Task
 from tests.client.command import Command
 from tests.client.fakes import Network
+from tests.client.past import PLAIN, copied
 from tests.fake_curator import FakeCurator, serving
 from tests.keeping import keeps
 from tests.protocol.examples import make_task
@@ -221,33 +220,7 @@ def test_a_person_is_told_before_the_answer(tmp_path: Path) -> None:
 
 def test_an_older_ledger_counts_in_full(tmp_path: Path) -> None:
     """One of version 5: its epsilon, its caps, and six bits for a task that disclosed something."""
-    path = tmp_path / "ledger"
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(SCHEMA)
-        db.execute(NO_PANEL)
-        caps = "subject TEXT PRIMARY KEY, task REAL NOT NULL, year REAL NOT NULL"
-        db.execute(f"CREATE TABLE caps ({caps}) STRICT")
-        db.execute("INSERT INTO caps VALUES ('me', 1.0, 3.0)")
-        for task, openly in (("a", "Disclosed: ward is heart."), ("b", "")):
-            row = (
-                "me",
-                task,
-                "https://c.example",
-                1.0,
-                "00",
-                b"r",
-                1.0,
-                None,
-                "counted",
-                None,
-                openly,
-            )
-            columns = COLUMNS.removesuffix(", panel")
-            db.execute(f"INSERT INTO answers ({columns}) VALUES ({', '.join('?' * 11)})", row)
-        db.execute("PRAGMA user_version = 5")
-        db.commit()
-    ledger = SqliteLedger(path)
-    assert [kept.task for kept in ledger.answers()] == ["a", "b"]
-    assert ledger.spent("me", 1e10) == 2.0
-    assert math.isclose(ledger.disclosed("me", 1e10), 6.0)
-    assert ledger.caps("me") == Caps(1.0, 3.0, DISCLOSED_CAP)
+    ledger = SqliteLedger(copied(PLAIN[5], tmp_path))
+    assert (ledger.spent("me"), ledger.spent("me", 1_830_000_000)) == (2.5, 1.5)
+    assert math.isclose(ledger.disclosed("me"), 6.0)
+    assert ledger.caps("me") == Caps(1.5, 3.5, DISCLOSED_CAP)

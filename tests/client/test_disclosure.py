@@ -2,9 +2,7 @@
 
 import json
 import math
-import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from privet.protocol.features import encode_record
 from privet.protocol.report import Report
 from privet.protocol.task import Task
 from tests.client.command import Command
+from tests.client.past import PLAIN, copied
 from tests.fake_curator import FakeCurator, serving
 from tests.keeping import keeps
 from tests.protocol.vectors import DISCLOSING, TASKS
@@ -200,40 +199,14 @@ def test_a_file_is_told_its_smallest_group_before_it_is_sent(command: Command) -
         assert owner.validate(owner.fetch(curator.url), RECORD).disclosed == OPENLY
 
 
-VERSION_4 = """
-CREATE TABLE answers (
-    subject   TEXT    NOT NULL,
-    task      TEXT    NOT NULL,
-    url       TEXT    NOT NULL,
-    epsilon   REAL    NOT NULL,
-    report_id TEXT    NOT NULL,
-    report    BLOB    NOT NULL,
-    drawn     REAL    NOT NULL,
-    invitation TEXT,
-    state     TEXT    NOT NULL,
-    reason    TEXT,
-    PRIMARY KEY (subject, task)
-) STRICT;
-CREATE TABLE caps (subject TEXT PRIMARY KEY, task REAL NOT NULL, year REAL NOT NULL) STRICT;
-"""
-"""The tables of 0.1.0."""
-
-
 def test_an_older_ledger_is_read_and_shows_nothing(tmp_path: Path) -> None:
     """One of version 4 keeps its answers, which showed no column, and takes new ones."""
-    path = tmp_path / "ledger"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(VERSION_4)
-        row = ("me", "a", "https://curator.example", 1.0, "00", b"r", 1.0, None, "counted", None)
-        db.execute(f"INSERT INTO answers VALUES ({', '.join('?' * len(row))})", row)
-        db.execute("PRAGMA user_version = 4")
-        db.commit()
-    ledger = SqliteLedger(path)
-    (kept,) = ledger.answers()
-    assert (kept.task, kept.disclosed, kept.counted) == ("a", "", True)
+    ledger = SqliteLedger(copied(PLAIN[4], tmp_path))
+    kept = ledger.answers("me")[0]
+    assert {each.disclosed for each in ledger.answers()} == {""}
     newer = ledger.keep(replace(kept, task="b", disclosed=OPENLY))
     assert ledger.find("me", "b") == newer
-    assert math.isclose(ledger.spent("me"), 2.0)
+    assert math.isclose(ledger.spent("me"), 3.5)
 
 
 class Lazy(Mapping[str, Any]):
