@@ -35,7 +35,7 @@ from privet.protocol.limits import DISCLOSED_CAP, TASK_CAP, YEAR_CAP
 
 from .disclosures import DisclosedSplits, disclosed_bits
 from .errors import BudgetSpent, LedgerFailed
-from .ledger_forms import MADE, SCHEMA_VERSION, structure, structures, upgrade
+from .ledger_forms import MADE, SCHEMA_VERSION, structure, structures, upgrade_tables
 from .panels import Membership, reserved
 
 T = TypeVar("T")
@@ -491,7 +491,7 @@ class SqliteLedger(Ledger):
                 "was sent."
             )
         if version != SCHEMA_VERSION:
-            upgrade(db, version)
+            upgrade_tables(db, version)
 
 
 _Result = tuple[Any, PrivetError | None]

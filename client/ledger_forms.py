@@ -141,7 +141,7 @@ def structures(version: int) -> frozenset[Structure]:
     return frozenset(map(_structure_of, MADE[version]))
 
 
-def upgrade(db: sqlite3.Connection, version: int) -> None:
+def upgrade_tables(db: sqlite3.Connection, version: int) -> None:
     """Bring a file of an older version, or an empty one, to today's tables, every row as it was.
 
     The caller has checked the file's structure, and its transaction holds all of this.
