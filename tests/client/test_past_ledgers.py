@@ -20,6 +20,7 @@ from privet.client.cli import app
 from privet.client.ledger_forms import SCHEMA_VERSION, structure
 from tests.client.fakes import Network
 from tests.client.past import PLAIN, READ, UNREAD, copied, printed, rows
+from tests.keeping import keeps
 
 
 def budget(path: Path, subject: str = "me") -> Result:
@@ -33,6 +34,12 @@ def dump(path: Path) -> list[str]:
         return list(db.iterdump())
 
 
+@keeps(
+    "holder: ledgers that older versions wrote are read",
+    in_="client/ledger_forms.py",
+    instead_of="for column in (IN_WORDS, DISCLOSED)",
+    plant="for column in (DISCLOSED,)",
+)
 @pytest.mark.parametrize("name", READ)
 def test_a_ledger_of_an_older_program_is_opened(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -543,6 +543,12 @@ async def test_no_header_breaks_out_of_the_head() -> None:
     assert not any(b"c: d" in part for part in done if isinstance(part, bytes))
 
 
+@keeps(
+    "deployment: more than eight requests in line get 429",
+    in_="http_server/connections.py",
+    instead_of="len(self.pipeline) >= self._limits.pipelined",
+    plant="len(self.pipeline) >= 1e9",
+)
 async def test_few_requests_wait_on_a_connection() -> None:
     """As many as may are answered in order; one more ends the connection, and no other."""
     async with serving(pipelined=3, seconds=LONG) as connect:

@@ -9,6 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from privet.http_server import turns
 from privet.http_server.turns import AT_ONCE, CYCLE, FairTurns
+from tests.keeping import keeps
 
 LONG = 30.0
 MANY = 40
@@ -48,6 +49,12 @@ async def rounds(count: int = 10) -> None:
         await asyncio.sleep(0)
 
 
+@keeps(
+    "deployment: of the calls of one address four are answered at a time",
+    in_="http_server/turns.py",
+    instead_of="await turns.acquire()",
+    plant="await asyncio.sleep(0)",
+)
 async def test_an_address_has_few_turns_and_another_one_its_own() -> None:
     """However many calls of the first wait, the other's begins at once; in the end all are done."""
     calls = Calls()
@@ -79,6 +86,12 @@ async def test_quick_calls_leave_the_loop_to_others() -> None:
     await asyncio.gather(*all_of_one)
 
 
+@keeps(
+    "deployment: a long call keeps no other one waiting",
+    in_="http_server/turns.py",
+    instead_of="call_later(SECONDS, self.end)",
+    plant="call_later(1e6, self.end)",
+)
 async def test_a_long_call_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fit or a slow upload gives its turn up, goes on, and gives up no second one."""
     monkeypatch.setattr(turns, "SECONDS", 0.01)

@@ -11,6 +11,7 @@ from privet.learning.task_building.inputs import inputs_of
 from privet.learning.task_building.publication import Publication
 from privet.protocol.calls import PROBLEM_MEDIA_TYPE
 from tests.curator.http.conftest import Http
+from tests.keeping import keeps
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +129,12 @@ async def test_what_is_the_same_for_everybody_is_kept(http: Http, address: str) 
     assert (known.status_code, known.content) == (304, b"")
 
 
+@keeps(
+    "deployment: the document of the API is written once",
+    in_="curator/http/openapi.py",
+    instead_of="cache(lambda: Fixed(_written(app), JSON_MEDIA_TYPE))",
+    plant="lambda: Fixed(_written(app), JSON_MEDIA_TYPE)",
+)
 async def test_the_document_is_written_once(http: Http, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writing it takes a third of a second, which no stranger may have at will."""
     await http.get("/openapi.json")
