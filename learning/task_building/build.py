@@ -393,13 +393,6 @@ def _best(
     return next(tree for tree, rest in zip(grown, left, strict=True) if rest <= enough)
 
 
-def _hidden_cells(partition: Partition, disclosure: Disclosure | None) -> int:
-    """Cells that a report hides its own among, at most."""
-    if disclosure is None:
-        return partition.cells
-    return Strata.of(partition, disclosure.columns).most_hidden
-
-
 def _centring(
     label: Range, public: PublicData, partition: Partition, base: BaseModel | None, *, wanted: bool
 ) -> Centring | None:

@@ -46,7 +46,7 @@ Lines = Annotated[str, AfterValidator(lambda text: re.sub(r"\r\n?", "\n", text).
 GIVEN_UP = {
     "criterion": "leave it out; splits are by Gini's index for classes and by variance for numbers",
     "max_report_bytes": "leave it out; the mechanism projective has reports of 1 to 4 bytes",
-    "mechanism=auto": "leave mechanism out; auto always chose subset, the default",
+    "mechanism=auto": "leave it out; without a limit on bytes auto chose subset, the default",
 }
 """Former settings of a task, or values of one, and what to do instead."""
 

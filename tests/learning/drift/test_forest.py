@@ -16,7 +16,9 @@ PARTS = ("feature", "threshold", "children_left", "children_right", "value")
 
 @pytest.mark.parametrize("drawn", [None, 20])
 @pytest.mark.parametrize("slots", [0, 2, 5])
-def test_forests_are_scikit_learns_to_the_last_bit(slots: int, drawn: int | None) -> None:
+def test_forests_are_scikit_learns_regression_forests_to_the_last_bit(
+    slots: int, drawn: int | None
+) -> None:
     """Of numbers and of classes, one of which no row has, as 0 or 1 each: with ties, leaves of two
     sizes, rows drawn anew for each tree or not; and so are their predictions."""
     rng = np.random.default_rng(slots)
