@@ -64,7 +64,7 @@ def test_a_plan_says_what_it_cannot_do(cli: Cli, survey: str) -> None:
     assert "Unknown grower 'oak': choose one of" in refused.err
     refused = cli("plan", "--public", survey, *given, "--mechanism", "auto")
     assert refused.code == 1
-    assert "mechanism=auto no longer exists: leave mechanism out" in refused.err
+    assert "mechanism=auto no longer exists: leave it out" in refused.err
 
 
 def test_a_plan_behind_a_relay_says_what_shuffling_allows(cli: Cli, survey: str) -> None:

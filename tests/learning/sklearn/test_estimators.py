@@ -184,7 +184,7 @@ def test_several_questions_make_one_task() -> None:
         ({"epsilon": 0.0}, "epsilon"),
         ({"grower": "oak"}, "Unknown grower"),
         ({"mechanism": "whisper"}, "Unknown mechanism"),
-        ({"mechanism": "auto"}, "mechanism=auto no longer exists: leave mechanism out"),
+        ({"mechanism": "auto"}, "mechanism=auto no longer exists: leave it out"),
         ({"estimator": "guess"}, "Unknown estimator"),
         ({"depth": 40}, "depth"),
         ({"public_fraction": 1.5}, "between 0 and 1"),
