@@ -1,5 +1,7 @@
 """Signing in with a token, signing out, and the files that pages load."""
 
+from functools import cache
+
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
@@ -38,8 +40,13 @@ lost = APIRouter(route_class=BrowserRoute, include_in_schema=False)
 async def static(request: Request, name: str) -> Response:
     if name not in STATIC:
         raise TaskNotFound("There is no such file.")
+    return _static(name).response(request)
+
+
+@cache
+def _static(name: str) -> Fixed:
     media_type = MEDIA_TYPES[name.rpartition(".")[2]]
-    return Fixed(STATIC[name], media_type, (("Cache-Control", A_YEAR),)).response(request)
+    return Fixed(STATIC[name], media_type, (("Cache-Control", A_YEAR),))
 
 
 @lost.get("/{address:path}")

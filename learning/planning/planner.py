@@ -344,7 +344,7 @@ class Planner:
         return build_encoded(settings, self.features, self.label, scenario.public, scenario.base)
 
     def detection(
-        self, holders: float, epsilon: float, settings: TaskSettings | None = None
+        self, holders: int, epsilon: float, settings: TaskSettings | None = None
     ) -> Detection:
         """The detectable differences of a task that is planned for a number of holders and an
         epsilon, with the plan's settings or others."""
@@ -366,7 +366,7 @@ class Planner:
         )
 
     def fewest(
-        self, enough: Callable[[Detection], bool], holders: float, epsilon: float
+        self, enough: Callable[[Detection], bool], holders: int, epsilon: float
     ) -> int | None:
         """The fewest reports, in two digits, to the task planned for ``holders`` at ``epsilon``
         that are ``enough``; None where no number is."""
@@ -500,7 +500,7 @@ def check_enough(label: Label, public: PublicData) -> None:
         )
 
 
-def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSettings:
+def _changed(settings: TaskSettings, holders: int, epsilon: float) -> TaskSettings:
     """The settings with other ``holders`` and ``epsilon``; each question keeps its share of
     epsilon, and each stratum its share of the holders at least; a group of 1 stays one."""
     share = epsilon / settings.epsilon
@@ -508,7 +508,7 @@ def _changed(settings: TaskSettings, holders: float, epsilon: float) -> TaskSett
         question.model_copy(update={"epsilon": question.epsilon and question.epsilon * share})
         for question in settings.questions
     )
-    update = {"holders": max(1, round(holders)), "epsilon": epsilon, "questions": questions}
+    update = {"holders": max(1, holders), "epsilon": epsilon, "questions": questions}
     if settings.smallest_group > 1:
         update["smallest_group"] = max(
             2, round(settings.smallest_group * holders / settings.holders)
