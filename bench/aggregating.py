@@ -10,7 +10,7 @@ from bench.samples import LABEL, full_tree, mechanism, records, reports
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.findings.false_reports import worst_found
+from privet.learning.figures.false_reports import worst_found
 from privet.learning.methods import Fitting, fit
 from privet.learning.simulation import simulate_question
 from privet.protocol.mechanisms import MECHANISMS, Mechanism

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from privet.http_server.readiness import Readiness
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.findings.impossible import impossible
+from privet.learning.figures.impossible import impossible
 from privet.protocol.errors import StorageFailed, TaskNotFound
 
 from .datastore import Store

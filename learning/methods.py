@@ -29,9 +29,9 @@ from .core.public_model import BaseModel, from_onnx
 from .drift.distilled import distilled, distilled_depth, scored
 from .drift.fit import DRIFT
 from .drift.knowledge import Knowledge, public_knowledge
-from .findings.clipping import unclipped
-from .findings.impossible import impossible
-from .findings.selection import selection_factor
+from .figures.clipping import unclipped
+from .figures.impossible import impossible
+from .figures.selection import selection_factor
 from .lpct.cart import cart
 from .lpct.grid import grid, grid_depth
 from .lpct.histogram import HISTOGRAM

@@ -17,8 +17,8 @@ from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.trees import path_to, readable_path
 from privet.learning.display.picture import SUMMARY, to_svg
 from privet.learning.export.formats import EXPORTS
-from privet.learning.findings.scores import Yardsticks
-from privet.learning.findings.sentences import (
+from privet.learning.figures.scores import Yardsticks
+from privet.learning.figures.sentences import (
     asked,
     average_of_cells,
     how_much_better,

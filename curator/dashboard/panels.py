@@ -7,9 +7,9 @@ from math import ceil, floor, log10
 
 from privet.learning.core.amounts import amount, figure, percent, tells_nothing
 from privet.learning.core.trees import readable_path
-from privet.learning.findings.changes import Line
-from privet.learning.findings.insight import Comparison, tests_of
-from privet.learning.findings.sentences import figures_to_state
+from privet.learning.figures.changes import Line
+from privet.learning.figures.insight import Comparison, tests_of
+from privet.learning.figures.sentences import figures_to_state
 from privet.protocol.features import Classes, Label
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task

@@ -9,8 +9,8 @@ import segno
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from privet.learning.core.amounts import TELLING, tells_nothing
-from privet.learning.findings.insight import Comparison
-from privet.learning.findings.sentences import (
+from privet.learning.figures.insight import Comparison
+from privet.learning.figures.sentences import (
     asked,
     figures_to_state,
     still_missing,

@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.findings.false_reports import worst_found
-from privet.learning.findings.impossible import impossible
-from privet.learning.findings.scores import known_scores, optimism, score_differences
+from privet.learning.figures.false_reports import worst_found
+from privet.learning.figures.impossible import impossible
+from privet.learning.figures.scores import known_scores, optimism, score_differences
 from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from privet.protocol.errors import (
     InvalidRequest,

@@ -45,7 +45,7 @@ def report_sources(
     """The numbers of its reports that came directly (``relay`` is None) and by each relay.
 
     ``relayed`` is a store's. ``worst_found`` is ``worst_of`` that many: how far that number of
-    false reports moved a value in the refits tried (``learning.findings.false_reports``).
+    false reports moved a value in the refits tried (``learning.figures.false_reports``).
     """
     direct = max(model.n - sum(relayed.values()), 0)
     reports: dict[str | None, int] = {None: direct, **dict(sorted(relayed.items()))}

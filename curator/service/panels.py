@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from privet.learning.core.trees import describe_path
-from privet.learning.findings.changes import OverTime, over_time
-from privet.learning.findings.impossible import impossible
+from privet.learning.figures.changes import OverTime, over_time
+from privet.learning.figures.impossible import impossible
 from privet.learning.methods import DEFAULT_ESTIMATOR
 from privet.protocol.errors import InvalidRequest, TaskNotFound
 from privet.protocol.features import Range

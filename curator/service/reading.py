@@ -16,8 +16,8 @@ from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import describe_path
 from privet.learning.display.picture import Layout, lay_out
 from privet.learning.export.formats import EXPORTS
-from privet.learning.findings.impossible import Impossible, impossible
-from privet.learning.findings.insight import (
+from privet.learning.figures.impossible import Impossible, impossible
+from privet.learning.figures.insight import (
     Comparison,
     Insight,
     insight,
@@ -25,17 +25,17 @@ from privet.learning.findings.insight import (
     overall_shares,
     question_about,
 )
-from privet.learning.findings.misfits import strata_in_words
-from privet.learning.findings.node_shares import (
+from privet.learning.figures.misfits import strata_in_words
+from privet.learning.figures.node_shares import (
     NodeShares,
     node_masses,
     node_shares,
     reports_for_cells,
     untold_cells,
 )
-from privet.learning.findings.precision import overall_precision
-from privet.learning.findings.scores import Yardsticks, yardsticks
-from privet.learning.findings.sentences import differs
+from privet.learning.figures.precision import overall_precision
+from privet.learning.figures.scores import Yardsticks, yardsticks
+from privet.learning.figures.sentences import differs
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState

@@ -95,7 +95,7 @@ class Model:
     - ``public_share``: ``(K,)``, the fraction of the value that came from public data;
     - ``n``: how many reports it used; ``facts``: what else the estimator states;
     - ``optimism``: by how many reports each score of its cells is too good, since it was fitted to
-      them, and the variance of that (``findings.scores``); None where it was not computed;
+      them, and the variance of that (``figures.scores``); None where it was not computed;
     - ``span``: maximum difference of two values of a cell, of numbers that were reported relative
       to a centre; None for others;
     - ``values_without_reports``: ``(K, S)``, what the same estimator gives without any report; None

@@ -1,11 +1,11 @@
 """The detection power of a collection, by the mechanism's variances and the reports to expect.
 
-Differences between holders and public records are those of ``findings.detectable``, at one look or
+Differences between holders and public records are those of ``figures.power``, at one look or
 at every look, as ``privet insight`` then says. Holders' masses and labels are those of a public
 model; a difference is one from the public records as they are. Numbers around centres are taken to
 lie further from these than the public records that centres were learned of, so a plan's differences
 are a few percent larger. Intervals of their mean allow for what was clipped
-(``findings.precision``).
+(``figures.precision``).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,11 +27,11 @@ from ..core.looks import factor_at
 from ..core.overall import Noise, noise_of_both, of_shares, without_misfits
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
-from ..findings.clipping import AS_PUBLIC, public_distances, spread_about
-from ..findings.detectable import Clipping, Difference, ShareDifference, in_a_cell
-from ..findings.insight import Unclipping, as_reported, tests_of, unclipping
-from ..findings.precision import NEARER, Precision
-from ..findings.selection import selection_factor
+from ..figures.clipping import AS_PUBLIC, public_distances, spread_about
+from ..figures.insight import Unclipping, as_reported, tests_of, unclipping
+from ..figures.power import Clipping, Difference, ShareDifference, in_a_cell
+from ..figures.precision import NEARER, Precision
+from ..figures.selection import selection_factor
 from .populations import Population
 
 FEWER = 2.6

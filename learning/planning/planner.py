@@ -37,8 +37,8 @@ from ..core.public_model import BaseModel
 from ..core.ranking import auc
 from ..core.trees import locate
 from ..drift.knowledge import Knowledge
-from ..findings.precision import HOLDERS
-from ..findings.scores import LEAST_SHARE
+from ..figures.precision import HOLDERS
+from ..figures.scores import LEAST_SHARE
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..simulation import simulate_counts
 from ..task_building.build import (

@@ -1,10 +1,10 @@
 """The changes between waves of a panel that reports show, in closed form.
 
-Two waves that are asked alike have estimates of one variance s each, so ``findings.changes`` lists
+Two waves that are asked alike have estimates of one variance s each, so ``figures.changes`` lists
 a change of delta with the power of ``detection`` at the variances s and s, among all comparisons of
 all waves. That is the least power: a change may be listed beside others, which lowers the bar.
 
-Numbers that are clipped around centres show less of a change, as in ``findings.changes``
+Numbers that are clipped around centres show less of a change, as in ``figures.changes``
 (``BetweenWaves``).
 
 Of P people, with W waves and a lifetime epsilon L, holders who rotate are P / W in each wave, at
@@ -22,9 +22,9 @@ from privet.protocol.features import Label
 from privet.protocol.limits import MAX_WAVES, TASK_CAP
 from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
-from ..findings.changes import comparisons_of
-from ..findings.clipping import moved_between_waves, seen_between_waves
-from ..findings.detectable import ERRORS_BELOW, ROUNDS, Clipping, Difference, ShareDifference
+from ..figures.changes import comparisons_of
+from ..figures.clipping import moved_between_waves, seen_between_waves
+from ..figures.power import ERRORS_BELOW, ROUNDS, Clipping, Difference, ShareDifference
 from .detection import Detection
 from .outcome import InWaves, PanelPlan
 

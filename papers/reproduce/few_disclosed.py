@@ -16,10 +16,10 @@ import numpy as np
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.public_data import PublicData
 from privet.learning.drift.knowledge import residual_centring
-from privet.learning.findings.clipping import unclipped
-from privet.learning.findings.insight import figure_weights, unclipped_mean
-from privet.learning.findings.misfits import gathered_misfits
-from privet.learning.findings.node_shares import node_shares
+from privet.learning.figures.clipping import unclipped
+from privet.learning.figures.insight import figure_weights, unclipped_mean
+from privet.learning.figures.misfits import gathered_misfits
+from privet.learning.figures.node_shares import node_shares
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.lpct.weighted import fit_weighted
 from privet.learning.simulation import simulate_question

@@ -16,8 +16,8 @@ from privet.learning.core.counts import Interval
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
 from privet.learning.drift.knowledge import residual_centring
-from privet.learning.findings.insight import CellDifference, Comparison, insight
-from privet.learning.findings.node_shares import node_shares
+from privet.learning.figures.insight import CellDifference, Comparison, insight
+from privet.learning.figures.node_shares import node_shares
 from privet.learning.methods import fit
 from privet.learning.simulation.population import Integers
 from privet.protocol.features import Label, Range

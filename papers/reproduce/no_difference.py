@@ -14,7 +14,7 @@ import numpy as np
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.findings.insight import FALSE_DISCOVERY_RATE, Insight, insight
+from privet.learning.figures.insight import FALSE_DISCOVERY_RATE, Insight, insight
 from privet.learning.methods import Fitting
 from privet.learning.simulation import simulate_sums
 from privet.protocol.label_scale import LabelScale

@@ -13,7 +13,7 @@ import numpy as np
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.findings.scores import MOST, known_scores, optimism, score_weights
+from privet.learning.figures.scores import MOST, known_scores, optimism, score_weights
 from privet.learning.methods import Fitting
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import SubsetSelection

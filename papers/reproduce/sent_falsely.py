@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.learning.core.counts import QuestionCounts
-from privet.learning.findings.impossible import FALSE_ALARMS, least_false
+from privet.learning.figures.impossible import FALSE_ALARMS, least_false
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import create_mechanism
 from privet.protocol.mechanisms.base import as_row

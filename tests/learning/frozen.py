@@ -23,25 +23,25 @@ from privet.learning.core.model import Model
 from privet.learning.core.overall import without_label_question
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.public_model import BaseModel
-from privet.learning.findings.changes import over_time
-from privet.learning.findings.false_reports import worst_found
-from privet.learning.findings.impossible import impossible
-from privet.learning.findings.insight import (
+from privet.learning.figures.changes import over_time
+from privet.learning.figures.false_reports import worst_found
+from privet.learning.figures.impossible import impossible
+from privet.learning.figures.insight import (
     insight,
     mean_would_tell,
     overall_shares,
     question_about,
 )
-from privet.learning.findings.misfits import strata_in_words
-from privet.learning.findings.node_shares import (
+from privet.learning.figures.misfits import strata_in_words
+from privet.learning.figures.node_shares import (
     node_masses,
     node_shares,
     reports_for_cells,
     untold_cells,
 )
-from privet.learning.findings.precision import overall_precision
-from privet.learning.findings.scores import known_scores, score_differences, scores_of, yardsticks
-from privet.learning.findings.sentences import (
+from privet.learning.figures.precision import overall_precision
+from privet.learning.figures.scores import known_scores, score_differences, scores_of, yardsticks
+from privet.learning.figures.sentences import (
     average_of_cells,
     cells_in_words,
     figures_to_state,

@@ -29,8 +29,8 @@ from privet.curator.http.models import ModelView
 from privet.curator.http.tasks import BucketView, RelayView, StatusView
 from privet.curator.service import reading, relays
 from privet.learning.core.amounts import TELLING, about
-from privet.learning.findings.insight import Comparison
-from privet.learning.findings.sentences import finding
+from privet.learning.figures.insight import Comparison
+from privet.learning.figures.sentences import finding
 from privet.protocol.features import Classes, Range
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.report import make_report

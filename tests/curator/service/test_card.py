@@ -14,7 +14,7 @@ from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import FittedModel, Model
 from privet.learning.core.public_data import PublicData
-from privet.learning.findings.scores import optimism, scores_of
+from privet.learning.figures.scores import optimism, scores_of
 from privet.learning.methods import Fitting, fit
 from privet.learning.simulation import simulate_sums
 from privet.learning.task_building.build import build_task

@@ -14,7 +14,7 @@ from privet.learning.core.looks import (
     reports_until,
 )
 from privet.learning.core.ratio import fieller_interval
-from privet.learning.findings.insight import cell_differences
+from privet.learning.figures.insight import cell_differences
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Classes
 from privet.protocol.mechanisms import SubsetSelection

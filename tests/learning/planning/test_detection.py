@@ -13,9 +13,9 @@ from numpy.polynomial import Polynomial
 from privet.learning.core.contrasts import moments
 from privet.learning.core.overall import joined
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.findings.changes import over_time
-from privet.learning.findings.detectable import POWER, Difference, ShareDifference, in_a_cell
-from privet.learning.findings.insight import insight
+from privet.learning.figures.changes import over_time
+from privet.learning.figures.insight import insight
+from privet.learning.figures.power import POWER, Difference, ShareDifference, in_a_cell
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning.planner import Planner
 from privet.learning.simulation import simulate_counts

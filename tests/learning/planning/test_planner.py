@@ -15,11 +15,11 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.looks import ONE_LOOK
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.drift import candidates
-from privet.learning.findings.changes import over_time
-from privet.learning.findings.clipping import beyond_spreads
-from privet.learning.findings.detectable import Difference
-from privet.learning.findings.insight import Comparison, as_reported, insight, overall_shares
-from privet.learning.findings.precision import HOLDERS
+from privet.learning.figures.changes import over_time
+from privet.learning.figures.clipping import beyond_spreads
+from privet.learning.figures.insight import Comparison, as_reported, insight, overall_shares
+from privet.learning.figures.power import Difference
+from privet.learning.figures.precision import HOLDERS
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning import Plan, plan
 from privet.learning.planning.detection import Detection

@@ -8,9 +8,9 @@ from scipy.stats import binom
 
 from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import Estimate, QuestionCounts
-from privet.learning.findings.impossible import FALSE_ALARMS, Impossible, impossible, least_false
-from privet.learning.findings.insight import insight
-from privet.learning.findings.node_shares import node_shares
+from privet.learning.figures.impossible import FALSE_ALARMS, Impossible, impossible, least_false
+from privet.learning.figures.insight import insight
+from privet.learning.figures.node_shares import node_shares
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.mechanisms import MECHANISMS, SubsetSelection, create_mechanism
@@ -47,7 +47,7 @@ def with_false(honest: QuestionCounts, false: int, seed: int) -> QuestionCounts:
 
 @keeps(
     "threat-model: an alarm is as rare as it says",
-    in_="learning/findings/impossible.py",
+    in_="learning/figures/impossible.py",
     instead_of="* (dimensions * log1p(x) + 2.0 * evidence)",
     plant="* (dimensions * log1p(x) + evidence / 4.0)",
 )
@@ -101,7 +101,7 @@ def test_an_alarm_is_as_rare_at_every_look(strata: tuple[int, ...]) -> None:
 
 @keeps(
     "threat-model: reports that cannot all be honest are called so",
-    in_="learning/findings/impossible.py",
+    in_="learning/figures/impossible.py",
     instead_of="found = [of_strata, _least",
     plant="return 0 and [of_strata, _least",
 )

@@ -11,8 +11,8 @@ from privet.learning.core.counts import QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
-from privet.learning.findings.node_shares import node_shares
-from privet.learning.findings.scores import (
+from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.scores import (
     MOST,
     known_scores,
     optimism,

@@ -28,7 +28,6 @@ from ..core.model import Model
 from ..core.public_data import Floats, PublicData
 from ..core.ratio import project_on_simplex
 from ..core.trees import ancestors, node_depth
-from .detectable import smoothed_shares
 from .impossible import impossible
 from .insight import (
     figure_weights,
@@ -37,6 +36,7 @@ from .insight import (
     unclipped_mean,
     unclippings,
 )
+from .power import smoothed_shares
 from .precision import Precision, allowing_for_clipping
 
 

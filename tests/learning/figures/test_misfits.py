@@ -9,7 +9,7 @@ from privet.learning.core.amounts import thousands
 from privet.learning.core.counts import QuestionCounts, StratumMisfits
 from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
-from privet.learning.findings.misfits import (
+from privet.learning.figures.misfits import (
     gathered_misfits,
     small_groups,
     unregistered_reports,

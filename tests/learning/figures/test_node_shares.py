@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from privet.learning.core.trees import locate
-from privet.learning.findings.node_shares import node_shares
-from privet.learning.findings.precision import overall_precision
+from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.precision import overall_precision
 from privet.learning.methods import fit
 from privet.protocol.features import Label
 from tests.naive import path_to

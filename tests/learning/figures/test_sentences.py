@@ -15,11 +15,11 @@ from privet.learning.core.amounts import (
     tells_nothing,
 )
 from privet.learning.core.counts import Interval, QuestionCounts
-from privet.learning.findings.insight import Comparison, insight
-from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
-from privet.learning.findings.precision import overall_precision
-from privet.learning.findings.scores import Yardsticks
-from privet.learning.findings.sentences import (
+from privet.learning.figures.insight import Comparison, insight
+from privet.learning.figures.node_shares import node_shares, reports_for_cells, untold_cells
+from privet.learning.figures.precision import overall_precision
+from privet.learning.figures.scores import Yardsticks
+from privet.learning.figures.sentences import (
     asked,
     average_of_cells,
     cells_in_words,

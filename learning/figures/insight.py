@@ -23,7 +23,7 @@ variance s p (1 - p) / (m_k + 1) on the scale [0, 1].
 
 Numbers clipped around centres differ only by what no spread of ``clipping.SPREADS`` explains.
 
-No difference is never said without the least one that would have been seen (``detectable``).
+No difference is never said without the least one that would have been seen (``power``).
 
 Two-sided p-values of all cells are selected by Benjamini and Hochberg (1995), which keeps the
 expected part of false ones among the differences listed below ``FALSE_DISCOVERY_RATE``. Where R of
@@ -63,7 +63,8 @@ from .clipping import (
     public_distances,
     whole_means,
 )
-from .detectable import (
+from .impossible import Impossible, impossible
+from .power import (
     POWER,
     Clipping,
     Difference,
@@ -74,7 +75,6 @@ from .detectable import (
     share_p,
     smoothed_shares,
 )
-from .impossible import Impossible, impossible
 
 FALSE_DISCOVERY_RATE = 0.05
 LIKELY = f"would have shown {10 * POWER:.0f} times in 10"

@@ -43,7 +43,6 @@ from .clipping import (
     seen_between_waves,
     whole_means,
 )
-from .detectable import ERRORS_BELOW, ROUNDS
 from .insight import (
     FALSE_DISCOVERY_RATE,
     figure_weights,
@@ -52,6 +51,7 @@ from .insight import (
     seen_in_words,
     unclipped_mean,
 )
+from .power import ERRORS_BELOW, ROUNDS
 
 LEAST_MASS = 2.0
 """Standard errors above 0 that the reported holders of a cell need, for a share of them to be

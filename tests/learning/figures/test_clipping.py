@@ -9,10 +9,10 @@ import pytest
 from privet.learning.core.amounts import tells_nothing
 from privet.learning.core.counts import Estimate, QuestionCounts
 from privet.learning.core.public_data import Floats, PublicData
-from privet.learning.findings import clipping
-from privet.learning.findings.changes import over_time
-from privet.learning.findings.clipping import AS_PUBLIC, InCells, public_distances, unclipped
-from privet.learning.findings.insight import (
+from privet.learning.figures import clipping
+from privet.learning.figures.changes import over_time
+from privet.learning.figures.clipping import AS_PUBLIC, InCells, public_distances, unclipped
+from privet.learning.figures.insight import (
     FALSE_DISCOVERY_RATE,
     Insight,
     insight,
@@ -20,9 +20,9 @@ from privet.learning.findings.insight import (
     unclipped_mean,
     unclipping,
 )
-from privet.learning.findings.node_shares import node_shares, reports_for_cells, untold_cells
-from privet.learning.findings.precision import overall_precision
-from privet.learning.findings.scores import score_differences
+from privet.learning.figures.node_shares import node_shares, reports_for_cells, untold_cells
+from privet.learning.figures.precision import overall_precision
+from privet.learning.figures.scores import score_differences
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
 from privet.protocol.features import Range

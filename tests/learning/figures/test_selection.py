@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.sklearn_trees import from_sklearn
-from privet.learning.findings.selection import selection_factor
+from privet.learning.figures.selection import selection_factor
 from privet.learning.methods import fit
 from privet.protocol.features import Classes, Label
 from privet.protocol.partition import Partition

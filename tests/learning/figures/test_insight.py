@@ -10,15 +10,15 @@ from privet.learning.core.growth import GrowthSpec
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import Floats, PublicData
 from privet.learning.core.trees import locate
-from privet.learning.findings.detectable import POWER
-from privet.learning.findings.insight import (
+from privet.learning.figures.insight import (
     FALSE_DISCOVERY_RATE,
     Comparison,
     Insight,
     cell_differences,
     insight,
 )
-from privet.learning.findings.node_shares import node_shares
+from privet.learning.figures.node_shares import node_shares
+from privet.learning.figures.power import POWER
 from privet.learning.methods import GROWERS, fit
 from privet.learning.simulation import simulate_question, simulate_sums
 from privet.protocol.errors import InvalidRequest
