@@ -43,7 +43,7 @@ from .dashboard import wizard
 from .dashboard.visitor import sender_of
 from .datastore import Store, file_of, open_store
 from .datastore.garbage_collection import collect_garbage
-from .http import ROUTERS, health, openapi
+from .http import ROUTES, health, openapi
 from .http.problems import add_problem_handlers
 from .http.rate_limit import RateLimit
 from .http.state import State
@@ -241,9 +241,11 @@ def _add_routes(
 ) -> None:
     pages = dashboard.ROUTERS if settings.dashboard else ()
     last = dashboard.LAST if settings.dashboard else ()
-    for router in (*pages, *ROUTERS, health.router, openapi.router, *last):
-        api.router.routes += router.routes  # as they are: included, each would be built anew
-        metrics.expect(router.routes)
+    after = (health.router, openapi.router, *last)
+    parts = (*(r.routes for r in pages), ROUTES, *(r.routes for r in after))
+    for routes in parts:
+        api.router.routes += routes  # as they are: included, each would be built anew
+        metrics.expect(routes)
     openapi.keep_document(api)
     add_problem_handlers(api)
     upload = BodyLimit(limits.public_bytes, UPLOAD_SECONDS)

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from .tokens import Scope
+from privet.admin.results import Scope
 
 
 class Actor(Protocol):

@@ -21,12 +21,13 @@ from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jwk import KeySet
 
+from privet.admin.results import Scope
 from privet.http_client.address import DIRECT
 from privet.protocol.errors import InsufficientScope, NotAuthorized, Overloaded
 
 from ..datastore.tokens import StoredToken
 from ..settings import SAFE_URL, Settings
-from .tokens import PERSON, Scope
+from .tokens import PERSON
 
 ALGORITHMS = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)]
 ALGORITHMS += ["EdDSA", "Ed25519"]

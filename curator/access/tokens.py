@@ -15,9 +15,9 @@ import secrets
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from enum import StrEnum
 from math import inf
 
+from privet.admin.results import Scope
 from privet.protocol.errors import (
     InsufficientScope,
     InvalidRequest,
@@ -52,19 +52,6 @@ ISSUED_BEFORE = (
 )
 
 log = logging.getLogger("privet")
-
-
-class Scope(StrEnum):
-    """The scope of a token: everything, reading and fitting, reading, or sending batches."""
-
-    ADMIN = "admin"
-    FITTER = "fitter"
-    READER = "reader"
-    RELAY = "relay"
-
-    def allows(self, needed: str) -> bool:
-        """True if it covers the scope ``needed``."""
-        return self in (Scope.ADMIN, needed) or (self, needed) == (Scope.FITTER, Scope.READER)
 
 
 class Tokens:

@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from privet.admin.results import Scope as TokenScope
 from privet.http_server.acceptance import read_typed
 from privet.http_server.addresses import client_address
 from privet.http_server.bodies import Head, MemoryShare, Turns
@@ -52,7 +53,6 @@ from privet.protocol.wire import first_fault
 
 from ..access.rate_limit import Rate
 from ..access.signing import Signer
-from ..access.tokens import Scope as TokenScope
 from ..access.tokens import Tokens
 from ..datastore.report_ids import Ids, keys_of
 from ..datastore.reports import Outcome, Outcomes, PerturbedAnswers, ReportGroup

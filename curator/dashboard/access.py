@@ -1,16 +1,20 @@
 """Pages for admins about who may do what, and who did: tokens and the audit log."""
 
-from typing import Annotated
+from fastapi import APIRouter, Request, Response
 
-from fastapi import APIRouter, Query, Request, Response
-
+from privet.admin.results import IssuedToken, Scope
 from privet.protocol.errors import InvalidRequest
 
-from ..access.tokens import Scope
 from ..http.requests import TheCurator
-from ..http.tokens import AuditView, IssuedToken, TokenRequest, TokenView
+from ..operations.access import (
+    Before,
+    TokenRequest,
+    issue_token,
+    list_tokens,
+    read_audit,
+    revoke_token,
+)
 from ..service import Curator
-from ..service import access as cases
 from .pages import PageRoute, page, see_other
 from .visitor import Admins, TheForm, TheVisitor, Visitor
 
@@ -26,7 +30,7 @@ def show_access(
     request: Request,
     curator: TheCurator,
     visitor: TheVisitor,
-    before: Annotated[int | None, Query(ge=1, le=2**31)] = None,
+    before: Before = None,
 ) -> Response:
     """All tokens without their values, and the audit log, the latest first."""
     return _page(request, curator, visitor, before)
@@ -42,14 +46,12 @@ def issue(request: Request, curator: TheCurator, visitor: TheVisitor, form: TheF
             "Give one of the scopes, and the days as a whole number or not at all."
         )
     body = TokenRequest(scope=Scope(scope), days=float(days) if days else None)
-    token = cases.issue_token(curator, visitor, name, body.scope, body.days)
-    issued = IssuedToken(name=name, scope=body.scope, token=token)
-    return _page(request, curator, visitor, issued=issued)
+    return _page(request, curator, visitor, issued=issue_token(curator, visitor, name, body))
 
 
 @router.post("/tokens/revoke")
 def revoke(curator: TheCurator, visitor: TheVisitor, form: TheForm) -> Response:
-    cases.revoke_token(curator, visitor, str(form.get("name", "")))
+    revoke_token(curator, visitor, str(form.get("name", "")))
     return see_other("/access")
 
 
@@ -60,12 +62,11 @@ def _page(
     before: int | None = None,
     issued: IssuedToken | None = None,
 ) -> Response:
-    found = cases.read_audit(curator, visitor, PER_PAGE, before)
-    entries = [AuditView.of(entry) for entry in found]
+    entries = read_audit(curator, visitor, PER_PAGE, before)
     return page(
         request,
         "access.html",
-        tokens=[TokenView.of(token) for token in cases.list_tokens(curator, visitor)],
+        tokens=list_tokens(curator, visitor),
         scopes=list(Scope),
         issued=issued,
         entries=entries,

@@ -9,7 +9,7 @@ from privet.http_server.addresses import client_address
 from privet.protocol.errors import InsufficientScope, NotAuthorized, Overloaded, TaskNotFound
 
 from ..http.state import state_of
-from ..service.access import sign_in
+from ..operations.access import sign_in
 from .pages import PageRoute, own_page, page, see_other, set_cookie, sign_in_page
 from .visitor import ATTEMPT, COOKIE, KNOWN, PERSON, Sessions
 

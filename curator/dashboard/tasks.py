@@ -30,7 +30,9 @@ from ..datastore.tasks import ListedTask
 from ..http.models import InsightView, ModelView
 from ..http.requests import TheCurator, moment
 from ..http.tasks import MOST_INVITATIONS, StatusView
-from ..service import Curator, reading, relays
+from ..operations import relays
+from ..operations.relays import RelayRequest
+from ..service import Curator, reading
 from ..service import tasks as cases
 from .embedding import preview_address, snippet
 from .models import estimators_for
@@ -250,7 +252,7 @@ def make_link(task_id: str, curator: TheCurator, visitor: TheVisitor, form: TheF
     Only an admin's own form names it: a link to this curator shall not make it recommend anybody's
     page.
     """
-    relays.name_relay(curator, visitor, str(form.get("relay", "")).strip())
+    relays.name_relay(curator, visitor, RelayRequest(address=str(form.get("relay", ""))))
     return see_other(f"/tasks/{task_id}#holders")
 
 
@@ -464,7 +466,7 @@ def holders_link(task_id: str, curator: Curator) -> dict[str, Any] | None:
     """The answer page at a relay, as an address and HTML for pages of others, and the relay, asked
     what it is; a QR code if people can answer there. None without a relay."""
     relay = relays.probe(curator)
-    if relay is None:
+    if relay is None or relay.address is None:
         return None
     address = f"{relay.address}/answer/{task_id}"
     code = segno.make(address, error="m", micro=False).svg_data_uri(

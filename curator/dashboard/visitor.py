@@ -19,14 +19,15 @@ from fastapi import Depends, Request
 from starlette.datastructures import FormData
 from starlette.requests import HTTPConnection
 
+from privet.admin.results import Scope
 from privet.http_server.addresses import client_address
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, Overloaded
 
-from ..access.tokens import ENVIRONMENT, Scope
+from ..access.tokens import ENVIRONMENT
 from ..http.requests import bearer_of
 from ..http.state import State, state_of
+from ..operations.access import session_key
 from ..service import Curator
-from ..service.access import session_key
 
 if TYPE_CHECKING:
     from ..access.oidc import Provider

@@ -5,11 +5,11 @@ from functools import cache
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from privet.admin.results import Scope
 from privet.http_server.addresses import client_address
 from privet.http_server.fixed import Fixed
 from privet.protocol.errors import InsufficientScope, NotAuthorized, TaskNotFound
 
-from ..access.tokens import Scope
 from ..http.state import state_of
 from .pages import (
     STATIC,

@@ -26,7 +26,8 @@ from privet.protocol.task import Asker
 from privet.tables.cells import typed_number
 
 from ..http.requests import TheCurator, while_waited
-from ..service import relays
+from ..operations import relays
+from ..operations.relays import RelayRequest
 from ..service.tasks import create_task, plan_task, preview_table, preview_task
 from .embedding import preview_address
 from .pages import OF_FILE, PageRoute, own_address, page, see_other, stated_in
@@ -192,7 +193,7 @@ async def show_preview(
     making = preview_task(curator, visitor, settings, public, register=register)
     task = await while_waited(request, making)
     why = "The study is too large for a preview: take fewer cells, or fewer categories."
-    address = preview_address(relay.address, task)
+    address = preview_address(relay.address or "", task)
     return page(request, "preview.html", address=address, why=why)
 
 
@@ -206,7 +207,7 @@ def ask_relay(
         if "start" in form:
             start = relays.start_relay(curator, visitor, own_address(request) + "/")
         else:
-            relays.name_relay(curator, visitor, str(form.get("relay", "")).strip())
+            relays.name_relay(curator, visitor, RelayRequest(address=str(form.get("relay", ""))))
     except InvalidRequest as error:
         fault = error.detail
     relay = relays.probe(curator)

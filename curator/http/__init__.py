@@ -1,18 +1,21 @@
-"""The HTTP API: routers in the order of the documentation, wired by ``privet.curator.app``."""
+"""The HTTP API: routes in the order of the documentation, wired by ``privet.curator.app``."""
 
-from fastapi import APIRouter
+from collections.abc import Sequence
 
-from . import methods, models, panels, relays, reports, tasks, tokens
+from starlette.routing import BaseRoute
 
-ROUTERS: tuple[APIRouter, ...] = (
-    tasks.router,
-    tasks.admin,
-    reports.router,
-    models.router,
-    panels.router,
-    methods.router,
-    relays.router,
-    tokens.router,
+from ..operations import access, relays
+from . import methods, models, panels, reports, tasks
+from .routes import routes_of
+
+ROUTES: Sequence[BaseRoute] = (
+    *tasks.router.routes,
+    *tasks.admin.routes,
+    *reports.router.routes,
+    *models.router.routes,
+    *panels.router.routes,
+    *methods.router.routes,
+    *routes_of(relays, access),
 )
 
-__all__ = ["ROUTERS"]
+__all__ = ["ROUTES"]

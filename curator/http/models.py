@@ -33,20 +33,18 @@ from privet.protocol.wire import first_fault
 
 from ..access.actors import Actor
 from ..datastore.models import ModelInfo
+from ..operations.parameters import EXAMPLE_ID, ModelNumber, TaskId
 from ..service import Change, Curator, ExplainedPredictions, prediction, reading
 from ..service.fitting import compare, fit, promote
 from .problems import described
 from .requests import (
-    EXAMPLE_ID,
     AdminOnly,
     Caller,
     CountsReader,
     Fitters,
-    ModelNumber,
     ModelReader,
     NoDraft,
     StrictRoute,
-    TaskId,
     TheCaller,
     TheCurator,
     View,

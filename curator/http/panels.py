@@ -14,13 +14,12 @@ from privet.protocol.calls import JSON_MEDIA_TYPE, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.lifecycle import TaskState
 
+from ..operations.parameters import EXAMPLE_ID, TaskId
 from ..service.panels import PanelStanding, read_panel
 from .problems import described
 from .requests import (
-    EXAMPLE_ID,
     CountsReader,
     StrictRoute,
-    TaskId,
     TheCaller,
     TheCurator,
     View,

@@ -18,8 +18,9 @@ from privet.protocol.receipts import SignedReceipt
 from privet.protocol.report import Receipt
 from privet.protocol.status import Holdings
 
+from ..operations.parameters import TaskId
 from .problems import described
-from .requests import BINARY, TaskId
+from .requests import BINARY
 
 HELD = 202
 """The status of success that only relays give."""

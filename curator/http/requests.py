@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated, Any, NoReturn, TypeVar
 
-from fastapi import Depends, Path, Request, Response, Security
+from fastapi import Depends, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
+from privet.admin.results import Scope as TokenScope
 from privet.http_server.addresses import client_address
 from privet.protocol.errors import (
     InvalidRequest,
@@ -27,30 +28,28 @@ from privet.protocol.errors import (
     TooLarge,
 )
 
-from ..access.tokens import Scope as TokenScope
 from ..access.tokens import Tokens
+from ..operations.table import COUNTS
 from ..service import Curator
-from ..service.reading import COUNTS
 from ..service.tasks import read_task
 from .state import state_of
 
-EXAMPLE_ID = "6f1ed002ab5595859014ebf0951522d9" * 2
 BINARY = {"type": "string", "format": "binary"}
 """OpenAPI's schema of a file."""
 ADMIN_SCHEME, READER_SCHEME, COUNTS_SCHEME = "admin token", "reader token", "counts"
-_admin = HTTPBearer(
+admin_token = HTTPBearer(
     auto_error=False, scheme_name=ADMIN_SCHEME, description="The admin token, as a Bearer token."
 )
-_reader = HTTPBearer(
+perhaps_token = HTTPBearer(
     auto_error=False,
     scheme_name=READER_SCHEME,
     description="A token of scope reader or admin, where the curator keeps its models for readers.",
 )
-_counts = HTTPBearer(auto_error=False, scheme_name=COUNTS_SCHEME)
+counts_token = HTTPBearer(auto_error=False, scheme_name=COUNTS_SCHEME)
 Credentials = HTTPAuthorizationCredentials | None
-AdminToken = Annotated[Credentials, Security(_admin)]
-ReaderToken = Annotated[Credentials, Security(_reader)]
-CountsToken = Annotated[Credentials, Security(_counts)]
+AdminToken = Annotated[Credentials, Security(admin_token)]
+ReaderToken = Annotated[Credentials, Security(perhaps_token)]
+CountsToken = Annotated[Credentials, Security(counts_token)]
 MAX_JSON_BYTES = 64 * 1024
 """Maximum size of a JSON body parsed on the event loop."""
 
@@ -157,18 +156,6 @@ NoDraft: Any = Depends(_require_visible)
 TheCaller = Annotated[Caller, Depends(caller_of)]
 PerhapsReader = Annotated[Caller, Depends(_perhaps_reader)]
 TheCurator = Annotated[Curator, Depends(_curator)]
-TaskId = Annotated[str, Path(description="The task's id.", examples=[EXAMPLE_ID])]
-Days = Annotated[
-    float | None,
-    Field(
-        strict=True,
-        gt=0,
-        le=36_500,
-        allow_inf_nan=False,
-        description="Days until expiry; null for never.",
-    ),
-]
-ModelNumber = Annotated[int, Path(description="The model's number, from 1.", examples=[1])]
 
 
 class View(BaseModel):

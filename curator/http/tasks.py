@@ -34,18 +34,16 @@ from privet.protocol.wire import VERSION
 
 from ..datastore.status import RelayHoldings
 from ..datastore.tasks import ListedTask, StoredTask
+from ..operations.parameters import EXAMPLE_ID, Days, TaskId
 from ..service import tasks as cases
 from ..service.reading import read_results
 from ..service.tasks import Standing, growth
 from .problems import described
 from .requests import (
     BINARY,
-    EXAMPLE_ID,
     AdminOnly,
-    Days,
     PerhapsReader,
     StrictRoute,
-    TaskId,
     TheCaller,
     TheCurator,
     View,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from privet.admin.results import Scope
 from privet.learning.core.counts import Interval, QuestionCounts
 from privet.learning.core.model import Model
 from privet.learning.core.public_data import PublicData
@@ -30,7 +31,6 @@ from privet.protocol.features import Classes
 from privet.protocol.task import Task
 
 from ..access.actors import Actor
-from ..access.tokens import Scope
 from ..datastore.models import SERVING, ModelInfo
 from ..datastore.status import Collected
 from ..workers import Run

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from privet.admin.results import Scope
 from privet.learning.core.trees import describe_path
 from privet.learning.figures.changes import OverTime, over_time
 from privet.learning.figures.impossible import impossible
@@ -14,7 +15,6 @@ from privet.protocol.features import Range
 from privet.protocol.task import Task
 
 from ..access.actors import Actor
-from ..access.tokens import Scope
 from ..datastore.models import ModelInfo
 from ..datastore.tasks import StoredTask
 from .curator import Curator

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from privet.admin.results import Scope
 from privet.learning.core.amounts import TELLING
 from privet.learning.core.counts import public_counts
 from privet.learning.core.model import FittedModel, Model
@@ -43,7 +44,6 @@ from privet.protocol.results import Figure, Results
 from privet.protocol.task import Task
 
 from ..access.actors import Actor
-from ..access.tokens import Scope
 from ..datastore.models import ModelInfo
 from ..datastore.tasks import StoredTask
 from ..workers import Run

@@ -10,6 +10,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
+from privet.admin.results import Scope
 from privet.learning.core.public_data import PublicData
 from privet.learning.planning import Plan, plan
 from privet.learning.task_building.build import build_task
@@ -24,7 +25,6 @@ from privet.protocol.task_head import TaskHead
 from privet.tables.text_format import Stated
 
 from ..access.actors import Actor
-from ..access.tokens import Scope
 from ..datastore.invitations import InvitationCounts
 from ..datastore.status import Status
 from ..datastore.tasks import (

@@ -19,9 +19,10 @@ import pytest
 import uvicorn
 from opentelemetry import trace  # FastAPI requires it
 
+from privet.admin.results import Scope
 from privet.curator import server
 from privet.curator.access.signing import read_key
-from privet.curator.access.tokens import Scope, Tokens
+from privet.curator.access.tokens import Tokens
 from privet.curator.app import create_app
 from privet.curator.datastore import open_store
 from privet.curator.datastore.audit import SIGNING_KEY

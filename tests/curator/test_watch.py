@@ -13,8 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from privet.admin.results import Scope
 from privet.curator import watch as watching
-from privet.curator.access.tokens import Scope, Tokens
+from privet.curator.access.tokens import Tokens
 from privet.curator.datastore.audit import BACKED_UP
 from privet.curator.metrics import HELD, Metrics
 from privet.curator.watch import certificate_end, watch, watch_database

@@ -6,7 +6,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from privet.curator.access.tokens import Scope, Tokens
+from privet.admin.results import Scope
+from privet.curator.access.tokens import Tokens
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store
 from privet.curator.metrics import Metrics

@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import msgpack
 
+from privet.admin.results import Scope
 from privet.client import Holder, MemoryLedger, ReportClient, Retry, StoredAnswer
 from privet.curator.access.signing import Signer
-from privet.curator.access.tokens import Scope
 from privet.curator.app import create_app as create_curator
 from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from privet.curator.access.tokens import Scope
+from privet.admin.results import Scope
 from privet.http_client.report_client import ReportClient, Retry
 from privet.protocol.calls import TELL_HOLDINGS
 from privet.protocol.errors import InsufficientScope, InvalidRequest, NotAuthorized, PrivetError

@@ -37,10 +37,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from privet.admin.results import Scope
 from privet.client import Holder, ReportClient, Retry, SqliteLedger
 from privet.client.ledger import UNLIMITED
 from privet.curator.access.audit import NOBODY
-from privet.curator.access.tokens import Scope, Tokens
+from privet.curator.access.tokens import Tokens
 from privet.curator.collection.batch import BatchUpload
 from privet.curator.collection.intake import Intake
 from privet.curator.collection.rejects import Rejects

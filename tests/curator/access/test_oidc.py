@@ -675,7 +675,7 @@ async def guess(http: Http) -> int:
 
 @keeps(
     "threat-model: failed sign-ins of people count as guesses",
-    in_="curator/service/access.py",
+    in_="curator/operations/access.py",
     instead_of="curator.tokens.refuse((SIGN_IN, sender), error)",
     plant="pass",
 )
@@ -694,7 +694,7 @@ async def test_failures_count_as_guesses(http: Http, provider: OpenIdProvider) -
 
 @keeps(
     "threat-model: an answer to no attempt of ours is no guess",
-    in_="curator/service/access.py",
+    in_="curator/operations/access.py",
     instead_of="""
         if provider.is_answer(answer, attempt):
             curator.tokens.refuse""",

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from privet.curator.access.tokens import ENVIRONMENT, Scope, Tokens
+from privet.admin.results import Scope
+from privet.curator.access.tokens import ENVIRONMENT, Tokens
 from privet.curator.datastore.audit import AuditEntry
 from privet.curator.datastore.store import Store
 from privet.curator.datastore.tokens import ISSUED, StoredToken

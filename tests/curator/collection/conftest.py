@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from privet.curator.access.tokens import Scope
+from privet.admin.results import Scope
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 import httpx
 import pytest
 
-from privet.curator.access.tokens import Scope
+from privet.admin.results import Scope
 from privet.curator.app import CuratorApp
 from privet.curator.collection.batch import MAX_BATCHES, MAX_WAITING
 from privet.curator.collection.task_cache import CachedTask

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from privet.curator.access.tokens import Scope
+from privet.admin.results import Scope
 from privet.curator.app import create_app
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore.store import Store

@@ -27,7 +27,8 @@ from privet.curator.dashboard.visitor import Visitor
 from privet.curator.datastore.audit import SIGNING_KEY
 from privet.curator.http.models import ModelView
 from privet.curator.http.tasks import BucketView, RelayView, StatusView
-from privet.curator.service import reading, relays
+from privet.curator.operations import relays
+from privet.curator.service import reading
 from privet.learning.core.amounts import TELLING, about
 from privet.learning.figures.insight import Comparison
 from privet.learning.figures.sentences import finding

@@ -592,7 +592,7 @@ async def test_a_preview_is_the_task_that_would_be_published(
     said = RelayDescription(
         curator_key=None, least=1, smallest_batch=1, as_files=False, one_operator=True
     )
-    monkeypatch.setattr("privet.curator.service.relays.described_at", lambda _: said)
+    monkeypatch.setattr("privet.curator.operations.relays.described_at", lambda _: said)
     named = await form("/new/relay", FILES, **fields, relay="https://relay.example")
     assert "One operator, for a trial" in named.text
     shown = (await form("/new/preview", FILES, **fields)).text

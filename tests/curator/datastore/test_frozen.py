@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, inspect, select, table, text
 
-from privet.curator.access.tokens import Scope, Tokens
+from privet.admin.results import Scope
+from privet.curator.access.tokens import Tokens
 from privet.curator.collection.task_cache import CachedTask
 from privet.curator.datastore import open_store
 from privet.curator.datastore.backup import backup, check_backup, migrate, restore

@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
-from privet.curator.access.tokens import Scope
+from privet.admin.results import Scope
 from privet.curator.app import CuratorApp, create_app
-from privet.curator.service import Curator, access, fitting, prediction, reading, relays, tasks
+from privet.curator.operations import access, relays
+from privet.curator.operations.access import TokenRequest
+from privet.curator.operations.relays import RelayRequest
+from privet.curator.service import Curator, fitting, prediction, reading, tasks
 from privet.curator.settings import Settings
 from privet.learning.drift import candidates
 from privet.learning.task_building.publication import Publication
@@ -137,11 +140,12 @@ CASES: dict[str, Case] = {
     ),
     "name_relay": Case(
         Scope.ADMIN,
-        lambda _: (NOWHERE,),
+        lambda _: (RelayRequest(address=NOWHERE),),
         "relay named",
         Call("PUT", "/v1/relay", {"json": {"address": NOWHERE}}),
         Call("POST", f"{PAGE}/link", {"data": {"relay": NOWHERE}}),
     ),
+    "read_relay": Case(Scope.ADMIN, lambda _: (), route=Call("GET", "/v1/relay")),
     "start_relay": Case(
         Scope.ADMIN,
         lambda _: ("https://curator.example",),
@@ -206,7 +210,7 @@ CASES: dict[str, Case] = {
     ),
     "issue_token": Case(
         Scope.ADMIN,
-        lambda _: ("desk", Scope.READER),
+        lambda _: ("desk", TokenRequest(scope=Scope.READER)),
         "token issued",
         Call("PUT", "/v1/tokens/desk", {"json": {"scope": "reader"}}),
         Call("POST", "/access/tokens", {"data": {"name": "desk", "scope": "reader"}}),
@@ -274,7 +278,7 @@ def filled() -> tuple[bytes, str]:
     done(fitting.fit(curator, ADMIN, task.id, *ALONE))
     answer(curator, task, [RECORD | {"label": 1}])
     done(fitting.fit(curator, ADMIN, task.id, "weighted", {}))
-    access.issue_token(curator, ADMIN, "old", Scope.READER)
+    access.issue_token(curator, ADMIN, "old", TokenRequest(scope=Scope.READER))
     only_invited(store, task.id)
     store.close()
     return Path(str(store.engine.url.database)).read_bytes(), str(task.id)

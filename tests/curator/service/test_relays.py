@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from privet.curator.access.tokens import Scope
+from privet.admin.results import NamedRelay, Scope
 from privet.curator.datastore.audit import SIGNING_KEY
-from privet.curator.service import Curator, relays
+from privet.curator.operations import relays
+from privet.curator.operations.relays import RelayRequest
+from privet.curator.service import Curator
 from privet.protocol.errors import InvalidRequest
 from tests.curator.datastore.servers import new_store
 from tests.curator.http.conftest import Http
@@ -57,10 +59,10 @@ def answering(body: bytes, status: int = 200, encoding: str = "identity") -> Ite
         yield address
 
 
-def probed(address: str, key: str = KEY) -> relays.Probe:
+def probed(address: str, key: str = KEY) -> NamedRelay:
     curator = new_curator(new_store())
     curator.store.facts.set(SIGNING_KEY, key)
-    relays.name_relay(curator, ADMIN, address)
+    relays.name_relay(curator, ADMIN, RelayRequest(address=address))
     probe = relays.probe(curator)
     assert probe is not None
     return probe
@@ -68,7 +70,7 @@ def probed(address: str, key: str = KEY) -> relays.Probe:
 
 @keeps(
     "threat-model: the curator asks whose it is",
-    in_="curator/service/relays.py",
+    in_="curator/operations/relays.py",
     instead_of="if described.curator_key != key:",
     plant="if described.curator_key is None:",
 )
@@ -103,7 +105,7 @@ def test_an_answer_is_kept_for_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     curator, asked = new_curator(new_store()), list[str]()
     monkeypatch.setattr(relays, "described_at", asked.append)
     for _ in range(2):
-        relays.name_relay(curator, ADMIN, "http://127.0.0.1:9")
+        relays.name_relay(curator, ADMIN, RelayRequest(address="http://127.0.0.1:9"))
         for _ in range(3):
             relays.probe(curator)
     assert len(asked) == 2
@@ -153,7 +155,7 @@ def test_one_thread_asks_and_the_others_see_what_was_known(
         going.wait(10.0)
 
     monkeypatch.setattr(relays, "described_at", lambda _: None)
-    relays.name_relay(curator, ADMIN, "http://127.0.0.1:9")
+    relays.name_relay(curator, ADMIN, RelayRequest(address="http://127.0.0.1:9"))
     relays.probe(curator)
     monkeypatch.setattr(relays, "KEPT_SECONDS", 0.0)
     monkeypatch.setattr(relays, "described_at", slow)
@@ -172,7 +174,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
     """Before it is kept, since every page of a task would fail at it."""
     curator = new_curator(new_store())
     with pytest.raises(InvalidRequest):
-        relays.name_relay(curator, ADMIN, address)
+        relays.name_relay(curator, ADMIN, RelayRequest(address=address))
     curator.store.facts.set(relays.NAMED, address)  # by an earlier version
     probe = relays.probe(curator)
     assert probe is not None

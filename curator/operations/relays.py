@@ -9,48 +9,30 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import httpx
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from privet.admin.results import NamedRelay, Scope
 from privet.http_client.address import DIRECT
 from privet.protocol.calls import PROBLEM_MEDIA_TYPE, RELAY
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.status import RelayDescription
 
-from ..access.actors import Actor
-from ..access.tokens import Scope
 from ..datastore.audit import SIGNING_KEY
-from .access import issue_token
-from .curator import Curator
+from ..datastore.tokens import ISSUED
+from ..service.curator import Curator
+from .access import TokenRequest, issue_token
+from .table import Acting, operation, unrouted
 
 NAMED = "relay"
 """Name of the fact that says where people answer."""
 ADDRESS = re.compile(
     r"(https://[^/?#@\s]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)(/[^?#\s]*)?"
 )
-ON_THIS_MACHINE = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])[:/]?.*")
 TOKEN_NAME = "relay"  # noqa: S105 - a name
 SECONDS = 3.0
 """Time for a relay to answer."""
 KEPT_SECONDS = 15.0
 MOST_BYTES = 65_536
-
-
-@dataclass(frozen=True)
-class Probe:
-    """The answer at a relay's address; ``fault`` says why nobody can answer there, if so."""
-
-    address: str
-    described: RelayDescription | None = None
-    fault: str = ""
-
-    @property
-    def works(self) -> bool:
-        return not self.fault
-
-    @property
-    def is_local(self) -> bool:
-        """True if only this machine can open the address."""
-        return ON_THIS_MACHINE.fullmatch(self.address) is not None
 
 
 @dataclass(frozen=True)
@@ -61,7 +43,7 @@ class Start:
     command: str
 
 
-_probes: WeakKeyDictionary[Curator, tuple[float, Probe]] = WeakKeyDictionary()
+_probes: WeakKeyDictionary[Curator, tuple[float, NamedRelay]] = WeakKeyDictionary()
 """The last answer of each curator's relay, with its time."""
 _asking = threading.Lock()
 """Held by the one thread that asks, since anybody's look at a page may ask."""
@@ -72,12 +54,34 @@ def relay_of(curator: Curator) -> str | None:
     return curator.store.facts.read(NAMED) or None
 
 
-def name_relay(curator: Curator, actor: Actor, address: str) -> None:
-    """Remember the relay, or forget it for an empty ``address``.
+class RelayRequest(BaseModel):
+    """The relay's address."""
 
-    Raises ``InvalidRequest`` where a browser would not run the relay's page.
-    """
-    actor.need(Scope.ADMIN)
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"address": "https://relay.example"}]}
+    )
+
+    address: str = Field(max_length=1_000, description="As people open it; empty for none.")
+
+
+@operation("GET", RELAY, "Ask the relay what it is", Scope.ADMIN, tag="tokens")
+def read_relay(curator: Curator, actor: Acting) -> NamedRelay:
+    """The relay that was named, and why nobody can answer there, if so."""
+    return probe(curator) or NamedRelay(address=None, fault="No relay is named.")
+
+
+@operation(
+    "PUT",
+    RELAY,
+    "Name the relay",
+    Scope.ADMIN,
+    audit="relay named",
+    refuses=(InvalidRequest,),
+    tag="tokens",
+)
+def name_relay(curator: Curator, actor: Acting, body: RelayRequest) -> NamedRelay:
+    """Say at which relay people answer all tasks of this curator."""
+    address = body.address.strip()
     if address and not (ADDRESS.fullmatch(address) and _is_url(address)):
         raise InvalidRequest(
             "Give the relay's full address, such as https://relay.example. It needs https, so that "
@@ -85,22 +89,23 @@ def name_relay(curator: Curator, actor: Actor, address: str) -> None:
         )
     curator.store.facts.set(NAMED, address.rstrip("/"))
     _probes.pop(curator, None)
-    curator.audit.add_entry(actor.id, "relay named", address=address)
+    actor.note(address=address)
+    return read_relay(curator, actor)
 
 
-def probe(curator: Curator) -> Probe | None:
+def probe(curator: Curator) -> NamedRelay | None:
     """The named relay, asked what it is within the last seconds; None if none is named."""
     address = relay_of(curator)
     if address is None:
         return None
-    at, known = _probes.get(curator, (0.0, Probe("")))
+    at, known = _probes.get(curator, (0.0, NamedRelay(address=None)))
     is_known = known.address == address
     if is_known and time.monotonic() - at < KEPT_SECONDS:
         return known
     if not _asking.acquire(blocking=not is_known):
         return known  # while another thread asks
     try:
-        asked_at, asked = _probes.get(curator, (0.0, Probe("")))
+        asked_at, asked = _probes.get(curator, (0.0, NamedRelay(address=None)))
         if asked_at == at or asked.address != address:  # not by another thread meanwhile
             asked = _asked(address, curator.store.facts.read(SIGNING_KEY) or None)
             _probes[curator] = (time.monotonic(), asked)
@@ -109,17 +114,18 @@ def probe(curator: Curator) -> Probe | None:
         _asking.release()
 
 
-def start_relay(curator: Curator, actor: Actor, address: str) -> Start:
+@unrouted(Scope.ADMIN, audit=ISSUED)
+def start_relay(curator: Curator, actor: Acting, address: str) -> Start:
     """The command that starts a relay for this curator, which is at ``address``, with a new token.
 
     Earlier tokens stay as they are.
     """
-    actor.need(Scope.ADMIN)
+    actor.leaves_entry = False  # issuing the token does
     taken = {token.name for token in curator.tokens.listed()}
     number = next(n for n in range(1, len(taken) + 2) if _numbered(n) not in taken)
-    token = issue_token(curator, actor, _numbered(number), Scope.RELAY)
+    issued = issue_token(curator, actor, _numbered(number), TokenRequest(scope=Scope.RELAY))
     words = ["privet-relay", "serve", "--curator", address.rstrip("/"), "--spool", "relay.db"]
-    return Start(_numbered(number), f"PRIVET_RELAY_TOKEN={token} {shlex.join(words)}")
+    return Start(issued.name, f"PRIVET_RELAY_TOKEN={issued.token} {shlex.join(words)}")
 
 
 def _numbered(number: int) -> str:
@@ -134,23 +140,25 @@ def _is_url(address: str) -> bool:
     return True
 
 
-def _asked(address: str, key: str | None) -> Probe:
+def _asked(address: str, key: str | None) -> NamedRelay:
     """The answer at ``address``; ``key`` is this curator's own, in hexadecimal."""
     try:
         described = described_at(address)
     except (httpx.TimeoutException, TimeoutError):
-        return Probe(address, fault=f"No relay answers at {address} in time.")
+        return NamedRelay(address=address, fault=f"No relay answers at {address} in time.")
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return Probe(address, fault=f"No relay answers at {address} ({error}).")
+        return NamedRelay(address=address, fault=f"No relay answers at {address} ({error}).")
     except (ValidationError, ValueError):
-        return Probe(address, fault=f"What answers at {address} is no relay of this version.")
+        return NamedRelay(
+            address=address, fault=f"What answers at {address} is no relay of this version."
+        )
     if described is None:
         fault = f"The relay at {address} gets no answer from its curator."
-        return Probe(address, fault=fault)
+        return NamedRelay(address=address, fault=fault)
     if described.curator_key != key:
         fault = f"The relay at {address} forwards to another curator than this one."
-        return Probe(address, described, fault)
-    return Probe(address, described)
+        return NamedRelay(address=address, described=described, fault=fault)
+    return NamedRelay(address=address, described=described)
 
 
 def described_at(address: str) -> RelayDescription | None:

@@ -1,0 +1,105 @@
+"""Routes made from the table of operations."""
+
+import inspect
+from collections.abc import Callable, Coroutine
+from types import ModuleType
+from typing import Any
+
+from fastapi import Request, Response, Security
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+
+from privet.admin.results import Scope
+
+from ..operations.table import OPERATIONS, Open, Operation
+from .problems import described
+from .requests import (
+    StrictRequest,
+    admin_token,
+    caller_of,
+    count_as_post,
+    counts_token,
+    perhaps_token,
+    while_waited,
+)
+from .state import state_of
+
+TOKENS: dict[Scope | Open, Any] = {
+    Scope.ADMIN: admin_token,
+    Scope.FITTER: admin_token,
+    Scope.READER: counts_token,
+    Open.TASKS: perhaps_token,
+    Open.MODELS: perhaps_token,
+}
+"""The token that each scope asks for in the OpenAPI document."""
+
+
+class OperationRoute(APIRoute):
+    """A route of an operation, which asks who calls before it reads the body, as strict JSON.
+
+    ``endpoint`` stands in for the operation where its answer is written by hand, with what
+    ``documented`` says of it.
+    """
+
+    def __init__(
+        self,
+        operation: Operation,
+        endpoint: Callable[..., Any] | None = None,
+        **documented: Any,
+    ) -> None:
+        self.operation = operation
+        token = TOKENS.get(operation.scope)
+        super().__init__(
+            operation.path,
+            endpoint or endpoint_of(operation),
+            methods=[operation.method],
+            status_code=None if operation.status == 200 else operation.status,
+            tags=[operation.tag],
+            summary=operation.summary,
+            description=inspect.getdoc(operation.function),
+            dependencies=[] if token is None else [Security(token)],
+            response_model_exclude_none=operation.omits_none,
+            responses={**documented.pop("responses", {}), **described(*operation.refuses)},
+            **documented,
+        )
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle, operation = super().get_route_handler(), self.operation
+
+        async def strictly(request: Request) -> Response:
+            curator, task_id = state_of(request).curator, request.path_params.get("task_id")
+            await run_in_threadpool(operation.admit, curator, caller_of(request), task_id)
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return strictly
+
+
+def routes_of(*modules: ModuleType) -> list[OperationRoute]:
+    """The routes of the operations in ``modules`` that are calls, in their order."""
+    return [
+        OperationRoute(operation)
+        for module in modules
+        for operation in OPERATIONS.values()
+        if operation.path and operation.function.__module__ == module.__name__
+    ]
+
+
+def endpoint_of(operation: Operation) -> Any:
+    """A function with the parameters of an operation and the request, for the framework."""
+    (function,) = [f for f, declared in OPERATIONS.items() if declared is operation]
+
+    def answer(request: Request, **given: Any) -> Any:
+        if operation.rated:
+            count_as_post(request)
+        return function(state_of(request).curator, caller_of(request), **given)
+
+    async def wait(request: Request, **given: Any) -> Any:
+        return await while_waited(request, answer(request, **given))
+
+    endpoint: Any = answer if operation.pool is None else wait
+    _, _, *own = operation.signature.parameters.values()
+    asked = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request)
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+    endpoint.__signature__ = operation.signature.replace(parameters=[*parameters, asked])
+    endpoint.__name__ = operation.name
+    return endpoint

@@ -1,0 +1,255 @@
+"""The table of use cases. Each declares itself, above its function:
+
+    @operation(
+        "PUT", "/v1/tokens/{name}", "Issue a token", Scope.ADMIN,
+        audit="token issued", refuses=(InvalidRequest,), status=201,
+    )
+    def issue_token(
+        curator: Curator, actor: Acting, name: TokenName, body: TokenRequest, last: Last = False
+    ) -> IssuedToken:
+        \"\"\"Make a token, in place of any earlier one of that name.\"\"\"
+
+Routes, pages and programs call the function with any ``Actor``. Around it the table authorizes
+before it, writes the audit entry after it, and measures it; the function does only what its name
+says. A call that raises has changed nothing and leaves no entry.
+
+``privet.curator.http.routes`` makes the route, whose description is the docstring: parameters in
+``path`` are its path's, models its body, all others its query, each as annotated (``Path``,
+``Query``). Its name gives the operation id. A page's use case, which no call has, is ``unrouted``.
+
+The audit entry is about the ``task_id`` or ``name`` among the arguments, and has the details that
+the function gives by ``actor.note(count=3)``.
+
+A ``job`` needs a worker process: its function runs in a thread, which may ask ``actor.run`` for the
+result of another function in that process, and its callers await it.
+
+    @job("POST", "/v1/tasks/{task_id}/models", "Fit a model", Scope.FITTER, pool="workers")
+    def fit(curator: Curator, actor: Acting, task_id: TaskId, body: FitRequest) -> Model:
+        model = actor.run(fit_model, ...)
+"""
+
+import inspect
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial, wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast
+
+from starlette.concurrency import run_in_threadpool
+
+from privet.admin.results import Scope
+from privet.protocol.errors import PrivetError
+from privet.protocol.lifecycle import TaskState
+
+from ..access.actors import Actor
+from ..datastore.tasks import no_task
+from ..metrics import Metrics
+from ..service.curator import Curator
+from ..service.registries import call
+from ..workers import Run
+
+COUNTS = "counts of the reports so far"
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Sync = Callable[Concatenate[Curator, Actor, P], R]
+Async = Callable[Concatenate[Curator, Actor, P], Coroutine[Any, Any, R]]
+Measure = Callable[[Metrics, float, Any, BaseException | None], None]
+"""Adds a use case to the metrics: its seconds, and its result or its error."""
+Pool = Literal["workers", "predictors", "exporters"]
+
+
+class Open(StrEnum):
+    """Who may call, where not everybody needs a token; drafts are there for readers only."""
+
+    ANYONE = "anyone"
+    TASKS = "anyone, readers see more"
+    MODELS = "anyone, or readers where models are guarded"
+
+
+@dataclass
+class Acting:
+    """The actor of one call, the details of its audit entry, and its worker process."""
+
+    actor: Actor
+    run: Run
+    subject: str = ""
+    """The task or token that the audit entry is about."""
+    detail: dict[str, Any] = field(default_factory=dict)
+    leaves_entry: bool = True
+    """Set it to False where nothing changed, or the store keeps the entry with the change."""
+
+    @property
+    def id(self) -> str:
+        return self.actor.id
+
+    @property
+    def reads(self) -> bool:
+        return self.actor.reads
+
+    def need(self, scope: Scope, what: str = "") -> None:
+        """Ask for more than the table does, because of an argument."""
+        self.actor.need(scope, what)
+
+    def note(self, **detail: Any) -> None:
+        """Add details to the audit entry."""
+        self.detail |= detail
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """A use case as it was declared."""
+
+    function: Callable[..., Any]
+    """As it was written, without the table around it."""
+    method: str
+    path: str
+    """Both are empty for a use case that only pages have."""
+    summary: str
+    scope: Scope | Open
+    audit: str = ""
+    """The action in the audit log; empty if nothing changes."""
+    refuses: tuple[type[PrivetError], ...] = ()
+    """Errors beyond those that the path and the scope bring."""
+    status: int = 200
+    tag: str = ""
+    """The group of calls to which it belongs in the documentation."""
+    rated: bool = False
+    """True if a GET takes long, so that it counts in the rate limit of posts."""
+    omits_none: bool = False
+    """True if the JSON leaves out fields that are None."""
+    measure: Measure | None = None
+    pool: Pool | None = None
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """Its parameters with their annotations, ``curator`` and ``actor`` first."""
+        return inspect.signature(self.function, eval_str=True)
+
+    def admit(self, curator: Curator, actor: Actor, task_id: str | None) -> None:
+        """Raise ``NotAuthorized``, ``InsufficientScope`` or ``TaskNotFound`` unless they may."""
+        if self.scope is Open.MODELS and curator.guard_models:
+            actor.need(Scope.READER, "models")
+        elif isinstance(self.scope, Scope):
+            actor.need(self.scope, COUNTS if self.scope is Scope.READER else "")
+        if isinstance(self.scope, Scope) or task_id is None or actor.reads:
+            return
+        if curator.store.tasks.head(task_id).state is TaskState.DRAFT:
+            raise no_task(task_id)
+
+    def do(
+        self, curator: Curator, actor: Actor, arguments: inspect.BoundArguments, run: Run
+    ) -> Any:
+        """Call the function, and write the audit entry."""
+        given = arguments.arguments
+        acting = Acting(actor, run, given.get("task_id") or given.get("name") or "")
+        given["actor"] = acting
+        result = self.function(*arguments.args, **arguments.kwargs)
+        if self.audit and acting.leaves_entry:
+            curator.audit.add_entry(actor.id, self.audit, acting.subject, **acting.detail)
+        return result
+
+    @contextmanager
+    def measured(self, curator: Curator) -> Iterator[list[Any]]:
+        """Measure what happens meanwhile, whose result is added to the list."""
+        started, results = time.perf_counter(), list[Any]()
+        error: BaseException | None = None
+        try:
+            yield results
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            if self.measure is not None:
+                seconds = time.perf_counter() - started
+                self.measure(curator.metrics, seconds, results[-1] if results else None, error)
+
+
+class Declared(TypedDict, total=False):
+    """What an operation may declare, see ``Operation``."""
+
+    audit: str
+    refuses: tuple[type[PrivetError], ...]
+    status: int
+    tag: str
+    rated: bool
+    omits_none: bool
+    measure: Measure
+
+
+OPERATIONS: dict[Callable[..., Any], Operation] = {}
+"""All use cases by the function that callers call, in the order of their declarations."""
+
+
+def operation(
+    method: str, path: str, summary: str, scope: Scope | Open, **declared: Unpack[Declared]
+) -> Callable[[Callable[Concatenate[Curator, Acting, P], R]], Sync[P, R]]:
+    """Declare a use case that computes where it is called; web code calls it from a thread."""
+
+    def declare(function: Callable[Concatenate[Curator, Acting, P], R]) -> Sync[P, R]:
+        made = Operation(function, method, path, summary, scope, **declared)
+        signature = made.signature
+
+        @wraps(function)
+        def called(curator: Curator, actor: Actor, /, *given: P.args, **named: P.kwargs) -> R:
+            arguments = signature.bind(curator, actor, *given, **named)
+            made.admit(curator, actor, arguments.arguments.get("task_id"))
+            with made.measured(curator) as results:
+                results.append(made.do(curator, actor, arguments, _here))
+            return cast("R", results[0])
+
+        OPERATIONS[called] = made
+        return called
+
+    return declare
+
+
+def job(
+    method: str,
+    path: str,
+    summary: str,
+    scope: Scope | Open,
+    *,
+    pool: Pool,
+    **declared: Unpack[Declared],
+) -> Callable[[Callable[Concatenate[Curator, Acting, P], R]], Async[P, R]]:
+    """Declare a use case that computes in a process of ``pool``.
+
+    Raises ``Overloaded`` if too many wait there already.
+    """
+
+    def declare(function: Callable[Concatenate[Curator, Acting, P], R]) -> Async[P, R]:
+        made = Operation(function, method, path, summary, scope, pool=pool, **declared)
+        signature = made.signature
+
+        @wraps(function)
+        async def called(curator: Curator, actor: Actor, /, *given: P.args, **named: P.kwargs) -> R:
+            arguments = signature.bind(curator, actor, *given, **named)
+            task_id = arguments.arguments.get("task_id")
+            await run_in_threadpool(made.admit, curator, actor, task_id)
+            with made.measured(curator) as results:
+                work = partial(made.do, curator, actor, arguments)
+                results.append(await call(getattr(curator, pool), work))
+            return cast("R", results[0])
+
+        OPERATIONS[called] = made
+        return called
+
+    return declare
+
+
+def unrouted(
+    scope: Scope | Open, **declared: Unpack[Declared]
+) -> Callable[[Callable[Concatenate[Curator, Acting, P], R]], Sync[P, R]]:
+    """Declare a use case that only pages have."""
+    return operation("", "", "", scope, **declared)
+
+
+def _here(function: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+    return function(*given, **named)
