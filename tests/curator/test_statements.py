@@ -13,7 +13,7 @@ from sqlalchemy import Engine, event
 
 from privet.curator.app import CuratorApp, create_app
 from privet.curator.datastore import open_store
-from privet.curator.service import relays
+from privet.curator.operations import relays
 from privet.curator.settings import Settings
 from privet.curator.workers import Workers
 from privet.learning.drift import candidates
