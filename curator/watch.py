@@ -13,6 +13,7 @@ from privet.http_server.readiness import Readiness
 from privet.learning.core.counts import QuestionCounts
 from privet.learning.figures.impossible import impossible
 from privet.protocol.errors import StorageFailed, TaskNotFound
+from privet.protocol.lifecycle import Phase
 
 from .datastore import Store
 from .datastore.audit import BACKED_UP
@@ -90,7 +91,7 @@ def judge_tasks(
     """Verdicts on the tasks that take reports at ``now``; those ``before`` hold until more come."""
     tested = {}
     for listed in store.tasks.listed():
-        if not listed.takes_reports(now):
+        if listed.phase(now) is not Phase.OPEN:
             continue
         task_id = listed.head.id
         try:

@@ -1,5 +1,6 @@
-"""The lives of a task and of a report, each as one table, and why a task takes no report."""
+"""The lives of a task and of a report, each as one table; a collection's phase at one time."""
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from .calls import INVITATION_HEADER
@@ -11,10 +12,13 @@ from .errors import (
     TaskNotOpen,
     problem_of,
 )
+from .limits import LATE_SECONDS
 from .task import Task
 
 
 class TaskState(StrEnum):
+    """The state of a task that an admin set last."""
+
     DRAFT = "draft"
     OPEN = "open"
     CLOSED = "closed"
@@ -22,29 +26,107 @@ class TaskState(StrEnum):
 
 
 class Move(StrEnum):
-    """A move of a task, by an admin or by the clock."""
+    """A move of a task by an admin."""
 
     OPEN = "open"
     CLOSE = "close"
     DELETE = "delete"
 
+    @property
+    def state(self) -> TaskState:
+        """The state that it leads to."""
+        states = {Move.OPEN: TaskState.OPEN, Move.CLOSE: TaskState.CLOSED}
+        return states.get(self, TaskState.DELETED)
 
-MOVES: dict[tuple[TaskState, Move], TaskState] = {
-    (TaskState.DRAFT, Move.OPEN): TaskState.OPEN,
-    (TaskState.DRAFT, Move.DELETE): TaskState.DELETED,
-    (TaskState.OPEN, Move.CLOSE): TaskState.CLOSED,
-    (TaskState.OPEN, Move.DELETE): TaskState.DELETED,
-    (TaskState.CLOSED, Move.OPEN): TaskState.OPEN,
-    (TaskState.CLOSED, Move.DELETE): TaskState.DELETED,
+
+class Phase(StrEnum):
+    """The phase of a collection at one time, by its state, dates and quota."""
+
+    DRAFT = "draft"
+    NOT_YET_OPEN = "not-yet-open"
+    OPEN = "open"
+    FULL = "full"
+    """Its quota of reports is reached."""
+    OVER = "over"
+    """Its closing time has passed."""
+    CLOSED = "closed"
+    DELETED = "deleted"
+
+    @property
+    def in_words(self) -> str:
+        """The phase as people read it."""
+        words = {Phase.NOT_YET_OPEN: "not open yet", Phase.FULL: "all answers are in"}
+        return words.get(self, self.value)
+
+    @property
+    def has_ended(self) -> bool:
+        """True if nobody can answer any more, unless an admin opens it again."""
+        return self is Phase.CLOSED or self.is_final
+
+    @property
+    def is_final(self) -> bool:
+        """True if no new report can count any more, whatever an admin does."""
+        return self in {Phase.FULL, Phase.OVER, Phase.DELETED}
+
+
+def phase_of(
+    state: str, opens: int | None, closes: int | None, filled: float | None, now: float
+) -> Phase:
+    """The phase at ``now`` of a task with these dates, whose quota was reached at ``filled``."""
+    if filled is not None:
+        return Phase.FULL
+    if closes is not None and now >= closes:
+        return Phase.OVER
+    is_early = opens is not None and now < opens
+    return Phase.NOT_YET_OPEN if state == TaskState.OPEN and is_early else Phase(state)
+
+
+def phase_of_panel(waves: Collection[Phase]) -> Phase:
+    """The phase of a panel by those of its waves: open if one is, else as the next one stands."""
+    first = (Phase.OPEN, Phase.NOT_YET_OPEN, Phase.DRAFT, Phase.CLOSED)
+    return next((phase for phase in first if phase in waves), Phase.OVER)
+
+
+MOVES: dict[Phase, tuple[Move, ...]] = {
+    Phase.DRAFT: (Move.OPEN, Move.DELETE),
+    Phase.NOT_YET_OPEN: (Move.CLOSE, Move.DELETE),
+    Phase.OPEN: (Move.CLOSE, Move.DELETE),
+    Phase.FULL: (Move.CLOSE, Move.DELETE),
+    Phase.OVER: (Move.CLOSE, Move.DELETE),
+    Phase.CLOSED: (Move.OPEN, Move.DELETE),
+    Phase.DELETED: (),
 }
+ENDED = {
+    Phase.FULL: "The task has reached its quota of reports: create another task.",
+    Phase.OVER: "The task's closing time has passed, and it was published with it, so no new "
+    "report can count any more: create another task.",
+}
+"""Reasons why a task is not opened again."""
 
 
-def after(state: TaskState, move: Move) -> TaskState:
-    """The state that ``move`` leads to; raises ``IllegalMove`` where the table has no entry."""
-    if (state, move) not in MOVES:
-        allowed = ", ".join(m.value for (s, m) in MOVES if s == state) or "nothing"
-        raise IllegalMove(f"A task that is {state} cannot {move}: it allows {allowed}.")
-    return MOVES[state, move]
+def check_move(phase: Phase, move: Move) -> None:
+    """Raise ``IllegalMove`` for a move that the table does not have."""
+    if move not in MOVES[phase]:
+        allowed = ", ".join(MOVES[phase]) or "nothing"
+        said = f"A task that is {phase.in_words} cannot {move}: it allows {allowed}."
+        raise IllegalMove(ENDED.get(phase, said))
+
+
+def settles_at(state: str, moved: float, closes: int | None, filled: float | None) -> float | None:
+    """Unix time at which the grace period after a collection's end is over; None if no end is
+    known.
+
+    It ends at its closing time, by hand (``moved``) or by its quota, whichever is first.
+    """
+    by_hand = moved if state == TaskState.CLOSED else None
+    end = min((end for end in (by_hand, closes, filled) if end is not None), default=None)
+    return None if end is None else end + LATE_SECONDS
+
+
+def takes_late(state: str, opens: int | None, settles: float | None, now: float) -> bool:
+    """True if reports count that a relay took while the task was open."""
+    begun = state != TaskState.DRAFT and (opens is None or now >= opens)
+    return begun and (settles is None or now < settles)
 
 
 class ReportState(StrEnum):

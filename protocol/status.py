@@ -5,8 +5,9 @@ And what a relay tells its curator of the reports that wait there, or are lost.
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
+from .lifecycle import Phase
 from .results import Results
 
 MOST_HELD = 10**12
@@ -19,10 +20,7 @@ class CollectionStatus(BaseModel):
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
-    collecting: bool | None = Field(description="Whether a report would be counted now.")
-    over: bool | None = Field(
-        description="Whether its closing time has passed, so that no new one can count."
-    )
+    phase: Phase | None = Field(description="By its state, dates and quota.")
     settled: bool | None = Field(
         default=None,
         description="Whether the grace period is over too, so that counts grow no more; before "
@@ -51,6 +49,16 @@ class CollectionStatus(BaseModel):
         description="What the model that serves says of all holders, once no new reports are "
         "taken; for readers only where models are.",
     )
+
+    @computed_field(description="Whether a report would be counted now.")  # type: ignore[prop-decorator]
+    @property
+    def collecting(self) -> bool | None:
+        return None if self.phase is None else self.phase is Phase.OPEN
+
+    @computed_field(description="Whether no new report can count any more.")  # type: ignore[prop-decorator]
+    @property
+    def over(self) -> bool | None:
+        return None if self.phase is None else self.phase.is_final
 
 
 class Holdings(BaseModel):

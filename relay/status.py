@@ -20,7 +20,7 @@ TAKEN = ("counted", "replayed", "held")
 """Outcomes of the reports that were taken; held: written as a file, for ``privet collect``."""
 RELAY_COUNTS = frozenset({"waiting", "smallest_batch", *TAKEN})
 """Tallies that are not reasons of refusal."""
-UNKNOWN = CollectionStatus(collecting=None, over=None, invited=None)
+UNKNOWN = CollectionStatus(phase=None, invited=None)
 PARTS = 8
 """In how many batches, about, the expected reports of a small task go."""
 STEP = 1_000

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from privet.http_client.address import TaskAddress
 from privet.http_client.report_client import ReportClient
 from privet.protocol.errors import PrivetError, TaskNotFound
+from privet.protocol.lifecycle import Phase
 from privet.protocol.status import CollectionStatus
 
 SHORTEST, LONGEST = 5.0, 60.0
 """Seconds until a status is asked for again; doubled from one to the other once it is settled."""
 ANSWER_SECONDS = 5.0
 log = logging.getLogger(__name__)
-CLOSED = CollectionStatus(collecting=False, over=False, settled=False, invited=False)
+CLOSED = CollectionStatus(phase=Phase.CLOSED, settled=False, invited=False)
 EXACT_SECONDS, WRONG_SECONDS = 2.0, 60.0
 """Difference of two clocks that says nothing, and one that is told the operator."""
 

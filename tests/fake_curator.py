@@ -78,7 +78,7 @@ class FakeCurator:
         return httpx.Response(200, content=task.canonical, headers=headers)
 
     def _status(self) -> httpx.Response:
-        said = {"collecting": True, "over": False, "invited": False}
+        said = {"phase": "open", "invited": False}
         return httpx.Response(200, json=said | self.says)
 
     def _report(self, task: Task, request: httpx.Request) -> httpx.Response:

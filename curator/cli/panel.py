@@ -6,6 +6,7 @@ import typer
 
 from privet.admin.client import CuratorClient, Document
 from privet.learning.core.amounts import amount, figure
+from privet.protocol.lifecycle import Phase
 
 from .options import ExportFile, Force, TaskName, remote
 from .output import PLAIN, SHORT_ID, err, out, print_table, when, write_export
@@ -21,7 +22,7 @@ def _print_panel(panel: Document) -> None:
             wave["wave"],
             wave["id"][:SHORT_ID],
             " to ".join(when(wave[end]).removesuffix(" UTC") for end in ("opens", "closes")),
-            wave["in_words"],
+            Phase(wave["phase"]).in_words,
             wave["reports"] if wave["honest"] else f"{wave['reports']}, not all honest",
             wave["models"],
         )

@@ -18,6 +18,7 @@ from privet.learning.task_building.review import review
 from privet.learning.task_building.schema import infer_features, infer_label
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidRequest
+from privet.protocol.lifecycle import Phase
 from privet.protocol.limits import SMALLEST_GROUP, TASK_CAP
 from privet.protocol.wire import printable
 
@@ -354,9 +355,9 @@ def delete(api: CuratorClient, task: TaskName, yes: Yes = False) -> None:
 
 
 def _state(summary: Document) -> str:
-    state = summary["in_words"]
+    state = Phase(summary["phase"]).in_words
     if summary["panel"] == summary["id"]:
-        state = f"panel, {summary['state']}"
+        state = f"panel, {state}"
     return state if summary["marked"] is None else f"{state}, due for removal"
 
 

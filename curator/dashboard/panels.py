@@ -11,7 +11,7 @@ from privet.learning.figures.changes import Line
 from privet.learning.figures.insight import Comparison, tests_of
 from privet.learning.figures.sentences import figures_to_state
 from privet.protocol.features import Classes, Label
-from privet.protocol.lifecycle import TaskState
+from privet.protocol.lifecycle import Phase, TaskState, phase_of_panel
 from privet.protocol.task import Task
 
 from ..service import Curator, reading
@@ -35,8 +35,7 @@ class WaveRow:
     id: str
     opens: datetime
     closes: datetime
-    state: str
-    is_there: bool
+    phase: Phase
     reports: int | None
     models: int | None
     to_fit: bool = False
@@ -107,19 +106,14 @@ class PanelPart:
         return sum(row.reports or 0 for row in self.rows)
 
     @property
+    def phase(self) -> Phase:
+        """The panel's, by those of its waves."""
+        return phase_of_panel([row.phase for row in self.rows])
+
+    @property
     def is_answerable(self) -> bool:
         """True if somebody who opens the panel's link now answers, now or at a turn to come."""
-        return any(row.state in {"open", "not yet"} for row in self.rows)
-
-    @property
-    def is_over(self) -> bool:
-        """True if no wave takes answers any more."""
-        return all(row.state not in {"open", "not yet", "draft", "closed"} for row in self.rows)
-
-    @property
-    def refreshes(self) -> bool:
-        """True while a wave takes answers."""
-        return any(row.state == "open" for row in self.rows)
+        return self.phase in {Phase.OPEN, Phase.NOT_YET_OPEN}
 
 
 def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
@@ -133,12 +127,12 @@ def panel_part(curator: Curator, visitor: Visitor, task: Task) -> PanelPart:
     for number, wave in enumerate(task.waves, 1):
         (opens, closes), stored = panel.waves[number - 1], there.get(wave.id)
         ends = (datetime.fromtimestamp(opens, UTC), datetime.fromtimestamp(closes, UTC))
-        state = "deleted" if stored is None else stored.in_words(now)
+        phase = Phase.DELETED if stored is None else stored.phase(now)
         counts: tuple[int, int, bool, bool] | tuple[None, None] = (None, None)
         if standing is not None:
             of_wave = standing.waves[number - 1]
             counts = (of_wave.reports, of_wave.models, of_wave.to_fit, of_wave.honest)
-        row = WaveRow(number, wave.id, *ends, state, stored is not None, *counts)
+        row = WaveRow(number, wave.id, *ends, phase, *counts)
         if standing is None and stored is not None:
             overall = reading.read_overall(curator, visitor, wave.id)
             row = replace(row, known=known_of(task.label, overall or ()))
@@ -173,13 +167,21 @@ def next_step_of_panel(
     steps = (
         (state is TaskState.DRAFT, "Open the study: nobody can answer a draft.", "state"),
         (
-            not (has_link or panel.is_over),
+            not (has_link or panel.phase.is_final),
             "Name a relay: without one there is no link for people.",
             "holders",
         ),
-        (panel.refreshes and not panel.reports, "Give people the study's link.", "holders"),
+        (
+            panel.phase is Phase.OPEN and not panel.reports,
+            "Give people the study's link.",
+            "holders",
+        ),
         (bool(unfitted), f"Fit models: wave {(unfitted or [0])[0]} has none yet.", "models"),
-        (panel.is_over and not panel.reports, "Nobody answered: create another study.", "waves"),
+        (
+            panel.phase.is_final and not panel.reports,
+            "Nobody answered: create another study.",
+            "waves",
+        ),
         (
             bool(latest) and not unfitted,
             f"Read the model of wave {(latest or [0])[-1]}, on its page.",

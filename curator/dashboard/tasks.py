@@ -21,7 +21,7 @@ from privet.learning.figures.sentences import (
 from privet.protocol.calls import TASK, TASKS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Classes, Range
-from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.lifecycle import Move, Phase, TaskState
 from privet.protocol.task import Task
 from privet.tables.cells import typed_number
 
@@ -71,8 +71,9 @@ class StudyRow:
     id: str
     name: str
     question: str
-    in_words: str
-    is_open: bool
+    phase: Phase
+    wave: int | None
+    """The number of the first wave of a panel in its phase."""
     is_answerable: bool
     """True if whoever has no invitation can answer now."""
     is_marked: bool
@@ -85,34 +86,19 @@ class StudyRow:
         cls, stored: ListedTask, waves: Sequence[ListedTask], people: int, now: float
     ) -> "StudyRow":
         """The row of a task, with those waves of a panel that were not deleted."""
-        head, is_open = stored.head, any(each.takes_reports(now) for each in (stored, *waves))
+        head, phase = stored.head, stored.phase(now, waves)
         return cls(
             head.id,
             head.name,
             head.prompt or as_question(head.label),
-            _of_panel(waves, now)
-            if waves and stored.state is TaskState.OPEN
-            else _said(stored, now),
-            is_open,
-            is_open and not head.invited,
+            phase,
+            next(((each.head.wave or 0) + 1 for each in waves if each.phase(now) is phase), None),
+            phase is Phase.OPEN and not head.invited,
             stored.marked is not None,
             len(waves),
             people,
             moment(stored.created),
         )
-
-
-def _of_panel(waves: Sequence[ListedTask], now: float) -> str:
-    """The state of an open panel: that of the wave that is open, or else of the next."""
-    for state in ("open", "not open yet"):
-        for each in waves:
-            if _said(each, now) == state:
-                return f"wave {(each.head.wave or 0) + 1} {state}"
-    return "over"
-
-
-def _said(stored: ListedTask, now: float) -> str:
-    return stored.in_words(now).replace("not yet", "not open yet")
 
 
 @router.get("/")
@@ -199,7 +185,6 @@ def collection(
         "panel": panel,
         "stored": stored,
         "status": status,
-        "in_words": _said(stored, curator.clock()),
         "classes": isinstance(task.label, Classes),
         "question": asked(task.label),
         "typed": wanted,

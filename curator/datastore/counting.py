@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy.engine.interfaces import DBAPICursor
 
+from privet.protocol.lifecycle import Phase, phase_of, settles_at, takes_late
+
 from .database import Backend, Database, check_revision
 from .invitations import hidden
 from .report_ids import Fingerprints, KnownIds, Positions, ReportIds, TaskIds, distinct
@@ -22,10 +24,8 @@ from .reports import (
     Outcome,
     Outcomes,
     ReportGroup,
-    is_open,
     packed_checksum,
     sums_checksum,
-    takes_late,
     unpacked_checksum,
     unpacked_sums,
 )
@@ -222,10 +222,11 @@ class Counting:
         """Outcomes of the reports ``first``, whose ids are distinct and ascending."""
         ids, fingerprints = group.ids.take(first, axis=0), group.fingerprints[first]
         if group.in_time:
-            ends = (task.closes, task.filled, self.now)
-            takes_reports = takes_late(task.state, task.moved, task.opens, *ends)
-        else:
-            takes_reports = is_open(task.state, task.opens, task.closes, self.now)
+            settles = settles_at(task.state, task.moved, task.closes, task.filled)
+            takes_reports = takes_late(task.state, task.opens, settles, self.now)
+        else:  # beyond the quota they are refused as such, below
+            dates = (task.opens, task.closes)
+            takes_reports = phase_of(task.state, *dates, None, self.now) is Phase.OPEN
         place = (self.cursor, TaskIds(task.id, task.no, task.last))
         is_simple = takes_reports and not task.invited and task.quota is None
         if len(group) >= self.backend.BULK and not (is_simple and len(ids) >= self.backend.BULK):

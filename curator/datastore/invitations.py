@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, delete, func, insert, select, text, upda
 
 from privet.protocol.batch import INVITATION_DIGEST_BYTES, split
 from privet.protocol.errors import IllegalMove, InvalidRequest
-from privet.protocol.lifecycle import not_open
+from privet.protocol.lifecycle import Phase, not_open
 
 from .database import Database
 from .schema import admissions, invitations, tasks
@@ -94,7 +94,8 @@ class InvitationStore:
             earlier = connection.execute(select(admissions).where(same)).one_or_none()
             if earlier is None:
                 stored = stored_task(row)
-                if not (stored.takes_late(now) if in_time else stored.takes_reports(now)):
+                is_open = stored.phase(now) is Phase.OPEN
+                if not (stored.takes_late(now) if in_time else is_open):
                     raise not_open(stored.task)
                 held = _hold(connection, row.no, [hidden(digest) for digest in digests], now)
                 values = {"task_no": row.no, "id": admission, "asked": asked, "made": now}

@@ -8,8 +8,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.lifecycle import TaskState
-from privet.protocol.limits import LATE_SECONDS
 from privet.protocol.task import Task
 
 from .report_ids import Fingerprints, Ids, Mask
@@ -159,42 +157,6 @@ class ReportGroup:
             for answer in self.answers
         }
         return Addition(len(self), checksum(self.ids), sums)
-
-
-def ended_at(state: str, moved: float, closes: int | None, filled: float | None) -> float | None:
-    """The end of a collection, Unix time: its closing time, or by hand, or by its quota."""
-    by_hand = moved if state == TaskState.CLOSED else None
-    return min((end for end in (by_hand, closes, filled) if end is not None), default=None)
-
-
-def is_settled(
-    state: str, moved: float, closes: int | None, filled: float | None, now: float
-) -> bool:
-    """True once the grace period after the end is over."""
-    end = ended_at(state, moved, closes, filled)
-    return end is not None and now >= end + LATE_SECONDS
-
-
-def takes_late(
-    state: str,
-    moved: float,
-    opens: int | None,
-    closes: int | None,
-    filled: float | None,
-    now: float,
-) -> bool:
-    """True if reports count that a relay took while the task was open."""
-    begun = state != TaskState.DRAFT and (opens is None or now >= opens)
-    return begun and not is_settled(state, moved, closes, filled, now)
-
-
-def is_open(state: str, opens: int | None, closes: int | None, now: float) -> bool:
-    """True if a task in ``state`` with these published dates takes reports at ``now``."""
-    return (
-        state == TaskState.OPEN
-        and (opens is None or now >= opens)
-        and (closes is None or now < closes)
-    )
 
 
 # Checksums of ids and of sums, which are sums modulo 2^64: that of a union is the sum of the

@@ -1,7 +1,7 @@
 """Tasks as they are kept: published bytes, the curator's settings, public data, state."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,14 +15,21 @@ from privet.learning.task_building.settings import DEFAULT_HOLDERS
 from privet.protocol import wire
 from privet.protocol.calls import TASKS
 from privet.protocol.errors import InvalidTask, TaskNotFound
-from privet.protocol.lifecycle import MOVES, Move, TaskState, after
-from privet.protocol.limits import LATE_SECONDS
+from privet.protocol.lifecycle import (
+    Move,
+    Phase,
+    TaskState,
+    check_move,
+    phase_of,
+    phase_of_panel,
+    settles_at,
+    takes_late,
+)
 from privet.protocol.task import Task
 from privet.protocol.task_head import TaskHead
 
 from .database import Database
 from .removal import remove_listed_ids, remove_task
-from .reports import ended_at, is_open, takes_late
 from .schema import deleted_tasks, public_data, tasks
 
 PUBLIC_MODEL, REGISTER, PREVALENCE, QUOTA = "public_model", "register", "prevalence", "quota"
@@ -66,47 +73,24 @@ class ListedTask:
         """True if an earlier version made it, which this program does not read."""
         return self.head.version != wire.VERSION
 
-    def is_over(self, now: float) -> bool:
-        """True if its published end has come or its quota is reached, so that no new report can
-        count any more."""
-        closes = self.head.closes
-        return self.filled is not None or (closes is not None and now >= closes)
+    def phase(self, now: float, waves: Iterable["ListedTask"] = ()) -> Phase:
+        """The phase of its collection, of a panel by those of its ``waves`` that are there.
 
-    def takes_reports(self, now: float) -> bool:
-        """True if it is open, ``now`` lies within its published dates, and its quota is not
-        reached.
-
-        Not one of an earlier version, whose reports this program does not read; nor a panel, whose
-        waves take the reports.
+        A task of an earlier version, whose reports this program does not read, is not open.
         """
-        head = self.head
-        is_now = is_open(self.state, head.opens, head.closes, now)
-        return not self.is_earlier and not head.waves and self.filled is None and is_now
-
-    def in_words(self, now: float) -> str:
-        """Its state, and of an open task how its dates and quota stand: open, not yet, over, or
-        all answers are in."""
-        opens, closes = self.head.opens, self.head.closes
-        if self.head.waves or self.takes_reports(now):
-            return self.state.value
-        if self.filled is not None:
-            return "all answers are in"
-        if closes is not None and now >= closes:
-            return "over"
-        is_early = self.state is TaskState.OPEN and opens is not None and now < opens
-        return "not yet" if is_early else self.state.value
+        if self.head.waves:
+            return phase_of_panel([each.phase(now) for each in waves])
+        found = phase_of(self.state, self.head.opens, self.head.closes, self.filled, now)
+        return Phase.CLOSED if self.is_earlier and found is Phase.OPEN else found
 
     def takes_late(self, now: float) -> bool:
         """True if reports count that a relay took while it was open."""
-        head = self.head
-        late = takes_late(self.state, self.moved, head.opens, head.closes, self.filled, now)
-        return not self.is_earlier and late
+        return not self.is_earlier and takes_late(self.state, self.head.opens, self.settles, now)
 
     @property
     def settles(self) -> float | None:
         """Unix time at which its grace period ends; None if no end is known."""
-        end = ended_at(self.state, self.moved, self.head.closes, self.filled)
-        return None if end is None else end + LATE_SECONDS
+        return settles_at(self.state, self.moved, self.head.closes, self.filled)
 
     def is_settled(self, now: float) -> bool:
         """True if its counts grow no more, unless it is opened again."""
@@ -208,24 +192,27 @@ class TaskStore:
             prevalence = stated_prevalence(stated, stored_task(task).task.label, y)
         return PublicData(x, y, onnx, people, prevalence)
 
-    def move(self, task_id: str, move: Move, now: float) -> TaskState:
-        """Open, close or delete a task; the state it is in afterwards.
+    def move(self, task_id: str, move: Move, now: float) -> None:
+        """Open, close or delete a task.
 
         Once a close has returned no report is counted until the task is opened again. Delete
         removes everything that is kept about the task; its report ids are useless from then on,
-        and what cannot be removed of them at once is removed by a later ``expire``. A panel moves
-        in one transaction with those of its waves that are there and can. Raises ``TaskNotFound``,
-        and ``IllegalMove`` by the table in ``privet.protocol.lifecycle``.
+        and what cannot be removed of them at once is removed by a later ``expire``. The waves of a
+        panel that are there move with it, in one transaction. Raises ``TaskNotFound``,
+        ``IllegalMove`` by the table in ``privet.protocol.lifecycle``, and ``InvalidTask`` where one
+        of an earlier version is opened.
         """
         waves = self.head(task_id).head.waves
         with self.database.writing(locked=[task_id, *waves]) as connection:
-            state = _move(connection, need_task(connection, task_id), move, now)
-            for row in filter(None, (find_task(connection, wave) for wave in waves)):
-                if (TaskState(row.state), move) in MOVES:
-                    _move(connection, row, move, now)
-        if state is TaskState.DELETED:
+            row = need_task(connection, task_id)
+            if move is Move.OPEN:
+                published_task(row.id, bytes(row.canonical))
+            check_move(phase_of(row.state, row.opens, row.closes, row.filled, now), move)
+            for each in (row, *(find_task(connection, wave) for wave in waves)):
+                if each is not None and each.state != move.state:
+                    _move(connection, each, move.state, now)
+        if move is Move.DELETE:
             remove_listed_ids(self.database)
-        return state
 
     def was_deleted(self, task_id: str) -> bool:
         """True if a task of this id was here and was deleted, by a move or by expiry."""
@@ -234,15 +221,12 @@ class TaskStore:
             return bool(connection.scalar(select(deleted)))
 
 
-def _move(connection: Connection, row: TaskRow, move: Move, now: float) -> TaskState:
-    """Move one task; the state it is in afterwards."""
-    state = after(TaskState(row.state), move)
+def _move(connection: Connection, row: TaskRow, state: TaskState, now: float) -> None:
     if state is TaskState.DELETED:
         remove_task(connection, row.no)
     else:
         this = update(tasks).where(tasks.c.no == row.no)
         connection.execute(this.values(state=state.value, moved=now))
-    return state
 
 
 def _create(

@@ -12,7 +12,7 @@ from privet.learning.core.escaping import csv_cell
 from privet.learning.figures.changes import Line, WaveFigure
 from privet.protocol.calls import JSON_MEDIA_TYPE, TASKS
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.lifecycle import TaskState
+from privet.protocol.lifecycle import Phase, TaskState
 
 from ..operations.parameters import EXAMPLE_ID, TaskId
 from ..service.panels import PanelStanding, read_panel
@@ -37,9 +37,7 @@ class StandingWaveView(View):
     opens: datetime
     closes: datetime
     state: TaskState = Field(description="Of its task; `deleted` if it is there no more.")
-    in_words: str = Field(
-        description="How it stands in words: open, not yet, over, all answers are in, or its state."
-    )
+    phase: Phase = Field(description="By its state, dates and quota.")
     collecting: bool
     reports: int
     held: int = Field(description="Reports that relays hold; up to 20 too many for each.")
@@ -115,6 +113,7 @@ class PanelView(View):
         found, waves = standing.over_time, []
         for number, wave in enumerate(standing.waves, 1):
             stored, (opens, closes) = wave.stored, (wave.task.opens or 0, wave.task.closes or 0)
+            phase = Phase.DELETED if stored is None else stored.phase(now)
             waves.append(
                 StandingWaveView(
                     wave=number,
@@ -122,8 +121,8 @@ class PanelView(View):
                     opens=moment(opens),
                     closes=moment(closes),
                     state=TaskState.DELETED if stored is None else stored.state,
-                    in_words="deleted" if stored is None else stored.in_words(now),
-                    collecting=stored is not None and stored.takes_reports(now),
+                    phase=phase,
+                    collecting=phase is Phase.OPEN,
                     reports=wave.reports,
                     held=wave.held,
                     lost=wave.lost,
@@ -207,7 +206,7 @@ def export_waves(
 
 
 COLUMNS = (
-    *("row", "since", "wave", "opens", "closes", "state", "reports", "cell", "splits", "name"),
+    *("row", "since", "wave", "opens", "closes", "phase", "reports", "cell", "splits", "name"),
     *("before", "value", "low", "high", "p_value"),
 )
 
@@ -221,8 +220,7 @@ def table_of(view: PanelView) -> str:
     table = csv.DictWriter(text, COLUMNS)
     table.writeheader()
     for wave in view.waves:
-        known = wave.model_dump(mode="json", include={"wave", "opens", "closes"})
-        known["state"] = wave.in_words
+        known = wave.model_dump(mode="json", include={"wave", "opens", "closes", "phase"})
         table.writerow({"row": "wave", "reports": wave.reports, **known})
     lines: list[tuple[Line | CellLineView, dict[str, Any]]]
     lines = [(line, {}) for line in view.lines]

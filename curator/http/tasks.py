@@ -23,7 +23,7 @@ from privet.protocol.errors import (
     Overloaded,
     TooLarge,
 )
-from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.lifecycle import Move, Phase, TaskState
 from privet.protocol.results import Results
 from privet.protocol.signature import SIGNATURE_PATTERN
 from privet.protocol.status import CollectionStatus
@@ -107,9 +107,8 @@ class TaskSummary(View):
     version: int = Field(description="Of its form.", examples=[VERSION])
     name: str = Field(examples=["Fair's survey"])
     state: TaskState = Field(examples=["open"])
-    in_words: str = Field(
-        description="How it stands in words: open, not yet, over, all answers are in, or its "
-        "state.",
+    phase: Phase = Field(
+        description="By its state, dates and quota; of a panel by its waves.",
         examples=["open"],
     )
     collecting: bool = Field(description="Whether a report would be counted now.")
@@ -133,15 +132,15 @@ class TaskSummary(View):
 
     @classmethod
     def of(cls, stored: ListedTask, now: float, waves: Sequence[ListedTask] = ()) -> "TaskSummary":
-        """The line at a time; a panel takes reports where one of its ``waves`` does."""
-        head = stored.head
+        """The line at a time; the phase of a panel is by its ``waves``."""
+        head, phase = stored.head, stored.phase(now, waves)
         return cls(
             id=head.id,
             version=head.version,
             name=head.name,
             state=stored.state,
-            in_words=stored.in_words(now),
-            collecting=any(each.takes_reports(now) for each in (stored, *waves)),
+            phase=phase,
+            collecting=phase is Phase.OPEN,
             created=moment(stored.created),
             label=head.label,
             epsilon=head.epsilon,
@@ -338,8 +337,7 @@ class StatusView(CollectionStatus):
         view = cls(
             id=stored.head.id,
             state=stored.state,
-            collecting=any(each.takes_reports(standing.at) for each in (stored, *standing.waves)),
-            over=stored.is_over(standing.at),
+            phase=standing.phase,
             settled=stored.is_settled(standing.at),
             expected=standing.expected,
             invited=standing.invited,

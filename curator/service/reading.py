@@ -39,7 +39,6 @@ from privet.learning.figures.scores import Yardsticks, yardsticks
 from privet.learning.figures.sentences import differs
 from privet.protocol.errors import InvalidRequest, ModelNotFound
 from privet.protocol.features import Classes, Range
-from privet.protocol.lifecycle import TaskState
 from privet.protocol.results import Figure, Results
 from privet.protocol.task import Task
 
@@ -198,7 +197,7 @@ def read_overall(curator: Curator, actor: Actor, task_id: str) -> tuple[Comparis
     listed = read_head(curator, actor, task_id)
     if listed.is_earlier or not sees_models(curator, actor):
         return None
-    if listed.state is not TaskState.CLOSED and not listed.is_over(curator.clock()):
+    if not listed.phase(curator.clock()).has_ended:
         return None
     try:
         number = curator.models.info(task_id).number

@@ -17,8 +17,8 @@ from privet.learning.task_building.build import build_task
 from privet.learning.task_building.publication import Publication
 from privet.learning.task_building.review import Preview, preview
 from privet.learning.task_building.settings import TaskSettings
-from privet.protocol.errors import IllegalMove, InvalidRequest, InvalidTask, TaskNotFound
-from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.errors import InvalidRequest, InvalidTask, TaskNotFound
+from privet.protocol.lifecycle import Move, Phase, TaskState
 from privet.protocol.limits import MAX_PANEL_SECONDS
 from privet.protocol.task import Task
 from privet.protocol.task_head import TaskHead
@@ -61,6 +61,7 @@ class Standing:
 
     stored: ListedTask
     at: float
+    phase: Phase
     reports: int
     step: int
     """``reports`` is a multiple of this."""
@@ -221,19 +222,19 @@ def read_status(curator: Curator, actor: Actor, task_id: str) -> Standing:
     reads, stored = actor.reads, read_head(curator, actor, task_id)
     models = len(curator.store.models.listed(task_id))
     now, restored = curator.clock(), curator.restored
-    status = curator.store.standing.read(task_id)
+    status, waves = curator.store.standing.read(task_id), waves_of(curator, stored.head)
+    phase = stored.phase(now, waves)
     return Standing(
         stored=stored,
         at=now,
+        phase=phase,
         reports=status.reports if reads else in_steps(curator, task_id, status.reports),
         step=1 if reads else STEP,
         models=models,
         invited=status.invited,
         expected=status.expected,
-        asks_again=restored is not None
-        and stored.created <= restored
-        and stored.takes_reports(now),
-        waves=waves_of(curator, stored.head),
+        asks_again=restored is not None and stored.created <= restored and phase is Phase.OPEN,
+        waves=waves,
         exact=status if reads else None,
     )
 
@@ -244,9 +245,10 @@ def growth(stored: ListedTask, now: float, waves: Sequence[ListedTask] = ()) -> 
     Those of a panel are its ``waves``'.
     """
     taking = waves if stored.head.waves else [stored]
-    if any(each.takes_reports(now) for each in taking):
+    phase = stored.phase(now, waves)
+    if phase is Phase.OPEN:
         return "The collection takes answers, so its figures may still change."
-    if any(each.in_words(now) == "not yet" for each in waves):
+    if phase is Phase.NOT_YET_OPEN and waves:
         return "Waves are still to open, so its figures may still change."
     late = [each.settles for each in taking if each.settles is not None and each.takes_late(now)]
     if not late:
@@ -272,18 +274,9 @@ def in_steps(curator: Curator, task_id: str, reports: int) -> int:
 def move_task(curator: Curator, actor: Actor, task_id: str, move: Move) -> ListedTask:
     """Open or close a task; raises ``TaskNotFound`` or ``IllegalMove``."""
     actor.need(Scope.ADMIN)
-    now, tasks = curator.clock(), curator.store.tasks
-    opened = tasks.read(task_id) if move is Move.OPEN else None
-    if opened is not None and opened.filled is not None:
-        raise IllegalMove("The task has reached its quota of reports: create another task.")
-    if opened is not None and opened.is_over(now):
-        raise IllegalMove(
-            "The task's closing time has passed, and it was published with it, so no new report "
-            "can count any more: create another task."
-        )
-    state = tasks.move(task_id, move, now)
-    curator.audit.add_entry(actor.id, f"task {state}", task_id)
-    return tasks.head(task_id)
+    curator.store.tasks.move(task_id, move, curator.clock())
+    curator.audit.add_entry(actor.id, f"task {move.state}", task_id)
+    return curator.store.tasks.head(task_id)
 
 
 def delete_task(curator: Curator, actor: Actor, task_id: str, *, named: str | None = None) -> None:

@@ -53,6 +53,8 @@ export const REPORT_MOVES = new Set([
   "refused counted",
   "refused refused",
 ]);
+/** The phase of a collection, by its state, dates and quota.
+ * @typedef {"draft" | "not-yet-open" | "open" | "full" | "over" | "closed" | "deleted"} Phase */
 export const CALLS = {
   readTask: { method: "GET", below: "", accept: TASK_TYPE, good: [200], limit: 3145728 },
   readStatus: { method: "GET", below: "/status", accept: JSON_TYPE, good: [200], limit: 1048576 },

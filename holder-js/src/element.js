@@ -29,7 +29,7 @@ const [ANSWERS_START, ANSWERS_END, ID_START, TASK_START] = [9, 69, 64, 41];
 
 /** What is said of a problem, by its type and its kind, or its type; of any other, that it failed. */
 const SAID = {
-  "task-not-open early": "opensOn", "task-not-open late": "closedOn", "task-not-open over": "ended", "wrong-clock": "wrongClock",
+  "task-not-open not-yet-open": "opensOn", "task-not-open full": "ended", "task-not-open over": "ended", "wrong-clock": "wrongClock",
   "refused groups": "smallGroup", "refused invitation": "invitationMissing", "invalid-request invitation": "invitationWrong",
   "budget-spent task": "tooMuch", "budget-spent year": "spent", "budget-spent disclosed": "disclosedEnough",
   "task-not-open": "notOpen", "task-not-found": "unknownTask", "not-authorized": "invitationWrong",
@@ -327,10 +327,11 @@ class Visit {
 
   #sayProblem({ type, why }) {
     const { opens, closes, clockAhead, panel } = this.task ?? {};
-    const isEarly = type === "task-not-open" && why === "early";
-    const isMissed = why === "late" && panel?.mode === "rotate";
-    const ofTurn = panel === undefined || isPanel(this.task) ? undefined : isEarly ? "yourTurn" : isMissed ? "turnOver" : undefined;
-    return this.#say(ofTurn ?? SAID[`${type} ${why}`] ?? SAID[type] ?? "failed", {
+    const isEarly = why === "not-yet-open";
+    const isLate = why === "over" && closes !== null && now() >= closes;
+    const isTurn = panel !== undefined && !isPanel(this.task);
+    const dated = isEarly && isTurn ? "yourTurn" : isLate ? (isTurn && panel.mode === "rotate" ? "turnOver" : "closedOn") : undefined;
+    return this.#say(dated ?? SAID[`${type} ${why}`] ?? SAID[type] ?? "failed", {
       host: this.#host, date: this.#texts.date((isEarly ? opens : closes) ?? now()), end: this.#texts.date(closes ?? now()),
       device: this.#texts.date(now()), server: this.#texts.date(now() + (clockAhead ?? 0)),
     });
@@ -456,8 +457,8 @@ class Visit {
     const collection = await asked;
     this.#showResults(collection, this.task, this.#wording.own);
     await check(this.task, this.options);
-    const why = collection.results === null ? undefined : "over";
-    if (collection.collecting === false) throw new Problem("task-not-open", "It takes no reports now.", why);
+    const { phase, results } = collection;
+    if (phase !== null && phase !== "open") throw new Problem("task-not-open", "It takes no reports now.", results === null ? phase : "over");
     if (collection.invited && !this.options.invitation) throw new Problem("refused", "It needs an invitation.", "invitation");
     return collection;
   }

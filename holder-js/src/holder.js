@@ -349,7 +349,7 @@ export function checkDates({ opens, closes, clockAhead = null, panel }, now = un
   const early = opens !== null && now < opens && !(panel?.mode === "repeat" && isPanel({ panel, opens, closes }));
   if (early || late) {
     const said = isTurn ? `Your turn ${late ? "was until" : "is from"}` : `The task ${late ? "closed" : "opens"} on`;
-    throw new Problem("task-not-open", `${said} ${inUtc(late ? closes : opens)}: nothing was drawn. ${clocks}`, late ? "late" : "early");
+    throw new Problem("task-not-open", `${said} ${inUtc(late ? closes : opens)}: nothing was drawn. ${clocks}`, late ? "over" : "not-yet-open");
   }
 }
 

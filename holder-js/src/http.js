@@ -86,8 +86,8 @@ export const clockWasSet = ({ clockSetBy }, now = unixTime) => Math.abs(setBy(no
  */
 export async function collectionOf(url, options = {}) {
   const reply = await persist(CALLS.readStatus, url, options);
-  const { collecting, settled, invited, asks_again: asksAgain = false, as_files: asFiles = false, one_operator: oneOperator = false, results = null } = json(reply);
-  return { collecting, settled, invited, asksAgain, asFiles, oneOperator, results };
+  const { phase = null, settled, invited, asks_again: asksAgain = false, as_files: asFiles = false, one_operator: oneOperator = false, results = null } = json(reply);
+  return { phase, collecting: phase === null ? null : phase === "open", settled, invited, asksAgain, asFiles, oneOperator, results };
 }
 
 /**
@@ -124,6 +124,7 @@ export async function statusOf(url, id, options = {}) {
 
 /**
  * @typedef {object} Collection
+ * @property {import("./calls.js").Phase | null} phase by its state, dates and quota; null where a relay has not heard
  * @property {boolean | null} collecting whether the task takes reports now; null where a relay has not heard
  * @property {boolean | null} settled whether none that a relay holds can count any more
  * @property {boolean | null} invited whether only invited reports count

@@ -12,8 +12,8 @@
 
 /**
  * Of `budget-spent`, which cap is in the way; of `refused` and `invalid-request`, what is wrong or missing; of
- * `task-not-open`, when.
- * @typedef {"task" | "year" | "disclosed" | "groups" | "invitation" | "signature" | "early" | "late" | "over"} Why
+ * `task-not-open`, the phase of the collection.
+ * @typedef {"task" | "year" | "disclosed" | "groups" | "invitation" | "signature" | import("./calls.js").Phase} Why
  */
 
 /** An error by the name of its problem type, with what to do about it. */

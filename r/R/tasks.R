@@ -2,8 +2,9 @@
 #'
 #' @param curator A [privet_curator()].
 #' @return A data frame with one row per task, oldest first: `id`, `name`, `state` (`draft`, `open`
-#'   or `closed`), `collecting` (whether reports count now), `created` (time in UTC), `label`,
-#'   `epsilon` (privacy budget of one holder) and `questions` (how many).
+#'   or `closed`), `phase` (by its dates and quota also `not-yet-open`, `full` or `over`),
+#'   `collecting` (whether reports count now), `created` (time in UTC), `label`, `epsilon` (privacy
+#'   budget of one holder) and `questions` (how many).
 #' @examples
 #' \dontrun{
 #' privet_tasks()
@@ -15,6 +16,7 @@ privet_tasks <- function(curator = privet_curator()) {
     id = column(tasks, "id"),
     name = column(tasks, "name"),
     state = column(tasks, "state"),
+    phase = column(tasks, "phase"),
     collecting = column(tasks, "collecting", as.logical),
     created = as_time(column(tasks, "created")),
     label = column(tasks, "label"),

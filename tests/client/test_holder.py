@@ -422,7 +422,7 @@ async def test_a_restored_curator_is_sent_again_what_it_had_counted(again: bool)
     """The same bytes, if it asks for them; a refusal is told, and the ledger stays as it is."""
     network, ledger = Network([publish]), MemoryLedger()
     answered = await Holder(network.client(), ledger).answer(URL, RECORD)
-    status = {"collecting": True, "over": False, "invited": False, "asks_again": again}
+    status = {"phase": "open", "invited": False, "asks_again": again}
     restored = Network([httpx.Response(200, json=status), publish])
     outcomes = await Holder(restored.client(), ledger).resend()
     assert outcomes == ([answered] if again else [])

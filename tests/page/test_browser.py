@@ -858,7 +858,7 @@ def test_who_comes_out_of_turn_is_told_in_their_language(
         if route.request.url.endswith(asked):
             route.fulfill(body=tasks[asked], headers={**headers, "Content-Type": TASK_MEDIA_TYPE})
         else:
-            route.fulfill(json={"collecting": False, "settled": False}, headers=headers)
+            route.fulfill(json={"phase": "closed", "settled": False}, headers=headers)
 
     tab.route("https://curator.example/**", answer)
     url = f"https://curator.example/v1/tasks/{document.id}"

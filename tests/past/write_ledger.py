@@ -90,7 +90,7 @@ class Curator:
             report = Report.unpack(request.content).id.hex()
             return httpx.Response(201, json={"report": report, "counted": True})
         if len(parts) > 4:
-            return httpx.Response(200, json={"collecting": True, "over": False, "invited": False})
+            return httpx.Response(200, json={"phase": "open", "invited": False})
         kind = {"Content-Type": request.headers["accept"]}
         return httpx.Response(200, content=self.tasks[parts[3]].canonical, headers=kind)
 

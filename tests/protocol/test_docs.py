@@ -10,7 +10,7 @@ from privet.protocol.batch import COLUMNS
 from privet.protocol.errors import PROBLEM_BASE, PROBLEMS, IllegalMove
 from privet.protocol.features import Categorical, Classes, Numeric, Range
 from privet.protocol.label_scale import Centring
-from privet.protocol.lifecycle import MOVES, Move, TaskState, after
+from privet.protocol.lifecycle import MOVES, Move, Phase, check_move
 from privet.protocol.partition import Tree
 from privet.protocol.report import REPORT_BOUNDS, Report
 from privet.protocol.task import Question, Task
@@ -50,10 +50,10 @@ def test_every_call_is_there() -> None:
 
 def test_the_lifecycle_is_the_table_of_moves() -> None:
     """Each allowed move, and no other; who tries one is told what is allowed."""
-    rows = [[state.value, move.value, after.value] for (state, move), after in MOVES.items()]
-    assert table("Lifecycle") == rows
+    rows = [(phase, moves) for phase, _, moves in table("Lifecycle")]
+    assert rows == [(f"`{phase}`", ", ".join(moves) or "nothing") for phase, moves in MOVES.items()]
     with pytest.raises(IllegalMove, match=r"is draft cannot close: it allows open, delete\."):
-        after(TaskState.DRAFT, Move.CLOSE)
+        check_move(Phase.DRAFT, Move.CLOSE)
 
 
 def test_the_limits_are_those_enforced() -> None:

@@ -120,7 +120,7 @@ def test_data_frames_say_what_the_api_says(
         row.items()
         >= {
             key: listed[key]
-            for key in ("name", "state", "collecting", "label", "epsilon", "questions")
+            for key in ("name", "state", "phase", "collecting", "label", "epsilon", "questions")
         }.items()
     )
     models = curator.models(classes)

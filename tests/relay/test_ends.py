@@ -25,7 +25,7 @@ from privet.curator.datastore.reports import Outcome
 from privet.curator.settings import Settings
 from privet.protocol.batch import OUTCOME_ENDING, Batch
 from privet.protocol.errors import IllegalMove, QuotaReached, TaskNotFound, TaskNotOpen
-from privet.protocol.lifecycle import Move
+from privet.protocol.lifecycle import Move, Phase
 from privet.protocol.limits import LATE_SECONDS
 from privet.protocol.report import Report
 from privet.protocol.status import CollectionStatus
@@ -128,9 +128,9 @@ async def test_fewer_than_the_task_lets_go_are_lost_and_told(tmp_path: Path) -> 
 
 @keeps(
     "threat-model: nothing counts after the grace period",
-    in_="curator/datastore/reports.py",
-    instead_of="end is not None and now >= end + LATE_SECONDS",
-    plant="False",
+    in_="protocol/lifecycle.py",
+    instead_of="begun and (settles is None or now < settles)",
+    plant="begun",
 )
 async def test_nothing_counts_after_the_grace_period(tmp_path: Path) -> None:
     """A relay that was away for so long says so, of what it had sealed as of the rest."""
@@ -206,7 +206,7 @@ def status_of_an_open_task(request: httpx.Request) -> httpx.Response | None:
     """The status that a curator gave before the end."""
     if not request.url.path.endswith("/status"):
         return None
-    status = {"collecting": True, "over": False, "settled": False, "invited": False}
+    status = {"phase": "open", "settled": False, "invited": False}
     return httpx.Response(200, json=status)
 
 
@@ -386,7 +386,7 @@ def test_a_relay_waits_for_no_more_than_may_come(
 ) -> None:
     """An eighth of what the asker expects, and never fewer than the task says."""
     asked = task(smallest_batch=smallest)
-    status = CollectionStatus(collecting=True, over=False, invited=False, expected=expected)
+    status = CollectionStatus(phase=Phase.OPEN, invited=False, expected=expected)
     assert BatchSizes(least).while_open(asked, status) == waits
     assert BatchSizes(least).at_the_end(asked) == last
 
@@ -404,7 +404,7 @@ def test_no_curator_has_fewer_go_together_than_its_relay_says(
 ) -> None:
     """Not by a small batch in the task, nor by few who are expected, nor by an end."""
     asked, sizes = task(smallest_batch=smallest), BatchSizes(1_000, smallest=50)
-    status = CollectionStatus(collecting=True, over=False, invited=False, expected=expected)
+    status = CollectionStatus(phase=Phase.OPEN, invited=False, expected=expected)
     assert sizes.while_open(asked, status) >= sizes.at_the_end(asked) >= 50
 
 

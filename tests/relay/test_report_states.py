@@ -184,7 +184,7 @@ async def test_states_are_for_those_who_know_the_id_and_end(setting: Setting) ->
 class Watched:
     """A curator whose status a relay watches, by a clock that the test sets."""
 
-    status: dict[str, bool] | None = None
+    status: dict[str, object] | None = None
     now: float = 0.0
     asked: list[float] = field(default_factory=list)
 
@@ -206,8 +206,8 @@ class Watched:
         return self.asked
 
 
-def collecting(yes: bool) -> dict[str, bool]:
-    return {"collecting": yes, "over": False, "invited": False}
+def status(phase: str, *, settled: bool = False) -> dict[str, object]:
+    return {"phase": phase, "settled": settled, "invited": False}
 
 
 async def test_a_silent_curator_keeps_nobody_out() -> None:
@@ -232,10 +232,10 @@ async def test_only_a_settled_task_is_looked_at_less_and_less_often(
     """
     monkeypatch.setattr(task_watch, "SHORTEST", 5.0)
     monkeypatch.setattr(task_watch, "LONGEST", 60.0)
-    curator = Watched({**collecting(False), "over": True, "settled": True})
+    curator = Watched(status("over", settled=True))
     assert await curator.look_each_second(0, 200) == [0, 5, 15, 35, 75, 135, 195]
-    for again in ({"settled": True}, {"over": True}, {"collecting": True}):
-        curator = Watched(collecting(False) | again)
+    for again in (status("closed", settled=True), status("over"), status("open")):
+        curator = Watched(again)
         assert await curator.look_each_second(0, 16) == [0, 5, 10, 15]
 
 
@@ -248,7 +248,7 @@ async def test_only_a_settled_task_is_looked_at_less_and_less_often(
 async def test_the_curator_does_not_see_when_holders_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first call about a task the relay asks by the clock, and only then."""
     monkeypatch.setattr(task_watch, "SHORTEST", 0.05)
-    curator = Watched(collecting(True))
+    curator = Watched(status("open"))
     running = Background(curator.watch.run())
     await asyncio.sleep(0)
     await curator.watch.look("t")

@@ -47,7 +47,7 @@ from privet.curator.collection.intake import Intake
 from privet.curator.collection.rejects import Rejects
 from privet.curator.collection.task_cache import task_cache
 from privet.curator.collection.writer import Writer
-from privet.curator.datastore import expiry, garbage_collection, open_store, reports
+from privet.curator.datastore import expiry, garbage_collection, open_store
 from privet.curator.datastore.verification import verify, verify_audit
 from privet.curator.http import tasks
 from privet.curator.http.requests import Caller
@@ -61,10 +61,11 @@ from privet.http_server.problems import add_problem_handlers
 from privet.http_server.task_calls import Answer, TaskCalls
 from privet.intake.upload import ReportUpload
 from privet.learning.task_building.publication import Publication
+from privet.protocol import lifecycle
 from privet.protocol.calls import REPORT_MEDIA_TYPE, SEND_REPORT, TASK_MEDIA_TYPE, Call
 from privet.protocol.errors import PrivetError, StorageFailed, TaskNotFound
 from privet.protocol.features import Classes, Numeric
-from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.lifecycle import Move, Phase, TaskState
 from privet.protocol.partition import LEAF, Tree
 from privet.protocol.report import (
     Report,
@@ -479,7 +480,7 @@ class Collection(World):
         return self.curators[0].store.tasks.read(TASK.id).takes_late(self.stranger.clock())
 
     def takes_reports(self) -> bool:
-        return self.curators[0].store.tasks.read(TASK.id).takes_reports(self.stranger.clock())
+        return self.curators[0].store.tasks.read(TASK.id).phase(self.stranger.clock()) is Phase.OPEN
 
 
 def run(steps: Sequence[Step], seed: int = 0) -> tuple[list[str], list[str]]:
@@ -490,7 +491,7 @@ def run(steps: Sequence[Step], seed: int = 0) -> tuple[list[str], list[str]]:
         mock.patch.object(garbage_collection, "EVERY_SECONDS", ROUND_SECONDS),
         mock.patch.object(expiry, "GRACE_SECONDS", GRACE_SECONDS),
         mock.patch.object(garbage_collection, "LATE_SECONDS", LATE_SECONDS),
-        mock.patch.object(reports, "LATE_SECONDS", LATE_SECONDS),
+        mock.patch.object(lifecycle, "LATE_SECONDS", LATE_SECONDS),
     ):
         world = Collection(Path(folder), seed)
         with world.running() as runner:

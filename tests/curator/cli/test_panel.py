@@ -94,7 +94,7 @@ def test_the_command_of_the_page_publishes_a_panel(
     monkeypatch.chdir(ROOT)
     found = cli.json(*words.stdout.splitlines(), "--yes")
     assert len(found["waves"]) == 3
-    assert cli.json("panel", "status", "Months")["waves"][0]["in_words"] == "not yet"
+    assert cli.json("panel", "status", "Months")["waves"][0]["phase"] == "not-yet-open"
 
 
 def test_a_lifetime_beyond_peoples_caps_is_asked_about(cli: Cli) -> None:
@@ -150,7 +150,7 @@ def test_each_wave_has_one_word_and_its_hours(
     status, tasks = cli("panel", "status", panel).out, cli("task", "list").out
     for text in (status, tasks):
         assert "open" in text
-        assert "not yet" in text
+        assert "not open yet" in text
         assert "outside" not in text
     opens = datetime.fromisoformat(cli.json("panel", "status", panel)["waves"][0]["opens"])
     assert f"{opens:%H:%M}" in status

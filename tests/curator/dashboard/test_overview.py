@@ -212,7 +212,7 @@ async def test_a_stranger_reads_the_question_and_nothing_that_operators_do(http:
 
 
 def status(**values: object) -> StatusView:
-    given = {"id": "0" * 64, "state": TaskState.OPEN, "collecting": True, "over": False}
+    given: dict[str, object] = {"id": "0" * 64, "state": TaskState.OPEN, "phase": "open"}
     given |= {"settled": False, "expected": None, "invited": False, "asks_again": False}
     return StatusView.model_validate({**given, "reports": 0, "step": 1, "models": 0, **values})
 
@@ -237,17 +237,17 @@ def model_of(
             "Open the study: nobody can",
             "state",
             ADMIN,
-            {"state": "draft", "collecting": False},
+            {"state": "draft", "phase": "draft"},
             [],
             {},
         ),
         ("Name a relay", "holders", ADMIN, {"reports": 9}, [9], {"has_link": False}),
-        ("create another study", "holders", ADMIN, {"collecting": False, "over": True}, [], {}),
+        ("create another study", "holders", ADMIN, {"phase": "over"}, [], {}),
         (
             "Open the study: nobody has",
             "state",
             ADMIN,
-            {"state": "closed", "collecting": False},
+            {"state": "closed", "phase": "closed"},
             [],
             {},
         ),
@@ -273,7 +273,7 @@ def model_of(
             "Open the study again",
             "state",
             ADMIN,
-            {"reports": 9, "collecting": False},
+            {"reports": 9, "phase": "closed"},
             [],
             {"is_unread": True},
         ),
@@ -281,14 +281,14 @@ def model_of(
             "Create another study",
             "holders",
             ADMIN,
-            {"reports": 9, "collecting": False, "over": True},
+            {"reports": 9, "phase": "over"},
             [],
             {"is_unread": True},
         ),
         ("again: 4 more answers are in", "models", ADMIN, {"reports": 9}, [5, 3], {}),
-        ("Read the model", "models", ADMIN, {"reports": 9, "collecting": False}, [9], {}),
-        ("Fit a model to all 21 ", "models", ADMIN, {"reports": 21, "collecting": False}, [20], {}),
-        ("Let model 2 serve", "models", ADMIN, {"reports": 9, "collecting": False}, [5, 9], {}),
+        ("Read the model", "models", ADMIN, {"reports": 9, "phase": "closed"}, [9], {}),
+        ("Fit a model to all 21 ", "models", ADMIN, {"reports": 21, "phase": "closed"}, [20], {}),
+        ("Let model 2 serve", "models", ADMIN, {"reports": 9, "phase": "closed"}, [5, 9], {}),
         ("Let model 2 serve", "models", ADMIN, {"reports": 9}, [5, 9], {}),
         ("Compare model 2, which has 9", "models", ADMIN, {"reports": 9}, [5, -9], {}),
         ("All planned answers are in", "state", ADMIN, {"reports": 9}, [9], {"planned": 9}),

@@ -62,7 +62,7 @@ async def test_a_panel_and_its_waves_have_pages(
     seen = await http.get(f"/v1/tasks/{panel.id}/waves", headers=http.admin)
     assert [wave["wave"] for wave in seen.json()["waves"]] == [1, 2]
     page = await http.get(f"/tasks/{panel.id}")
-    assert states(page.text) == ["open", "not yet"]
+    assert states(page.text) == ["open", "not open yet"]
     for_all = "is there for everybody once it is over and has a model."
     assert for_all in page.text
     app.state.curator.guard_models = True
@@ -148,7 +148,11 @@ async def test_a_panels_page_says_what_to_do_next(http: Http, clock: ManualClock
     assert "so nobody can answer any more" not in page
     await http.delete(f"/v1/tasks/{panel.waves[2].id}", headers=http.admin)
     clock.advance(10 * 86_400)
-    assert states((await http.get(f"/tasks/{panel.id}")).text) == ["over", "not yet", "deleted"]
+    assert states((await http.get(f"/tasks/{panel.id}")).text) == [
+        "over",
+        "not open yet",
+        "deleted",
+    ]
 
 
 async def test_a_panel_that_is_over_asks_nobody(
@@ -231,7 +235,7 @@ async def test_a_panel_is_shown_over_time(http: Http, app: CuratorApp, clock: Ma
         assert chart.startswith(f"Share of {line['name']}")
         for of in line["figures"]:
             assert f"wave {of['wave']} {percent(of['value'])} (" in chart
-    assert states(page) == ["over", "open", "not yet"]
+    assert states(page) == ["over", "open", "not open yet"]
     assert '<b id="reports">800</b>' in page
 
 

@@ -169,9 +169,10 @@ def expire_or_delete(store: Store, made: Task, curator: int) -> int:
     if not curator:
         return expire(TASKS_GO, store, made)
     try:
-        return int(store.tasks.move(made.id, Move.DELETE, NOW) is TaskState.DELETED)
+        store.tasks.move(made.id, Move.DELETE, NOW)
     except TaskNotFound:
         return 0
+    return 1
 
 
 def send(store: Store, made: Task, seed: int, count: int = 1, invitation: bool = False) -> str:
@@ -231,14 +232,14 @@ RACES = {
     ),
     "tasks.move, open": Race(
         lambda store, made, _: store.tasks.move(made.id, Move.OPEN, NOW),
-        ("IllegalMove", TaskState.OPEN),
+        ("IllegalMove", None),
         lambda store, made: store.tasks.read(made.id).state,
         TaskState.OPEN,
         before=draft,
     ),
     "tasks.move, delete": Race(
         lambda store, made, _: store.tasks.move(made.id, Move.DELETE, NOW),
-        ("TaskNotFound", TaskState.DELETED),
+        ("TaskNotFound", None),
         is_gone,
         True,
         before=filled,

@@ -153,10 +153,13 @@ def test_moves_follow_the_table(store: Store) -> None:
     with pytest.raises(IllegalMove):
         store.tasks.move(made.id, Move.CLOSE, NOW + 1)
     assert store.tasks.read(made.id).moved == NOW
-    assert store.tasks.move(made.id, Move.OPEN, NOW + 2) is TaskState.OPEN
-    assert store.tasks.read(made.id).moved == NOW + 2
-    assert store.tasks.move(made.id, Move.CLOSE, NOW + 3) is TaskState.CLOSED
-    assert store.tasks.move(made.id, Move.DELETE, NOW + 4) is TaskState.DELETED
+    for move, at in ((Move.OPEN, NOW + 2), (Move.CLOSE, NOW + 3)):
+        store.tasks.move(made.id, move, at)
+        assert (store.tasks.read(made.id).state, store.tasks.read(made.id).moved) == (
+            move.state,
+            at,
+        )
+    store.tasks.move(made.id, Move.DELETE, NOW + 4)
     with pytest.raises(TaskNotFound):
         store.tasks.read(made.id)
 
@@ -251,9 +254,9 @@ def test_ids_of_zeros_and_of_shared_beginnings_stay_apart(store: Store) -> None:
 
 @keeps(
     "deployment: closed means closed",
-    in_="curator/datastore/reports.py",
-    instead_of="state == TaskState.OPEN",
-    plant="True",
+    in_="curator/datastore/counting.py",
+    instead_of="None, self.now) is Phase.OPEN",
+    plant="None, self.now) in {Phase.OPEN, Phase.CLOSED}",
 )
 @keeps(
     "deployment: what was refused for want of an open task counts nothing",
@@ -277,9 +280,9 @@ def test_only_an_open_task_counts(store: Store) -> None:
 
 @keeps(
     "deployment: nothing counts after the published end",
-    in_="curator/datastore/reports.py",
-    instead_of="and (closes is None or now < closes)",
-    plant="",
+    in_="protocol/lifecycle.py",
+    instead_of="closes is not None and now >= closes",
+    plant="False",
 )
 def test_the_published_dates_hold(store: Store) -> None:
     """Reports count from the first second of collection until just before its end."""

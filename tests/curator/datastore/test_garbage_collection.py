@@ -18,7 +18,7 @@ from privet.curator.datastore.store import Store
 from privet.curator.settings import Settings
 from privet.http_server.background import Background
 from privet.protocol.errors import StorageFailed
-from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.lifecycle import Move
 from privet.protocol.task import Task
 from tests.curator.datastore.made import FEW, NOW, group, many, open_task, pass_time, report, task
 from tests.curator.datastore.servers import new_store
@@ -88,7 +88,8 @@ def test_a_clock_that_jumps_ahead_is_believed_in_steps(store: Store) -> None:
 
 
 def deleted(store: Store, made: Task) -> bool:
-    return store.tasks.move(made.id, Move.DELETE, NOW) is TaskState.DELETED
+    store.tasks.move(made.id, Move.DELETE, NOW)
+    return store.tasks.was_deleted(made.id)
 
 
 def expired(store: Store, made: Task) -> bool:

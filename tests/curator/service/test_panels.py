@@ -24,7 +24,7 @@ from privet.protocol.errors import (
     TaskNotFound,
     TaskNotOpen,
 )
-from privet.protocol.lifecycle import Move, TaskState
+from privet.protocol.lifecycle import Move, Phase, TaskState
 from privet.protocol.task import Task
 from tests.curator.use_cases import ADMIN, Someone, answer, done, new_curator
 from tests.manual_clock import ManualClock
@@ -74,7 +74,12 @@ def test_a_panel_is_published_with_its_waves(curator: Curator) -> None:
     assert len(heads) == 4
     assert {each.head.panel for each in heads} == {document.id}
     assert [each.head.wave for each in heads] == [None, 0, 1, 2]
-    assert [each.takes_reports(curator.clock()) for each in heads] == [False, True, False, False]
+    assert [each.phase(curator.clock()) is Phase.OPEN for each in heads] == [
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_reports_count_in_their_wave_alone(curator: Curator) -> None:
@@ -223,14 +228,14 @@ def test_a_panel_stands_as_its_waves_do(curator: Curator) -> None:
     said = []
     for day in (0, 59, 120, 179, 11, 20):
         view = StatusView.of(cases.read_status(curator, Someone("", None), document.id))
-        words = [each.in_words(clock()) for each in cases.waves_of(curator, document.head)]
+        words = [each.phase(clock()).in_words for each in cases.waves_of(curator, document.head)]
         said.append((view.collecting, " ".join(view.growth.split()[:4]), words))
         clock.advance({0: 59, 59: 61, 120: 59, 179: 11, 11: 20, 20: 0}[day] * DAY)
     taking, ended = "The collection takes answers,", "The collection has ended,"
     assert said == [
-        (True, taking, ["open", "not yet", "not yet"]),
-        (True, taking, ["over", "open", "not yet"]),
-        (False, "Waves are still to", ["over", "over", "not yet"]),
+        (True, taking, ["open", "not open yet", "not open yet"]),
+        (True, taking, ["over", "open", "not open yet"]),
+        (False, "Waves are still to", ["over", "over", "not open yet"]),
         (True, taking, ["over", "over", "open"]),
         (False, ended, ["over", "over", "over"]),
         (False, "", ["over", "over", "over"]),
@@ -254,7 +259,7 @@ def test_waves_are_shown_beside_each_other(curator: Curator) -> None:
     assert "The share of yes fell from" in standing.over_time.sentence
     assert {change.cell for change in standing.over_time.changes} >= {None}
     rows = list(csv.DictReader(io.StringIO(table_of(PanelView.of(standing, curator.clock())))))
-    assert [row["state"] for row in rows if row["row"] == "wave"] == ["over", "deleted", "open"]
+    assert [row["phase"] for row in rows if row["row"] == "wave"] == ["over", "deleted", "open"]
     of_all = [row for row in rows if row["row"] == "figure" and not row["cell"]]
     assert len(of_all) == 2 * 2
     changes = [row for row in rows if row["row"] == "change"]
