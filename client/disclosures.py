@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from privet.protocol.features import Column, Numeric
 from privet.protocol.partition import LEAF, Partition
 from privet.protocol.task import Task
 
@@ -56,7 +55,7 @@ def splits_of(task: Task) -> DisclosedSplits | None:
         if node in strata or tree.left[node] == LEAF:
             return None
         column = task.columns[tree.feature[node]]
-        cut = _cut(column, float(tree.threshold[node]))
+        cut = column.cut(float(tree.threshold[node]))
         cuts[names[column]].add(cut)
         below = [walk(tree, int(child)) for child in (tree.left[node], tree.right[node])]
         return [names[column], cut, *below]
@@ -75,15 +74,6 @@ def disclosed_bits(disclosed: Iterable[DisclosedSplits]) -> float:
             cuts[column] |= through
     by_tree = sum(math.log2(each) for each in strata.values())
     return min(by_tree, sum(math.log2(1 + len(each)) for each in cuts.values()))
-
-
-def _cut(column: Column, threshold: float) -> str:
-    """A split's threshold as text: a number as it is, or the category that it singles out."""
-    if isinstance(column.feature, Numeric):
-        return repr(threshold)
-    if 0.0 < threshold <= 1.0:
-        return str(column.category)
-    return " all right" if threshold <= 0.0 else " all left"  # no category begins with a space
 
 
 def _digest(text: str) -> str:

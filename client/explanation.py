@@ -5,16 +5,10 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context
 
 from privet.protocol.conditions import conditions_at
-from privet.protocol.features import (
-    Categorical,
-    Classes,
-    EncodedRecord,
-    Numeric,
-    Range,
-    number_text,
-)
+from privet.protocol.features import Described, EncodedRecord, Feature
 from privet.protocol.limits import SMALLEST_GROUP
 from privet.protocol.task import Question, Task
+from privet.protocol.values import number_text
 from privet.protocol.wire import printable
 
 from .clocks import in_utc
@@ -51,7 +45,7 @@ class Explanation:
             description=printable(task.description, 10_000),
             asked_by=_asked_by(task),
             reads=tuple(_feature(task, feature) for feature in task.features),
-            label=_label(task),
+            label=_field(task.label),
             computes=tuple(_question(task, index) for index in range(len(task.questions))),
             discloses=_discloses(task),
             sends=_sends(task),
@@ -111,44 +105,20 @@ def _part(size: int, total: int) -> str:
     return f"About 1 in {round(total / size)} people" if size else "You may be the only one"
 
 
-def _feature(task: Task, feature: Numeric | Categorical) -> str:
-    name = printable(feature.name, 200)
-    if isinstance(feature, Numeric):
-        words = f"{name}: {_number(feature)}"
-    else:
-        words = f"{name}: one of {_some(feature.categories)}"
-    words += "" if feature.missing is None else "; may be missing"
-    words += "; disclosed" if feature.name in task.disclosed else ""
-    return words + _described(feature)
+def _feature(task: Task, feature: Feature) -> str:
+    empty = "" if feature.missing is None else "; may be missing"
+    disclosed = "; disclosed" if feature.name in task.disclosed else ""
+    return _field(feature, f"{empty}{disclosed}")
 
 
-def _label(task: Task) -> str:
-    name = printable(task.label.name, 200)
-    if isinstance(task.label, Classes):
-        words = f"{name}: one of {_some(task.label.classes)}"
-    else:
-        words = f"{name}: {_number(task.label)}"
-    return words + _described(task.label)
-
-
-def _number(asked: Numeric | Range) -> str:
-    unit = f" in {printable(asked.unit, 200)}" if asked.unit else ""
-    return f"a number{unit}, taken as {number_text(asked.low)} to {number_text(asked.high)}"
-
-
-def _described(asked: Numeric | Categorical | Classes | Range) -> str:
-    """The question and its help, which end the sentence; empty where there is neither."""
+def _field(asked: Described, more: str = "") -> str:
+    """What is asked for, then the question and its help where there are any."""
+    text = ""
     words = [f"“{printable(asked.prompt, 1_000)}”"] if asked.prompt else []
     words += [printable(asked.description, 1_000)] if asked.description else []
-    joined = ""
     for each in words:
-        joined += f" {each}" if joined.rstrip("”").endswith((".", "!", "?", "。")) else f". {each}"
-    return joined
-
-
-def _some(names: tuple[str, ...]) -> str:
-    some = ", ".join(printable(name, 40) for name in names[:8])
-    return some if len(names) <= 8 else f"{some} and {len(names) - 8} more"
+        text += f" {each}" if text.rstrip("”").endswith((".", "!", "?", "。")) else f". {each}"
+    return f"{printable(asked.name, 200)}: {asked.asked}{more}{text}"
 
 
 def _question(task: Task, index: int) -> str:

@@ -1,7 +1,8 @@
 """The protocol of holders, relays and curators: all that crosses the wire between them.
 
-    features     the fields of a record and its label, and their encoding as numbers
+    values       raw values of a record: what is missing, a number or a name
     spellings    other spellings of values, for readers of tables
+    features     the fields of a record and its label, a file for each kind of feature
     partition    the tree of cells over the encoded features
     strata       the part of a cell that a report says in the clear
     conditions   what a node of the tree says of a record, in words

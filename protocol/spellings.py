@@ -2,7 +2,7 @@
 
 People and programs write tables in many ways: a category ``1`` as ``01`` or ``1.0``, true as
 ``TRUE``, and spaces around any text. Whoever reads a table turns its cells into the values of a
-record (``protocol.features``) by the fields of the task.
+record by the fields of the task (``protocol.features``), which spell them by what is here.
 """
 
 import re
@@ -11,23 +11,14 @@ from functools import lru_cache
 from typing import Any
 from unicodedata import normalize
 
-import numpy as np
-
-from .features import (
+from .values import (
     NUMBER,
-    Categorical,
-    Classes,
-    ColumnValues,
-    Numeric,
-    Range,
     category_text,
     is_missing,
     listed_name,
     number_text,
     number_value,
 )
-
-Field = Numeric | Categorical | Classes | Range
 
 SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
@@ -52,19 +43,6 @@ TRUTH_VALUES = {
 """Truth values as text, and the numbers that they stand for."""
 
 
-def read_value(field: Field, value: Any) -> Any:
-    """The value of a record that a table's cell stands for; else the cell without spaces around.
-
-    Letters get the one form (NFC) that published names have, and line breaks become spaces.
-    """
-    value = tidy(value) if isinstance(value, str) else value
-    if isinstance(field, Categorical | Classes):
-        names = field.categories if isinstance(field, Categorical) else field.classes
-        name = spelled_name(names, value)
-        return value if name is None else name
-    return TRUTH_VALUES.get(value, value) if isinstance(value, str) else value
-
-
 def tidy(text: str) -> str:
     """A text as published names are: on one line, without spaces around it, in NFC.
 
@@ -76,22 +54,6 @@ def tidy(text: str) -> str:
     if "\n" in text or "\r" in text:
         text = " ".join(line.strip(" \t") for line in ENDS.split(text))  # as by LINE_BREAKS
     return normalize("NFC", text)
-
-
-def read_values(field: Field, cells: ColumnValues) -> ColumnValues:
-    """The values that a column's cells stand for; reads each distinct text or integer once."""
-    if isinstance(cells, np.ndarray) and isinstance(field, Numeric | Range):
-        return cells
-    read: dict[Any, Any] = {}
-    values = []
-    for cell in cells:
-        key = (type(cell), cell) if isinstance(cell, str | int | float) else None
-        if key is None or key not in read:
-            value = read_value(field, cell)
-            if key is not None:
-                read[key] = value
-        values.append(value if key is None else read[key])
-    return values
 
 
 def spelled_name(names: tuple[str, ...], value: Any) -> str | None:

@@ -23,7 +23,6 @@ from .features import (
     Feature,
     Label,
     Name,
-    Numeric,
     Range,
     columns_of,
     showable,
@@ -219,7 +218,7 @@ class Task(wire.Message):
                 f"Remove character {control.start() + 1} of the description, the control character "
                 f"U+{ord(control[0]):04X}: only line breaks may stand in it."
             )
-        columns = sum(1 if isinstance(f, Numeric) else len(f.categories) for f in self.features)
+        columns = len(columns_of(self.features))
         if columns > MAX_COLUMNS:
             raise InvalidTask(
                 f"The features have {columns} columns, above {MAX_COLUMNS}: "

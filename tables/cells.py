@@ -5,8 +5,8 @@ import re
 from typing import Any, Final, Literal
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import MISSING_TEXTS, Categorical, Classes, Numeric, Range
-from privet.protocol.spellings import read_value
+from privet.protocol.features import Described, Measured
+from privet.protocol.values import MISSING_TEXTS
 
 Decimal = Literal["point", "comma"]
 
@@ -75,10 +75,10 @@ def typed_number(text: str, low: float = -math.inf, high: float = math.inf) -> s
     return within[0]
 
 
-def cell_value(field: Numeric | Categorical | Classes | Range, text: str, decimal: Decimal) -> Any:
+def cell_value(field: Described, text: str, decimal: Decimal) -> Any:
     """The value of a record that a cell stands for; else the text without spaces around it."""
-    value = read_value(field, text)
-    if not isinstance(field, Numeric | Range) or not isinstance(value, str):
+    value = field.read_cell(text)
+    if not isinstance(field, Measured) or not isinstance(value, str):
         return value
     if value in MISSING_WORDS:
         return ""
@@ -86,3 +86,12 @@ def cell_value(field: Numeric | Categorical | Classes | Range, text: str, decima
         value = value.removesuffix(PERCENT).rstrip()
     number = plain_number(value, decimal)
     return value if number is None else number
+
+
+def typed_value(field: Described, text: str) -> Any:
+    """A typed text as a value of a record: ``37,5`` and ``1.234,5`` are numbers too.
+
+    Raises ``InvalidRequest`` for one that is two numbers in the field's range, or in neither.
+    """
+    number = typed_number(text, field.low, field.high) if isinstance(field, Measured) else None
+    return cell_value(field, number or text, "point")

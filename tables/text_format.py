@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from privet.protocol.features import MISSING_TEXTS
 from privet.protocol.spellings import SPACES
+from privet.protocol.values import MISSING_TEXTS
 
 from .cells import MAY_BE, NUMBERS, PERCENT, Decimal, plain_number, two_readings
 

@@ -36,10 +36,10 @@ from privet.learning.methods import DEFAULT_ESTIMATOR, ESTIMATORS
 from privet.learning.task_building.predicting import RowsToPredict, as_csv
 from privet.protocol.conditions import readable_names
 from privet.protocol.errors import InvalidRecord, InvalidRequest
-from privet.protocol.features import Categorical, Classes, Numeric
+from privet.protocol.features import Classes
 from privet.protocol.lifecycle import TaskState
 from privet.protocol.task import Task
-from privet.tables.cells import cell_value, typed_number
+from privet.tables.cells import typed_number, typed_value
 from privet.tables.text_format import Stated
 
 from ..datastore.models import SERVING, ModelInfo
@@ -402,17 +402,6 @@ def card(task_id: str, number: int, curator: TheCurator, visitor: TheVisitor) ->
     name = f"card-{task_id[:12]}-{number}.md"
     disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="text/markdown", headers=disposition)
-
-
-def typed_value(feature: Numeric | Categorical, text: str) -> Any:
-    """A typed text as a value of a record: ``37,5`` and ``1.234,5`` are numbers too.
-
-    Raises ``InvalidRequest`` for one that is two numbers in the feature's range, or in neither.
-    """
-    number = None
-    if isinstance(feature, Numeric):
-        number = typed_number(text, feature.low, feature.high)
-    return cell_value(feature, number or text, "point")
 
 
 def given(estimator: str, fields: Mapping[str, str]) -> dict[str, Any]:

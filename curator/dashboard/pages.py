@@ -31,7 +31,7 @@ from privet.learning.core.amounts import (
 )
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import InvalidRequest, NotAuthorized, PrivetError, problem_of
-from privet.protocol.features import Categorical, Numeric
+from privet.protocol.features import Feature
 from privet.protocol.wire import first_fault
 from privet.tables.text_format import Stated
 
@@ -133,9 +133,9 @@ def known_share(of: IntervalView) -> str:
     return figure(of.value, of.low, of.high, is_share=True)
 
 
-def asked_of(feature: Numeric | Categorical) -> str:
+def asked_of(feature: Feature) -> str:
     """A feature's question as people read it, or its name, with the unit of a number."""
-    unit = f" ({feature.unit})" if isinstance(feature, Numeric) and feature.unit else ""
+    unit = f" ({feature.in_unit})" if feature.in_unit else ""
     return f"{feature.prompt or feature.name}{unit}"
 
 
@@ -205,6 +205,7 @@ templates.filters |= {
     "date": date,
     "day": day,
     "duration": duration,
+    "extent": lambda feature: feature.extent(amount),
     "about": about,
     "as_question": as_question,
     "figure": figure,

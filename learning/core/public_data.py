@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Classes, Label, quoted
+from privet.protocol.features import Classes, Label
+from privet.protocol.values import quoted
 
 Floats = NDArray[np.float64]
 Single = NDArray[np.float32]

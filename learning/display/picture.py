@@ -17,7 +17,7 @@ from math import floor, log10
 import numpy as np
 from numpy.typing import NDArray
 
-from privet.protocol.conditions import Condition, readable_names
+from privet.protocol.conditions import condition_of, readable_names
 from privet.protocol.features import Classes, Column
 from privet.protocol.partition import LEAF, Index, Partition
 
@@ -190,7 +190,9 @@ def lay_out(
         condition = ""
         if parent >= 0:
             left = int(partition.left[parent]) == node
-            condition = Condition.of(partition, columns, parent, left).readable(names)
+            split = condition_of(partition, columns, parent, left=left)
+            (short,) = split.feature.in_short([split])
+            condition = short.readable(names)
         nodes.append(
             Node(
                 number=node,

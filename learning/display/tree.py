@@ -7,13 +7,13 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Categorical, Numeric, columns_of
+from privet.protocol.features import Feature, columns_of
 from privet.protocol.task import Task
 
 from ..core.model import Model
 from .picture import Layout, lay_out, to_svg
 
-_FEATURES: TypeAdapter[list[Numeric | Categorical]] = TypeAdapter(list[Numeric | Categorical])
+_FEATURES: TypeAdapter[list[Feature]] = TypeAdapter(list[Feature])
 
 
 class TreeDisplay:

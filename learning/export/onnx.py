@@ -6,6 +6,7 @@ does. An unlisted category for which the task has no stand-in is in none of the 
 a graph cannot refuse a record.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count, starmap
 from threading import Lock
@@ -16,15 +17,10 @@ from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, checker, compose, helper, numpy_helper, version_converter
 
 from privet.protocol.errors import InvalidRecord, InvalidRequest
-from privet.protocol.features import (
-    MISSING_TEXTS,
-    Categorical,
-    Classes,
-    Numeric,
-    encode_value,
-)
+from privet.protocol.features import Categorical, Classes, Feature, Kind, Numeric
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
+from privet.protocol.values import MISSING_TEXTS
 
 from ..core.model import FittedModel, Model
 from ..core.onnx import ML, open_session, read_graph
@@ -77,11 +73,7 @@ class Graph:
         self._graph = self.model.graph
         self._graph.name = "privet"
         self._graph.input.extend(
-            helper.make_tensor_value_info(
-                _input(feature),
-                DOUBLE if isinstance(feature, Numeric) else TensorProto.STRING,
-                ["rows", 1],
-            )
+            helper.make_tensor_value_info(_input(feature), ENCODERS[feature.kind][0], ["rows", 1])
             for feature in task.features
         )
         self._numbers = count()
@@ -106,14 +98,9 @@ class Graph:
         self._graph.output.append(helper.make_tensor_value_info(name, kind, shape))
 
 
-def encode(graph: Graph, feature: Numeric | Categorical) -> str:
+def encode(graph: Graph, feature: Feature) -> str:
     """A feature's encoded columns, as ``privet.protocol.features`` has them."""
-    name = _input(feature)
-    return (
-        _number(graph, feature, name)
-        if isinstance(feature, Numeric)
-        else _indicators(graph, feature, name)
-    )
+    return ENCODERS[feature.kind][1](graph, feature, _input(feature))
 
 
 def predict(graph: Graph, model: Model, X: str) -> None:
@@ -267,8 +254,15 @@ def _places(feature: Categorical) -> dict[str, int]:
     places = {}
     for text in (*feature.categories, *MISSING_TEXTS):
         with suppress(InvalidRecord):
-            places[text] = encode_value(feature, text).index(1.0)
+            places[text] = feature.encode(text).index(1.0)
     return places
+
+
+ENCODERS: dict[Kind, tuple[int, Callable[[Graph, Any, str], str]]] = {
+    "numeric": (DOUBLE, _number),
+    "categorical": (TensorProto.STRING, _indicators),
+}
+"""Type of a feature's input, and the function that adds the nodes of its columns."""
 
 
 def _outputs(graph: Graph, model: Model, results: dict[str, str], cells: str) -> None:
@@ -285,7 +279,7 @@ def _outputs(graph: Graph, model: Model, results: dict[str, str], cells: str) ->
     graph.output("cell", cells, INT64, ["rows"])
 
 
-def _input(feature: Numeric | Categorical) -> str:
+def _input(feature: Feature) -> str:
     """A name that no result of the graph has."""
     return f"feature {feature.name}"
 

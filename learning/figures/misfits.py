@@ -5,8 +5,8 @@ from math import sqrt
 
 import numpy as np
 
-from privet.protocol.conditions import Condition, conditions_at, readable_names
-from privet.protocol.features import Column, stand_in
+from privet.protocol.conditions import conditions_at, readable_names
+from privet.protocol.features import Column
 from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
@@ -123,16 +123,9 @@ def _replaced(partition: Partition, columns: tuple[Column, ...], cells: np.ndarr
     """The features whose conditions in a stratum are all met by stand-ins, as people read them."""
     of_feature: dict[str, list[bool]] = {}
     for each in conditions_at(partition, columns, _common_node(partition, cells)):
-        of_feature.setdefault(each.feature.name, []).append(_stand_in_meets(each))
+        of_feature.setdefault(each.feature.name, []).append(each.feature.stand_in_meets(each))
     names = readable_names(columns)
     return [names[name] for name, met in of_feature.items() if all(met)]
-
-
-def _stand_in_meets(condition: Condition) -> bool:
-    value = stand_in(condition.feature)
-    if isinstance(value, str):
-        return (value == condition.value) == (condition.relation == "is")
-    return condition.relation in ("<", "<=")  # it is the lowest there is
 
 
 def _where(partition: Partition, columns: tuple[Column, ...], cells: np.ndarray) -> str:

@@ -16,7 +16,6 @@ from privet.protocol.features import Classes, Label, Range, encode_record, encod
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.base import Mechanism, Sums
 from privet.protocol.partition import Partition
-from privet.protocol.spellings import read_values
 from privet.protocol.task import Task
 
 from ..core.counts import QuestionCounts
@@ -120,7 +119,7 @@ def _encoded(task: Task, population: Columns) -> tuple[Floats, Floats, NDArray[n
 
         population = read_arrow(population)
     fields = (*task.features, task.label)
-    columns = {field.name: read_values(field, population[field.name]) for field in fields}
+    columns = {field.name: field.read_cells(population[field.name]) for field in fields}
     try:
         X = encode_table(task.features, {f.name: columns[f.name] for f in task.features})
         y = encode_labels(task.label, columns[task.label.name])

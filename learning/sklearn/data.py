@@ -19,24 +19,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from privet.protocol.errors import InvalidPublicData, InvalidRequest, PrivetError
-from privet.protocol.features import (
-    Categorical,
-    Classes,
-    Features,
-    Label,
-    Numeric,
-    is_missing,
-    listed_name,
-    text_counts,
-)
+from privet.protocol.features import Classes, Features, Label
 from privet.protocol.spellings import tidy
+from privet.protocol.values import is_missing, text_counts
 from privet.protocol.wire import first_fault
 
 from ..core.amounts import amount
 from ..core.public_data import Floats, PublicData, Single
 from ..core.public_model import BaseModel, Component
+from ..task_building.categorical import ABOUT_DATES
 from ..task_building.columns import Columns, count_rows, is_arrow
-from ..task_building.schema import ABOUT_DATES
 
 NUMBER = Real | Decimal
 MOST_OUTSIDE = 0.5
@@ -249,16 +241,15 @@ def imputation_defaults(columns: Mapping[str, Any]) -> dict[str, dict[str, Any]]
 def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
     """Warn where categories are replaced because no public record has them."""
     for feature in features:
-        if not isinstance(feature, Categorical):
-            continue
-        names = feature.categories
-        texts = text_counts(columns[feature.name], names)
-        unseen = {text: n for text, n in texts.items() if listed_name(names, text) is None}
+        names = feature.names
+        texts = text_counts(columns[feature.name], names) if names else {}
+        unseen = {text: n for text, n in texts.items() if text not in names}
         if unseen:
             count, example = sum(unseen.values()), next(iter(unseen))
+            counts_as = names[feature.encode(example).index(1.0)]
             warnings.warn(
                 f"No public record has the {feature.name!r} of {count} records, such as "
-                f"{example!r}: they count as {feature.unknown!r}, the most common.",
+                f"{example!r}: they count as {counts_as!r}, the most common.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -267,18 +258,15 @@ def warn_of_unseen(features: Features, columns: Mapping[str, Any]) -> None:
 def warn_of_ranges(features: Features, columns: Mapping[str, Any]) -> None:
     """Warn where most numbers lie outside the public records' range, so probably in other units."""
     for feature in features:
-        if isinstance(feature, Numeric):
-            values = np.asarray(columns[feature.name], dtype=np.float64)
-            outside = np.mean((values < feature.low) | (values > feature.high))
-            if outside > MOST_OUTSIDE:
-                ends = f"{amount(feature.low)} to {amount(feature.high)}"
-                warnings.warn(
-                    f"{feature.name!r} of {outside:.0%} of the records lies outside that of the "
-                    f"public records, {ends}, whose nearest end counts. If a pipeline transforms "
-                    "X, transform the public records likewise.",
-                    UserWarning,
-                    stacklevel=4,
-                )
+        outside = np.mean(feature.outside(columns[feature.name]))
+        if outside > MOST_OUTSIDE:
+            warnings.warn(
+                f"{feature.name!r} of {outside:.0%} of the records lies outside that of the "
+                f"public records, {feature.extent(amount)}, whose nearest end counts. If a "
+                "pipeline transforms X, transform the public records likewise.",
+                UserWarning,
+                stacklevel=4,
+            )
 
 
 def warn_of_classes(y: NDArray[Any], y_public: NDArray[Any]) -> None:

@@ -15,17 +15,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from privet.protocol.features import (
-    Classes,
-    ColumnValues,
-    Features,
-    category_text,
-    columns_of,
-    encode_table,
-)
+from privet.protocol.features import Classes, Features, columns_of, encode_table
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import LEAF
-from privet.protocol.spellings import read_values
+from privet.protocol.values import ColumnValues, category_text
 
 from ..core.counts import QuestionCounts
 from ..core.model import FittedModel, Model, Predictions
@@ -220,7 +213,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
                     UserWarning,
                     stacklevel=3,
                 )
-            others = {f.name: read_values(f, others[f.name]) for f in features}
+            others = {f.name: f.read_cells(others[f.name]) for f in features}
             warn_of_unseen(features, others)
             if self.public_indices_ is None:
                 warn_of_ranges(features, others)
@@ -332,7 +325,7 @@ class PrivateTree(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn car
     def _predict(self, X: ArrayLike) -> Predictions:
         check_is_fitted(self)
         features, columns = self.task_.features, named_columns(checked_table(self, X), self)
-        columns = {f.name: read_values(f, columns[f.name]) for f in features}
+        columns = {f.name: f.read_cells(columns[f.name]) for f in features}
         warn_of_unseen(features, columns)
         with value_errors():
             return self.model_.predict(encode_table(features, columns))

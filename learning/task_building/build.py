@@ -14,21 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidPublicData, InvalidRecord, InvalidTask
-from privet.protocol.features import (
-    Feature,
-    Label,
-    Range,
-    columns_of,
-    encode_table,
-    label_value,
-    quoted,
-)
+from privet.protocol.features import Feature, Label, Range, columns_of, encode_table
 from privet.protocol.label_scale import Centring
 from privet.protocol.mechanisms import MECHANISMS
 from privet.protocol.partition import Partition, Tree
-from privet.protocol.spellings import read_values
 from privet.protocol.strata import Strata, disclosed_columns
 from privet.protocol.task import Task
+from privet.protocol.values import quoted
 
 from ..core.growth import GrowthSpec
 from ..core.public_data import PublicData, class_count, stated_prevalence
@@ -146,7 +138,7 @@ def encode_columns(
 def encode_public(features: tuple[Feature, ...], label: Label, columns: Columns) -> PublicData:
     """The public records in encoded form; raises ``InvalidPublicData`` where one does not fit."""
     try:
-        read = {field.name: read_values(field, columns[field.name]) for field in (*features, label)}
+        read = {field.name: field.read_cells(columns[field.name]) for field in (*features, label)}
         labels = read.pop(label.name)
         return PublicData(encode_table(features, read), encode_labels(label, labels))
     except InvalidRecord as error:
@@ -157,7 +149,7 @@ def encode_labels(label: Label, values: Any) -> NDArray[np.float64]:
     """Class indices, or label values clipped to the published range, shape ``(rows,)``."""
     if isinstance(label, Range) and isinstance(values, np.ndarray):
         return np.clip(values, label.low, label.high)
-    codes = {value: label_value(label, value) for value in dict.fromkeys(values)}
+    codes = {value: label.encode(value) for value in dict.fromkeys(values)}
     return np.array([codes[value] for value in values], dtype=np.float64)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from privet.protocol.features import ColumnValues
+from privet.protocol.values import ColumnValues
 from privet.tables.text_format import TextFormat
 
 Columns = Mapping[str, ColumnValues]

@@ -7,13 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidRecord
-from privet.protocol.features import (
-    ColumnValues,
-    Numeric,
-    encode_table,
-    is_missing,
-    number_value,
-)
+from privet.protocol.features import encode_table
 from privet.protocol.task import Task
 
 from .columns import Columns
@@ -47,23 +41,9 @@ def fields_outside(task: Task, columns: Columns, rows: int) -> list[list[str]]:
     """
     outside: list[list[str]] = [[] for _ in range(rows)]
     for feature in task.features:
-        if isinstance(feature, Numeric):
-            for row in _rows_outside(feature, columns.get(feature.name, [])):
-                outside[row].append(feature.name)
+        for row in np.flatnonzero(feature.outside(columns.get(feature.name, []))):
+            outside[row].append(feature.name)
     return outside
-
-
-def _rows_outside(feature: Numeric, values: ColumnValues) -> NDArray[np.intp]:
-    numbers = np.asarray(values)
-    if numbers.dtype.kind not in "biuf":
-        given = (np.nan if is_missing(value) else number_value(value) for value in values)
-        numbers = np.fromiter(given, dtype=np.float64)
-    return np.flatnonzero((numbers < feature.low) | (numbers > feature.high))
-
-
-def count_outside(feature: Numeric, values: ColumnValues) -> int:
-    """The number of values outside a feature's range."""
-    return len(_rows_outside(feature, values))
 
 
 def encode_columns(task: Task, columns: Columns) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from privet.protocol.features import Classes, Column, columns_of
+from privet.protocol.features import Classes, columns_of
 
 from ..core.escaping import csv_cell
 from .build import encode_columns
@@ -20,15 +20,9 @@ def encoded_table(columns: Columns, settings: TaskSettings) -> pa.Table:
     Raises ``InvalidPublicData`` for data that no task can be made of.
     """
     features, label, public = encode_columns(settings, columns)
-    names = [column_name(column) for column in columns_of(features)]
+    names = [column.name for column in columns_of(features)]
     labels = public.y.astype(np.int64) if isinstance(label, Classes) else public.y
     return pa.table([*public.X.T, labels], names=[*names, label.name])
-
-
-def column_name(column: Column) -> str:
-    """A numeric feature's own name, or ``feature=category``."""
-    name = column.feature.name
-    return name if column.category is None else f"{name}={column.category}"
 
 
 def as_csv(table: pa.Table) -> bytes:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from privet.protocol.errors import InvalidRecord, InvalidRequest
-from privet.protocol.features import Categorical, ColumnValues, Numeric, encode_value, quoted
-from privet.protocol.spellings import read_values
+from privet.protocol.features import Feature
 from privet.protocol.task import Task
+from privet.protocol.values import ColumnValues, quoted
 from privet.tables.cells import cell_value
 from privet.tables.text_format import MARKS, TextFormat
 
@@ -130,10 +130,10 @@ def _written(cell: Any, form: TextFormat | None) -> Any:
     return text.replace(".", ",") if form.decimal == "comma" else text
 
 
-def _read(feature: Numeric | Categorical, columns: Table) -> list[Any]:
+def _read(feature: Feature, columns: Table) -> list[Any]:
     """The values of a record that a column stands for; a CSV file's cell by cell, as sites do."""
     if columns.format is None:
-        return _listed(read_values(feature, columns[feature.name]))
+        return _listed(feature.read_cells(columns[feature.name]))
     cells = columns.texts[feature.name].to_pylist()
     decimal = columns.format.decimal
     read = {cell: cell_value(feature, cell, decimal) for cell in dict.fromkeys(cells)}
@@ -144,10 +144,10 @@ def _listed(values: ColumnValues) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def _problem(feature: Numeric | Categorical, value: Any) -> str:
+def _problem(feature: Feature, value: Any) -> str:
     """The reason why a value cannot be encoded; empty if it can."""
     try:
-        encode_value(feature, value)
+        feature.encode(value)
     except InvalidRecord as error:
         return error.detail
     return ""

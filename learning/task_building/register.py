@@ -10,13 +10,12 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from privet.protocol.errors import InvalidPublicData, InvalidRecord
-from privet.protocol.features import Feature, Label, Numeric, columns_of, encode_table, quoted
-from privet.protocol.spellings import read_values
+from privet.protocol.features import Feature, Label, columns_of, encode_table
 from privet.protocol.strata import disclosed_columns
+from privet.protocol.values import quoted
 
 from ..core.public_data import Floats
 from .columns import Columns, count_rows
-from .encode import count_outside
 from .settings import TaskSettings
 
 STEP = 10
@@ -52,7 +51,7 @@ def encode_register(
             "list everybody who is asked, or expect fewer holders."
         )
     try:
-        values = {f.name: read_values(f, columns[f.name]) for f in asked}
+        values = {f.name: f.read_cells(columns[f.name]) for f in asked}
         block = encode_table(asked, values)
     except InvalidRecord as error:
         raise InvalidPublicData(
@@ -60,13 +59,11 @@ def encode_register(
             "of its column, or leave the person out."
         ) from None
     for feature in asked:
-        if not isinstance(feature, Numeric):
-            continue
-        outside = count_outside(feature, values[feature.name])
+        outside = int(feature.outside(values[feature.name]).sum())
         if outside > MOST_OUTSIDE * people:
             raise InvalidPublicData(
                 f"{outside} of the {people} people in the register have a {feature.name!r} outside "
-                f"{feature.low:g} to {feature.high:g}: it is in another unit, or of other people "
+                f"{feature.extent('{:g}'.format)}: it is in another unit, or of other people "
                 "than the public records. Correct it, or declare the range."
             )
     X = np.full((people, len(columns_of(features))), np.nan)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import ColumnValues, category_text, is_missing, quoted
 from privet.protocol.spellings import look_alike
+from privet.protocol.values import ColumnValues, category_text, is_missing, quoted
 
 from .columns import Columns, Table
 from .settings import TaskSettings

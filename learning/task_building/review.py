@@ -13,22 +13,16 @@ from typing import Any
 import numpy as np
 
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import (
-    MISSING_TEXTS,
-    NUMBER,
-    Categorical,
-    ColumnValues,
-    Numeric,
-    is_missing,
-    text_counts,
-)
+from privet.protocol.features import Feature, Measured
 from privet.protocol.spellings import TRUTH_VALUES
+from privet.protocol.values import MISSING_TEXTS, NUMBER, ColumnValues, is_missing, text_counts
 from privet.tables.cells import NUMBERS, plain_number
 from privet.tables.text_format import TextFormat, bare
 
+from .categorical import ABOUT_DATES, TooVaried
 from .columns import Columns, Table, units_of
 from .renaming import Resemblance, alike, prepared, resemblances, years_of
-from .schema import ABOUT_DATES, TooVaried, describe, infer_feature, kind_of_label
+from .schema import describe, infer_feature, kind_of_label
 from .settings import TaskSettings
 
 LIKE_A_NUMBER = 0.5
@@ -87,7 +81,7 @@ class Proposal:
     """
 
     name: str
-    feature: Numeric | Categorical | None
+    feature: Feature | None
     remarks: tuple[str, ...]
     note: str
     rows: Mapping[str, int]
@@ -102,7 +96,7 @@ class Proposal:
     @property
     def title(self) -> str:
         """The name without a unit at its end that the feature states."""
-        unit = self.feature.unit if isinstance(self.feature, Numeric) else None
+        unit = self.feature.in_unit if self.feature else ""
         found = UNIT.search(self.name.strip())
         return (
             self.name[: found.start()].strip() if unit and found and found[1] == unit else self.name
@@ -111,7 +105,7 @@ class Proposal:
     @property
     def round(self) -> tuple[float, float]:
         """The range of a numeric feature with round ends, each at most a tenth of it farther."""
-        if not isinstance(self.feature, Numeric):
+        if not isinstance(self.feature, Measured):
             raise TypeError(f"{self.name!r} has no range.")
         low, high = self.feature.low, self.feature.high
         tenth = (high - low) / 10.0

@@ -1,69 +1,34 @@
 """Features and label of a task, inferred from its public columns unless they are declared.
 
-Numeric ranges are those of the public data (LPCT section 4.3). Where public values are missing, the
-task publishes a replacement: the median of a number, a category of its own for a text. Unlisted
-categories are refused unless the public data probably lack some.
+``INFER`` has the kinds of features, one file each.
 """
 
-import shlex
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
-from privet.protocol.features import (
-    Categorical,
-    Classes,
-    ColumnValues,
-    Described,
-    Measured,
-    Numeric,
-    Range,
-    category_text,
-    columns_of,
-    is_missing,
-    quoted,
-    text_counts,
-)
+from privet.protocol.features import Classes, Described, Feature, Kind, Measured, Range, columns_of
 from privet.protocol.limits import MAX_CLASSES, MAX_COLUMNS
-from privet.protocol.spellings import spelled_name, spelled_number
+from privet.protocol.spellings import spelled_name
+from privet.protocol.values import ColumnValues, is_missing, quoted, text_counts
 from privet.protocol.wire import first_fault
 
+from .categorical import TooVaried, all_too_varied, in_order, infer_categorical
 from .columns import MAX_VALUES, Columns, count_rows
+from .numeric import infer_numeric, numbers
 from .settings import FeatureSettings, TaskSettings
 
-MAX_INFERRED_CATEGORIES = 100
-"""Chosen, not measured: more are names or codes, most of which few holders have."""
 MOST_NUMERIC_CLASSES = 10
 """Chosen, not measured: grades and scales have as many; more whole numbers count something."""
-MISSING_CATEGORY = "(missing)"
 NOTHING_DECLARED = FeatureSettings()
 NO_UNITS: Mapping[str, str] = MappingProxyType({})
-ABOUT_DATES = (
-    "holds dates or durations: turn it into a number, such as the days since a fixed day, or into "
-    "a category, such as the weekday"
-)
 
 
-class TooVaried(InvalidPublicData):
-    """A column with too many different texts to be categories, such as an id."""
-
-    def __init__(self, column: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.column = column
-
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        """Its type and arguments, for another process."""
-        return type(self), (self.column, self.detail)
-
-
-def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | Categorical, ...]:
+def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Feature, ...]:
     """One feature per public column, in file order, without the label and the ignored columns.
 
     Raises ``InvalidPublicData`` if a column cannot be a feature, or if the settings name a column
@@ -80,7 +45,7 @@ def infer_features(columns: Columns, settings: TaskSettings) -> tuple[Numeric | 
             except TooVaried as error:
                 varied.append(error)
     if varied:
-        raise varied[0] if len(varied) == 1 else _all_too_varied(varied)
+        raise varied[0] if len(varied) == 1 else all_too_varied(varied)
     if not features:
         raise InvalidPublicData("The public data has no column besides the label: add features.")
     width = len(columns_of(features))
@@ -111,7 +76,7 @@ def infer_label(columns: Columns, settings: TaskSettings) -> Classes | Range:
             f"Row {missing + 1} has no label {settings.label!r}: remove it or fill it in."
         )
     if isinstance(values, np.ndarray):
-        _numbers(settings.label, values)
+        numbers(settings.label, values)
     if settings.label_range is not None or kind_of_label(values, settings) == "range":
         return _range(values, settings)
     return _classes(values, settings)
@@ -167,140 +132,28 @@ def _check_named(columns: Columns, settings: TaskSettings) -> None:
         )
 
 
+INFER: dict[Kind, Callable[[str, ColumnValues, FeatureSettings], Feature]] = {
+    "numeric": infer_numeric,
+    "categorical": infer_categorical,
+}
+"""Kind of feature -> the feature that a column becomes."""
+
+
 def infer_feature(
     name: str, values: ColumnValues, declared: FeatureSettings = NOTHING_DECLARED
-) -> Numeric | Categorical:
+) -> Feature:
     """The feature that one column becomes; raises ``InvalidPublicData`` if it cannot be one."""
-    numeric = isinstance(values, np.ndarray)
-    kind = declared.kind or ("categorical" if declared.categories or not numeric else "numeric")
+    texts = bool(declared.categories) or not isinstance(values, np.ndarray)
+    kind = declared.kind or ("categorical" if texts else "numeric")
     try:
-        if kind == "categorical":
-            return _categorical(name, values, declared)
-        return _numeric(name, _numbers(name, values), declared)
+        return INFER[kind](name, values, declared)
     except ValidationError as error:
         raise InvalidPublicData(f"The feature {name!r}: {first_fault(error)}") from None
 
 
-def _numeric(name: str, values: NDArray[np.float64], declared: FeatureSettings) -> Numeric:
-    if declared.categories is not None or declared.unknown is not None:
-        raise InvalidPublicData(
-            f"The feature {name!r} is numeric: declare low, high and missing, not categories."
-        )
-    present = values[~np.isnan(values)]
-    if not present.size and (declared.low is None or declared.high is None):
-        raise InvalidPublicData(
-            f"The column {name!r} has no values: ignore it, or declare its low and high."
-        )
-    missing = declared.missing
-    if missing is None and present.size < len(values):
-        missing = float(np.median(present)) if present.size else None
-    return Numeric(
-        name=name,
-        low=float(present.min()) if declared.low is None else declared.low,
-        high=float(present.max()) if declared.high is None else declared.high,
-        missing=missing,  # type: ignore[arg-type]  # pydantic refuses a text
-    )
-
-
-def _categorical(name: str, values: ColumnValues, declared: FeatureSettings) -> Categorical:
-    if declared.low is not None or declared.high is not None:
-        raise InvalidPublicData(
-            f"The feature {name!r} is categorical: declare categories, missing and unknown, "
-            "not a range."
-        )
-    if isinstance(values, np.ndarray):
-        values = _numbers(name, values)
-    listed = declared.categories or ()
-    counts = text_counts(values, listed)
-    categories = listed or _found_categories(name, counts, len(values))
-    missing = None if declared.missing is None else category_text(declared.missing)
-    if missing is None and counts.total() < len(values):
-        missing = MISSING_CATEGORY
-        categories = (*categories, missing) if missing not in categories else categories
-    unknown = declared.unknown
-    if unknown is None and not declared.categories and 1 in counts.values():
-        # a category seen once: others were probably not seen, and count as the most frequent
-        unknown = counts.most_common(1)[0][0]
-    return Categorical(name=name, categories=categories, missing=missing, unknown=unknown)
-
-
-def _found_categories(name: str, counts: Counter[str], rows: int) -> tuple[str, ...]:
-    if not counts:
-        raise InvalidPublicData(
-            f"The column {name!r} has no values: ignore it, or declare its categories."
-        )
-    if len(counts) > MAX_INFERRED_CATEGORIES or 20 < len(counts) > rows / 2:
-        example = next(iter(counts))
-        leave = f"leave it out ({_flags([name])})"
-        if all(map(_is_date, counts)):
-            raise TooVaried(name, f"The column {name!r} {ABOUT_DATES}, or {leave}.")
-        raise TooVaried(
-            name,
-            f"The column {name!r} has {len(counts)} different texts in {rows} rows, "
-            f"for example {example!r}: {leave}, join its values into fewer "
-            f"categories, turn it into a number, or declare its categories.",
-        )
-    return _in_order(counts)
-
-
-def _all_too_varied(varied: Sequence[TooVaried]) -> InvalidPublicData:
-    names = [error.column for error in varied]
-    listed = f"{', '.join(map(repr, names[:-1]))} and {names[-1]!r}"
-    return InvalidPublicData(
-        f"The columns {listed} have too many different texts to be categories, as ids, dates and "
-        f"free texts do: leave them out ({_flags(names)}), join their values into fewer "
-        "categories, turn them into numbers, or declare their categories."
-    )
-
-
-def _flags(names: Sequence[str]) -> str:
-    return " ".join(f"--ignore {shlex.quote(name)}" for name in names)
-
-
-def _is_date(text: str) -> bool:
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _in_order(texts: Counter[str]) -> tuple[str, ...]:
-    """Numerically if all are numbers, else alphabetically."""
-    try:
-        return tuple(sorted(texts, key=float))
-    except ValueError:
-        return tuple(sorted(texts))
-
-
-def _numbers(name: str, values: ColumnValues) -> NDArray[np.float64]:
-    if not isinstance(values, np.ndarray):
-        values = [_as_number(name, row, value) for row, value in enumerate(values)]
-    array = np.asarray(values, dtype=np.float64)
-    infinite = np.flatnonzero(np.isinf(array))
-    if infinite.size:
-        row = int(infinite[0])
-        raise InvalidPublicData(
-            f"Row {row + 1} of the column {name!r} is {array[row]}: "
-            "give a finite number or leave it empty."
-        )
-    return array
-
-
-def _as_number(name: str, row: int, value: Any) -> float:
-    if is_missing(value):
-        return float("nan")
-    try:
-        return spelled_number(value)
-    except ValueError:
-        raise InvalidPublicData(
-            f"Row {row + 1} of the column {name!r} is {value!r}: it must be a number."
-        ) from None
-
-
 def _range(values: ColumnValues, settings: TaskSettings) -> Range:
-    numbers = _numbers(settings.label, values)
-    low, high = settings.label_range or (float(numbers.min()), float(numbers.max()))
+    found = numbers(settings.label, values)
+    low, high = settings.label_range or (float(found.min()), float(found.max()))
     if not low < high:
         raise InvalidPublicData(
             f"The label {settings.label!r} ranges from {low} to {high}: "
@@ -321,7 +174,7 @@ def _classes(values: ColumnValues, settings: TaskSettings) -> Classes:
             f"The label {settings.label!r} has {len(counts)} classes; the limit is {MAX_CLASSES}: "
             "join classes, or set label_type to range."
         )
-    classes = settings.classes or _in_order(counts)
+    classes = settings.classes or in_order(counts)
     unlisted = sorted(text for text in counts if spelled_name(classes, text) is None)
     if unlisted:
         raise InvalidPublicData(

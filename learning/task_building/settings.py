@@ -18,8 +18,9 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Name, category_text
+from privet.protocol.features import Kind, Name
 from privet.protocol.limits import DEEPEST, MAX_CLASSES, MAX_QUESTIONS, SMALLEST_GROUP
+from privet.protocol.values import category_text
 from privet.protocol.wire import first_fault
 from privet.tables.cells import Decimal
 from privet.tables.text_format import HELP, Encoding, Separator, Stated
@@ -73,7 +74,7 @@ class SettingsModel(BaseModel):
 class FeatureSettings(SettingsModel):
     """Declarations about one feature; everything else is inferred from the public data."""
 
-    kind: Literal["numeric", "categorical"] | None = None
+    kind: Kind | None = None
     low: Number | None = Field(default=None, description="Lower end of the published range.")
     high: Number | None = Field(default=None, description="Upper end of the published range.")
     categories: tuple[Text, ...] | None = Field(

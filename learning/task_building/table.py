@@ -17,12 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from privet.protocol.errors import InvalidPublicData, TooLarge
-from privet.protocol.features import (
-    MISSING_TEXTS,
-    NUMBER,
-    ColumnValues,
-)
 from privet.protocol.spellings import LINE_BREAKS, SPACES, TRUTH_VALUES, loses_digits
+from privet.protocol.values import MISSING_TEXTS, NUMBER, ColumnValues
 from privet.tables.cells import (
     GROUPING,
     LONG,

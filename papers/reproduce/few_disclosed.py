@@ -23,7 +23,7 @@ from privet.learning.figures.node_shares import node_shares
 from privet.learning.lpct.grid import grid_partition
 from privet.learning.lpct.weighted import fit_weighted
 from privet.learning.simulation import simulate_question
-from privet.protocol.features import Classes, Column, Label, Numeric, Range
+from privet.protocol.features import Classes, Label, Numeric, Range, columns_of
 from privet.protocol.label_scale import LabelScale
 from privet.protocol.mechanisms.stratified import StratifiedMechanism
 from privet.protocol.mechanisms.subset import SubsetSelection
@@ -35,7 +35,7 @@ from reproduce.intervals import KINDS, WHOLE_RANGE, within
 RUNS = 20
 """Collections per replication."""
 ROWS, UNFIT, MOVED = 300, 0.05, 0.1
-COLUMNS = (Column(Numeric(name="x", low=0.0, high=1.0)),)
+COLUMNS = columns_of([Numeric(name="x", low=0.0, high=1.0)])
 GATHER = "misfits gather"
 NAMES = ("a cell", "all holders", "below a node", "a node's part", "did not fit", GATHER)
 """The last is how often it is said where there is no such thing."""

@@ -32,9 +32,10 @@ from privet.learning.simulation import simulate_sums
 from privet.learning.task_building.encoded_table import as_csv, encoded_table
 from privet.learning.task_building.settings import TaskSettings
 from privet.page import index
-from privet.protocol.features import NUMBER, UNSHOWABLE, Categorical, Classes, Numeric, columns_of
+from privet.protocol.features import UNSHOWABLE, Categorical, Classes, Numeric, columns_of
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Question, Task
+from privet.protocol.values import NUMBER
 from tests.keeping import keeps
 
 HOSTILE = [

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from privet.protocol.conditions import Condition, conditions_at, in_ranges, readable_names
-from privet.protocol.features import Categorical, Numeric, columns_of, encode_value
+from privet.protocol.conditions import conditions_at, in_ranges, readable_names
+from privet.protocol.features import Categorical, Condition, Numeric, columns_of
 from privet.protocol.partition import LEAF, Partition
 from tests.protocol.examples import FEATURES, encoded
 from tests.strategies import partitions
@@ -45,8 +45,9 @@ def test_both_bounds_of_a_number_are_one_range() -> None:
     age = Numeric(name="age", low=0, high=100)
     low, high = Condition(age, ">=", 28.5), Condition(age, "<", 40.5)
     whole = Condition(age, ">", 28.0), Condition(age, "<=", 40.0)
-    work = Condition(Categorical(name="work", categories=("farm", "shop")), "is not", "farm")
-    names = readable_names(columns_of([age, work.feature]))
+    place = Categorical(name="work", categories=("farm", "shop"))
+    (work,) = place.in_short([Condition(place, "is not", "farm")])
+    names = readable_names(columns_of([age, place]))
     assert in_ranges([work, low, high], names) == ["work is shop", "28.5 ≤ age < 40.5"]
     assert in_ranges(whole, names) == ["28 < age ≤ 40"]
     assert in_ranges([low, work], names) == ["age ≥ 28.5", "work is shop"]
@@ -164,7 +165,7 @@ def test_a_record_of_whole_numbers_is_told_nothing_false(
         cut = math.floor(low + threshold * width)
         feature = left.feature
         for value in {*range(cut - 3, cut + 4), low, low + width, 0}:
-            is_left = encode_value(feature, value)[0] < threshold
+            is_left = feature.encode(value)[0] < threshold
             assert sides(value, left, right, is_left=is_left), (threshold, value, left)
             for each in (left, right):
                 assert float(str(each).split()[-1]) == each.value

@@ -19,12 +19,11 @@ from privet.protocol.features import (
     Label,
     Numeric,
     Range,
-    category_text,
     encode_record,
     encode_table,
-    label_value,
     showable,
 )
+from privet.protocol.values import category_text
 from tests.protocol.examples import CLASSES, FEATURES, encoded
 from tests.strategies import feature_lists, values_of
 
@@ -171,7 +170,7 @@ def check_reading(group: dict[str, Any], value: Any, read: Any) -> None:
     table = misfit_or(lambda: encode_table((feature,), {"x": [value]}).tolist()[0])
     assert table == wanted
     if missing is None and unknown is None:
-        assert misfit_or(lambda: label_value(label, value)) == as_label
+        assert misfit_or(lambda: label.encode(value)) == as_label
 
 
 def misfit_or(read: Callable[[], Any]) -> Any:

@@ -16,14 +16,10 @@ from privet.protocol.features import (
     Classes,
     Numeric,
     Range,
-    encode_value,
-    label_value,
 )
 from privet.protocol.spellings import (
     LINE_BREAKS,
     SPACES,
-    read_value,
-    read_values,
     tidy,
 )
 
@@ -48,20 +44,20 @@ def check_reading(group: dict[str, Any], cell: Any, read: Any) -> None:
         names = tuple(group["listed"])
         field = Categorical(name="x", categories=names, missing=missing, unknown=unknown)
         label = Classes(name="x", classes=names)
-    value = read_value(field, cell)
+    value = field.read_cell(cell)
     if read is None:
         with pytest.raises(InvalidRecord):
-            encode_value(field, value)
+            field.encode(value)
         with pytest.raises(InvalidRecord):
-            label_value(label, value)
+            label.encode(value)
         return
-    columns = encode_value(field, value)
+    columns = field.encode(value)
     if isinstance(field, Categorical):
         assert columns == [float(name == read) for name in field.categories]
     else:
         assert columns == [read / field.high]
     if missing is None and unknown is None:
-        assert label_value(label, value) == (names.index(read) if "listed" in group else read)
+        assert label.encode(value) == (names.index(read) if "listed" in group else read)
 
 
 @pytest.mark.parametrize("listed", [("False", "True"), ("0", "1"), ("false", "true")])
@@ -70,20 +66,20 @@ def test_one_and_true_are_one_category_in_every_library(listed: tuple[str, str])
     cells = [1, 1.0, True, "1", " 1 ", np.int64(1), np.float32(1), np.bool_(True), Decimal("1.00")]
     cells += ["true", "TRUE", np.array(["True"])[0]]
     field = Categorical(name="c", categories=listed)
-    assert read_values(field, [0, *cells]) == [listed[0], *[listed[1]] * len(cells)]
+    assert field.read_cells([0, *cells]) == [listed[0], *[listed[1]] * len(cells)]
 
 
 def test_a_cell_is_read_by_its_field() -> None:
     """As its category, or as the number that it spells."""
-    assert read_value(Categorical(name="c", categories=("1",)), "01") == "1"
-    assert read_value(Numeric(name="x", low=0, high=9), " TRUE ") == "1"
+    assert Categorical(name="c", categories=("1",)).read_cell("01") == "1"
+    assert Numeric(name="x", low=0, high=9).read_cell(" TRUE ") == "1"
 
 
 def test_spaces_are_those_of_unicode() -> None:
     """What has the property White_Space is cut off a text's ends, and nothing else is."""
     field = Numeric(name="x", low=0, high=1)
-    assert read_value(field, "\u3000\x85 a b\xa0\n") == "a b"
-    assert read_value(field, "\x1ca\ufeff") == "\x1ca\ufeff"
+    assert field.read_cell("\u3000\x85 a b\xa0\n") == "a b"
+    assert field.read_cell("\x1ca\ufeff") == "\x1ca\ufeff"
     assert set(SPACES) == {c for c in map(chr, range(0x3001)) if c.isspace()} - set(
         "\x1c\x1d\x1e\x1f"
     )

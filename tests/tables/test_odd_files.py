@@ -18,8 +18,7 @@ from privet.learning.task_building.schema import describe, infer_feature
 from privet.learning.task_building.settings import FeatureSettings, TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Numeric, encode_table, encode_value
-from privet.protocol.spellings import read_values
+from privet.protocol.features import Numeric, encode_table
 from privet.tables.cells import cell_value
 from privet.tables.csv_reader import SAMPLE_ROWS, read_csv
 from privet.tables.text_format import Stated, UnreadableTable, lines_of
@@ -87,9 +86,9 @@ def test_a_holder_without_arrow_reads_each_alike(name: str) -> None:
         texts = [*dict.fromkeys(v for v in cells[column] if v)]
         all_categories = FeatureSettings(categories=tuple(texts) if name == "namibia.csv" else None)
         feature = describe(infer_feature(column, values, all_categories), SETTINGS, table.units)
-        public = encode_table([feature], {column: read_values(feature, values)})
+        public = encode_table([feature], {column: feature.read_cells(values)})
         decimal = file.format.decimal
-        read = [encode_value(feature, cell_value(feature, c, decimal)) for c in cells[column]]
+        read = [feature.encode(cell_value(feature, c, decimal)) for c in cells[column]]
         np.testing.assert_array_equal(read, public)
         if isinstance(feature, Numeric):
             assert np.ptp(public) > 0 or len(set(cells[column])) == 1

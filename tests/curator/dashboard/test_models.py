@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privet.curator.app import CuratorApp
 from privet.curator.dashboard import models as dashboard_models
 from privet.curator.dashboard import overview, tasks
-from privet.curator.dashboard.models import estimators_for, given, typed_value
+from privet.curator.dashboard.models import estimators_for, given
 from privet.curator.dashboard.pages import WHEN, templates
 from privet.curator.http.models import DifferenceView, InsightView, records_of
 from privet.curator.service import reading
@@ -37,6 +37,7 @@ from privet.learning.figures.sentences import (
 from privet.learning.methods import ESTIMATORS
 from privet.protocol.errors import InvalidRequest
 from privet.protocol.features import Categorical, Numeric
+from privet.tables.cells import typed_value
 from tests.curator import samples
 from tests.curator.http.conftest import Http
 from tests.manual_clock import ManualClock

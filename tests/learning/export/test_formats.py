@@ -23,9 +23,10 @@ from privet.learning.task_building.encode import encode_columns
 from privet.learning.task_building.settings import TaskSettings
 from privet.learning.task_building.table import read_table
 from privet.protocol.conditions import conditions_at
-from privet.protocol.features import Categorical, Numeric, Range, category_text
+from privet.protocol.features import Categorical, Numeric, Range
 from privet.protocol.partition import Partition, Tree
 from privet.protocol.task import Task
+from privet.protocol.values import category_text
 from tests.curator import samples
 from tests.protocol.examples import make_task
 

@@ -16,7 +16,7 @@ from privet.learning.figures.misfits import (
 )
 from privet.learning.methods import fit
 from privet.learning.simulation import simulate_sums
-from privet.protocol.features import Categorical, Column, Numeric, columns_of, encode_record
+from privet.protocol.features import Categorical, Numeric, columns_of, encode_record
 from privet.protocol.mechanisms.stratified import StratifiedMechanism
 from privet.protocol.mechanisms.subset import SubsetSelection
 from privet.protocol.partition import Partition
@@ -24,7 +24,7 @@ from privet.protocol.partition import Partition
 from ..examples import BINARY, complete
 
 TREE, HOLDERS, WARD, SHARE, PUBLIC_SHARE = complete(3), 2_500, 3, 0.043, 0.4
-COLUMNS = tuple(Column(Numeric(name=name, low=0.0, high=1.0)) for name in ("x", "y"))
+COLUMNS = columns_of([Numeric(name=name, low=0.0, high=1.0) for name in ("x", "y")])
 
 
 def collected(unfit: float, seed: int) -> QuestionCounts:

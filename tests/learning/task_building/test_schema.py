@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privet.learning.task_building.schema import TooVaried, infer_features, infer_label
+from privet.learning.task_building.categorical import TooVaried
+from privet.learning.task_building.schema import infer_features, infer_label
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.errors import InvalidPublicData
-from privet.protocol.features import Categorical, Classes, ColumnValues, Numeric
+from privet.protocol.features import Categorical, Classes, Numeric
+from privet.protocol.values import ColumnValues
 
 YES_NO = np.array([0.0, 1.0, 1.0, 0.0])
 

@@ -13,7 +13,7 @@ from privet.learning.task_building import table as tables
 from privet.learning.task_building.columns import count_rows
 from privet.learning.task_building.table import read_table
 from privet.protocol.errors import InvalidPublicData, TooLarge
-from privet.protocol.features import is_missing
+from privet.protocol.values import is_missing
 from tests.keeping import keeps
 
 

@@ -1,0 +1,119 @@
+"""One of several categories as a feature: a column of 0 and 1 for each."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ..errors import InvalidRecord
+from ..limits import MAX_COLUMNS
+from ..values import ColumnValues, category_text, is_missing, listed_name, some_of
+from .base import BaseFeature, Column, Condition, Matrix
+from .fields import Category, Listed
+
+
+class Categorical(Listed, BaseFeature):
+    """One of several named categories; it becomes one 0/1 column per category."""
+
+    kind: Literal["categorical"] = "categorical"
+    categories: Annotated[
+        tuple[Category, ...],
+        Field(strict=False, fail_fast=True, min_length=1, max_length=MAX_COLUMNS),
+    ]
+    missing: str | None = Field(
+        default=None,
+        description="Replaces a missing value; if absent, missing values are refused.",
+    )
+    unknown: str | None = Field(
+        default=None, description="Replaces an unlisted category; if absent, they are refused."
+    )
+
+    @model_validator(mode="after")
+    def _check_categories(self) -> Self:
+        self.check_distinct(f"feature {self.name!r}: categories")
+        for rule in (self.missing, self.unknown):
+            if rule is not None and rule not in self.categories:
+                msg = (
+                    f"feature {self.name!r}: the replacement {rule!r} is not one of its categories"
+                )
+                raise ValueError(msg)
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.categories
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return tuple(Indicator(self, category) for category in self.categories)
+
+    def encode(self, value: Any) -> list[float]:
+        name = listed_name(self.categories, value)
+        if name is None and is_missing(value):
+            return self.encode(self.replacement(self.missing))
+        name = self.unknown if name is None else name
+        if name is None:
+            raise InvalidRecord(
+                f"The field {self.name!r} is {category_text(value)!r}: "
+                f"it must be one of {some_of(self.categories)}."
+            )
+        return [float(category == name) for category in self.categories]
+
+    def encode_all(self, values: ColumnValues) -> Matrix:
+        """Encodes each distinct text or integer once; ``True`` equals 1 and has another name."""
+        encoded: list[list[float]] = []
+        index_of: dict[Any, int] = {}
+        index = np.empty(len(values), dtype=np.intp)
+        for row, value in enumerate(values):
+            key = (type(value), value) if isinstance(value, str | int) else None
+            code = index_of.get(key)
+            if code is None:
+                code = len(encoded)
+                encoded.append(self.encode_row(row, value))
+                if key is not None:
+                    index_of[key] = code
+            index[row] = code
+        return np.array(encoded, dtype=np.float64).reshape(-1, len(self.categories))[index]
+
+    def is_read(self, value: Any) -> bool:
+        return listed_name(self.categories, value) is not None
+
+    def extent(self, number: Callable[[float], str]) -> str:  # noqa: ARG002 - it has none
+        return ", ".join(self.categories)
+
+    def text_of(self, value: float | str) -> str:
+        return str(value)
+
+    def in_short(self, said: Sequence[Condition]) -> list[Condition]:
+        """What it is, if only one category is left, and else what it is not."""
+        left = [
+            category
+            for category in self.categories
+            if all((category == each.value) == (each.relation == "is") for each in said)
+        ]
+        return [Condition(self, "is", left[0])] if len(left) == 1 else list(dict.fromkeys(said))
+
+    def stand_in_meets(self, condition: Condition) -> bool:
+        return (self.stand_in == condition.value) == (condition.relation == "is")
+
+
+@dataclass(frozen=True)
+class Indicator(Column):
+    """1 in the rows of one category, else 0."""
+
+    feature: Categorical
+    category: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.feature.name}={self.category}"
+
+    def condition(self, threshold: float, *, left: bool) -> Condition:  # noqa: ARG002 - any
+        return Condition(self.feature, "is not" if left else "is", self.category)
+
+    def cut(self, threshold: float) -> str:
+        if self.splits(threshold):
+            return self.category
+        return " all right" if threshold <= 0.0 else " all left"  # no category begins with a space
