@@ -112,7 +112,7 @@ def _feature(task: Task, feature: Feature) -> str:
 
 
 def _field(asked: Described, more: str = "") -> str:
-    """What is asked for, then the question and its help where there are any."""
+    """A field: the answer that is asked for, then its question and help where there are any."""
     text = ""
     words = [f"“{printable(asked.prompt, 1_000)}”"] if asked.prompt else []
     words += [printable(asked.description, 1_000)] if asked.description else []

@@ -96,7 +96,7 @@ def label_level(
     randomness: RandomBytes,
     span: tuple[float, float] | None = None,
 ) -> int:
-    """The level from 0 to ``levels - 1`` that is reported for a label from ``label_value``.
+    """The level from 0 to ``levels - 1`` that is reported for a label that ``encode`` read.
 
     A class is its own level. A number is rounded at random, without bias, to one of the two
     nearest of ``levels`` evenly spaced points of ``span``, a low end and a width (by default the

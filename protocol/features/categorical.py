@@ -87,7 +87,7 @@ class Categorical(Listed, BaseFeature):
         return str(value)
 
     def in_short(self, said: Sequence[Condition]) -> list[Condition]:
-        """What it is, if only one category is left, and else what it is not."""
+        """The category, if only one is left; else those that it is not."""
         left = [
             category
             for category in self.categories
