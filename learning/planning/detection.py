@@ -1,4 +1,4 @@
-"""The detection power of a collection, by the mechanism's variances and the reports to expect.
+"""What a collection shows, by the mechanism's variances and the reports to expect.
 
 Differences between holders and public records are those of ``figures.power``, at one look or
 at every look, as ``privet insight`` then says. Holders' masses and labels are those of a public
@@ -8,8 +8,9 @@ are a few percent larger. Intervals of their mean allow for what was clipped
 (``figures.precision``).
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import ceil, sqrt
 
@@ -23,47 +24,22 @@ from privet.protocol.partition import Partition
 from privet.protocol.task import Task
 
 from ..core.counts import QuestionCounts, public_counts, rounding_variance
-from ..core.looks import factor_at
+from ..core.looks import Looks, factor_at
 from ..core.overall import Noise, noise_of_both, of_shares, without_misfits
 from ..core.public_data import Floats, PublicData
 from ..core.trees import cell_sums, locate
 from ..figures.clipping import AS_PUBLIC, public_distances, spread_about
 from ..figures.insight import Unclipping, as_reported, tests_of, unclipping
 from ..figures.power import Clipping, Difference, ShareDifference, in_a_cell
-from ..figures.precision import NEARER, Precision
+from ..figures.precision import HOLDERS, NEARER, Precision
 from ..figures.selection import selection_factor
 from .populations import Population
 
+STEP = 5
+"""Places of the search grid from one number of reports that is tried to the next."""
 FEWER = 2.6
 """Standard deviations by which fewer holders are taken to fit the label question, so that figures
 get as precise as planned in nine of ten collections; chosen."""
-
-
-@dataclass(frozen=True, eq=False)
-class Detection:
-    """The smallest detectable differences: ``overall``, and in the median ``cell``.
-
-    ``half_width`` is that of the widest overall 95 % interval, and ``precision`` what it is after
-    other numbers of reports to the same task, of ``planned`` ones if intervals hold at every look.
-    The tree has ``cells``.
-    """
-
-    overall: Difference | ShareDifference
-    in_cell: Callable[[], Difference | ShareDifference]
-    half_width: float
-    precision: Precision
-    cells: int
-    planned: float | None
-
-    @cached_property
-    def cell(self) -> Difference | ShareDifference:
-        """Found when asked for: searches look at overall figures only."""
-        return self.in_cell()
-
-    def reports(self, half_width: float) -> int | None:
-        """The reports to the same task after which overall figures are known to plus or minus
-        ``half_width``; None where numbers are clipped so that no number is enough."""
-        return self.precision.reports(half_width, self.planned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,113 +52,6 @@ class Clipped:
     of_all: Unclipping
     clipping: Clipping
     variance: float
-
-
-@dataclass(frozen=True, eq=False)
-class KnownTrees:
-    """``selection_factor``, and what clipping does, by a tree's features and thresholds, on which
-    alone they depend here; its cells' shares of holders and mean labels by its children as well."""
-
-    cells: dict[tuple[bytes, ...], tuple[Floats, Floats]] = field(default_factory=dict)
-    factors: dict[tuple[bytes, bytes], float] = field(default_factory=dict)
-    clipped: dict[tuple[bytes, bytes], Clipped | None] = field(default_factory=dict)
-
-
-def detection(
-    task: Task,
-    holders: float,
-    planned: float | None,
-    *,
-    public: PublicData,
-    records: int,
-    population: Population,
-    variance: float,
-    residuals: Floats,
-    measured: KnownTrees,
-) -> Detection:
-    """The detectable differences with ``holders`` answers and ``records`` public records.
-
-    Intervals and tests hold at every look at a collection of ``planned`` ones, or at one look if
-    that is None.
-    ``population`` has the law of labels, ``public`` the rows that cells were grown on, whose labels
-    have a ``variance``, and which a model that did not see them misses by ``residuals``.
-    ``measured`` keeps what was measured.
-    """
-    place, label = asking(task), task.label
-    mechanism, tree = task.mechanisms[place], task.tree_of(place)
-    n = holders * task.asked_share(place)
-    grown = tree.feature.tobytes(), tree.threshold.tobytes()
-    numbered = *grown, tree.left.tobytes(), tree.right.tobytes()
-    if numbered not in measured.cells:
-        measured.cells[numbered] = _expected(tree, population)
-    w, q = measured.cells[numbered]
-    clipped = None
-    if isinstance(label, Range):
-        clipped = _clipped(task, place, public, residuals, q[:, 0], w, measured)
-        variance = variance if clipped is None else clipped.variance
-    of = _figures(task, place, q, w, float(public.y.mean()), variance)
-    counts, rounding = n * w[:, None] * of.q, isinstance(label, Range)
-    noise = _noise(mechanism, of.units, n, counts, rounded=rounding)
-    precision = Precision(float(noise.max()) * holders, of.span)
-    if clipped is not None:
-        away = label.bounds[0] + of.span * float(of.means[1]) - clipped.of_all.middle
-        room = clipped.of_all.radius - abs(away)
-        precision = replace(precision, unclipping=clipped.of_all, room=room)
-    noises: list[Noise] = [partial(np.full_like, fill_value=each) for each in noise]
-    if (alone := label_question(task)) is not None:
-        part = task.asked_share(alone)
-        v_a = _noise_alone(task.mechanisms[alone], of, part * holders, rounded=rounding)
-        noises = [noise_of_both(*both, part, holders) for both in zip(v_a, noise, strict=True)]
-        noise = of.noise_when_moved(noises)
-        if clipped is None:
-            precision = Precision(float(noise.max()) * holders, of.span)
-        else:
-            of_alone = float(v_a[0]) * holders, float(of.between[0]), part
-            precision = replace(precision, alone=of_alone)
-    progress = None if planned is None else holders / planned
-    reported = noise + of.spread / holders
-    worst = int(reported.argmax())
-    scale, each = task.label_scales[place], public.odds_ratio * records / len(public)
-    clipping = None if clipped is None else clipped.clipping
-    overall: Difference | ShareDifference
-    if isinstance(label, Range):
-        scale = scale or LabelScale.of(label, tree.cells)
-        largest = float(np.abs(public.y.mean() - np.array(label.bounds)).max())
-        overall = Difference(
-            float(reported[0]), float(of.spread[0] / records), 1, largest, progress, clipping
-        )
-    else:
-        hits = each * np.bincount(public.y.astype(np.int64), minlength=label.slots)
-        by_share, tests = of_shares(noises[worst]), tests_of(label)
-        overall = ShareDifference(float(hits[worst]), records, by_share, holders, tests, progress)
-
-    def in_cell() -> Difference | ShareDifference:
-        if grown not in measured.factors:
-            measured.factors[grown] = selection_factor(label, public, tree)
-        return in_a_cell(
-            label,
-            mechanism.slot_covariance(ceil(n), counts),
-            n * w,
-            each * public_counts(label, public, tree, scale),
-            measured.factors[grown],
-            scale,
-            progress,
-            () if clipping is None else clipping.at_spreads,
-            () if clipping is None else clipping.held,
-        )
-
-    half_width = precision.half_width(holders, factor_at(progress))
-    return Detection(overall, in_cell, half_width, precision, tree.cells, planned)
-
-
-def _expected(tree: Partition, population: Population) -> tuple[Floats, Floats]:
-    """Shares of holders and mean labels of the cells."""
-    cells = locate(tree, population.points)
-    times = population.weights * len(cells)
-    points = np.asarray(np.bincount(cells, times, tree.cells) + 0.5, np.float64)
-    sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
-    means = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
-    return points / points.sum(), means
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,56 +84,199 @@ class _Figures:
         return np.array([at(s) for at, s in zip(noises, moved, strict=True)])
 
 
-def _figures(
-    task: Task, place: int, q: Floats, w: Floats, public_mean: float, variance: float
-) -> _Figures:
-    """The figures of cells' shares or means ``q``, with masses ``w``."""
-    label = task.label
-    if isinstance(label, Classes):
-        q = q / q.sum(axis=1, keepdims=True)
-        slots, means = np.eye(label.slots), w @ q
-        units = [np.broadcast_to(row, q.shape) for row in slots]
-        return _Figures(q, units, slots, means, means * (1.0 - means), 1.0)
-    scale = task.label_scales[place] or LabelScale.of(label, len(w))
-    t, low = scale.to_unit(np.arange(len(w)), q[:, 0]), np.broadcast_to(scale.low, len(w))
-    above = float(w @ (low + scale.width * t) - label.low) / label.span
-    return _Figures(
-        np.stack([1.0 - t, t], axis=1),
-        [np.stack([low, low + scale.width], axis=1) - public_mean],
-        np.array([[label.low, label.high]]) - public_mean,
-        np.array([1.0 - above, above]),
-        np.array([variance]),
-        label.span,
-    )
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """A planned task, and what its reports are expected to show.
+
+    It is planned for ``holders``, and intervals and tests hold at as many ``looks``. ``population``
+    has the law of labels, ``public`` the rows, of ``records`` in all, that cells were grown on, and
+    which a model that did not see them misses by ``residuals``.
+    """
+
+    task: Task
+    holders: int
+    looks: Looks
+    public: PublicData
+    records: int
+    population: Population
+    residuals: Floats
+
+    @cached_property
+    def place(self) -> int:
+        """The first question that asks for the label; raises ``InvalidRequest`` without one."""
+        asked = [question.asks for question in self.task.questions]
+        if "label" not in asked:
+            raise InvalidRequest("No question asks for the label: plan a task with one that does.")
+        return asked.index("label")
+
+    @cached_property
+    def alone(self) -> int | None:
+        """The question that asks some holders for the label alone, beside one about the cell."""
+        task = self.task
+        in_parts = len(task.questions) == 2 and task.parts and task.tree_of(1).cells == 1
+        return 1 if in_parts else None
+
+    @cached_property
+    def tree(self) -> Partition:
+        """The cells about which ``place`` asks."""
+        return self.task.tree_of(self.place)
+
+    @cached_property
+    def cells(self) -> tuple[Floats, Floats]:
+        """Shares of holders, ``(cells,)``, and mean labels, ``(cells, S)``."""
+        tree, population = self.tree, self.population
+        cells = locate(tree, population.points)
+        times = population.weights * len(cells)
+        points = np.asarray(np.bincount(cells, times, tree.cells) + 0.5, np.float64)
+        sums = cell_sums(cells, population.truth * times[:, None], tree.cells)
+        means = (sums + 0.5 * population.truth.mean(axis=0)) / points[:, None]
+        return points / points.sum(), means
+
+    @cached_property
+    def clipped(self) -> Clipped | None:
+        """The effect of clipping; None if numbers are not reported around centres."""
+        label, public, (mass, means) = self.task.label, self.public, self.cells
+        sums = np.zeros(self.task.mechanisms[self.place].sum_size, dtype=np.int64)
+        asked = QuestionCounts.of(self.task, self.place, sums, 0)
+        if not asked.centred or not isinstance(label, Range):
+            return None
+        distances, at_spreads = public_distances(label, public, asked)
+        mean = float(at_spreads[AS_PUBLIC].clipped(float(distances.mean())))
+        of_all = unclipping(label, public, asked, means[:, 0], mass)
+        squared = float((distances**2).mean())
+        further = sqrt(max(float(self.residuals.var()) / squared, 1.0)) if squared else 1.0
+        held = spread_about(further * distances, of_all.radius)
+        clipping = Clipping(at_spreads, held, mean, of_all.radius)
+        return Clipped(of_all, clipping, float(as_reported(label, public, asked).var()))
+
+    @cached_property
+    def selection(self) -> float:
+        """The public records' ``selection_factor``."""
+        return selection_factor(self.task.label, self.public, self.tree)
+
+    @cached_property
+    def figures(self) -> _Figures:
+        """The figures of the label, as the population has them."""
+        mass, q = self.cells
+        label, public = self.task.label, self.public
+        if isinstance(label, Classes):
+            q = q / q.sum(axis=1, keepdims=True)
+            slots, means = np.eye(label.slots), mass @ q
+            units = [np.broadcast_to(row, q.shape) for row in slots]
+            return _Figures(q, units, slots, means, means * (1.0 - means), 1.0)
+        scale = self.task.label_scales[self.place] or LabelScale.of(label, len(mass))
+        t, low = scale.to_unit(np.arange(len(mass)), q[:, 0]), np.broadcast_to(scale.low, len(mass))
+        above = float(mass @ (low + scale.width * t) - label.low) / label.span
+        mean, clipped = float(public.y.mean()), self.clipped
+        variance = float(public.y.var()) if clipped is None else clipped.variance
+        return _Figures(
+            np.stack([1.0 - t, t], axis=1),
+            [np.stack([low, low + scale.width], axis=1) - mean],
+            np.array([[label.low, label.high]]) - mean,
+            np.array([1.0 - above, above]),
+            np.array([variance]),
+            label.span,
+        )
+
+    @cached_property
+    def here(self) -> "Detection":
+        """The detectable differences with the planned reports."""
+        return self.after(self.holders)
+
+    def after(self, reports: float) -> "Detection":
+        """The detectable differences after so many reports."""
+        task, label, of, clipped = self.task, self.task.label, self.figures, self.clipped
+        mechanism, (mass, _) = task.mechanisms[self.place], self.cells
+        n, rounded = reports * task.asked_share(self.place), isinstance(label, Range)
+        counts = n * mass[:, None] * of.q
+        noise = _noise(mechanism, of.units, n, counts, rounded=rounded)
+        precision = Precision(float(noise.max()) * reports, of.span)
+        if clipped is not None:
+            away = label.bounds[0] + of.span * float(of.means[1]) - clipped.of_all.middle
+            room = clipped.of_all.radius - abs(away)
+            precision = replace(precision, unclipping=clipped.of_all, room=room)
+        noises: list[Noise] = [partial(np.full_like, fill_value=each) for each in noise]
+        if self.alone is not None:
+            part = task.asked_share(self.alone)
+            v_a = _noise_alone(task.mechanisms[self.alone], of, part * reports, rounded=rounded)
+            noises = [noise_of_both(*both, part, reports) for both in zip(v_a, noise, strict=True)]
+            noise = of.noise_when_moved(noises)
+            if clipped is None:
+                precision = Precision(float(noise.max()) * reports, of.span)
+            else:
+                of_alone = float(v_a[0]) * reports, float(of.between[0]), part
+                precision = replace(precision, alone=of_alone)
+        planned = self.holders if self.looks == "many" else None
+        progress = None if planned is None else reports / planned
+        reported = noise + of.spread / reports
+        worst, public = int(reported.argmax()), self.public
+        scale, each = task.label_scales[self.place], public.odds_ratio * self.records / len(public)
+        clipping = None if clipped is None else clipped.clipping
+        overall: Difference | ShareDifference
+        if isinstance(label, Range):
+            scale = scale or LabelScale.of(label, self.tree.cells)
+            largest = float(np.abs(public.y.mean() - np.array(label.bounds)).max())
+            sampled = float(of.spread[0] / self.records)
+            overall = Difference(float(reported[0]), sampled, 1, largest, progress, clipping)
+        else:
+            hits = each * np.bincount(public.y.astype(np.int64), minlength=label.slots)
+            by_share, tests = of_shares(noises[worst]), tests_of(label)
+            hit = float(hits[worst])
+            overall = ShareDifference(hit, self.records, by_share, reports, tests, progress)
+
+        def in_cell() -> Difference | ShareDifference:
+            return in_a_cell(
+                label,
+                mechanism.slot_covariance(ceil(n), counts),
+                n * mass,
+                each * public_counts(label, public, self.tree, scale),
+                self.selection,
+                scale,
+                progress,
+                () if clipping is None else clipping.at_spreads,
+                () if clipping is None else clipping.held,
+            )
+
+        half_width = precision.half_width(reports, factor_at(progress))
+        return Detection(overall, in_cell, half_width, precision, planned)
+
+    def fewest(self, enough: Callable[["Detection"], bool]) -> int | None:
+        """The fewest reports, in two digits, that are ``enough``; None where no number is."""
+
+        def is_enough(n: int) -> bool:
+            return enough(self.after(n))
+
+        # Power rises with the reports and, of very many looks, slowly falls again.
+        place = next((at for at in range(0, len(HOLDERS), STEP) if is_enough(HOLDERS[at])), None)
+        if place is None:
+            return None
+        fewer = HOLDERS[max(place - STEP + 1, 0) : place + 1]
+        return fewer[bisect_left(fewer, True, key=is_enough)]
 
 
-def _clipped(
-    task: Task,
-    place: int,
-    public: PublicData,
-    residuals: Floats,
-    values: Floats,
-    mass: Floats,
-    measured: KnownTrees,
-) -> Clipped | None:
-    """The effect of clipping in a tree's cells, of a ``mass``, whose means are ``values``; None if
-    numbers are not reported around centres."""
-    tree, label = task.tree_of(place), task.label
-    grown = tree.feature.tobytes(), tree.threshold.tobytes()
-    if grown not in measured.clipped:
-        found, sums = None, np.zeros(task.mechanisms[place].sum_size, dtype=np.int64)
-        asked = QuestionCounts.of(task, place, sums, 0)
-        if asked.centred and isinstance(label, Range):
-            distances, at_spreads = public_distances(label, public, asked)
-            mean = float(at_spreads[AS_PUBLIC].clipped(float(distances.mean())))
-            spread = float(as_reported(label, public, asked).var())
-            of_all = unclipping(label, public, asked, values, mass)
-            squared = float((distances**2).mean())
-            further = sqrt(max(float(residuals.var()) / squared, 1.0)) if squared else 1.0
-            held = spread_about(further * distances, of_all.radius)
-            found = Clipped(of_all, Clipping(at_spreads, held, mean, of_all.radius), spread)
-        measured.clipped[grown] = found
-    return measured.clipped[grown]
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """The smallest detectable differences: ``overall``, and in the median ``cell``.
+
+    ``half_width`` is that of the widest overall 95 % interval, and ``precision`` what it is after
+    other numbers of reports to the same task, of ``planned`` ones if intervals hold at every look.
+    """
+
+    overall: Difference | ShareDifference
+    in_cell: Callable[[], Difference | ShareDifference]
+    half_width: float
+    precision: Precision
+    planned: float | None
+
+    @cached_property
+    def cell(self) -> Difference | ShareDifference:
+        """Found when asked for: searches look at overall figures only."""
+        return self.in_cell()
+
+    def reports(self, half_width: float) -> int | None:
+        """The reports to the same task after which overall figures are known to plus or minus
+        ``half_width``; None where numbers are clipped so that no number is enough."""
+        return self.precision.reports(half_width, self.planned)
 
 
 def _noise(
@@ -282,7 +294,7 @@ def _noise(
     return noise / n**2
 
 
-def _noise_alone(asked: Mechanism, of: "_Figures", answers: float, *, rounded: bool) -> Floats:
+def _noise_alone(asked: Mechanism, of: _Figures, answers: float, *, rounded: bool) -> Floats:
     """The variances of figures by the question about the label alone, about as large as those of
     ``overall.joined`` get."""
     counts = answers * of.means
@@ -292,18 +304,3 @@ def _noise_alone(asked: Mechanism, of: "_Figures", answers: float, *, rounded: b
     noise = _noise(asked, about[:, None], answers, counts[None], rounded=rounded)
     noise += (about @ of.means) ** 2 * misfits / answers**2
     return np.asarray(noise * (answers / max(answers - FEWER * sqrt(misfits), 1.0)) ** 2)
-
-
-def label_question(task: Task) -> int | None:
-    """The question that asks some holders for the label alone, beside one about the cell."""
-    if len(task.questions) == 2 and task.parts and task.tree_of(1).cells == 1:
-        return 1
-    return None
-
-
-def asking(task: Task) -> int:
-    """The first question that asks for the label; raises ``InvalidRequest`` without one."""
-    asked = [question.asks for question in task.questions]
-    if "label" not in asked:
-        raise InvalidRequest("No question asks for the label: plan a task with one that does.")
-    return asked.index("label")

@@ -13,10 +13,8 @@ rows' values as often as public rows repeat. There is no noise but that of repor
 """
 
 import json
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -37,7 +35,6 @@ from ..core.public_model import BaseModel
 from ..core.ranking import auc
 from ..core.trees import locate
 from ..drift.knowledge import Knowledge
-from ..figures.precision import HOLDERS
 from ..figures.scores import LEAST_SHARE
 from ..methods import DEFAULT_ESTIMATOR, ESTIMATORS, Fitting
 from ..simulation import simulate_counts
@@ -51,26 +48,15 @@ from ..task_building.columns import Columns, is_arrow
 from ..task_building.review import review
 from ..task_building.settings import TaskSettings
 from .behind_relay import Shuffling
-from .detection import Detection, KnownTrees, detection
-from .outcome import (
-    BehindRelay,
-    Mean,
-    PanelPlan,
-    Plan,
-    Prospect,
-    RareClass,
-    SampleSize,
-    Showing,
-)
-from .populations import LOWER, OTHERS, RARE, Population, few_rows
+from .detection import Collection
+from .outcome import BehindRelay, Mean, Plan, Prospect, RareClass, SampleSize, Showing
+from .populations import LOWER, OTHERS, RARE, Population, Scenario, few_rows
 from .waves import check_panel, planned_panel
 
 POWER, TARGET, WIDTH = 0.8, 0.05, 0.02
 """Default targets: shift and half-width in shares, or in parts of a number's range."""
 WIDTHS = (0.05, 0.03, 0.02, 0.01)
 """Half-widths in the table of sample sizes, in shares or in parts of a number's range."""
-STEP = 5
-"""Places of the search grid from one number of reports that is tried to the next."""
 FEWEST_RECORDS = 20
 FEWEST_OF_A_CLASS = 5
 MOST_RECORDS = 3000
@@ -151,10 +137,8 @@ def plan(
         check_panel(waves, mode, checked.disclosed)
     people = None if register is None else _columns(register)
     columns = _columns(public, checked.stated)
-    planner = Planner(checked, columns, estimator, simulation_seed, shuffling, people)
-    made = planner.plan(target_shift, power, half_width)
-    if waves is not None:
-        made = replace(made, panel=planner.panel(waves, mode, made.target_shift, power))
+    planner = Planner(checked, columns, estimator, simulation_seed, people)
+    made = planner.plan(target_shift, power, half_width, shuffling, waves, mode)
     return replace(made, remarks=tuple(review(columns, checked)))
 
 
@@ -175,22 +159,8 @@ def _columns(public: Any, stated: Stated = NOTHING_STATED) -> Columns:
     return read_table(bytes(public), stated)
 
 
-@dataclass(frozen=True, eq=False)
-class Scenario:
-    """The public records that a curator has, its model of them, and the holders."""
-
-    public: PublicData
-    base: BaseModel
-    population: Population
-
-    @cached_property
-    def scores(self) -> Floats:
-        """The public model's predictions at the population's points."""
-        return self.base.predict(self.population.points)
-
-
 class Planner:
-    """The public model of some public records, and the populations made from it."""
+    """The public model of some public records, and the tasks and populations made from it."""
 
     def __init__(
         self,
@@ -198,7 +168,6 @@ class Planner:
         columns: Columns,
         estimator: str,
         seed: int,
-        shuffling: Shuffling | None = None,
         register: Columns | None = None,
     ) -> None:
         from ..drift.stacking import cross_validated  # scikit-learn is slow to import
@@ -208,129 +177,44 @@ class Planner:
         if register is not None:
             _, every = with_register(settings, self.features, self.label, every, register)
         check_enough(self.label, every)
-        self.records = len(every)
-        rng = np.random.default_rng(seed)
-        rows = rng.permutation(len(every))[:MOST_RECORDS]
+        self.records, self.ratio = len(every), every.odds_ratio
+        self._rng = np.random.default_rng(seed)
+        rows = self._rng.permutation(len(every))[:MOST_RECORDS]
         public = replace(every, X=every.X[rows], y=every.y[rows])
-        ratio = every.odds_ratio
         self.slots = class_count(self.label)
-        self.weights, out_of_fold = cross_validated(public.X, public.y, self.slots)
-        self.residuals = public.y - out_of_fold[:, 0]
-        self.losses, self.rare = self.residuals**2, None
-        if self.slots:
-            wrong = (out_of_fold * ratio).argmax(axis=1) != public.y
-            times = (ratio * np.ones(self.slots))[public.y.astype(np.int64)]
-            self.losses = wrong * times / times.mean()
-            if every.prevalence is None:
-                self.rare = _rare(self.label, public.y, out_of_fold)
-        self.variance = float(public.y.var())
+        self.weights, self.out_of_fold = cross_validated(public.X, public.y, self.slots)
         base = self.stack(public)
         knowledge = Knowledge.of(base, public.X, public.register)
         some = slice(knowledge.training_rows, knowledge.training_rows + MOST_POINTS)
         population = Population.fair(knowledge.points[some], knowledge.scores[some])
-        if every.prevalence is not None:
-            population = population.with_odds(ratio)
+        if public.prevalence is not None:
+            population = population.with_odds(self.ratio)
         self.fair = Scenario(public, base, population)
-        self.shifts = dict(self._shifts(rng))
-        self._measured = KnownTrees()
-        self.relay = None if shuffling is None else self._behind_relay(shuffling)
 
-    def _shifts(self, rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
+    @property
+    def residuals(self) -> Floats:
+        """What public models of other rows miss of each public label that is a number."""
+        return np.asarray(self.fair.public.y - self.out_of_fold[:, 0])
+
+    def expected(self) -> Mean:
+        """The score if the public records are fair."""
+        if not self.slots:
+            return Mean.of(self.residuals**2)
+        y = self.fair.public.y.astype(np.int64)
+        wrong = (self.out_of_fold * self.ratio).argmax(axis=1) != y
+        times = (self.ratio * np.ones(self.slots))[y]
+        lost = Mean.of(wrong * times / times.mean())
+        return Mean(1.0 - lost.value, lost.standard_error)
+
+    def scenarios(self) -> Iterator[tuple[str, Scenario]]:
+        """Holders who differ from the public records, by a sentence that says how."""
         public, population = self.fair.public, self.fair.population
-        for name, rows in few_rows(public.X, FEWEST_RECORDS, rng):
+        for name, rows in few_rows(public.X, FEWEST_RECORDS, self._rng):
             some = replace(public, X=public.X[rows], y=public.y[rows])
             yield name, Scenario(some, self.stack(some), population)
-        volunteers = population.volunteers(sqrt(self.variance))
+        volunteers = population.volunteers(sqrt(float(public.y.var())))
         yield RARE if self.slots else LOWER, replace(self.fair, population=volunteers)
         yield OTHERS, replace(self.fair, population=population.changed())
-
-    def _behind_relay(self, shuffling: Shuffling) -> BehindRelay:
-        """Take the settings that are best behind the relay, and say what they gain."""
-
-        def publish(settings: TaskSettings, epsilon: float) -> Task:
-            return self.task(_changed(settings, settings.holders, epsilon), self.fair)
-
-        def width(settings: TaskSettings, epsilon: float) -> float:
-            return self.detection(settings.holders, epsilon, settings).half_width
-
-        direct = width(self.settings, shuffling.epsilon)
-        settings, epsilon = shuffling.best(self.settings, publish, width)
-        self.settings = _changed(settings, settings.holders, epsilon)
-        stated = epsilon_of_batch(publish(self.settings, epsilon), shuffling.batch, shuffling.delta)
-        return BehindRelay(
-            **asdict(shuffling), stated=stated, mechanism=settings.mechanism, direct_width=direct
-        )
-
-    def plan(self, target_shift: float | None, power: float, half_width: float | None) -> Plan:
-        """The plan for these settings; raises as the function ``plan``."""
-        settings, label = self.settings, self.label
-        unit = label.span
-        target = TARGET * unit if target_shift is None else target_shift
-        width = WIDTH * unit if half_width is None else half_width
-        task = self.task(settings, self.fair)
-        detected = self.after(settings.holders, task, settings)
-        expected = Mean.of(self.losses)
-        if self.slots:
-            expected = Mean(1.0 - expected.value, expected.standard_error)
-        questions = tuple(
-            {"mechanism": question.mechanism, "cells": asked.cells, "bytes": asked.report_bytes}
-            for question, asked in zip(task.questions, task.mechanisms, strict=True)
-        )
-        gains = {name: self.gain(task, scenario) for name, scenario in self.shifts.items()}
-        rare = self.rare
-        return Plan(
-            score="accuracy" if self.slots else "mean squared error",
-            label=label.name,
-            public_records=self.records,
-            holders=settings.holders,
-            epsilon=settings.epsilon,
-            looks=settings.looks,
-            estimator=self.estimator,
-            questions=questions,
-            report_bytes=task.longest_report,
-            expected=expected,
-            here=_prospect(detected, target, power),
-            target_shift=target,
-            power=power,
-            shift_after=self.fewest(
-                lambda found: found.overall.power(target) >= power,
-                settings.holders,
-                settings.epsilon,
-            ),
-            half_width=width,
-            stop_after=detected.reports(width),
-            sample_sizes=tuple(
-                SampleSize(part * unit, detected.reports(part * unit)) for part in WIDTHS
-            ),
-            span=unit,
-            telling_after=detected.reports(TELLING * unit),
-            around_centres=any(question.centring is not None for question in task.questions),
-            question=label.prompt or "",
-            label_unit="" if isinstance(label, Classes) else label.unit or "",
-            gains={name: gain for name, (gain, _) in gains.items()},
-            showing=tuple(self._showing(target, power, width)) if settings.disclosed else (),
-            relay=self.relay,
-            rare=rare and replace(rare, gains={name: of for name, (_, of) in gains.items()}),
-        )
-
-    def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
-        """The plan with no column disclosed, its own, and all."""
-        every = tuple(feature.name for feature in self.features)
-        mine = tuple(name for name in every if name in self.settings.disclosed)
-        for columns in dict.fromkeys(((), mine, every)):
-            settings = self.settings.model_copy(update={"disclosed": columns})
-            if len(columns) == len(every):
-                settings = settings.model_copy(update={"hidden_depth": None})
-            task = self.task(settings, self.fair)
-            detected = self.after(settings.holders, task, settings)
-            yield Showing(
-                columns,
-                task.disclosed,
-                task.tree_of(0).cells,
-                1 if task.strata is None else len(task.strata),
-                _prospect(detected, target, power),
-                detected.reports(width),
-            )
 
     def stack(self, public: PublicData) -> BaseModel:
         """The curator's stack with fewer trees and the weights of all public records."""
@@ -343,145 +227,176 @@ class Planner:
         """The task published from a scenario's public records."""
         return build_encoded(settings, self.features, self.label, scenario.public, scenario.base)
 
-    def detection(
-        self, holders: int, epsilon: float, settings: TaskSettings | None = None
-    ) -> Detection:
-        """The detectable differences of a task that is planned for a number of holders and an
-        epsilon, with the plan's settings or others."""
-        settings = _changed(settings or self.settings, holders, epsilon)
-        return self.after(settings.holders, self.task(settings, self.fair), settings)
-
-    def after(self, reports: int, task: Task, settings: TaskSettings) -> Detection:
-        """The detectable differences after so many ``reports`` to a task of these settings."""
-        return detection(
-            task,
-            reports,
-            settings.holders if settings.looks == "many" else None,
-            public=self.fair.public,
-            records=self.records,
-            population=self.fair.population,
-            variance=self.variance,
-            residuals=self.residuals,
-            measured=self._measured,
+    def collection(
+        self,
+        settings: TaskSettings | None = None,
+        holders: int | None = None,
+        epsilon: float | None = None,
+    ) -> Collection:
+        """The task of these settings, by default the plan's, and what its reports show; planned for
+        other ``holders`` and another ``epsilon``, if given."""
+        settings, fair = settings or self.settings, self.fair
+        settings = resized(settings, holders or settings.holders, epsilon or settings.epsilon)
+        return Collection(
+            self.task(settings, fair),
+            settings.holders,
+            settings.looks,
+            fair.public,
+            self.records,
+            fair.population,
+            self.residuals,
         )
 
-    def fewest(
-        self, enough: Callable[[Detection], bool], holders: int, epsilon: float
-    ) -> int | None:
-        """The fewest reports, in two digits, to the task planned for ``holders`` at ``epsilon``
-        that are ``enough``; None where no number is."""
-        settings = _changed(self.settings, holders, epsilon)
-        task = self.task(settings, self.fair)
+    def choose_behind(self, shuffling: Shuffling) -> BehindRelay:
+        """Take the settings that are best behind the relay, and say what they gain."""
 
-        def is_enough(n: int) -> bool:
-            return enough(self.after(n, task, settings))
+        def publish(settings: TaskSettings, epsilon: float) -> Task:
+            return self.collection(settings, epsilon=epsilon).task
 
-        # Power rises with the reports and, of very many looks, slowly falls again.
-        place = next((at for at in range(0, len(HOLDERS), STEP) if is_enough(HOLDERS[at])), None)
-        if place is None:
-            return None
-        fewer = HOLDERS[max(place - STEP + 1, 0) : place + 1]
-        return fewer[bisect_left(fewer, True, key=is_enough)]
+        def width(settings: TaskSettings, epsilon: float) -> float:
+            return self.collection(settings, epsilon=epsilon).here.half_width
 
-    def panel(self, waves: int, mode: Mode, target: float, power: float) -> PanelPlan:
-        """The changes between waves that the planned holders in each show; see ``waves``."""
-        return planned_panel(
-            self.label,
-            waves,
-            mode,
-            holders=self.settings.holders,
-            epsilon=self.settings.epsilon,
-            may_repeat=not self.settings.disclosed,
-            target=target,
+        direct = width(self.settings, shuffling.epsilon)
+        settings, epsilon = shuffling.best(self.settings, publish, width)
+        stated = epsilon_of_batch(publish(settings, epsilon), shuffling.batch, shuffling.delta)
+        self.settings = resized(settings, settings.holders, epsilon)
+        return BehindRelay(
+            **asdict(shuffling), stated=stated, mechanism=settings.mechanism, direct_width=direct
+        )
+
+    def plan(
+        self,
+        target_shift: float | None,
+        power: float,
+        half_width: float | None,
+        shuffling: Shuffling | None = None,
+        waves: int | None = None,
+        mode: Mode = "rotate",
+    ) -> Plan:
+        """The plan for these settings; raises as the function ``plan``."""
+        label, unit = self.label, self.label.span
+        relay = None if shuffling is None else self.choose_behind(shuffling)
+        target = TARGET * unit if target_shift is None else target_shift
+        width = WIDTH * unit if half_width is None else half_width
+        settings, collection = self.settings, self.collection()
+        task, here = collection.task, collection.here
+        questions = tuple(
+            {"mechanism": question.mechanism, "cells": asked.cells, "bytes": asked.report_bytes}
+            for question, asked in zip(task.questions, task.mechanisms, strict=True)
+        )
+        gains = {name: self.gain(scenario) for name, scenario in self.scenarios()}
+        rare = self.rare()
+        return Plan(
+            score="accuracy" if self.slots else "mean squared error",
+            label=label.name,
+            public_records=self.records,
+            holders=settings.holders,
+            epsilon=settings.epsilon,
+            looks=settings.looks,
+            estimator=self.estimator,
+            questions=questions,
+            report_bytes=task.longest_report,
+            expected=self.expected(),
+            here=_prospect(collection, target, power),
+            target_shift=target,
             power=power,
-            detect=self.detection,
-            fewest=self.fewest,
+            shift_after=collection.fewest(lambda found: found.overall.power(target) >= power),
+            half_width=width,
+            stop_after=here.reports(width),
+            sample_sizes=tuple(
+                SampleSize(part * unit, here.reports(part * unit)) for part in WIDTHS
+            ),
+            span=unit,
+            telling_after=here.reports(TELLING * unit),
+            around_centres=collection.clipped is not None,
+            question=label.prompt or "",
+            label_unit="" if isinstance(label, Classes) else label.unit or "",
+            gains={name: gain for name, (gain, _) in gains.items()},
+            showing=tuple(self._showing(target, power, width)) if settings.disclosed else (),
+            relay=relay,
+            rare=rare and replace(rare, gains={name: of for name, (_, of) in gains.items()}),
+            panel=None if waves is None else planned_panel(self, waves, mode, target, power),
         )
 
-    def gain(self, task: Task, scenario: Scenario) -> tuple[Mean, Mean]:
+    def _showing(self, target: float, power: float, width: float) -> Iterator[Showing]:
+        """The plan with no column disclosed, its own, and all."""
+        every = tuple(feature.name for feature in self.features)
+        mine = tuple(name for name in every if name in self.settings.disclosed)
+        for columns in dict.fromkeys(((), mine, every)):
+            settings = self.settings.model_copy(update={"disclosed": columns})
+            if len(columns) == len(every):
+                settings = settings.model_copy(update={"hidden_depth": None})
+            other = self.collection(settings)
+            yield Showing(
+                columns,
+                other.task.disclosed,
+                other.tree.cells,
+                1 if other.task.strata is None else len(other.task.strata),
+                _prospect(other, target, power),
+                other.here.reports(width),
+            )
+
+    def gain(self, scenario: Scenario) -> tuple[Mean, Mean]:
         """Improvement over the public model by the reports, over ``DRAWS`` collections.
 
         In the plan's score, and of classes in log loss; of a number both are the same.
         """
-        base, population, scores = scenario.base, scenario.population, scenario.scores
-        if base is not self.fair.base:
-            task = self.task(self.settings, scenario)
-        rng = np.random.default_rng(self.seed)
+        public, base, population = scenario.public, scenario.base, scenario.population
+        task, rng = self.task(self.settings, scenario), np.random.default_rng(self.seed)
         starts_from = base if ESTIMATORS[self.estimator].takes_base else None
-        fitting = Fitting.of(self.estimator, self.label, scenario.public, starts_from)
+        fitting = Fitting.of(self.estimator, self.label, public, starts_from)
+        scores = base.predict(population.points)
         lost = []
         for _ in range(DRAWS):
-            copies = rng.multinomial(self.settings.holders, population.weights)
-            X, y, copies = self._holders(population, copies, rng)
-            counts = simulate_counts(task, X, y, rng, copies=copies)
-            model = fitting.estimate(counts)
+            X, y, copies = population.draw(self.settings.holders, self.residuals, rng)
+            if not self.slots:
+                y = np.clip(y, *self.label.bounds)
+            model = fitting.estimate(simulate_counts(task, X, y, rng, copies=copies))
             predicted = model.predict_from(locate(model.partition, population.points), scores)
-            lost.append(self._losses(population, predicted.values))
+            lost.append(population.losses(predicted.values))
         without = scores
-        if scenario.public.prevalence is not None:
-            joint = scores * scenario.public.odds_ratio
+        if public.prevalence is not None:
+            joint = scores * public.odds_ratio
             without = joint / joint.sum(axis=1, keepdims=True)
-        gained = np.array(self._losses(population, without)) - np.array(lost)
-        score, log_loss = (gained if self.slots else gained / self.variance).T
+        gained = np.array(population.losses(without)) - np.array(lost)
+        score, log_loss = (gained if self.slots else gained / self.fair.public.y.var()).T
         return Mean.of(score), Mean.of(log_loss)
 
-    def _holders(
-        self, population: Population, copies: Any, rng: np.random.Generator
-    ) -> tuple[Floats, Floats, Any]:
-        """Encoded rows, labels and how many holders have each, drawn from the population's law."""
-        if isinstance(self.label, Classes):
-            truth = np.clip(population.truth, 0.0, None)
-            drawn = rng.multinomial(copies, truth / truth.sum(axis=1, keepdims=True))
-            y = np.tile(np.arange(self.slots, dtype=np.float64), len(copies))
-            return np.repeat(population.points, self.slots, axis=0), y, drawn.ravel()
-        y = population.truth[:, 0] + rng.choice(self.residuals, len(copies))
-        return population.points, np.clip(y, self.label.low, self.label.high), copies
+    def rare(self) -> RareClass | None:
+        """The rarest class with a model's scores, but for its gains.
 
-    def _losses(self, population: Population, predicted: Floats) -> tuple[float, float]:
-        """Expected error and log loss under the population's law.
-
-        For numbers twice the squared error, less what no model can explain.
+        None if it is not rare, one record has it, or its share of the holders is stated.
         """
-        if self.slots:
-            right = population.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
-            log_loss = -(population.truth * np.log(predicted.clip(min=LEAST_SHARE))).sum(axis=1)
-            return float(population.weights @ (1.0 - right)), float(population.weights @ log_loss)
-        squared = float(population.weights @ (predicted[:, 0] - population.truth[:, 0]) ** 2)
-        return squared, squared
+        label, public = self.label, self.fair.public
+        if not isinstance(label, Classes) or public.prevalence is not None:
+            return None
+        y, out_of_fold = public.y.astype(np.int64), self.out_of_fold
+        records = np.bincount(y, minlength=label.slots)
+        occur = np.flatnonzero(records)
+        rarest = int(occur[records[occur].argmin()])
+        if records[rarest] > RARE_SHARE * len(y) or records[rarest] < 2:
+            return None
+        share = records / len(y)
+        own = out_of_fold[np.arange(len(y)), y]
+        return RareClass(
+            label.classes[rarest],
+            float(share[rarest]),
+            Mean.of(-np.log(own.clip(min=LEAST_SHARE))),
+            float(-(share[occur] * np.log(share[occur])).sum()),
+            Mean(*auc(out_of_fold[:, rarest], y == rarest)),
+            {},
+        )
 
 
-def _prospect(detected: Detection, target: float, power: float) -> Prospect:
+def _prospect(collection: Collection, target: float, power: float) -> Prospect:
     """The differences detected with probability ``power``, and the power for the ``target``."""
+    here = collection.here
     return Prospect(
-        detected.cells,
-        detected.half_width,
-        detected.overall.smallest(power),
-        detected.cell.smallest(power),
-        detected.overall.power(target),
-    )
-
-
-def _rare(label: Label, y: Floats, out_of_fold: Floats) -> RareClass | None:
-    """The rarest class of these public labels with a model's scores, but for its gains.
-
-    None if it is not rare, or one record has it.
-    """
-    if not isinstance(label, Classes):
-        return None
-    records = np.bincount(y.astype(np.int64), minlength=label.slots)
-    occur = np.flatnonzero(records)
-    rarest = int(occur[records[occur].argmin()])
-    if records[rarest] > RARE_SHARE * len(y) or records[rarest] < 2:
-        return None
-    share = records / len(y)
-    own = out_of_fold[np.arange(len(y)), y.astype(np.int64)]
-    return RareClass(
-        label.classes[rarest],
-        float(share[rarest]),
-        Mean.of(-np.log(own.clip(min=LEAST_SHARE))),
-        float(-(share[occur] * np.log(share[occur])).sum()),
-        Mean(*auc(out_of_fold[:, rarest], y == rarest)),
-        {},
+        collection.tree.cells,
+        here.half_width,
+        here.overall.smallest(power),
+        here.cell.smallest(power),
+        here.overall.power(target),
     )
 
 
@@ -500,7 +415,7 @@ def check_enough(label: Label, public: PublicData) -> None:
         )
 
 
-def _changed(settings: TaskSettings, holders: int, epsilon: float) -> TaskSettings:
+def resized(settings: TaskSettings, holders: int, epsilon: float) -> TaskSettings:
     """The settings with other ``holders`` and ``epsilon``; each question keeps its share of
     epsilon, and each stratum its share of the holders at least; a group of 1 stays one."""
     share = epsilon / settings.epsilon

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.public_data import Floats
+from ..core.public_data import Floats, PublicData
+from ..core.public_model import BaseModel
+from ..figures.scores import LEAST_SHARE
 
 RARER = 4.5
 """Volunteer bias: odds ratio by which public records under-represent the rarest class."""
@@ -69,6 +71,40 @@ class Population:
             other = 2.0 * self.truth.mean() - self.truth
         moved = place_of(self.points) > 1.0 - CHANGED
         return replace(self, truth=np.where(moved[:, None], other, self.truth))
+
+    def draw(
+        self, holders: int, errors: Floats, rng: np.random.Generator
+    ) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """Rows and labels of ``holders``, and how many have each; means are off by ``errors``."""
+        copies = rng.multinomial(holders, self.weights)
+        slots = self.truth.shape[1]
+        if slots == 1:
+            return self.points, self.truth[:, 0] + rng.choice(errors, len(copies)), copies
+        truth = np.clip(self.truth, 0.0, None)
+        drawn = rng.multinomial(copies, truth / truth.sum(axis=1, keepdims=True))
+        labels = np.tile(np.arange(slots, dtype=np.float64), len(copies))
+        return np.repeat(self.points, slots, axis=0), labels, drawn.ravel()
+
+    def losses(self, predicted: Floats) -> tuple[float, float]:
+        """Expected error and log loss of predictions ``(points, S)``.
+
+        For numbers twice the squared error, less what no model can explain.
+        """
+        if self.truth.shape[1] == 1:
+            squared = float(self.weights @ (predicted[:, 0] - self.truth[:, 0]) ** 2)
+            return squared, squared
+        right = self.truth[np.arange(len(predicted)), predicted.argmax(axis=1)]
+        log_loss = -(self.truth * np.log(predicted.clip(min=LEAST_SHARE))).sum(axis=1)
+        return float(self.weights @ (1.0 - right)), float(self.weights @ log_loss)
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """The public records that a curator has, its model of them, and the holders."""
+
+    public: PublicData
+    base: BaseModel
+    population: Population
 
 
 def few_rows(

@@ -11,24 +11,24 @@ Of P people, with W waves and a lifetime epsilon L, holders who rotate are P / W
 epsilon L; holders who repeat are all P, at epsilon L / W.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privet.protocol.errors import InvalidRequest
-from privet.protocol.features import Label
 from privet.protocol.limits import MAX_WAVES, TASK_CAP
 from privet.protocol.panel import REPEATED_DISCLOSURE, Mode
 
 from ..figures.changes import comparisons_of
 from ..figures.clipping import moved_between_waves, seen_between_waves
 from ..figures.power import ERRORS_BELOW, ROUNDS, Clipping, Difference, ShareDifference
-from .detection import Detection
 from .outcome import InWaves, PanelPlan
 
-Enough = Callable[[Detection], bool]
+if TYPE_CHECKING:
+    from .planner import Planner
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,50 +79,39 @@ def check_panel(waves: int, mode: Mode, disclosed: Sequence[str]) -> None:
 
 
 def planned_panel(
-    label: Label,
-    waves: int,
-    mode: Mode,
-    *,
-    holders: int,
-    epsilon: float,
-    may_repeat: bool,
-    target: float,
-    power: float,
-    detect: Callable[[int, float], Detection],
-    fewest: Callable[[Enough, int, float], int | None],
+    planner: "Planner", waves: int, mode: Mode, target: float, power: float
 ) -> PanelPlan:
-    """A panel whose waves have ``holders`` at ``epsilon`` each, beside the other mode.
+    """A panel each of whose waves is as planned, beside the other mode.
 
-    ``detect`` gives what a wave detects that is planned for a number of holders and an epsilon,
-    and ``fewest`` how few reports to that wave are enough.
+    ``target`` is the change between waves that is to be listed with probability ``power``.
     """
-    rotating = mode == "rotate"
-    people = holders * (waves if rotating else 1)
-    lifetime = epsilon * (1 if rotating else waves)
-
-    def between(detected: Detection, of: Difference | ShareDifference) -> ChangeToDetect:
-        return ChangeToDetect.of(of, label.span, comparisons_of(label, detected.cells, waves))
+    settings, label, rotating = planner.settings, planner.label, mode == "rotate"
+    people = settings.holders * (waves if rotating else 1)
+    lifetime = settings.epsilon * (1 if rotating else waves)
 
     def in_waves(asked: Mode) -> InWaves:
         turns = waves if asked == "rotate" else 1
         each, spent = max(1, round(people / turns)), lifetime * turns / waves
-        detected = detect(each, spent)
-        overall = between(detected, detected.overall)
-        needed = fewest(
-            lambda found: between(found, found.overall).power(target) >= power, each, spent
-        )
+        wave = planner.collection(holders=each, epsilon=spent)
+        tests = comparisons_of(label, wave.tree.cells, waves)
+
+        def between(of: Difference | ShareDifference) -> ChangeToDetect:
+            return ChangeToDetect.of(of, label.span, tests)
+
+        overall = between(wave.here.overall)
+        needed = wave.fewest(lambda found: between(found.overall).power(target) >= power)
         return InWaves(
             asked,
             each,
             spent,
             overall.smallest(power),
-            between(detected, detected.cell).smallest(power),
+            between(wave.here.cell).smallest(power),
             overall.power(target),
             None if needed is None else needed * turns,
         )
 
     modes: list[Mode] = [mode]
-    if rotating and may_repeat:
+    if rotating and not settings.disclosed:
         modes.append("repeat")
     elif not rotating and lifetime <= TASK_CAP:
         modes.append("rotate")

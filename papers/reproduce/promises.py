@@ -22,7 +22,7 @@ from privet.learning.core.public_data import PublicData
 from privet.learning.core.trees import locate
 from privet.learning.figures.insight import Insight, insight
 from privet.learning.methods import Fitting
-from privet.learning.planning.planner import POWER, Planner, Scenario
+from privet.learning.planning.planner import POWER, Planner
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes
@@ -80,13 +80,6 @@ class Promised:
         return PublicData(X, (rng.random(n) < first).astype(float))
 
 
-class Planned(Planner):
-    """A plan of figures only: nothing is simulated for it."""
-
-    def _shifts(self, _rng: np.random.Generator) -> Iterator[tuple[str, Scenario]]:
-        return iter(())
-
-
 @lru_cache(maxsize=1)
 def planner_of(kind: str, seed: int) -> Planner:
     """The plan of new public records."""
@@ -96,7 +89,7 @@ def planner_of(kind: str, seed: int) -> Planner:
     chosen = {"name": "promises", "label": "y", "epsilon": 1.0, "holders": HOLDERS}
     if of.is_number:
         chosen |= {"label_range": [0.0, 1.0], "centred": kind == KINDS[4]}
-    return Planned(TaskSettings.parse(json.dumps(chosen)), columns, "drift", seed)
+    return Planner(TaskSettings.parse(json.dumps(chosen)), columns, "drift", seed)
 
 
 class Collector:
@@ -179,8 +172,8 @@ def keep(of: Promised, epsilon: float, seed: int) -> Iterator[Scored]:
     planner.settings = planner.settings.model_copy(
         update={"epsilon": epsilon, "label_part": of.part or None}
     )
-    task = planner.task(planner.settings, planner.fair)
-    detected = planner.detection(HOLDERS, epsilon)
+    collection = planner.collection()
+    task, detected = collection.task, collection.here
     collector = Collector(planner, of, task)
     rng = np.random.default_rng([seed, KINDS.index(of.kind), int(100 * of.part), int(10 * epsilon)])
     found: dict[str, list[float]] = {name: [] for name in PROMISES}
@@ -201,10 +194,11 @@ def keep(of: Promised, epsilon: float, seed: int) -> Iterator[Scored]:
                 moved = collector.moved(wide, least, None, rng)
                 found[TWICE].append(float(differs(collector.said(moved, rng))))
     shallow = planner.settings.model_copy(update={"depth": DEPTH})
-    in_cell = planner.detection(HOLDERS, epsilon, shallow).cell.smallest(POWER)
+    in_cells = planner.collection(shallow)
+    in_cell = in_cells.here.cell.smallest(POWER)
     if in_cell is not None:
         found[IN_CELL].append(in_cell)
-        collector = Collector(planner, of, planner.task(shallow, planner.fair))
+        collector = Collector(planner, of, in_cells.task)
         cell = int(np.argsort(np.bincount(collector.cells_of(collector.public)))[2**DEPTH // 2])
         for _ in range(COLLECTIONS):
             moved = collector.moved(collector.holders(HOLDERS, rng), in_cell, cell, rng)

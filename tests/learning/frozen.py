@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from privet.learning.core.counts import QuestionCounts
+from privet.learning.core.looks import Looks
 from privet.learning.core.model import Model
 from privet.learning.core.overall import without_label_question
 from privet.learning.core.public_data import PublicData
@@ -57,7 +58,7 @@ from privet.learning.figures.sentences import (
     worth_of_accuracy,
 )
 from privet.learning.methods import ESTIMATORS, Fitting
-from privet.learning.planning.detection import KnownTrees, detection
+from privet.learning.planning.detection import Collection
 from privet.learning.planning.populations import Population
 from privet.learning.planning.waves import ChangeToDetect
 from privet.learning.simulation import simulate_counts
@@ -288,17 +289,8 @@ def planned_of(case: Case, task: Task, planned: float | None) -> dict[str, Any]:
     points = np.random.default_rng(3).random((500, 2))
     population = Population.fair(points, base.predict(points))
     residuals = public.y - base.predict(public.X)[:, 0]
-    found = detection(
-        task,
-        case.holders,
-        planned,
-        public=public,
-        records=PUBLIC,
-        population=population,
-        variance=float(public.y.var()),
-        residuals=residuals,
-        measured=KnownTrees(),
-    )
+    looks: Looks = "once" if planned is None else "many"
+    found = Collection(task, case.holders, looks, public, PUBLIC, population, residuals).here
     halves = [each * case.label.span for each in (0.25, 0.05, 0.02)]
     changes = [ChangeToDetect.of(of, case.label.span, 40) for of in (found.overall, found.cell)]
     return {

@@ -6,8 +6,7 @@ is stacked moves nothing here.
 """
 
 import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -128,21 +127,6 @@ def document(case: Mapping[str, Any]) -> Any:
     made = planned(case)
     said = {"verdict": made.verdict, "printed": str(made), "notebook": made._repr_html_()}
     return json.loads(json.dumps({**made.to_document(), **said}))
-
-
-def differences(kept: Any, found: Any, place: str = "") -> Iterator[str]:
-    """Where two documents differ by more than 1e-12 of a figure."""
-    if isinstance(kept, dict) and isinstance(found, dict):
-        for name in kept | found:
-            yield from differences(kept.get(name), found.get(name), f"{place} {name}".strip())
-    elif isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
-        for at, (one, other) in enumerate(zip(kept, found, strict=True)):
-            yield from differences(one, other, f"{place}[{at}]")
-    elif isinstance(kept, float) and isinstance(found, float | int):
-        if not math.isclose(kept, found, rel_tol=1e-12, abs_tol=1e-12):
-            yield f"{place}: {found!r} in place of {kept!r}"
-    elif kept != found:
-        yield f"{place}: {found!r} in place of {kept!r}"
 
 
 def main() -> None:

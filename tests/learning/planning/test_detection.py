@@ -18,6 +18,7 @@ from privet.learning.figures.insight import insight
 from privet.learning.figures.power import POWER, Difference, ShareDifference, in_a_cell
 from privet.learning.methods import Fitting, fit
 from privet.learning.planning.planner import Planner
+from privet.learning.planning.waves import planned_panel
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.settings import TaskSettings
 from privet.protocol.features import Classes
@@ -56,7 +57,7 @@ def planner_of(kind: str) -> Planner:
 def leasts(planner: Planner, kind: str, some: TaskSettings, runs: int) -> tuple[Floats, Floats]:
     """Of a plan and of insight in so many collections, the mean: overall, and in a cell."""
     task = planner.task(some, planner.fair)
-    found = planner.detection(some.holders, some.epsilon, some)
+    found = planner.collection(some).here
     fitting, model = Fitting.of("weighted", planner.label, planner.fair.public, None), None
     low, high = np.array([(each.low, each.high) for each in planner.features]).T  # type: ignore[union-attr]
     said = []
@@ -103,7 +104,8 @@ def test_the_noise_of_a_plan_is_that_of_the_holders_who_differ() -> None:
     more."""
     planner = planner_of(KINDS[2])
     some = planner.settings.model_copy(update={"epsilon": 4.0, "label_part": 0.2})
-    task, overall = planner.task(some, planner.fair), planner.detection(HOLDERS, 4.0, some).overall
+    collection = planner.collection(some)
+    task, overall = collection.task, collection.here.overall
     assert isinstance(overall, ShareDifference)
     variances, shares = [], []
     for seed in range(4):
@@ -135,8 +137,8 @@ def test_a_plan_states_the_least_change_of_its_waves(
     counted twice."""
     planner = copy(planner_of(kind))
     planner.settings = planner.settings.model_copy(update={"looks": looks, **update})
-    task, said = planner.task(planner.settings, planner.fair), []
-    (stated,) = planner.panel(2, "repeat", 0.05, POWER).modes[:1]
+    task, said = planner.collection().task, []
+    (stated,) = planned_panel(planner, 2, "repeat", 0.05, POWER).modes[:1]
     low, high = np.array([(each.low, each.high) for each in planner.features]).T  # type: ignore[union-attr]
     for seed in range(4):
         rng, waves = np.random.default_rng(seed), {}
@@ -221,7 +223,8 @@ def test_a_difference_in_a_cell_is_that_of_the_median_cell(slots: int) -> None:
 def test_no_mean_differs_by_more_than_all_that_is_possible() -> None:
     data = halves(400)
     data["y"] = 10.0 + 10.0 * data["a"] ** 3
-    number = Planner(settings(grower="cart", depth=1), data, "drift", 0).detection(2_000, 1.0)
+    some = settings(grower="cart", depth=1, holders=2_000, epsilon=1.0)
+    number = Planner(some, data, "drift", 0).collection().here
     mean = float(data["y"].mean())
     assert isinstance(number.overall, Difference)
     ends = max(mean - data["y"].min(), data["y"].max() - mean)
@@ -260,7 +263,7 @@ def test_the_stated_shifts_are_found_as_often_as_stated(looks: str) -> None:
     """
     data = halves(400, low=0.3, high=0.5)
     planner = Planner(settings(grower="cart", depth=1, epsilon=1.0, looks=looks), data, "drift", 0)
-    disclosed = planner.detection(planner.settings.holders, 1.0)
+    disclosed = planner.collection().here
     overall, in_cell = disclosed.overall.smallest(), disclosed.cell.smallest()
     assert overall is not None
     assert in_cell is not None

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from .frozen import CASES, FILE, differences, document
+from ..frozen import differences
+from .frozen import CASES, FILE, document
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -25,6 +25,7 @@ from privet.learning.planning import Plan, plan
 from privet.learning.planning.detection import Detection
 from privet.learning.planning.planner import FEWEST_RECORDS, POWER, Planner
 from privet.learning.planning.populations import LOWER, OTHERS, RARE, SCARCE, TILTED
+from privet.learning.planning.waves import planned_panel
 from privet.learning.simulation import simulate_counts
 from privet.learning.task_building.build import build_task, encode_columns
 from privet.learning.task_building.settings import TaskSettings
@@ -125,12 +126,13 @@ def test_more_reports_show_smaller_shifts() -> None:
     """
     fixed = settings(grower="max_edge", depth=2, looks="once")
     planner = Planner(fixed, halves(100), "weighted", 0)
-    needed = planner.fewest(lambda found: found.half_width <= 0.03, 20_000, 2.0)
-    assert planner.detection(20_000, 2.0).reports(0.03) == pytest.approx(needed, rel=0.06)
-    few, many = (planner.detection(holders, 2.0).overall for holders in (10**3, 10**9))
+    collection = planner.collection()
+    needed = collection.fewest(lambda found: found.half_width <= 0.03)
+    assert collection.here.reports(0.03) == pytest.approx(needed, rel=0.06)
+    few, many = (planner.collection(holders=n).here.overall for n in (10**3, 10**9))
     assert (few.smallest(POWER) or 1.0) > (many.smallest(POWER) or 1.0) > 1.9 * np.sqrt(0.25 / 100)
     planner = Planner(fixed, halves(400), "weighted", 0)
-    silent, loud = (planner.detection(20_000, epsilon).cell for epsilon in (0.5, 8.0))
+    silent, loud = (planner.collection(epsilon=epsilon).here.cell for epsilon in (0.5, 8.0))
     assert (silent.smallest(POWER) or 1.0) > (loud.smallest(POWER) or 1.0)
 
 
@@ -143,21 +145,18 @@ def test_numbers_of_reports_are_the_least_for_the_planned_task(looks: str, numbe
     data = halves(400)
     data["y"] = data["y"] + data["a"] if number else data["y"]
     planner = Planner(settings(looks=looks, centred=False), data, "drift", 0)
-    task, planned = planner.task(planner.settings, planner.fair), planner.detection(20_000, 2.0)
-
-    def after(reports: int) -> Detection:
-        return planner.after(reports, task, planner.settings)
+    collection = planner.collection()
+    after = collection.after
 
     def told(found: Detection) -> bool:
         return found.overall.power(0.3 if number else 0.15) >= POWER
 
-    least = planner.fewest(told, 20_000, 2.0)
+    least = collection.fewest(told)
     assert least is not None
     assert told(after(least))
     assert not any(told(after(some)) for some in HOLDERS if some < least)
-    assert after(least).cells == planned.cells
     for width in (0.05, 0.02):
-        known = planned.reports(width)
+        known = collection.here.reports(width)
         assert known is not None
         assert after(known).half_width <= 1.001 * width
         assert after(round(0.98 * known)).half_width > width
@@ -187,7 +186,7 @@ def test_a_rare_class_is_known_after_as_many_reports_as_the_plan_says(looks: str
     some = settings(grower="max_edge", depth=4, looks=looks)
     planner = Planner(some, halves(800, low=0.0, high=0.04), "weighted", 0)
     in_part = some.model_copy(update={"label_part": 0.35})
-    n, fewer = (planner.detection(20_000, 2.0, asked).reports(0.02) for asked in (some, in_part))
+    n, fewer = (planner.collection(asked).here.reports(0.02) for asked in (some, in_part))
     assert n is not None
     assert fewer is not None
     assert isinstance(planner.label, Classes)
@@ -250,7 +249,7 @@ def compared(planner: Planner, holders: PublicData, seed: int) -> Comparison:
 def test_what_a_plan_says_of_clipped_numbers_is_what_insight_says(looks: str) -> None:
     """Their half-width and the least difference that shows; before, both were too small."""
     planner = planner_of_numbers(looks, 1)
-    found = planner.detection(20_000, 4.0)
+    found = planner.collection().here
     said = compared(planner, long_tailed(20_000, np.random.default_rng(9)), 9)
     assert (said.high - said.low) / 2.0 == pytest.approx(found.half_width, rel=0.03)
     assert isinstance(found.overall, Difference)
@@ -273,10 +272,7 @@ def test_changes_that_a_plan_of_clipped_numbers_says_show_do(looks: str) -> None
     """As waves say themselves, and in waves of which the second spreads half or twice as far, down
     and up; before, the plan named a change of less than two thirds."""
     planner, rng = planner_of_numbers(looks, 1), np.random.default_rng(2)
-    task, planned = (
-        planner.task(planner.settings, planner.fair),
-        planner.panel(2, "rotate", 0.05, POWER),
-    )
+    task, planned = planner.collection().task, planned_panel(planner, 2, "rotate", 0.05, POWER)
     change = planned.modes[0].overall_change
     assert change is not None
 
@@ -303,7 +299,7 @@ def test_changes_that_a_plan_of_clipped_numbers_says_show_do(looks: str) -> None
 @pytest.mark.usefixtures("quick")
 def test_no_number_of_reports_shows_what_clipping_hides() -> None:
     """The tails of numbers around centres; a half-width above what they may hide is reached."""
-    precision = planner_of_numbers("once", 1).detection(20_000, 4.0).precision
+    precision = planner_of_numbers("once", 1).collection().here.precision
     of = precision.unclipping
     assert of is not None
     hidden = sum(of.reach(0.0, ONE_LOOK)) / 2.0
@@ -330,7 +326,8 @@ def test_a_plan_knows_that_centres_were_learned_of_the_public_records() -> None:
     some = settings(centred=True, epsilon=4.0, label_range=(0.0, 1.0))
     columns = {**dict(zip("abc", public.X.T, strict=True)), "y": public.y}
     planner = Planner(some, columns, "drift", 0)
-    task, overall = planner.task(some, planner.fair), planner.detection(20_000, 4.0).overall
+    collection = planner.collection()
+    task, overall = collection.task, collection.here.overall
     assert isinstance(overall, Difference)
     difference, clipping = overall.smallest(POWER), overall.clipping
     assert difference is not None
@@ -379,7 +376,7 @@ def test_a_plan_says_how_precise_figures_are_with_some_asked_for_the_label_alone
         model = fit("weighted", planner.label, planner.fair.public, counts, **REPORTS_ALONE)
         overall = insight(planner.label, planner.fair.public, counts, model).overall
         found.append(max(max(row.high - row.reported, row.reported - row.low) for row in overall))
-    planned = planner.detection(20_000, 1.0).half_width
+    planned = planner.collection().here.half_width
     assert np.mean(found) == pytest.approx(planned, rel=0.03)
 
 
@@ -389,7 +386,7 @@ def test_shifts_of_numbers_are_found_as_often_as_stated() -> None:
     found, runs = [], 10
     for seed in range(10):
         planner = planner_of_numbers("once", seed)
-        least = planner.detection(20_000, 4.0).overall.smallest(POWER)
+        least = planner.collection().here.overall.smallest(POWER)
         assert least is not None
         for run in range(runs):
             rng = np.random.default_rng([seed, run])
